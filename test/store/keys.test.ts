@@ -4,6 +4,7 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import {
+  type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
@@ -293,30 +294,58 @@ describe('a key in races', () => {
   })
 })
 
-describe('a key in two processes', () => {
-  test('goes to one of the adds, and never to both, also while it is given', async () => {
-    const level = new MemoryLevel<Uint8Array, Uint8Array>({
-      keyEncoding: 'view',
-      valueEncoding: 'view',
+/** @param beforeRead - Called before each read of the first store. */
+async function openTwo(
+  beforeRead: () => Promise<void> = async () => undefined,
+): Promise<readonly [Store, Store]> {
+  const level = new MemoryLevel<Uint8Array, Uint8Array>({
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+  })
+  const kv = await openLevelKv(level)
+  const objects = memoryObjects()
+  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+  const open = async (onRead: () => Promise<void>): Promise<Store> => {
+    const hooked = hookedKv(kv, new Hooks(), true)
+    const partition: KvStore['partition'] = (name) => {
+      const { read, ...others } = hooked.partition(name)
+      return { ...others, read: async (use) => onRead().then(() => read(use)) }
+    }
+    const store = await openStore({
+      kv: { ...hooked, partition },
+      objects: hookedObjects(objects, new Hooks()),
+      ...quiet,
     })
-    const kv = await openLevelKv(level)
-    const objects = memoryObjects()
-    const quiet = {
-      sweepIntervalMs: 0,
-      foldIntervalMs: 0,
-      fileSweepIntervalMs: 0,
-      jobIntervalMs: 0,
+    onTestFinished(() => store.close())
+    return store
+  }
+  return [await open(beforeRead), await open(async () => undefined)]
+}
+
+describe('a key in two processes', () => {
+  test('is given to a table that another process overwrites meanwhile', async () => {
+    let readsLeft = 0
+    let met = 0
+    const [one, other] = await openTwo(async () => {
+      if (readsLeft-- !== 1) return
+      met++
+      await same.overwrite({ rows: numbered(met, 3) })
+    })
+    const { tableId } = await one.team('t').createTable({ name: 'k', schema: SCHEMA, rows: [] })
+    const table = one.team('t').table(tableId)
+    const same = other.team('t').table(tableId)
+    for (let at = 1; at <= met + 1; at++) {
+      await same.alter({ key: null })
+      readsLeft = at
+      await table.alter({ key: ['email'] })
+      expect((await same.info()).key).toEqual(['email'])
     }
-    const open = async () => {
-      const store = await openStore({
-        kv: hookedKv(kv, new Hooks(), true),
-        objects: hookedObjects(objects, new Hooks()),
-        ...quiet,
-      })
-      onTestFinished(() => store.close())
-      return store
-    }
-    const [one, other] = [await open(), await open()]
+    expect(met).toBeGreaterThan(2)
+    await expectSound(other)
+  })
+
+  test('goes to one of the adds, and never to both, also while it is given', async () => {
+    const [one, other] = await openTwo()
     const made = await one.team('t').createTable({ name: 'k', schema: SCHEMA, rows: [] })
     const tables = [one, other].map((store) => store.team('t').table(made.tableId))
     const addAll = (first: number) =>

@@ -78,6 +78,7 @@ async function changeOfKey(
   const durable = await team.partition.read((view) => readHead(team, view, table, tableId))
   if (!sameBytes(durable.commitNonce, head.commitNonce)) return 'moved'
   const keys = await keysOfTable(place, generation, columns)
+  if (keys === null) return 'moved'
   await checkUnique(place, head, keys, columns, read)
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)
   const written = await runOf(keys, { table, index }, { columns: key, nextRun: 0, runs: [] }, null)

@@ -2,7 +2,6 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type KeyColumn, KeyHasher } from '../../format/key-hash.js'
 import type { Generation } from '../../format/records.js'
-import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { TablePlace } from '../context/store-context.js'
 import { positionIn, walkPlan } from '../find/find-walk.js'
 import { choosePage, type PageStart } from '../read/open-page.js'
@@ -15,21 +14,22 @@ const ROWS_AT_ONCE = 262_144
 
 /**
  * @param wants - Whether a key is taken.
- * @throws {StoreError} STORAGE_UNAVAILABLE: the table was overwritten meanwhile; REQUEST_VALIDATION_ERROR: too many rows
+ * @returns null: the table was overwritten meanwhile.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows
  */
 export async function keysOfTable(
   place: TablePlace,
   { nonce }: Generation,
   columns: readonly KeyColumn[],
   wants: (hash: Bytes) => boolean = () => true,
-): Promise<KeyedRows> {
+): Promise<KeyedRows | null> {
   const { team, table } = place
   const found = new FoundKeys(new KeyHasher(columns), wants)
   const wanted = { matcher: null, found, signal: undefined, mayMatch: () => true }
   let token: PageStart['token']
   for (;;) {
     const { plan } = await choosePage(place, { token, rows: ROWS_AT_ONCE })
-    if (!sameBytes(plan.generation.nonce, nonce)) throw tooBusy('The table was overwritten')
+    if (!sameBytes(plan.generation.nonce, nonce)) return null
     await walkPlan(team, plan, wanted)
     const last = plan.runs[plan.runs.length - 1]
     if (plan.isEnd || last === undefined) return found.keys

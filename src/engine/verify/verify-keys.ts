@@ -37,10 +37,13 @@ export async function verifyKeys(
       const before = await readHead(verifying, table)
       const keyIndex = before?.generation.keyIndex ?? null
       if (before === null || keyIndex === null) return
-      const problems = await problemsOf(verifying, table, before.generation, keyIndex)
+      const found = problemsOf(verifying, table, before.generation, keyIndex)
+      // Records of a table that changes may be gone before they are read.
+      const [ended] = await Promise.allSettled([found])
       const after = await readHead(verifying, table)
       if (after === null || !sameBytes(after.commitNonce, before.commitNonce)) continue
-      findings.addAll(problems, where)
+      if (ended.status === 'rejected') throw ended.reason
+      findings.addAll(ended.value, where)
       return
     }
   })
@@ -73,6 +76,7 @@ async function problemsOf(
       return (((hash[0] ?? 0) << 8) | (hash[1] ?? 0)) % passes === pass
     }
     const keys = await keysOfTable(place, generation, columns, isOfPass)
+    if (keys === null) return problems
     const twice = keys.firstTwice()
     if (twice >= 0) {
       const [one, other] = [keys.positionAt(twice - 1), keys.positionAt(twice)]

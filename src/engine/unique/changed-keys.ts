@@ -54,9 +54,9 @@ import {
 } from './linked-keys.js'
 
 export type KeysContext = Pick<StoreContext, 'segments' | 'extents' | 'forwards' | 'schemas'> &
-  Readonly<{ options: Pick<ResolvedOptions, 'clock' | 'random'> }>
+  Readonly<{ options: Pick<ResolvedOptions, 'clock' | 'random' | 'inlineRowsMax'> }>
 
-/** Rows of segments that one change links and that get an entry each, at most; more are a run. */
+/** Rows of segments that one change links and that get an entry each, at most, and `inlineRowsMax`; more are a run. */
 const ENTRIES_MAX = 1_024
 
 /** A row that a change lays over its position, or links. `text`: null: it is deleted. */
@@ -188,7 +188,7 @@ class KeyedChange {
     let linked = 0
     for (const count of counts.values()) linked += count
     const keys = linked === 0 ? null : await linkedKeys(this.#context, this.#hasher, this.#segments)
-    const isRun = linked > ENTRIES_MAX
+    const isRun = linked > Math.min(ENTRIES_MAX, this.#context.options.inlineRowsMax)
     if (keys !== null && !isRun) rows.push(...(await this.#rowsOf(keys)))
     const { fresh, gone } = await this.#freshKeys(rows)
     for (const row of fresh.values()) await this.#checkFree(row)

@@ -94,9 +94,15 @@ const COLUMNS: readonly (readonly [column: string, fitting: readonly Sample[]])[
 
 const ANY = [...TEXTS, ...NUMBERS, ...BOOLEANS, ...DATES, ...ARRAYS, ...OTHERS]
 
+/** Values that rows seldom have in common, as keys of tables. */
+const anyName = fc.nat({ max: 80 }).map((n) => text(`k${n}`))
+const anyNumber = fc.nat({ max: 80 }).map((n) => both(String(n)))
+
 function sampleOf(fitting: readonly Sample[]): fc.Arbitrary<Sample> {
   return fc.oneof(
     { weight: 150, arbitrary: fc.constantFrom(...fitting) },
+    ...(fitting === TEXTS ? [{ weight: 60, arbitrary: anyName }] : []),
+    ...(fitting === NUMBERS ? [{ weight: 60, arbitrary: anyNumber }] : []),
     { weight: 12, arbitrary: fc.constant(EMPTY) },
     { weight: 3, arbitrary: fc.constantFrom(...ANY) },
   )
@@ -116,6 +122,15 @@ export const anySampleRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(cell, {
   size: 'max',
 })
 
+/** A row with the cells of most keys, which few other rows have. */
+const anyNamedRow: fc.Arbitrary<SampleRow> = fc
+  .tuple(anyName, anyNumber, anySampleRow)
+  .map(([name, number, row]) => [
+    ['a', name] as const,
+    ['n', number] as const,
+    ...row.filter(([id]) => id !== 'a' && id !== 'n'),
+  ])
+
 /** A row that no schema fits for long: with `updateSchema` it makes its columns wider. */
 export const anyWideningRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(
   fc.tuple(fc.constantFrom('n', 'b', 'd', 'l'), fc.constantFrom(...TEXTS, ...OTHERS, ...ARRAYS)),
@@ -127,7 +142,10 @@ export function anyRows(hasLarge: boolean): fc.Arbitrary<RowsSpec> {
   const form = fc.constantFrom(...FORMS)
   const few = fc.record({
     form,
-    rows: fc.array(anySampleRow, { maxLength: 9, size: 'max' }),
+    rows: fc.oneof(
+      fc.array(anySampleRow, { maxLength: 9, size: 'max' }),
+      fc.array(anyNamedRow, { maxLength: 9, size: 'max' }),
+    ),
     times: fc.constant(1),
     claims: fc.constant([]),
   })

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SchemaInput } from '../../../src/index.js'
 import type { ModelSchema } from './cell-rules.js'
+import { isRefusedByKey } from './key-rules.js'
 import { expectEqual, expectFailure, expectValue, type Operation } from './operation.js'
 import { changeSchema, currentOf } from './oracle.js'
 import { type IfMatch, isPast, onTable, type TableTarget, tableOf } from './row-operations.js'
@@ -44,6 +45,8 @@ export function alterTable(
           return old !== undefined && !isDeepStrictEqual(old, type)
         })
         if (retypes) return expectFailure(outcome, { code: 'REQUEST_VALIDATION_ERROR' })
+        const keyed = { before: generation.schema, after: schema, rows: [] }
+        if (isRefusedByKey(outcome, table.key, keyed)) return
         if (!isDeepStrictEqual(generation.schema, schema)) {
           table.version++
           const ids = new Set(schema.columns.map(({ id }) => id))

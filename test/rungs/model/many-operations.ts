@@ -19,6 +19,7 @@ import {
   tokensOfObject,
   toObject,
 } from './input.js'
+import { isRefusedByKey, namedRows } from './key-rules.js'
 import {
   expectEqual,
   expectFailure,
@@ -36,6 +37,7 @@ import {
   judgeSource,
   type ModelGeneration,
   type ModelRow,
+  type ModelTable,
   type OnSchemaError,
   rowJsonOf,
   shownCells,
@@ -86,17 +88,22 @@ export function updateRows(
         const judged = judgeUpdates(sent, generation.schema, onSchemaError)
         if ('failures' in judged) return expectOneOf(outcome, judged.failures)
         const isChange = judged.tokens.some(({ size }) => size > 0)
-        if (isChange) table.version++
-        expectEqual('the result', expectValue(outcome), { version: table.version })
-        if (!isChange) return
-        changeSchema(generation, judged.schema, table.version)
+        const version = table.version + (isChange ? 1 : 0)
+        const rows = [...generation.rows]
         for (const [i, { rowId }] of updates.entries()) {
           const [row, index] = findRow(table, rowId) ?? []
           const tokens = judged.tokens[i]
           if (row === undefined || index === undefined || !tokens?.size) continue
-          const cells = cellsAfter(row.cells, tokens)
-          generation.rows[index] = { ...row, cells, version: table.version }
+          rows[index] = { ...row, cells: cellsAfter(row.cells, tokens), version }
         }
+        const keyed = { before: generation.schema, after: judged.schema, rows: namedRows(rows) }
+        if (isChange && isRefusedByKey(outcome, table.key, keyed)) return
+        table.version = version
+        expectEqual('the result', expectValue(outcome), { version })
+        if (!isChange) return
+        const changed = rows.map((row, index) => row !== generation.rows[index])
+        changeSchema(generation, judged.schema, version)
+        generation.rows = generation.rows.map((row, i) => (changed[i] ? (rows[i] ?? row) : row))
       })
     },
   }
@@ -170,7 +177,7 @@ function idsThatMatch(generation: ModelGeneration, where: Where): string[] {
 
 export type MergeSpec = Readonly<{
   mode: 'upsert' | 'replace'
-  key: string
+  key: readonly string[]
   rows: RowsSpec
   ifMatch: IfMatch
   dryRun: boolean
@@ -182,10 +189,10 @@ export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
   const { mode, key, rows, ifMatch, dryRun } = merge
   const texts = rows.rows.map((row) => `{${row.map(([id, { json }]) => `${id}: ${json}`).join()}}`)
   return {
-    text: `${dryRun ? 'dry run: ' : ''}merge (${mode} by ${key}) ifMatch ${ifMatch} [${texts.join(', ')}]`,
+    text: `${dryRun ? 'dry run: ' : ''}merge (${mode} by ${key.join()}) ifMatch ${ifMatch} [${texts.join(', ')}]`,
     async run(world): Promise<MergedAndMade> {
       const bound = ifMatch === undefined ? {} : { ifMatch }
-      const request = { rows: toInput(rows), key: [key], mode, dryRun, ...bound }
+      const request = { rows: toInput(rows), key, mode, dryRun, ...bound }
       const merged = await tableOf(world, target).merge(request)
       return noteRowIds(world, { ...merged, rowIds: merged.addedRowIds })
     },
@@ -194,13 +201,15 @@ export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
         if (isPast(ifMatch, table)) return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
         const generation = currentOf(table)
         const invalid = { code: 'REQUEST_VALIDATION_ERROR' } as const
-        if (generation.hasDropped) return expectFailure(outcome, invalid)
+        if (!mayMergeBy(key, table) || generation.hasDropped) return expectFailure(outcome, invalid)
         const source = [{ chunk: toChunk(rows) }]
         const judge = judgeOf(source, generation.schema, 'abort')
         const judged = judgeSource(source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
-        const type = generation.schema.columns.find(({ id }) => id === key)?.type
-        if (type === undefined || type.kind === 'array') return expectFailure(outcome, invalid)
+        const kinds = key.map((id) => {
+          return generation.schema.columns.find((column) => column.id === id)?.type.kind ?? 'array'
+        })
+        if (kinds.includes('array')) return expectFailure(outcome, invalid)
         const joined = join(generation, judged.rows, merge)
         if ('failure' in joined) return expectFailure(outcome, joined.failure)
         const { added, counts } = joined
@@ -220,6 +229,11 @@ export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
   }
 }
 
+/** A table with a key is merged by it alone. */
+function mayMergeBy(key: readonly string[], { key: own }: ModelTable): boolean {
+  return own === null || (own.length === key.length && own.every((id) => key.includes(id)))
+}
+
 type Cells = ModelRow['cells']
 
 type Joined = Readonly<{
@@ -235,14 +249,16 @@ function join(
   input: readonly Cells[],
   { key, mode, rows: sent }: MergeSpec,
 ): Joined | Readonly<{ failure: Failure }> {
-  const keys = input.map((cells) => tokenOf(cells, key))
-  const isEmpty = keys.includes(undefined)
-  if (isEmpty) return { failure: { code: 'COLUMN_HAS_INVALID_VALUE', column: key } }
-  const isTwice = keys.some((one, i) => keys.slice(0, i).some((other) => sameValues(one, other)))
+  const keys = input.map((cells) => key.map((id) => tokenOf(cells, id)))
+  for (const one of keys) {
+    const column = key[one.indexOf(undefined)]
+    if (column !== undefined) return { failure: { code: 'COLUMN_HAS_INVALID_VALUE', column } }
+  }
+  const isTwice = keys.some((one, i) => keys.slice(0, i).some((other) => sameKeys(one, other)))
   const partners = before.map((row) => {
     if (row.gone) return -1
-    const own = tokenOf(shownCells(row, schema), key)
-    return own === undefined ? -1 : keys.findIndex((one) => sameValues(one, own))
+    const own = key.map((id) => tokenOf(shownCells(row, schema), id))
+    return own.includes(undefined) ? -1 : keys.findIndex((one) => sameKeys(one, own))
   })
   const isAmbiguous = partners.some((one, i) => one >= 0 && partners.indexOf(one) < i)
   if (isTwice || isAmbiguous) return { failure: { code: 'KEY_NOT_UNIQUE' } }
@@ -262,6 +278,12 @@ function join(
   })
   const added = input.filter((_, i) => !partners.includes(i))
   return { rows, added, counts: { ...counts, added: added.length } }
+}
+
+type KeyTokens = readonly (string | undefined)[]
+
+function sameKeys(one: KeyTokens, other: KeyTokens): boolean {
+  return one.every((token, i) => sameValues(token, other[i]))
 }
 
 function tokenOf(cells: Cells, column: string): string | undefined {
@@ -289,7 +311,7 @@ function mergedCells(
 /** Rows of a merge: some of the table, changed or not, and others; a key occurs once. */
 export function rowsToMerge(
   generation: ModelGeneration | undefined,
-  { key, from, rows }: Readonly<{ key: string; from: number; rows: RowsSpec }>,
+  { key, from, rows }: Readonly<{ key: readonly string[]; from: number; rows: RowsSpec }>,
 ): RowsSpec {
   const live = generation?.rows.filter(({ gone }) => !gone) ?? []
   const { schema } = generation ?? { schema: { columns: [] } }
@@ -298,14 +320,16 @@ export function rowsToMerge(
       shownCells(row, schema).map(([id, json]) => [id, { json, field: json }] as const),
     )
     if (i % 2 === 0) return [...cells]
-    const change = rows.rows[i >> 1]?.filter(([id]) => id !== key) ?? []
+    const change = rows.rows[i >> 1]?.filter(([id]) => !key.includes(id)) ?? []
     return [...new Map([...cells, ...change])]
   })
   const seen = new Set<string>()
   const all = [...rows.rows.slice(ROWS_TAKEN >> 1), ...known].filter((row) => {
-    const token = row.find(([id]) => id === key)?.[1].json
-    if (token === undefined || token === 'null' || token === '""' || seen.has(token)) return false
-    seen.add(token)
+    const tokens = key.map((id) => row.find(([column]) => column === id)?.[1].json)
+    const text = tokens.join()
+    const isEmpty = tokens.some((token) => token === undefined || ['null', '""'].includes(token))
+    if (isEmpty || seen.has(text)) return false
+    seen.add(text)
     return true
   })
   return { form: rows.form === 'jsonBytes' ? 'jsonBytes' : 'json', rows: all, times: 1, claims: [] }

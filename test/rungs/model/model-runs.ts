@@ -34,6 +34,7 @@ function anyProfile(instances: readonly Instances[]): fc.Arbitrary<Profile> {
   return fc
     .record({
       instances: fc.constantFrom(...instances),
+      keyed: fc.boolean(),
       sizes: fc.oneof(
         { weight: 5, arbitrary: anySmallSizes },
         { weight: 1, arbitrary: rowRecords },
@@ -49,7 +50,9 @@ function anyProfile(instances: readonly Instances[]): fc.Arbitrary<Profile> {
         idempotencyTtlMs: fc.constant(24 * HOUR_MS),
       }),
     })
-    .map(({ instances, sizes, options }) => ({ instances, options: { ...sizes, ...options } }))
+    .map(({ instances, keyed, sizes, options }) => {
+      return { instances, keyed, options: { ...sizes, ...options } }
+    })
 }
 
 const COMMANDS_MAX = 40

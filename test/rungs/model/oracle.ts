@@ -39,6 +39,8 @@ export type ModelTable = {
   readonly id: string
   name: string
   version: number
+  /** The columns of its key; null: it has none. */
+  key: readonly string[] | null
   /** The last one is the table's own. */
   generations: ModelGeneration[]
 }

@@ -10,6 +10,7 @@ import type {
 import type { ModelSchema } from './cell-rules.js'
 import { type RowsSpec, toChunk, toInput } from './input.js'
 import { type JobUse, runJob } from './jobs.js'
+import { isRefusedByKey, namedInput, namedRows } from './key-rules.js'
 import {
   expectEqual,
   expectFailure,
@@ -215,12 +216,18 @@ export function create(
   instance: number,
   request: RowsRequest &
     Repeatable &
-    Readonly<{ name: string; schema: ModelSchema | null; asJob?: JobUse }>,
+    Readonly<{
+      name: string
+      schema: ModelSchema | null
+      asJob?: JobUse
+      /** The key of the table; null: none. */
+      unique?: readonly string[] | null
+    }>,
 ): Operation {
-  const { name, ref, schema, onSchemaError, key, asJob = 'none' } = request
+  const { name, ref, schema, onSchemaError, key, asJob = 'none', unique = null } = request
   return {
     stash: stashOf(ref),
-    text: `${jobText(asJob)}create "${name}" ${keyText(key)}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
+    text: `${jobText(asJob)}create "${name}" ${keyText(key)}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}${unique === null ? '' : `, unique by ${unique.join()}`}`,
     async run(world) {
       const request = {
         name,
@@ -228,6 +235,7 @@ export function create(
         rows: inputOf(ref, world, instance),
         ...(schema && { schema: schema as SchemaInput }),
         ...keyOptions(key),
+        ...(unique && { key: unique }),
       }
       const made =
         asJob === 'none'
@@ -243,10 +251,12 @@ export function create(
       const judge = judgeOf(resolved.source, schema, onSchemaError)
       const judged = judgeSource(resolved.source, judge)
       if ('failure' in judged) return expectFailure(outcome, judged.failure)
+      const keyed = { before: null, after: judge.schema, rows: namedInput(judged.rows) }
+      if (isRefusedByKey(outcome, unique, keyed)) return
       const { tableId, version, ids } = expectValue(outcome) as CreateResult & { ids: MadeIds }
       expectEqual('the version', version, 1)
       const generations = [newGeneration(newRows(ids, judged.rows, 1), judge.schema)]
-      state.tables.push({ id: tableId, name, version, generations })
+      state.tables.push({ id: tableId, name, version, key: unique, generations })
       noteFirst(state, key, { at: place.now, added: null, tableId, version, ids })
     },
   }
@@ -292,6 +302,9 @@ export function addRows(target: TableTarget, request: RowsRequest & Repeatable):
         const judge = judgeOf(resolved.source, generation.schema, onSchemaError)
         const judged = judgeSource(resolved.source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
+        const rowsAfter = [...namedRows(generation.rows), ...namedInput(judged.rows)]
+        const keyed = { before: generation.schema, after: judge.schema, rows: rowsAfter }
+        if (judged.rows.length > 0 && isRefusedByKey(outcome, table.key, keyed)) return
         const { version, ids } = expectValue(outcome) as Made
         if (judged.rows.length > 0) {
           table.version++
@@ -352,6 +365,8 @@ export function overwrite(
         const judge = judgeOf(resolved.source, schema ?? before.schema, onSchemaError)
         const judged = judgeSource(resolved.source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
+        const keyed = { before: null, after: judge.schema, rows: namedInput(judged.rows) }
+        if (isRefusedByKey(outcome, table.key, keyed)) return
         const { version, ids } = expectValue(outcome) as ChangeResult & { ids: MadeIds }
         const claims = { sent: judged.claims, kept: acceptedClaims(judged.claims, before) }
         before.retired = { at: now, lastVersion: table.version }

@@ -12,6 +12,7 @@ import {
   type SampleRow,
 } from './input.js'
 import { JOB_USES, type JobUse } from './jobs.js'
+import { alterKey, getByKey, keyValues } from './key-operations.js'
 import { alterTable, deleteTable, renameTable } from './life-operations.js'
 import { deleteRows, mergeRows, rowsAsText, rowsToMerge, updateRows } from './many-operations.js'
 import type { Operation } from './operation.js'
@@ -67,6 +68,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         onSchemaError: OnSchemaError
         key: ModelKey | null
         asJob: JobUse
+        unique: KeyPick
       }>
     | Readonly<{ kind: 'add'; ref: SpecRef; onSchemaError: OnSchemaError; key: ModelKey | null }>
     | Readonly<{
@@ -98,6 +100,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         kind: 'merge'
         mode: 'upsert' | 'replace'
         key: number
+        byOwn: boolean
         from: number
         rows: RowsSpec
         ifMatch: IfMatchPick
@@ -107,6 +110,8 @@ export type Spec = Readonly<{ instance: number; table: number }> &
     | Readonly<{ kind: 'rename'; name: string; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'deleteTable'; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'alter'; columns: readonly number[]; ifMatch: IfMatchPick }>
+    | Readonly<{ kind: 'alterKey'; columns: KeyPick; ifMatch: IfMatchPick }>
+    | Readonly<{ kind: 'getByKey'; row: RowPick; other: SampleRow; isOther: boolean }>
     | Readonly<{ kind: 'get'; row: RowPick; parsed: boolean }>
     | Readonly<{ kind: 'page'; walk: number | null; limit: number | null; parsed: boolean }>
     | Readonly<{ kind: 'badPage'; fault: 'limit' | 'garbage' | 'foreign'; limit: number }>
@@ -114,6 +119,9 @@ export type Spec = Readonly<{ instance: number; table: number }> &
   )
 
 type Kinds = Spec['kind']
+
+/** The columns of a key, chosen when the operation is bound; null: none. */
+type KeyPick = readonly number[] | null
 
 const PLAIN: ModelSchema = {
   columns: [
@@ -209,6 +217,14 @@ const anyMostlyLive: fc.Arbitrary<RowPick> = fc.oneof(
   { weight: 1, arbitrary: anyRow },
 )
 
+/** Columns by their numbers, each at most once. Of several columns, few rows have the same values. */
+const anyKeyPick: fc.Arbitrary<KeyPick> = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(null) },
+  { weight: 3, arbitrary: fc.constantFrom([0], [1], [0]) },
+  { weight: 3, arbitrary: fc.constantFrom([0, 1], [1, 0]) },
+  { weight: 1, arbitrary: fc.uniqueArray(fc.nat({ max: 6 }), { minLength: 1, maxLength: 2 }) },
+)
+
 /** The operations of a transaction: most of them can be done. */
 const anyParts: fc.Arbitrary<Spec[]> = fc.array(
   withPlace(
@@ -242,6 +258,12 @@ const anyParts: fc.Arbitrary<Spec[]> = fc.array(
         where: fc.constant(null),
       }),
       fc.record({ kind: fc.constantFrom('scan', 'version', 'schema') }),
+      fc.record({
+        kind: fc.constant('getByKey'),
+        row: anyMostlyLive,
+        other: anySampleRow,
+        isOther: fc.constant(false),
+      }),
     ),
   ),
   { minLength: 1, maxLength: 4, size: 'max' },
@@ -258,6 +280,7 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       onSchemaError,
       key: anyKey,
       asJob: anyJobUse,
+      unique: anyKeyPick,
     }),
     add: fc.oneof(
       {
@@ -307,6 +330,7 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       kind: fc.constant('merge'),
       mode: fc.constantFrom('upsert', 'upsert', 'replace'),
       key: fc.nat({ max: 6 }),
+      byOwn: fc.constantFrom(true, true, true, false),
       from: fc.nat({ max: 12 }),
       rows: anyRows(false),
       ifMatch: anyMostlyUnbound,
@@ -323,6 +347,17 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       kind: fc.constant('alter'),
       columns: fc.uniqueArray(fc.nat({ max: 7 }), { minLength: 1, maxLength: 6 }),
       ifMatch: anyIfMatch,
+    }),
+    alterKey: fc.record({
+      kind: fc.constant('alterKey'),
+      columns: anyKeyPick,
+      ifMatch: anyMostlyUnbound,
+    }),
+    getByKey: fc.record({
+      kind: fc.constant('getByKey'),
+      row: anyMostlyLive,
+      other: anySampleRow,
+      isOther: fc.constantFrom(false, false, true),
     }),
     get: fc.record({ kind: fc.constant('get'), row: anyRow, parsed: fc.boolean() }),
     page: fc.record({
@@ -359,6 +394,8 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   rename: 1,
   deleteTable: 2,
   alter: 4,
+  alterKey: 6,
+  getByKey: 6,
   get: 5,
   page: 16,
   badPage: 1,
@@ -385,6 +422,8 @@ const RACING: Partial<Readonly<Record<Kinds, number>>> = {
   rename: 1,
   deleteTable: 2,
   alter: 2,
+  alterKey: 3,
+  getByKey: 4,
   get: 4,
   page: 8,
   version: 2,
@@ -480,28 +519,32 @@ type Beside = Readonly<{
   instances: number
   /** Whether nothing else runs beside the operation. */
   isAlone: boolean
+  keyed: boolean
 }>
 
 function jobUseOf(
   { asJob, ref, key }: Readonly<{ asJob: JobUse; ref: SpecRef; key: ModelKey | null }>,
-  { instances, isAlone }: Beside,
+  { instances, isAlone }: Pick<Beside, 'instances' | 'isAlone'>,
 ): JobUse {
   // The rows of a job are read at its start, before its key is looked up: broken ones are refused first.
   if (key !== null && !('stash' in ref)) return 'none'
   return asJob === 'restart' && (instances > 1 || !isAlone) ? 'job' : asJob
 }
 
-export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): Operation {
+export function bind(spec: Spec, state: State, { instances, isAlone, keyed }: Beside): Operation {
   const instance = spec.instance % instances
   const table = pick(state.tables, spec.table)
   const target: TableTarget = { instance, tableId: table?.id ?? NO_TABLE }
   switch (spec.kind) {
-    case 'create':
+    case 'create': {
+      const unique = pickKey(spec.schema ?? PLAIN, spec.unique, keyed)
       return create(instance, {
         ...spec,
         ref: withClaims(spec.ref, state, table),
-        asJob: jobUseOf(spec, { instances, isAlone }),
+        asJob: unique === null ? jobUseOf(spec, { instances, isAlone }) : 'none',
+        unique,
       })
+    }
     case 'add':
       return addRows(target, { ...spec, ref: withClaims(spec.ref, state, table) })
     case 'overwrite': {
@@ -531,7 +574,7 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
       return transaction(
         instance,
         spec.parts.map((part) => {
-          const operation = bind(part, state, { instances, isAlone: false })
+          const operation = bind(part, state, { instances, isAlone: false, keyed })
           return { operation, tableId: pick(state.tables, part.table)?.id ?? NO_TABLE }
         }),
       )
@@ -545,6 +588,13 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
     }
     case 'deleteTable':
       return deleteTable(target, { ifMatch: pickVersion(table?.version ?? 1, spec.ifMatch) })
+    case 'alterKey': {
+      const schema = table === undefined ? PLAIN : currentOf(table).schema
+      const key = pickKey(schema, spec.columns, keyed)
+      return alterKey(target, { key, ifMatch: pickVersion(table?.version ?? 1, spec.ifMatch) })
+    }
+    case 'getByKey':
+      return bindGetByKey(spec, state, target)
     case 'get':
       return getRow(target, pickRow(state, table, spec.row), spec.parsed)
     case 'page':
@@ -565,6 +615,37 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
 }
 
 type OfKind<K extends Kinds> = Extract<Spec, { kind: K }>
+
+/** Columns of a schema, in the order of `PLAIN` as far as they are there. */
+function pickKey(
+  { columns }: ModelSchema,
+  picks: KeyPick,
+  keyed: boolean,
+): readonly string[] | null {
+  const wanted = picks ?? (keyed ? [0, 1] : null)
+  if (wanted === null || columns.length === 0) return null
+  const known = PLAIN.columns.map(({ id }) => id)
+  const ids = columns
+    .map(({ id }) => id)
+    .sort((one, two) => known.indexOf(one) - known.indexOf(two))
+  return [...new Set(wanted.map((one) => pick(ids, one) ?? ''))]
+}
+
+/** The key of a row of the table, or one that perhaps no row has. */
+function bindGetByKey(
+  { row, other, isOther }: OfKind<'getByKey'>,
+  state: State,
+  target: TableTarget,
+): Operation {
+  const table = state.tables.find(({ id }) => id === target.tableId)
+  const { schema, rows } = table === undefined ? { schema: PLAIN, rows: [] } : currentOf(table)
+  const key = table?.key ?? ['a']
+  const rowId = pickRow(state, table, row)
+  const live = rows.find(({ id, gone }) => id === rowId && !gone)
+  const sent = other.map(([id, { json }]) => [id, json] as const)
+  const cells = isOther || live === undefined ? sent : live.cells
+  return getByKey(target, keyValues(key, cells, schema))
+}
 
 function bindUpdates(
   { updates, onSchemaError }: OfKind<'updateMany'>,
@@ -599,16 +680,17 @@ function bindDeletes(
 }
 
 function bindMerge(
-  { key, from, rows, ...others }: OfKind<'merge'>,
+  { key, byOwn, from, rows, ...others }: OfKind<'merge'>,
   table: ModelTable | undefined,
   target: TableTarget,
 ): Operation {
   const generation = table && currentOf(table)
   const columns = generation?.schema.columns.filter(({ type }) => type.kind !== 'array') ?? []
-  const { id } = pick(columns, key) ?? { id: 'a' }
+  const own = byOwn ? (table?.key ?? null) : null
+  const columnsOfKey = own ?? [pick(columns, key)?.id ?? 'a']
   const ifMatch = pickVersion(table?.version ?? 1, others.ifMatch)
-  const given = rowsToMerge(generation, { key: id, from, rows })
-  return mergeRows(target, { ...others, key: id, rows: given, ifMatch })
+  const given = rowsToMerge(generation, { key: columnsOfKey, from, rows })
+  return mergeRows(target, { ...others, key: columnsOfKey, rows: given, ifMatch })
 }
 
 /** Some of the columns that there are, and others that were dropped or never there. */

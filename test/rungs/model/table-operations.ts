@@ -11,6 +11,7 @@ import {
   tokensOfText,
   toObject,
 } from './input.js'
+import { isRefusedByKey, namedRows } from './key-rules.js'
 import { expectEqual, expectFailure, expectValue, Mismatch, type Operation } from './operation.js'
 import {
   changeSchema,
@@ -131,12 +132,17 @@ export function updateRow(target: TableTarget, rowId: string, change: RowChange)
         const generation = currentOf(table)
         const changes = judgeChanges(sent, generation.schema, onSchemaError)
         if ('failure' in changes) return expectFailure(outcome, changes.failure)
-        if (changes.tokens.size > 0) table.version++
-        expectEqual('the result', expectValue(outcome), { version: table.version })
-        if (changes.tokens.size === 0) return
-        changeSchema(generation, changes.schema, table.version)
-        const cells = cellsAfter(row.cells, changes.tokens)
-        generation.rows[index] = { ...row, cells, version: table.version }
+        const { schema, tokens } = changes
+        const version = table.version + (tokens.size > 0 ? 1 : 0)
+        const updated = { ...row, cells: cellsAfter(row.cells, tokens), version }
+        const rows = generation.rows.map((one) => (one === row ? updated : one))
+        const keyed = { before: generation.schema, after: schema, rows: namedRows(rows) }
+        if (tokens.size > 0 && isRefusedByKey(outcome, table.key, keyed)) return
+        table.version = version
+        expectEqual('the result', expectValue(outcome), { version })
+        if (tokens.size === 0) return
+        changeSchema(generation, schema, version)
+        generation.rows[index] = updated
       })
     },
   }

@@ -67,6 +67,8 @@ export type Profile = Readonly<{
   /** Stores on the same data, each as if it were in another process. */
   instances: Instances
   options: StoreOptions & Limits
+  /** Whether tables have keys, as far as their rows let them. */
+  keyed: boolean
 }>
 
 export class World {

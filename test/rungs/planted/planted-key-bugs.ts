@@ -46,6 +46,50 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: 'return known === null ? null : row',
   },
   {
+    name: 'rows that come one by one are not compared with each other',
+    file: 'unique/changed-keys.ts',
+    find: 'if (twin !== undefined) throw await this.#conflict(row.text, twin.position, position)',
+    replace: 'if (twin !== undefined) continue',
+  },
+  {
+    name: 'many rows are not compared with each other',
+    file: 'unique/changed-keys.ts',
+    find: 'const twice = run.firstTwice()',
+    replace: 'const twice = -1',
+  },
+  {
+    name: 'many rows are not compared with those that change beside them',
+    file: 'unique/changed-keys.ts',
+    find: 'const at = hash === null ? -1 : run.find(hash)',
+    replace: 'const at = hash === null ? -1 : Math.min(-1, run.find(hash))',
+  },
+  {
+    name: 'a key that a row gives to another is taken from both',
+    file: 'unique/changed-keys.ts',
+    find: 'for (const hash of gone) if (!fresh.has(toHex(hash))) deletes.push(keyEntryKey(to, hash))',
+    replace: `const given = new Set(gone.map(toHex))
+    for (const hash of gone) deletes.push(keyEntryKey(to, hash))
+    puts.splice(0, puts.length, ...puts.filter(([key]) => key[0] !== KEY_SPACE.keyEntry || !given.has(toHex(key.slice(-16)))))`,
+  },
+  {
+    name: 'a row that comes alone is not compared with many that came at once',
+    file: 'unique/key-index.ts',
+    find: 'for (const { run, bits } of this.record.runs) {',
+    replace: 'for (const { run, bits } of this.record.runs.slice(0, 0)) {',
+  },
+  {
+    name: 'a key is given to a table whose rows do not have it alone',
+    file: 'table/table-key.ts',
+    find: 'const twice = keys.firstTwice()',
+    replace: 'const twice = keys.count - keys.count - 1',
+  },
+  {
+    name: 'a column of a key changes from numbers to texts',
+    file: 'unique/key-columns.ts',
+    find: 'if (isTextKind(old) === isTextKind(kind)) continue',
+    replace: 'if (isTextKind(old) === isTextKind(kind) || id !== "") continue',
+  },
+  {
     name: 'the index of overwritten rows is never swept',
     file: 'sweep-keys.ts',
     find: 'if (!sameValue(used, place.index)) unused.push(place)',

@@ -3,10 +3,10 @@
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import type { RowWithId } from '../../../src/index.js'
 import { changedRows, type SeenRows } from '../../support/replay-changes.js'
-import { expectEqual, Mismatch } from '../model/operation.js'
+import { expectEqual, Mismatch, show } from '../model/operation.js'
 import { matchRows, type StoredCells } from './operations.js'
 import type { ModelFile, ModelTable, Oracle, Possible, TableState } from './oracle.js'
-import { applyInSomeOrder, showRows, showState } from './oracle.js'
+import { applyInSomeOrder, likelyState, showRows, showState } from './oracle.js'
 import { type SimWorld, TEAM } from './world.js'
 
 /** Reads all there is, and takes over which of the possible states it is. */
@@ -50,7 +50,8 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
     const rows: RowWithId[] = []
     for await (const row of target.scan()) rows.push(row)
     const { columns } = await target.schema()
-    return { version, rows, hasFiles: columns.some(({ id }) => id === 'f') }
+    const { key: [key = null] = [] } = await target.info()
+    return { version, rows, hasFiles: columns.some(({ id }) => id === 'f'), key }
   })
   if (found.kind === 'unknown') return
   if (found.kind === 'failed') {
@@ -58,15 +59,16 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
     if (world.isOfDisk(found.failure) || mayBeGone) return
     throw new Mismatch(`${table.name} cannot be read: ${found.failure.message}`)
   }
-  const { version, rows, hasFiles } = found.value as {
+  const { version, rows, hasFiles, key } = found.value as {
     version: number
     rows: RowWithId[]
     hasFiles: boolean
+    key: string | null
   }
   // An operation without an answer may have its effect while the database is opened again.
   table.possible = applyInSomeOrder(table.possible, [])
   const fitting = table.possible.flatMap(({ state, pending }): Possible[] => {
-    if (state?.version !== version || state.hasFiles !== hasFiles) return []
+    if (state?.version !== version || state.hasFiles !== hasFiles || state.key !== key) return []
     const matched = matchRows(state.rows, rows)
     return matched === null ? [] : [{ state: { ...state, rows: matched }, pending }]
   })
@@ -74,13 +76,14 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
   if (first?.state == null) {
     const shown = rows.map(({ n, v, f = '' }) => `${n}=${v}${f}`).join(' ')
     throw new Mismatch(
-      `${table.name} must be\n  ${showPossible(table)}\nbut is\n  ${version}: ${shown}`,
+      `${table.name} must be\n  ${showPossible(table)}\nbut is\n  ${version} by ${key}: ${shown}`,
     )
   }
   oracle.note(table, version, showState(first.state))
   for (const row of first.state.rows) oracle.noteRow(row)
   table.possible = distinct(fitting)
   await readRow(world, table, first.state)
+  await readByKey(world, table, first.state)
   await followChanges(world, oracle, table, { version, rows })
 }
 
@@ -153,6 +156,34 @@ async function readRow(
   table.possible = fitting
 }
 
+/** Each row of a table with a key is found by it, and none by a key that no row has. */
+async function readByKey(
+  world: SimWorld,
+  table: ModelTable,
+  { key, rows }: NonNullable<TableState>,
+): Promise<void> {
+  if (key === null) return
+  const absent = key === 'n' ? -1 : 'no row'
+  for (const value of [...rows.map((row) => row[key]), absent]) {
+    const found = await world.outcomeOf(() =>
+      world.team.table(table.id ?? '').get({ [key]: value }),
+    )
+    if (found.kind === 'unknown') return
+    if (found.kind === 'failed') {
+      if (world.isOfDisk(found.failure)) return
+      throw new Mismatch(
+        `${table.name} cannot be read by ${key} ${value}: ${found.failure.message}`,
+      )
+    }
+    const { row } = (found.value as { row: StoredCells } | null) ?? { row: null }
+    const wanted = rows.filter((one) => one[key] === value)
+    if (matchRows(wanted, row === null ? [] : [row]) !== null) continue
+    throw new Mismatch(
+      `${table.name} has by ${key} ${value}: ${showRows(wanted)}, not ${show(row)}`,
+    )
+  }
+}
+
 async function readFile(world: SimWorld, oracle: Oracle, file: ModelFile): Promise<void> {
   // A part of a file is checked by its leaves alone, and all of it by its digest too.
   const start = world.disk.steps % 3 === 0 ? 0 : 1
@@ -223,10 +254,12 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
   const tables = oracle.knownTables().length
   const heads = { [KEY_SPACE.catalog]: tables, [KEY_SPACE.tableHead]: tables }
   const history = counts[KEY_SPACE.change]
+  const keyed = oracle.knownTables().filter((table) => likelyState(table)?.key != null).length
   const expected = {
     // Says up to where the changes of a table were deleted.
     ...(history !== undefined && { [KEY_SPACE.change]: Math.min(history, tables) }),
     ...(tables > 0 && { [KEY_SPACE.schema]: tables, ...heads }),
+    ...(keyed > 0 && { [KEY_SPACE.keyIndex]: keyed }),
     // It stays when all tables were deleted.
     ...((tables > 0 || counts[KEY_SPACE.teamHead] === 1) && { [KEY_SPACE.teamHead]: 1 }),
     ...(counts[KEY_SPACE.filesHead] !== undefined && { [KEY_SPACE.filesHead]: 1 }),

@@ -144,8 +144,15 @@ export async function dump({ team, kv }: SimWorld): Promise<string> {
     const table = team.table(id)
     const { columns } = await table.schema()
     const types = columns.map((column) => `${column.id}:${column.type.kind}`).join()
-    const rows: string[] = []
-    for await (const { $rowID: _, ...cells } of table.scan()) rows.push(JSON.stringify(cells))
+    const { key = [] } = await table.info()
+    const rows: string[] = key.length === 0 ? [] : [`by ${key.join()}`]
+    for await (const { $rowID, ...cells } of table.scan()) {
+      rows.push(JSON.stringify(cells))
+      if (key.length === 0) continue
+      const values = key.map((id) => [id, cells[id] as string | number] as const)
+      const found = await table.get(Object.fromEntries(values))
+      if (found?.row.$rowID !== $rowID) throw new Mismatch(`no row ${JSON.stringify(cells)} by key`)
+    }
     lines.push(`table ${name} ${await table.version()} ${types} ${rows.join(' ')}`)
   }
   const records: string[] = [] // Sorted, as the keys of stashes and uploads are random.

@@ -1,5 +1,11 @@
 // The operations whose every step on the ports is made to fail, each in a small store made for it.
-import type { CreateResult, StoreOptions, Table, Team } from '../../../src/index.js'
+import {
+  type CreateResult,
+  isStoreError,
+  type StoreOptions,
+  type Table,
+  type Team,
+} from '../../../src/index.js'
 import type { SimWorld } from './world.js'
 
 export type Scenario = Readonly<{
@@ -267,6 +273,81 @@ async function withDroppedColumn(world: SimWorld): Promise<void> {
   await table.addRows([{ n: 9 }])
 }
 
+async function withKey({ team }: SimWorld): Promise<void> {
+  await team.createTable({ name: 't', schema: SCHEMA, rows: ROWS, key: ['n'] })
+}
+
+/** With rows of segments, so that the index has a run, over which there are entries. */
+async function withRunAndEntries(world: SimWorld): Promise<void> {
+  await withKey(world)
+  const table = await theTable(world)
+  await table.updateRow(await rowIdAt(world, 0), { n: 10 })
+  await table.deleteRow(await rowIdAt(world, 1))
+}
+
+const KEYS: readonly Scenario[] = [
+  {
+    name: 'create a table with a key of row records',
+    act: withKey,
+  },
+  { name: 'create a table with a key of segments', options: SEGMENTS, act: withKey },
+  onTable('give a table a key', (table) => table.alter({ key: ['n'] }), SEGMENTS),
+  onTable('change a key', (table) => table.alter({ key: ['v', 'n'] }), SEGMENTS, withKey),
+  onTable('take a key away', (table) => table.alter({ key: null }), {}, withKey),
+  onTable('add row records to a key', (table) => table.addRows(OTHER_ROWS), {}, withRunAndEntries),
+  onTable('add segments to a key', (table) => table.addRows(CSV), SEGMENTS, withRunAndEntries),
+  onTable(
+    'refuse a row with the key of another',
+    (table) => table.addRows([...OTHER_ROWS, { n: 3, v: 'x' }]).catch(expectNotUnique),
+    SEGMENTS,
+    withRunAndEntries,
+  ),
+  onTable(
+    'exchange keys of rows',
+    async (table) => {
+      const { rows } = await table.page()
+      const [one, other] = rows
+      if (one === undefined || other === undefined) return
+      await table.updateRows([
+        { rowId: one.$rowID, cells: { n: Number(other['n']) } },
+        { rowId: other.$rowID, cells: { n: Number(one['n']) } },
+      ])
+    },
+    SEGMENTS,
+    withRunAndEntries,
+  ),
+  onTable(
+    'overwrite rows with a key',
+    (table) => table.overwrite({ rows: ROWS }),
+    SEGMENTS,
+    withRunAndEntries,
+  ),
+  onTable(
+    'merge by the key of a table',
+    (table) => table.merge({ rows: MERGED, key: ['n'], mode: 'replace' }),
+    SEGMENTS,
+    withRunAndEntries,
+  ),
+  onTable('read a row by its key', (table) => table.get({ n: 3 }), SEGMENTS, withRunAndEntries),
+  {
+    name: 'fold and sweep rows with a key, and the index of rows before',
+    options: { ...SEGMENTS, foldRecordsMin: 1, orphanGraceMs: 0 },
+    async prepare(world) {
+      await withRunAndEntries(world)
+      const table = await theTable(world)
+      await table.alter({ key: ['v'] })
+      await table.alter({ key: ['n'] })
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+]
+
+/** The refusal is what the operation is for; any other failure is the fault. */
+function expectNotUnique(failure: unknown): void {
+  if (!isStoreError(failure) || failure.code !== 'KEY_NOT_UNIQUE') throw failure
+}
+
 function onRows(
   name: string,
   act: (table: Table, rowIds: readonly string[], team: Team) => Promise<unknown>,
@@ -489,6 +570,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CREATES,
   ...CHANGES,
   ...LIFE,
+  ...KEYS,
   ...STASHES,
   ...FILES,
   ...MAINTENANCE,

@@ -1,7 +1,13 @@
 // Operations of a history on the life of tables, and on many rows at once.
 import type { DeleteRowsResult } from '../../../src/index.js'
 import { type DiskJudge, refused, SCHEMA, type SimOperation } from './operations.js'
-import type { ModelRow, ModelTable, Oracle, Outcome, TableState } from './oracle.js'
+import {
+  isUnique,
+  type ModelRow,
+  type ModelTable,
+  type Outcome,
+  type TableState,
+} from './oracle.js'
 
 type Alteration = Readonly<{ name?: string; hasFiles?: boolean }>
 
@@ -40,7 +46,7 @@ export function alterTable(
 }
 
 /** Whether an operation that did not fail may have answered what it has answered, if anything. */
-function fits(outcome: Outcome, check: (value: { version: number }) => boolean): boolean {
+export function fits(outcome: Outcome, check: (value: { version: number }) => boolean): boolean {
   return outcome.kind !== 'done' || check(outcome.value as { version: number })
 }
 
@@ -67,17 +73,24 @@ export function deleteTable(
 
 export function updateRows(
   world: DiskJudge,
-  oracle: Oracle,
   table: ModelTable,
-  rows: readonly ModelRow[],
+  rows: readonly Readonly<{ row: ModelRow; text: string }>[],
 ): SimOperation {
-  const texts = new Map(rows.map(({ id, n }) => [id, oracle.newText(n)]))
+  const texts = new Map(rows.map(({ row, text }) => [row.id, text]))
+  const after = (state: NonNullable<TableState>): NonNullable<TableState> => {
+    const version = state.version + 1
+    const next = state.rows.map((row) => {
+      const v = texts.get(row.id)
+      return v === undefined ? row : { ...row, v, version }
+    })
+    return { ...state, version, rows: next }
+  }
   return {
-    text: `update ${rows.map(({ n, id }) => `${n} to ${texts.get(id)}`).join()} of ${table.name}`,
+    text: `update ${rows.map(({ row, text }) => `${row.n} to ${text}`).join()} of ${table.name}`,
     table,
     readsObjects: true,
     run: ({ team }) => {
-      const updates = rows.map(({ id }) => ({ rowId: id ?? '', cells: { v: texts.get(id) ?? '' } }))
+      const updates = rows.map(({ row, text }) => ({ rowId: row.id ?? '', cells: { v: text } }))
       return team.table(table.id ?? '').updateRows(updates)
     },
     apply: (state, outcome) => {
@@ -85,17 +98,15 @@ export function updateRows(
       const isWhole = there.length === rows.length
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
-          return code === 'ROW_NOT_FOUND' && state !== null && !isWhole
+          if (state === null) return false
+          if (code === 'KEY_NOT_UNIQUE') return isWhole && !isUnique(state.key, after(state).rows)
+          return code === 'ROW_NOT_FOUND' && !isWhole
         })
       }
       if (state === null || !isWhole) return []
-      const version = state.version + 1
-      const next = state.rows.map((row) => {
-        const v = texts.get(row.id)
-        return v === undefined ? row : { ...row, v, version }
-      })
-      if (!fits(outcome, (value) => value.version === version)) return []
-      return [{ ...state, version, rows: next }]
+      const next = after(state)
+      if (!isUnique(next.key, next.rows)) return []
+      return fits(outcome, ({ version }) => version === next.version) ? [next] : []
     },
   }
 }

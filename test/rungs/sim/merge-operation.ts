@@ -27,12 +27,13 @@ export function mergeTable(world: DiskJudge, table: ModelTable, merge: SimMerge)
         .merge({ rows: inputOf(rows, form), key: ['n'], mode, ...key })
     },
     apply: (state, outcome) => {
-      const mustFail = state === null || state.hasDropped || (!state.hasFiles && namesFiles(merge))
+      const isRefused = state === null || state.hasDropped || state.key === 'v'
+      const mustFail = isRefused || (!state.hasFiles && namesFiles(merge))
       const merged = mustFail ? null : mergedState(state, merge)
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
           if (state === null) return false
-          if (state.hasDropped && code === 'REQUEST_VALIDATION_ERROR') return true
+          if (isRefused && code === 'REQUEST_VALIDATION_ERROR') return true
           if (!state.hasFiles && code === 'COLUMN_ID_NOT_FOUND') return namesFiles(merge)
           return code === 'KEY_NOT_UNIQUE' && merged === null
         })

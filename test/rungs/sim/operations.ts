@@ -3,7 +3,7 @@ import type { DeleteResult, RowIds, StoreError, Team } from '../../../src/index.
 import { Mismatch, show } from '../model/operation.js'
 import type { SimJobs } from './jobs.js'
 import type { ModelRow, ModelStash, ModelTable, Oracle, Outcome, TableState } from './oracle.js'
-import { rowsOfStash, showRows } from './oracle.js'
+import { isUnique, type KeyColumn, rowsOfStash, showRows } from './oracle.js'
 import type { SimWorld } from './world.js'
 
 /** The place of an operation: one of the stores of a history. */
@@ -78,6 +78,10 @@ export function mayNameFiles(of: RowsOf): boolean {
   return of.form === 'csv' || of.rows.some(({ f }) => f !== null)
 }
 
+function breaksKey({ key, rows }: NonNullable<TableState>): boolean {
+  return !isUnique(key, rows)
+}
+
 /** The states that a change of rows leaves, one for each content that its rows may have had. */
 function changed(
   of: RowsOf,
@@ -88,6 +92,7 @@ function changed(
   for (const content of contentsOf(of)) {
     if ('stash' in of && content.length === 0) continue
     if (!hasFiles && mustFail(of, content)) continue
+    if (breaksKey(change(content))) continue
     if (outcome.kind !== 'done') {
       states.push(change(content))
       continue
@@ -119,12 +124,12 @@ function isEmptyStash(of: RowsOf): boolean {
   return of.stash.isDoubted || rowsOfStash(of.stash).some((rows) => rows.length === 0)
 }
 
-/** @param jobs - Runs it as a job; null: it runs by itself. */
+/** @param world - Judges its failures. It runs as a job, if `jobs` are given, which has no key. */
 export function createTable(
   world: DiskJudge,
   oracle: Oracle,
   of: RowsOf,
-  jobs: SimJobs | null = null,
+  { jobs = null, key = null }: Readonly<{ jobs?: SimJobs | null; key?: KeyColumn | null }> = {},
 ): SimOperation {
   const table: ModelTable = {
     name: `t${oracle.nextNumber()}`,
@@ -134,22 +139,26 @@ export function createTable(
   }
   oracle.tables.push(table)
   return {
-    text: `create ${table.name} of ${textOf(of)}${jobs === null ? '' : ' as a job'}`,
+    text: `create ${table.name}${key === null ? '' : ` by ${key}`} of ${textOf(of)}${jobs === null ? '' : ' as a job'}`,
     table,
     readsObjects: 'stash' in of || jobs !== null,
     run: ({ team }) => {
       const create = { name: table.name, schema: SCHEMA, rows: argumentOf(team, of) }
-      return jobs === null ? team.createTable(create) : jobs.run(team, { create })
+      if (jobs !== null) return jobs.run(team, { create })
+      return team.createTable({ ...create, ...(key !== null && { key: [key] }) })
     },
     apply: (state, outcome) => {
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
+          const isTwice = contentsOf(of).some((rows) => !isUnique(key, rows))
+          if (code === 'KEY_NOT_UNIQUE') return isTwice
           return code === 'STASH_NOT_FOUND' && isEmptyStash(of)
         })
       }
       if (state !== null) return []
       const version = oracle.base + 1
-      const made = { version, name: table.name, hasFiles: true, hasDropped: false, adds: NO_ADDS }
+      const { name } = table
+      const made = { version, name, hasFiles: true, hasDropped: false, adds: NO_ADDS, key }
       const change: Change = (rows) => ({ ...made, rows: at(rows, version) })
       return changed(of, outcome, { hasFiles: true, change })
     },
@@ -182,6 +191,9 @@ export function changeTable(
     const adds = new Map([...state.adds, ...keyed])
     return { ...state, version, rows: [...state.rows, ...added], adds }
   }
+  const mayBreakKey = (state: NonNullable<TableState>): boolean => {
+    return contentsOf(of).some((rows) => breaksKey(change(state)(rows)))
+  }
   return {
     text: `${kind} ${table.name} of ${textOf(of)} ${show(options)}${jobs === null ? '' : ' as a job'}`,
     table,
@@ -203,6 +215,7 @@ export function changeTable(
         return refused(world, state, outcome.failure, (code) => {
           return (
             (code === 'STASH_NOT_FOUND' && isEmptyStash(of)) ||
+            (code === 'KEY_NOT_UNIQUE' && state !== null && mayBreakKey(state)) ||
             (code === 'PRECONDITION_FAILED' && isOver) ||
             (code === 'COLUMN_ID_NOT_FOUND' && state?.hasFiles === false && mayNameFiles(of))
           )
@@ -245,8 +258,14 @@ export function updateRow(
   table: ModelTable,
   row: ModelRow,
   ifMatch: number | undefined,
+  v = oracle.newText(row.n),
 ): SimOperation {
-  const v = oracle.newText(row.n)
+  const after = (state: TableState, there: ModelRow): NonNullable<TableState> => {
+    if (state === null) throw new Error('a row has a table')
+    const version = state.version + 1
+    const rows = state.rows.map((one) => (one === there ? { ...one, v, version } : one))
+    return { ...state, version, rows }
+  }
   return {
     text: `update ${table.name} ${row.n} to ${v}${ifMatch === undefined ? '' : ` if ${ifMatch}`}`,
     table,
@@ -262,13 +281,14 @@ export function updateRow(
         return refused(world, state, outcome.failure, (code) => {
           return there === undefined
             ? code === 'ROW_NOT_FOUND' && state !== null
-            : isOver && code === 'PRECONDITION_FAILED'
+            : (isOver && code === 'PRECONDITION_FAILED') ||
+                (code === 'KEY_NOT_UNIQUE' && breaksKey(after(state, there)))
         })
       }
       if (state === null || there === undefined || isOver) return []
-      const version = state.version + 1
-      const rows = state.rows.map((one) => (one === there ? { ...one, v, version } : one))
-      const next = { ...state, version, rows }
+      const next = after(state, there)
+      if (breaksKey(next)) return []
+      const { version } = next
       if (outcome.kind === 'unknown') return [next]
       return (outcome.value as Value).version === version ? [next] : []
     },

@@ -9,7 +9,7 @@ import { Mismatch } from '../model/operation.js'
 export type ModelRow = Readonly<{
   /** No other row has this number. */
   n: number
-  /** No other cell has this text. */
+  /** No other cell was given this text when it was made. */
   v: string
   /** The ID of a file, or any text. */
   f: string | null
@@ -30,7 +30,16 @@ export type TableState = Readonly<{
   hasDropped: boolean
   /** The versions that adds have made, by their idempotency keys. */
   adds: ReadonlyMap<string, number>
+  /** The column that is the key; null: none is. */
+  key: KeyColumn | null
 }> | null
+
+export type KeyColumn = 'n' | 'v'
+
+/** Whether no two rows have the same key. */
+export function isUnique(key: KeyColumn | null, rows: readonly ModelRow[]): boolean {
+  return key === null || new Set(rows.map((row) => row[key])).size === rows.length
+}
 
 export type ModelTable = {
   /** The one it was created with. */
@@ -95,7 +104,11 @@ export class Oracle {
 
   /** A text for a row that no other cell has. */
   newText(n: number): string {
-    const text = `v${this.nextNumber()}`
+    return this.shareText(n, `v${this.nextNumber()}`)
+  }
+
+  /** A row is to have a text that another row has. */
+  shareText(n: number, text: string): string {
     this.#texts.set(n, (this.#texts.get(n) ?? new Set()).add(text))
     return text
   }
@@ -252,9 +265,9 @@ function without<T>(list: readonly T[], item: T): readonly T[] {
 
 export function showState(state: TableState): string {
   if (state === null) return 'none'
-  const { version, name, hasFiles, hasDropped, rows } = state
+  const { version, name, hasFiles, hasDropped, rows, key } = state
   const columns = `${hasFiles ? '' : ' without f'}${hasDropped ? ' (dropped once)' : ''}`
-  return `${version} of ${name}${columns}: ${showRows(rows)}`
+  return `${version} of ${name}${columns}${key === null ? '' : ` by ${key}`}: ${showRows(rows)}`
 }
 
 export function showRows(rows: readonly ModelRow[]): string {

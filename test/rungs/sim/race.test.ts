@@ -13,29 +13,41 @@ import {
   type TransactionSpec,
 } from './transaction-race.js'
 
-const anySpec: fc.Arbitrary<RaceSpec> = fc
-  .record({
-    at: fc.nat({ max: 1 }),
-    what: fc.constantFrom(
-      ...([
-        'add',
-        'add stash',
-        'overwrite',
-        'overwrite if',
-        'update',
-        'update if',
-        'delete',
-      ] as const),
-      'read' as const,
-      'read' as const,
-    ),
-    row: fc.nat({ max: 5 }),
-  })
-  .map((spec) => ({ ...spec, at: spec.at === 0 ? 0 : 1 }))
+type What = RaceSpec['what']
 
-function anyRace(checks: boolean): fc.Arbitrary<Race> {
+const ANY: readonly What[] = [
+  'add',
+  'add stash',
+  'overwrite',
+  'overwrite if',
+  'update',
+  'update if',
+  'delete',
+  'read',
+  'read',
+]
+
+/** Those that meet in a key, and some others. */
+const OF_KEYS: readonly What[] = [
+  ...(['add twin', 'add twin', 'take text', 'take text', 'get by key', 'get by key'] as const),
+  ...(['give key', 'give key', 'take key', 'add stash', 'overwrite', 'delete', 'read'] as const),
+]
+
+function anySpecOf(whats: readonly What[]): fc.Arbitrary<RaceSpec> {
+  return fc
+    .record({ at: fc.nat({ max: 1 }), what: fc.constantFrom(...whats), row: fc.nat({ max: 5 }) })
+    .map((spec) => ({ ...spec, at: spec.at === 0 ? 0 : 1 }))
+}
+
+type Kind = Readonly<{ whats: readonly What[]; keys: readonly Race['key'][] }>
+
+const PLAIN: Kind = { whats: ANY, keys: [null] }
+const KEYED: Kind = { whats: OF_KEYS, keys: ['v', 'v', null] }
+
+function anyRace(checks: boolean, { whats, keys }: Kind): fc.Arbitrary<Race> {
   return fc.record({
-    specs: fc.array(anySpec, { minLength: 2, maxLength: 6, size: 'max' }),
+    specs: fc.array(anySpecOf(whats), { minLength: 2, maxLength: 6, size: 'max' }),
+    key: fc.constantFrom(...keys),
     options: fc.record({
       inlineRowsMax: fc.constantFrom(0, 1_000),
       cacheBytesMax: fc.constantFrom(0, 16_777_216),
@@ -44,8 +56,9 @@ function anyRace(checks: boolean): fc.Arbitrary<Race> {
   })
 }
 
-async function race(numRuns: number, seed: number, checks: boolean) {
-  const property = fc.asyncProperty(anyRace(checks), fc.scheduler(), runRace)
+async function race(numRuns: number, seed: number, checks: boolean, kinds: readonly Kind[]) {
+  const races = fc.oneof(...kinds.map((kind) => anyRace(checks, kind)))
+  const property = fc.asyncProperty(races, fc.scheduler(), runRace)
   return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
 }
 
@@ -53,18 +66,21 @@ test('operations at once are those of some order', { timeout: 3_600_000 }, async
   const [runs, seed] = [sizeOf({ push: 1_000, deep: 50_000 }), suiteSeed()]
   const startedAt = performance.now()
   for (const again of recordedSeeds('T3')) {
-    const known = await race(again.runs, again.seed, true)
+    const known = await race(again.runs, again.seed, true, [PLAIN, KEYED])
     expect(known.failed ? fc.defaultReportMessage(known) : '').toBe('')
   }
-  const done = await race(runs, seed, true)
+  const done = await race(runs, seed, true, [PLAIN, KEYED])
   const seconds = (performance.now() - startedAt) / 1_000
   report({ suite: 'T3 races', seed, runs, seconds, violations: done.failed ? 1 : 0 })
 
   expect(done.failed ? fc.defaultReportMessage(done) : '').toBe('')
 })
 
-test('a lost update, as of commits without their checks, is found within 10 races', async () => {
-  const done = await race(10, 1, false)
+test.each([
+  ['a lost update', 10, PLAIN],
+  ['a key that two rows have', 20, KEYED],
+])('%s, as of commits without their checks, is found within %i races', async (_, races, kind) => {
+  const done = await race(races, 1, false, [kind])
 
   expect(done.failed).toBe(true)
   expect(String(done.errorInstance)).toMatch(/In no order|must be/)

@@ -7,6 +7,7 @@ import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { TestClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
+import { alterKey, getBeside } from './key-operations.js'
 import {
   changeTable,
   createTable,
@@ -19,7 +20,7 @@ import {
   type SimOperation,
   updateRow,
 } from './operations.js'
-import type { ModelTable, Outcome } from './oracle.js'
+import type { KeyColumn, ModelTable, Outcome } from './oracle.js'
 import { applyInSomeOrder, likelyState, Oracle, showState } from './oracle.js'
 import { scheduledKv, scheduledObjects, type Turn, turnsOf } from './scheduled-ports.js'
 import { TEAM } from './world.js'
@@ -36,17 +37,27 @@ export type RaceSpec = Readonly<{
     | 'update if'
     | 'delete'
     | 'read'
+    | 'add twin'
+    | 'take text'
+    | 'give key'
+    | 'take key'
+    | 'get by key'
   row: number
 }>
 
 export type Race = Readonly<{
   specs: readonly RaceSpec[]
   options: Pick<StoreOptions, 'inlineRowsMax' | 'cacheBytesMax'>
+  /** The key that the table is made with. */
+  key: KeyColumn | null
   /** false: with commits whose checks are lost, as a proof that the race finds that. */
   checks: boolean
 }>
 
 const NO_DISK = { isOfDisk: () => false }
+
+/** The text that several operations of a race give to rows. */
+const TWIN = 'twin'
 
 /** @throws {Mismatch} if no order of the operations explains what they answered. */
 export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
@@ -59,7 +70,8 @@ export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
   const rows = oracle.newRows(2, null)
   await putChunk(stash, '0', rows, 'json').run(first)
   stash.chunks.set('0', [rows])
-  const create = createTable(NO_DISK, oracle, { rows: oracle.newRows(3, null), form: 'objects' })
+  const own: RowsOf = { rows: oracle.newRows(3, null), form: 'objects' }
+  const create = createTable(NO_DISK, oracle, own, { key: race.key })
   const table = create.table
   if (table === null) throw new Error('A table is created')
   settle(table, [create], [await outcomeOf(create, first)])
@@ -119,6 +131,18 @@ function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable): SimOp
       return deleteRow(NO_DISK, table, target)
     case 'read':
       return readBeside(NO_DISK, table)
+    case 'add twin': {
+      const twins = oracle.newRows(1, null).map((one) => ({ ...one, v: TWIN }))
+      return changeTable(NO_DISK, 'add', table, { rows: twins, form: 'objects' }, {})
+    }
+    case 'take text':
+      return updateRow(NO_DISK, oracle, table, target, undefined, TWIN)
+    case 'give key':
+      return alterKey(NO_DISK, table, row % 2 === 0 ? 'v' : 'n')
+    case 'take key':
+      return alterKey(NO_DISK, table, null)
+    case 'get by key':
+      return getBeside(NO_DISK, table, 'v', row % 2 === 0 ? TWIN : target.v)
   }
 }
 

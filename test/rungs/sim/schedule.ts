@@ -11,6 +11,7 @@ import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
 import { JOB_TTL_MS, SimJobs } from './jobs.js'
+import { alterKey, getBeside } from './key-operations.js'
 import { alterTable, deleteRows, deleteTable, updateRows } from './life-operations.js'
 import { mergeTable } from './merge-operation.js'
 import { Moments } from './moments.js'
@@ -73,6 +74,9 @@ const DAMAGES: readonly Damage[] = [
   'swapObjects',
 ]
 
+/** Keys of tables. */
+const KEYS = ['n', 'v', 'v', null] as const
+
 const STEPS_MIN = 3
 const STEPS_MORE = 9
 const STASHES = 2
@@ -115,6 +119,10 @@ class Schedule {
   #isRefused = false
   /** Runs operations as jobs; null: the history has none. */
   readonly #jobs: SimJobs | null
+  /** Chooses keys of tables and operations that meet them; null: the history has none. */
+  readonly #keys: Seeded | null
+  /** Numbers of rows of adds with an idempotency key, which are known by them. */
+  readonly #repeated = new Set<number>()
   /** Chooses operations on the life of tables and on many rows; null: the history has none. */
   readonly #life: Seeded | null
 
@@ -130,7 +138,8 @@ class Schedule {
     const durability = this.#profile === 'damage' ? 'commit' : anyDurability(seed)
     const hasJobs = durability === 'commit' && mayHaveJobs(seed, this.#profile)
     const durable = withDurability(strict, durability)
-    this.#life = anyLife(seed)
+    this.#life = anyOfTwo(seed ^ 0x2c1b3c6d)
+    this.#keys = anyOfTwo(seed ^ 0x6a09e667)
     const store = { ...durable.store, historyRetentionMs: this.#life?.once(2) ? HISTORY_MS : 0 }
     const options = hasJobs ? withJobs({ ...durable, store }) : { ...durable, store }
     this.#jobs = hasJobs ? new SimJobs(() => this.world.clock.now()) : null
@@ -406,13 +415,17 @@ class Schedule {
     const table = tables[random.below(Math.max(1, tables.length))]
     const ofLife = table === undefined ? null : this.#lifeOperation(table)
     if (ofLife !== null) return ofLife
+    const ofKeys = table === undefined ? null : this.#keyOperation(table)
+    if (ofKeys !== null) return ofKeys
     const kind = random.below(27)
     if (kind < 4) return this.#putChunk()
     if (kind === 4) return deleteStash(this.#anyStash())
     if (kind === 5) return putFile(world, oracle, random.once(2))
     if (table === undefined || (kind < 8 && this.#mayCreate())) {
       const of = this.#anyRows()
-      return createTable(world, oracle, of, this.#jobsFor(of))
+      const key = this.#keys?.pick(KEYS) ?? null
+      const jobs = key === null ? this.#jobsFor(of) : null
+      return createTable(world, oracle, of, { jobs, key })
     }
     if (kind < 13) return this.#add(table)
     if (kind < 16) {
@@ -460,7 +473,45 @@ class Schedule {
     }
     const rows = all.filter(({ id }) => id !== null && !life.once(3))
     if (rows.length === 0) return null
-    return kind < 8 ? updateRows(world, this.#oracle, table, rows) : deleteRows(world, table, rows)
+    if (kind >= 8) return deleteRows(world, table, rows)
+    const updates = rows.map((row) => ({ row, text: this.#oracle.newText(row.n) }))
+    return updateRows(world, table, updates)
+  }
+
+  /** An operation that gives or takes a key, meets one, or reads by it. null: it is to be another operation. */
+  #keyOperation(table: ModelTable): SimOperation | null {
+    const keys = this.#keys
+    if (keys === null || !keys.once(3)) return null
+    const { world } = this
+    const oracle = this.#oracle
+    const { key = null, rows: all = [] } = likelyState(table) ?? {}
+    const kind = keys.below(10)
+    if (kind < 2) return alterKey(world, table, keys.pick(KEYS))
+    const rows = all.filter(({ id }) => id !== null)
+    const [row, other] = [keys.below(all.length + 1), keys.below(all.length + 1)].map(
+      (i) => rows[i],
+    )
+    if (row === undefined || other === undefined) return null
+    if (kind < 4) return getBeside(world, table, key ?? 'v', key === 'n' ? row.n : row.v)
+    if (kind < 6) {
+      return updateRow(world, oracle, table, row, undefined, oracle.shareText(row.n, other.v))
+    }
+    if (kind < 8) {
+      // Each text goes to the next row, and that of the last, sometimes, to nobody.
+      const from = keys.once(3) ? 1 : 0
+      const texts = [...rows.slice(1), ...rows.slice(0, 1)].map(({ v }) => v)
+      const given = rows.map((one, i) => ({ row: one, text: texts[i] ?? '' })).slice(from)
+      if (given.length === 0) return null
+      for (const { row: one, text } of given) oracle.shareText(one.n, text)
+      return updateRows(world, table, given)
+    }
+    const [added] = oracle.newRows(1, null)
+    if (added === undefined) return null
+    const isTwinOfNumber = kind === 8 && !this.#repeated.has(row.n)
+    const n = isTwinOfNumber ? row.n : added.n
+    const twin = { ...added, n, v: oracle.shareText(n, isTwinOfNumber ? added.v : row.v) }
+    const of: RowsOf = { rows: [...this.#newRows(0), twin], form: this.#anyForm() }
+    return changeTable(world, 'add', table, of, {})
   }
 
   /** A stash must stay until the job has ended that uses it, and histories delete theirs at any time. */
@@ -475,6 +526,7 @@ class Schedule {
       return changeTable(this.world, 'add', table, of, {})
     }
     const key = `k${this.#oracle.nextNumber()}`
+    for (const { n } of of.rows) this.#repeated.add(n)
     const add = changeTable(this.world, 'add', table, of, { idempotencyKey: key })
     const run: SimOperation['run'] = async (world) => {
       const again = () => repeatAdd(this.world, table, of, key)
@@ -733,11 +785,11 @@ function mayHaveJobs(seed: number, profile: Profile): boolean {
   return below(3) === 0 && PROFILES_WITH_JOBS.includes(profile)
 }
 
-/** One history of two; of a seed of its own, so that the others stay as they were. */
-function anyLife(seed: number): Seeded | null {
-  const life = seeded(seed ^ 0x2c1b3c6d)
-  for (let i = 0; i < 4; i++) life.below(2)
-  return life.once(2) ? life : null
+/** For one history of two; of a seed of its own, so that the others stay as they were. */
+function anyOfTwo(seed: number): Seeded | null {
+  const random = seeded(seed)
+  for (let i = 0; i < 4; i++) random.below(2)
+  return random.once(2) ? random : null
 }
 
 /** A process looks for jobs once, when it opens the store; what has no answer by then is decided at the next opening. */

@@ -39,7 +39,7 @@ async function runBoth(
   options: StoreOptions & Limits,
   operations: readonly Operation[],
 ): Promise<void> {
-  const world = await World.open(memoryMedium(), { instances: 1, options }, seed)
+  const world = await World.open(memoryMedium(), { instances: 1, keyed: false, options }, seed)
   const twin = new SqliteTwin(engine)
   try {
     const both = new Both(world, twin)

@@ -25,6 +25,7 @@ import type {
 import type { Table, Team, TypedTable } from './api/store-types.js'
 import type { Transaction } from './api/transaction-types.js'
 import { toPublicVersion } from './context/public-versions.js'
+import { SegmentPuts } from './context/segment-puts.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { deleteAll } from './delete-all.js'
 import { TeamFiles } from './files/files.js'
@@ -150,6 +151,7 @@ export function openTeamContext(context: StoreContext, teamId: string): TeamCont
     ...context,
     teamId,
     partition: context.dueTeams.partition(teamId),
+    segmentPuts: new SegmentPuts(context),
     ensureTeam: onceDone(() => enterTeam(context, teamId)),
   }
 }

@@ -5,6 +5,7 @@
 //   processes took for ended goes on as a new incarnation.
 // - From `next` until `release` an id is pending: its object may be on disk with no record naming it,
 //   and the sweep must leave it alone.
+// - An object that segments share is pending as long as one of them is.
 import { toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -20,6 +21,9 @@ export type PendingCounters = Readonly<{ settled: number; pending: readonly numb
 export class ObjectIds {
   readonly #random: Random
   readonly #pending = new Set<ObjectId>()
+  /** The shared objects of pending segments, and how many each has. */
+  readonly #sharedBy = new Map<ObjectId, ObjectId>()
+  readonly #sharing = new Map<ObjectId, number>()
   #incarnation: string
   #count = 0
 
@@ -47,7 +51,23 @@ export class ObjectIds {
 
   /** Ends the pending state of IDs, because a commit names them now or the sweep may delete them. */
   release(ids: Iterable<ObjectId>): void {
-    for (const id of ids) this.#pending.delete(id)
+    for (const id of ids) {
+      this.#pending.delete(id)
+      const object = this.#sharedBy.get(id)
+      if (object === undefined) continue
+      this.#sharedBy.delete(id)
+      const left = (this.#sharing.get(object) ?? 0) - 1
+      this.#sharing.set(object, left)
+      if (left > 0) continue
+      this.#sharing.delete(object)
+      this.#pending.delete(object)
+    }
+  }
+
+  /** Notes that a pending object has the bytes of pending segments: releasing the last of them releases it. */
+  share(object: ObjectId, segments: readonly ObjectId[]): void {
+    for (const segment of segments) this.#sharedBy.set(segment, object)
+    this.#sharing.set(object, segments.length)
   }
 
   /** As `release`, unless the operation failed with an unknown outcome: then a commit may name the ids. */

@@ -26,6 +26,7 @@ import type { OpenUploads } from './open-uploads.js'
 import type { PointReadCache } from './point-read-cache.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCodecs } from './segment-codecs.js'
+import type { SegmentPuts } from './segment-puts.js'
 import type { SigningKeys } from './signing-keys.js'
 import type { TableCounts } from './table-counts.js'
 import type { TeamAliases } from './team-alias.js'
@@ -38,7 +39,7 @@ export type StoreContext = Readonly<{
   kv: KvStore
   objects: ObjectStore
   options: ResolvedOptions
-  ids: Pick<ObjectIds, 'incarnation' | 'next' | 'release' | 'releaseAfter' | 'isPending'>
+  ids: Pick<ObjectIds, 'incarnation' | 'next' | 'share' | 'release' | 'releaseAfter' | 'isPending'>
   incarnation: Incarnation
   holds: ObjectHolds
   /** Buffers for building segments. */
@@ -84,6 +85,7 @@ export type TeamContext = StoreContext &
   Readonly<{
     teamId: string
     partition: KvPartition
+    segmentPuts: SegmentPuts
     /** Enters the team in the system partition before its first record; later calls resolve at once. */
     ensureTeam(): Promise<void>
   }>

@@ -1,7 +1,9 @@
 // Segments on their way into the object store.
+import type { SegmentRef } from '../../format/extent-page.js'
 import { type BuiltSegment, SegmentBuilder } from '../../format/segment-writer.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { StoreContext } from './store-context.js'
+import { SMALL_SEGMENT_BYTES_MAX } from './segment-puts.js'
+import type { StoreContext, TeamContext } from './store-context.js'
 
 /** Room to begin with: that of a usual chunk. */
 const SEGMENT_BYTES_FIRST = 512 * 1024
@@ -25,4 +27,25 @@ export async function putSegment(
   await known.note(codecs)
   await objects.put(object, bytes)
   activity.segmentBytesWritten += bytes.length
+}
+
+/**
+ * As `putSegment`; a small one may go into an object together with others of the team.
+ * @returns the segment with its place.
+ */
+export async function putSharing(
+  team: TeamContext,
+  ref: SegmentRef,
+  built: Pick<BuiltSegment, 'bytes' | 'codecs'>,
+): Promise<SegmentRef> {
+  const { codecs: known, segmentPuts, activity } = team
+  const { bytes, codecs } = built
+  if (bytes.length > SMALL_SEGMENT_BYTES_MAX) {
+    await putSegment(team, ref.object, built)
+    return ref
+  }
+  await known.note(codecs)
+  const shared = await segmentPuts.put({ object: ref.object, bytes })
+  activity.segmentBytesWritten += bytes.length
+  return shared === undefined ? ref : { ...ref, shared }
 }

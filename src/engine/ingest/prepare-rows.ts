@@ -13,7 +13,7 @@ import type { ScanLimits, ScannedRow } from '../../schema/scanned-row.js'
 import { isWellFormed } from '../../schema/text-rules.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { RowsInput, TextRows } from '../api/row-types.js'
-import type { StoreContext } from '../context/store-context.js'
+import type { TeamContext } from '../context/store-context.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
 import { endSegment, readCsvBytes, textsOfRows } from './read-csv-bytes.js'
 import { readJsonBytes } from './read-json-bytes.js'
@@ -40,27 +40,27 @@ const DRAIN_ROWS = 64
  *   COLUMN_HAS_INVALID_VALUE (objects only: what JSON has no token for), STORAGE_…
  */
 export async function prepareRows(
-  context: StoreContext,
+  team: TeamContext,
   input: RowsInput,
   mayInline: boolean,
-  target: SegmentTarget = storedSegments(context),
+  target: SegmentTarget = storedSegments(team),
 ): Promise<PreparedRows> {
-  const { options } = context
+  const { options } = team
   const limits = { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax }
   const stream = streamOf(input)
-  const quick = stream === null ? await prepareFast(context, input, mayInline, target) : null
+  const quick = stream === null ? await prepareFast(team, input, mayInline, target) : null
   if (quick !== null) return quick
   const { header, rows } =
     stream === null ? openRows(input, limits) : await openStream(stream, options, limits)
   const builder = new ChunkBuilder(options, header)
-  const sink = new SegmentSink(context, target)
+  const sink = new SegmentSink(team, target)
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
   try {
     await readAll(rows, builder, sink, { isInline, slices: new TimeSlices(options.clock) })
     const inline = isInline()
     const batch = builder.take()
     if (!inline) await sink.end(batch)
-    return preparedOf(context, builder, sink, inline ? batch : null)
+    return preparedOf(team, builder, sink, inline ? batch : null)
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -81,7 +81,7 @@ function isFew(
  * also reports what is wrong with them.
  */
 async function prepareFast(
-  context: StoreContext,
+  team: TeamContext,
   input: RowsInput,
   mayInline: boolean,
   target: SegmentTarget,
@@ -90,29 +90,29 @@ async function prepareFast(
   if ('json' in input) {
     const { json } = input
     if (!(json instanceof Uint8Array)) return null
-    if (mayInline && json.length <= context.options.inlineBytesMax) return null
-    return prepareJson(context, json, target)
+    if (mayInline && json.length <= team.options.inlineBytesMax) return null
+    return prepareJson(team, json, target)
   }
   const { bytes, delimiter } = checkCsv(input)
-  const scanner = openCsvBytes(bytes, delimiter, context.options)
-  return scanner && prepareCsv(context, scanner, mayInline, target)
+  const scanner = openCsvBytes(bytes, delimiter, team.options)
+  return scanner && prepareCsv(team, scanner, mayInline, target)
 }
 
 async function prepareJson(
-  context: StoreContext,
+  team: TeamContext,
   json: Bytes,
   target: SegmentTarget,
 ): Promise<PreparedRows | null> {
-  const builder = new ChunkBuilder(context.options, null)
-  const sink = new SegmentSink(context, target)
+  const builder = new ChunkBuilder(team.options, null)
+  const sink = new SegmentSink(team, target)
   try {
-    const slices = new TimeSlices(context.options.clock)
-    if (!(await readJsonBytes(json, context.options, builder, sink, slices))) {
+    const slices = new TimeSlices(team.options.clock)
+    if (!(await readJsonBytes(json, team.options, builder, sink, slices))) {
       sink.abandon()
       return null
     }
     await sink.end(builder.take())
-    return preparedOf(context, builder, sink, null)
+    return preparedOf(team, builder, sink, null)
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -120,27 +120,27 @@ async function prepareJson(
 }
 
 async function prepareCsv(
-  context: StoreContext,
+  team: TeamContext,
   scanner: CsvByteScanner,
   mayInline: boolean,
   target: SegmentTarget,
 ): Promise<PreparedRows | null> {
-  const builder = new ChunkBuilder(context.options, scanner.header)
-  const sink = new SegmentSink(context, target)
-  const slices = new TimeSlices(context.options.clock)
+  const builder = new ChunkBuilder(team.options, scanner.header)
+  const sink = new SegmentSink(team, target)
+  const slices = new TimeSlices(team.options.clock)
   try {
     if (!(await readCsvBytes(scanner, builder, sink, slices))) {
       sink.abandon()
       return null
     }
-    const inline = mayInline && isFew(context.options, builder, sink)
+    const inline = mayInline && isFew(team.options, builder, sink)
     const batch = builder.take()
     if (inline) {
       const texts = textsOfRows(scanner, batch)
-      return preparedOf(context, builder, sink, { ...batch, texts })
+      return preparedOf(team, builder, sink, { ...batch, texts })
     }
     await endSegment(scanner, batch, sink, slices)
-    return preparedOf(context, builder, sink, null)
+    return preparedOf(team, builder, sink, null)
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -148,7 +148,7 @@ async function prepareCsv(
 }
 
 function preparedOf(
-  { activity }: StoreContext,
+  { activity }: TeamContext,
   { rowCount, firstLine, hasClaims, columns }: ChunkBuilder,
   { segments, files }: SegmentSink,
   inline: RowBatch | null,

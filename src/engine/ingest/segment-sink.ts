@@ -9,8 +9,8 @@ import type { TextBuffer } from '../../format/text-buffer.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
-import type { StoreContext } from '../context/store-context.js'
-import { beginSegment, putSegment } from '../context/stored-segments.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
+import { beginSegment, putSharing } from '../context/stored-segments.js'
 import type { RowBatch } from './chunk-builder.js'
 import type { RowSink } from './read-json-bytes.js'
 
@@ -18,8 +18,11 @@ import type { RowSink } from './read-json-bytes.js'
 export interface SegmentTarget {
   /** The rows are read from their beginning; what was taken before does not count. */
   begin(): void
-  /** Takes a segment. Its bytes may be used until the promise settles. */
-  take(segment: FinishedSegment): Promise<void>
+  /**
+   * Takes a segment. Its bytes may be used until the promise settles.
+   * @returns the segment with its place.
+   */
+  take(segment: FinishedSegment): Promise<SegmentRef>
 }
 
 export type FinishedSegment = Readonly<{
@@ -31,10 +34,10 @@ export type FinishedSegment = Readonly<{
 }>
 
 /** Puts segments into the object store. */
-export function storedSegments(context: StoreContext): SegmentTarget {
+export function storedSegments(team: TeamContext): SegmentTarget {
   return {
     begin: () => undefined,
-    take: (segment) => putSegment(context, segment.ref.object, segment),
+    take: (segment) => putSharing(team, segment.ref, segment),
   }
 }
 
@@ -81,8 +84,7 @@ export class SegmentSink implements RowSink {
     const { rowCount } = builder
     const { bytes, footerBytes, codecs, files, used } = await builder.finish(columns, claims)
     const ref = { object, rowCount, objectBytes: bytes.length, footerBytes }
-    await this.#target.take({ ref, bytes, codecs, columns })
-    this.segments.push(ref)
+    this.segments.push(await this.#target.take({ ref, bytes, codecs, columns }))
     this.files.addAll(files)
     this.#object = undefined
     this.#builder = undefined
@@ -112,11 +114,11 @@ export function tooManySegments(): StoreError {
  * @param files - Takes up what they name.
  */
 export async function storeSegment(
-  context: StoreContext,
+  team: TeamContext,
   batch: RowBatch,
   files: FileIds,
 ): Promise<SegmentRef> {
-  const sink = new SegmentSink(context, storedSegments(context))
+  const sink = new SegmentSink(team, storedSegments(team))
   try {
     await sink.end(batch)
   } catch (failure) {

@@ -7,7 +7,7 @@ import { SourceFault } from '../../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../../base/source-format.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
-import type { StoreContext } from '../context/store-context.js'
+import type { TeamContext } from '../context/store-context.js'
 import { prepareRows } from './prepare-rows.js'
 import { countLineBreaks, faultOf, runLimits, textOfRun } from './stream-rows.js'
 
@@ -40,17 +40,17 @@ export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => void
  * @throws {StoreError} as `prepareRows`; what the source throws
  */
 export async function readSource(
-  context: StoreContext,
+  team: TeamContext,
   { pieces, format, onProgress }: SourceRows,
   take: ChunkTaker,
 ): Promise<void> {
-  const limits = runLimits(context.options)
+  const limits = runLimits(team.options)
   let rows = 0
   let lineBreaks = 0 // Of the source before the run; those of the header are counted with its first run.
   let columns: readonly ChunkColumn[] = []
   try {
     for await (const run of cutRecords(pieces, format, limits)) {
-      const chunk = await prepareRun(context, run, format, { rows, lines: lineBreaks })
+      const chunk = await prepareRun(team, run, format, { rows, lines: lineBreaks })
       columns = sameColumns(columns, chunk.chunk.columns) ? columns : chunk.chunk.columns
       take({ ...chunk.chunk, columns }, chunk.files)
       rows += run.starts.length
@@ -63,13 +63,13 @@ export async function readSource(
 }
 
 async function prepareRun(
-  context: StoreContext,
+  team: TeamContext,
   run: CutRun,
   format: SourceFormat,
   before: Readonly<{ rows: number; lines: number }>,
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   try {
-    const { chunk, files } = await prepareRows(context, textOfRun(run, format), false)
+    const { chunk, files } = await prepareRows(team, textOfRun(run, format), false)
     const firstLine = chunk.firstLine === 0 ? 0 : chunk.firstLine + before.lines
     return { chunk: { ...chunk, firstLine }, files }
   } catch (failure) {

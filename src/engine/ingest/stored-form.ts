@@ -23,7 +23,7 @@ import {
 import { isNumberToken } from '../../schema/value-rules.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
-import type { StoreContext } from '../context/store-context.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
 import type { RowBatch } from './chunk-builder.js'
 import { invalidValue, unknownColumn } from './row-object.js'
 import { storeSegment } from './segment-sink.js'
@@ -130,7 +130,7 @@ function tokenOfText(text: string, { kind }: ColumnType): string {
 
 /** Rewrites a chunk so that its segments can be linked as they are. `files`: what they name. */
 export async function chunkToStoredForm(
-  context: StoreContext,
+  context: TeamContext,
   chunk: StoredChunk,
   policy: RowPolicy,
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {

@@ -116,7 +116,10 @@ async function readBody(
     begin: () => {
       problems = new ChunkProblems(rules, slices)
     },
-    take: (segment) => problems.addSegment(segment.ref, segment.columns, () => textsOf(segment)),
+    async take(segment) {
+      await problems.addSegment(segment.ref, segment.columns, () => textsOf(segment))
+      return segment.ref
+    },
   }
   const plain = { ...team, options: { ...team.options, compression: 'none' as const } }
   const { chunk } = await prepareRows(plain, rows as RowsInput, false, target)

@@ -20,6 +20,10 @@ export class HeldIds implements Ids {
     return this.#ids.next()
   }
 
+  share(object: ObjectId, segments: readonly ObjectId[]): void {
+    this.#ids.share(object, segments)
+  }
+
   isPending(id: ObjectId): boolean {
     return this.#ids.isPending(id)
   }

@@ -12,6 +12,7 @@ import { renderTableId } from '../../format/table-id.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Problem } from '../api/problem.js'
 import type { VerifyPlace } from '../api/verify-types.js'
+import { SegmentPuts } from '../context/segment-puts.js'
 import type { TablePlace } from '../context/store-context.js'
 import { keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
@@ -66,7 +67,8 @@ async function problemsOf(
     const schema = await context.schemas.get(table, generation.schemaNumber, read)
     return keyColumnsOf(record.columns, schema.columns)
   })
-  const team = { ...context, teamId, partition, ensureTeam: async () => undefined }
+  const segmentPuts = new SegmentPuts(context)
+  const team = { ...context, teamId, partition, segmentPuts, ensureTeam: async () => undefined }
   const place: TablePlace = { team, table, tableId: renderTableId(table) }
   const passes = Math.ceil(Math.max(1, generation.liveRows) / ROWS_OF_A_PASS)
   const problems: Problem[] = []

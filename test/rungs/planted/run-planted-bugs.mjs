@@ -76,6 +76,12 @@ const SUITES = [
     isPlain: true,
   },
   { list: 'planted-find-bugs.ts', test: 'test/store/find.test.ts', only: '', isPlain: true },
+  {
+    list: 'planted-sharing-bugs.ts',
+    test: 'test/store/shared-objects.test.ts',
+    only: '',
+    isPlain: true,
+  },
   { list: 'planted-duty-bugs.ts', test: 'test/store/duties.test.ts', only: '', isPlain: true },
   {
     list: 'planted-hint-bugs.ts',

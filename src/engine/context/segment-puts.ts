@@ -1,0 +1,147 @@
+// Puts small segments of a team that are ready at the same time together, as one object: a file, or a request that costs
+// money, for each of them costs more than their bytes. FORMAT.md, section 6.
+//
+// Invariants:
+// - A segment that comes alone waits for nothing: groups are what gathers while another group is being put.
+// - A group is stored as a whole, or all of its puts fail.
+// - The object of a group is pending until each of its segments is named by a commit, or given up.
+import type { BufferPool } from '../../base/buffer-pool.js'
+import type { Bytes } from '../../base/bytes.js'
+import { yieldToEventLoop } from '../../base/platform.js'
+import { mayShare, type SharedPlace } from '../../format/shared-objects.js'
+import type { ObjectId, ObjectStore } from '../../objects/objects.js'
+import type { ObjectIds } from './object-ids.js'
+
+/** A segment with more bytes has an object to itself. */
+export const SMALL_SEGMENT_BYTES_MAX = 64 * 1024
+
+/** Bytes and segments of a group, at most. */
+const GROUP_BYTES_MAX = 1024 * 1024
+const GROUP_SEGMENTS_MAX = 1_000
+
+type Segment = Readonly<{ object: ObjectId; bytes: Bytes }>
+
+type Waiting = Segment &
+  Readonly<{
+    resolve: (place: SharedPlace | undefined) => void
+    reject: (failure: unknown) => void
+  }>
+
+type PutsParts = Readonly<{
+  objects: ObjectStore
+  ids: Pick<ObjectIds, 'next' | 'release' | 'share'>
+  buffers: BufferPool
+}>
+
+/** The puts of small segments of one team. */
+export class SegmentPuts {
+  readonly #parts: PutsParts
+  #waiting: Waiting[] = []
+  #running: Promise<void> | undefined
+  /** How many segments the next group should have, by how many were under way with the last one. */
+  #expected = 1
+  #gathered: (() => void) | undefined
+
+  constructor(parts: PutsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Stores a segment of at most `SMALL_SEGMENT_BYTES_MAX` bytes. They stay as they are until the call has settled.
+   * @returns where it is; undefined: in an object of its own.
+   * @throws {StoreError} as `ObjectStore.put`: nothing is stored
+   */
+  put({ object, bytes }: Segment): Promise<SharedPlace | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ object, bytes, resolve, reject })
+      if (this.#waiting.length >= this.#expected) this.#gathered?.()
+      this.#running ??= this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve() // Segments of the same turn join the first group.
+    while (this.#waiting.length > 0) {
+      if (this.#waiting.length < this.#expected) await this.#gather()
+      await this.#settle(this.#waiting.splice(0, groupLength(this.#waiting)))
+    }
+    this.#running = undefined
+  }
+
+  /** Waits for as many segments as are expected, or until nobody has one to give in this turn. */
+  async #gather(): Promise<void> {
+    const gathered = new Promise<void>((resolve) => {
+      this.#gathered = resolve
+    })
+    await Promise.race([gathered, yieldToEventLoop()])
+    this.#gathered = undefined
+  }
+
+  /** Answers all of a group; never fails. */
+  async #settle(group: readonly Waiting[]): Promise<void> {
+    const { ids } = this.#parts
+    const object = group.length > 1 ? ids.next() : undefined
+    const isShared =
+      object !== undefined && group.every((segment) => mayShare(object, segment.object))
+    if (isShared) return this.#putTogether(object, group)
+    if (object !== undefined) ids.release([object]) // The process goes on as a new incarnation: this happens once.
+    await Promise.all(group.map((segment) => this.#putAlone(segment)))
+  }
+
+  async #putAlone({ object, bytes, resolve, reject }: Waiting): Promise<void> {
+    try {
+      await this.#parts.objects.put(object, bytes)
+      this.#expectAfter(1)
+      resolve(undefined)
+    } catch (failure) {
+      reject(failure)
+    }
+  }
+
+  async #putTogether(object: ObjectId, group: readonly Waiting[]): Promise<void> {
+    const { objects, ids, buffers } = this.#parts
+    const segments = group.map((segment) => segment.object)
+    ids.share(object, segments)
+    const length = bytesOf(group)
+    const whole = buffers.take(length)
+    const offsets: number[] = []
+    let offset = 0
+    for (const { bytes } of group) {
+      whole.set(bytes, offset)
+      offsets.push(offset)
+      offset += bytes.length
+    }
+    try {
+      await objects.put(object, whole.subarray(0, length))
+      this.#expectAfter(group.length)
+      for (const [index, { resolve }] of group.entries()) {
+        resolve({ object, offset: offsets[index] ?? 0 })
+      }
+    } catch (failure) {
+      for (const { reject } of group) reject(failure)
+    } finally {
+      buffers.give(whole)
+    }
+  }
+
+  /** Must be called before a group is answered: who puts the next segment at once is not two of those under way. */
+  #expectAfter(stored: number): void {
+    this.#expected = stored + this.#waiting.length
+  }
+}
+
+/** How many of the segments that wait go into the next object. */
+function groupLength(waiting: readonly Waiting[]): number {
+  let bytes = 0
+  let length = 0
+  for (const segment of waiting) {
+    bytes += segment.bytes.length
+    if (length > 0 && (bytes > GROUP_BYTES_MAX || length === GROUP_SEGMENTS_MAX)) break
+    length++
+  }
+  return length
+}
+
+function bytesOf(group: readonly Waiting[]): number {
+  return group.reduce((sum, { bytes }) => sum + bytes.length, 0)
+}

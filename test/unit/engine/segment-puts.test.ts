@@ -1,0 +1,142 @@
+// Which puts of small segments go together, and what is pending of them.
+import { describe, expect, test } from 'vitest'
+import { BufferPool } from '../../../src/base/buffer-pool.js'
+import { openSystemRandom } from '../../../src/base/random.js'
+import { StoreError } from '../../../src/base/store-error.js'
+import { ObjectIds } from '../../../src/engine/context/object-ids.js'
+import { SegmentPuts } from '../../../src/engine/context/segment-puts.js'
+import { type Bytes, memoryObjects, type ObjectStore } from '../../../src/index.js'
+
+type Put = Readonly<{ id: string; bytes: Bytes; end(failure?: StoreError): void }>
+
+/** Puts end when the test says so. */
+function openPuts() {
+  const memory = memoryObjects()
+  const puts: Put[] = []
+  const objects: ObjectStore = {
+    ...memory,
+    put: (id, content) =>
+      new Promise((resolve, reject) => {
+        const bytes = Uint8Array.from(content as Bytes)
+        const end = (failure?: StoreError): void => {
+          if (failure === undefined) resolve(bytes.length)
+          else reject(failure)
+        }
+        puts.push({ id, bytes, end })
+      }),
+  }
+  const ids = new ObjectIds(openSystemRandom())
+  const segmentPuts = new SegmentPuts({ objects, ids, buffers: new BufferPool(0) })
+  const put = (fill: number, length: number) => {
+    const object = ids.next()
+    const bytes = new Uint8Array(length).fill(fill)
+    return { object, place: segmentPuts.put({ object, bytes }) }
+  }
+  return { ids, puts, put }
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('small segments', () => {
+  test('go alone if they come alone, at once, under their own IDs', async () => {
+    const { puts, put } = openPuts()
+    const { object, place } = put(1, 10)
+    await Promise.resolve()
+    await Promise.resolve()
+
+    expect(puts.map(({ id, bytes }) => [id, bytes.length])).toEqual([[object, 10]])
+    puts[0]?.end()
+    expect(await place).toBeUndefined()
+  })
+
+  test('that come while one is put go together, one after the other', async () => {
+    const { ids, puts, put } = openPuts()
+    const first = put(1, 10)
+    await turns()
+    const others = [put(2, 20), put(3, 30), put(4, 40)]
+    await turns()
+    expect(puts).toHaveLength(1)
+    puts[0]?.end()
+    await turns()
+
+    const [, shared] = puts
+    const object = shared?.id ?? ''
+    expect([...(shared?.bytes ?? [])]).toEqual(
+      [2, 3, 4].flatMap((fill) => Array<number>(10 * fill).fill(fill)),
+    )
+    shared?.end()
+    expect(await first.place).toBeUndefined()
+    expect(await Promise.all(others.map(({ place }) => place))).toEqual(
+      [0, 20, 50].map((offset) => ({ object, offset })),
+    )
+    expect(puts).toHaveLength(2)
+    for (const other of others) {
+      expect(ids.isPending(object)).toBe(true)
+      ids.release([other.object])
+    }
+    expect([ids.isPending(object), ids.isPending(first.object)]).toEqual([false, true])
+  })
+
+  test('fill an object up to its bound, and the rest goes to the next', async () => {
+    const { puts, put } = openPuts()
+    const first = put(1, 1)
+    await turns()
+    const others = Array.from({ length: 40 }, () => put(2, 64 * 1024))
+    puts[0]?.end()
+    await turns()
+    puts[1]?.end()
+    await turns()
+    puts[2]?.end()
+    await turns()
+    puts[3]?.end()
+
+    await Promise.all([first, ...others].map(({ place }) => place))
+    expect(puts.map(({ bytes }) => bytes.length / 64 / 1024)).toEqual([1 / 64 / 1024, 16, 16, 8])
+  })
+
+  test('of a group that is not stored all fail, and those after them do not', async () => {
+    const { ids, puts, put } = openPuts()
+    const first = put(1, 1)
+    await turns()
+    const others = [put(2, 2), put(3, 3)]
+    puts[0]?.end()
+    await turns()
+    const later = put(4, 4)
+    const failure = new StoreError('INSUFFICIENT_STORAGE', 'full', { outcome: 'unchanged' })
+    const failed = Promise.allSettled(others.map(({ place }) => place))
+    puts[1]?.end(failure)
+
+    expect((await failed).map((one) => one.status === 'rejected' && one.reason)).toEqual([
+      failure,
+      failure,
+    ])
+    const object = puts[1]?.id ?? ''
+    ids.release(others.map((other) => other.object))
+    expect(ids.isPending(object)).toBe(false)
+    await turns()
+    puts[2]?.end()
+    await Promise.all([first.place, later.place])
+  })
+
+  test('of an incarnation that was lost meanwhile go alone', async () => {
+    const { ids, puts, put } = openPuts()
+    const first = put(1, 1)
+    await turns()
+    const others = [put(2, 2), put(3, 3)]
+    ids.beginAnew()
+    puts[0]?.end()
+    await turns()
+    for (const { end } of puts.slice(1)) end()
+
+    expect(await Promise.all([first, ...others].map(({ place }) => place))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(puts.map(({ id }) => id)).toEqual([first, ...others].map(({ object }) => object))
+    const pending = ids.pendingCounters(10)
+    expect(pending.pending).toEqual([])
+  })
+})

@@ -17,6 +17,7 @@ import {
   TABLES_USAGE,
   TYPES_USAGE,
 } from './cli-tables.js'
+import { runTwin, TWIN_USAGE } from './cli-twin.js'
 import { runVerify, VERIFY_USAGE } from './cli-verify.js'
 import { ProgramFailure } from './program-failure.js'
 
@@ -31,6 +32,7 @@ const USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres UR
        rowstash restore FILE NEWDIR [--files-from DIR]
        rowstash move --from DIR --to URL [--s3 URL]
        rowstash recover --postgres URL [--yes]
+       rowstash twin pull|push --upstream URL --key KEY --directory DIR [options]
        rowstash --version
 
 "rowstash COMMAND --help" describes a command.
@@ -54,6 +56,7 @@ const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Comma
   ['backup', { usage: BACKUP_USAGE, run: runBackup }],
   ['restore', { usage: RESTORE_USAGE, run: runRestore }],
   ['move', { usage: MOVE_USAGE, run: runMove }],
+  ['twin', { usage: TWIN_USAGE, run: runTwin }],
   ['recover', { usage: RECOVER_USAGE, run: runRecover }],
 ])
 

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { nodeHandler, openDirectory } from '../../adapters/node.js'
 import { openMemory } from '../../src/index.js'
+import { createTestServer } from '../conformance/testing.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { projectFiles, ROOT, readText } from '../support/project.js'
 import type { Block } from './blocks.js'
@@ -305,11 +306,34 @@ async function runMoves(commands: readonly string[], surroundings: Surroundings)
   assert.match(await shell(again, folder, env), /"moved"/)
 }
 
+async function runTwinCommands(
+  commands: readonly string[],
+  { folder, cli, onEnd }: Surroundings,
+): Promise<void> {
+  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  const server = await createTestServer()
+  onEnd(() => server.close())
+  const team = server.store.team('test')
+  const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+  const [pull = '', push = ''] = commands.map((command) => {
+    assert(command.includes(' http://127.0.0.1:8080 '), command)
+    return command.replace('http://127.0.0.1:8080', server.url).replace(' KEY ', ` ${server.key} `)
+  })
+  assert.match(await shell(pull, folder, env), /^Orders: 1 rows, table /)
+  const store = await openDirectory(join(folder, 'twin'))
+  const [orders] = await store.team('default').tablesByName('Orders')
+  await orders?.addRows([{ id: 2 }])
+  await store.close()
+  assert.match(await shell(push, folder, env), /^1 rows pushed$/m)
+  assert.equal(await team.table(tableId).count(), 2)
+}
+
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
   { document: 'README.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
   { document: 'README.md', begins: 'rowstash serve', run: runCommandLine },
   { document: 'src/contract/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
   { document: 'src/RUNNING.md', begins: 'export ROWSTASH_POSTGRES', run: runSharedCommands },
+  { document: 'src/EMBEDDING.md', begins: 'rowstash twin pull', run: runTwinCommands },
   { document: 'src/RUNNING.md', begins: 'rowstash move', run: runMoves },
 ]

@@ -1,0 +1,223 @@
+// `rowstash twin`: a copy of a server's tables in a directory, to work with while it cannot be reached.
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import { ClientError, createClient } from '../../src/client/client.js'
+import { escapeControls } from '../base/arguments.js'
+import { openDirectory } from '../open-directory.js'
+import { type CommandIo, HELP_OPTION, TEAM_DEFAULT } from './cli-command.js'
+import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
+import { ProgramFailure } from './program-failure.js'
+import { openStoreOf, QUIET } from './store-place.js'
+import { pullTable, type Twin, type Upstream } from './twin-pull.js'
+import { type PushPlan, planPush, pushTable } from './twin-push.js'
+import { TwinState, type TwinTable } from './twin-state.js'
+
+export const TWIN_USAGE = `Usage: rowstash twin pull --upstream URL --key KEY --directory DIR [--table NAME...] [--discard]
+       rowstash twin push --upstream URL --key KEY --directory DIR [--table NAME...] [--yes] [--force]
+
+pull copies tables of a server into a directory, as tables that every program can change, and copies
+those again that have changed since. push brings back only the rows that were changed, added or
+deleted here. It says first how many these are, as a hosted service may charge for each, and asks.
+
+  --upstream URL    where the server is, such as http://localhost:8080
+  --key KEY         the API key (default: the environment variable ROWSTASH_KEY)
+  --key-file FILE   a file that holds the API key; refused if other users can read it
+  --directory DIR   the twin; pull makes it if there is none. Nobody else may have it open
+  --team TEAM       the team of the twin that has the tables (default: default)
+  --table NAME      only tables with this name; several are several --table (default: all)
+  --discard         pull: give up rows that were changed here and not pushed
+  --yes             push: do not ask
+  --force           push: also if a table has changed upstream since it was pulled; rows that both
+                    sides have changed get the cells of the twin
+  -h, --help        show this text
+
+Each update is sent with If-Match. A push that ends early goes on with the next one; if the effect
+of its last request is unknown, the table counts as changed upstream. Row IDs here and upstream are
+not the same. Columns, names and files are not pushed, and numbers beyond 2^53 are refused. Exit code
+1: a table was refused, or the server failed, and others may be done; 2: a wrong call.
+`
+
+const OPTIONS = {
+  upstream: { type: 'string' },
+  key: { type: 'string' },
+  'key-file': { type: 'string' },
+  directory: { type: 'string' },
+  team: { type: 'string', default: TEAM_DEFAULT },
+  table: { type: 'string', multiple: true },
+  discard: { type: 'boolean', default: false },
+  yes: { type: 'boolean', default: false },
+  force: { type: 'boolean', default: false },
+  help: HELP_OPTION,
+} as const
+
+/** Asks the person at the terminal; undefined: there is none. */
+export type Ask = (question: string) => Promise<boolean | undefined>
+
+/** Runs `rowstash twin`. @throws {ProgramFailure} */
+export async function runTwin(
+  args: readonly string[],
+  io: CommandIo,
+  ask: Ask = askTerminal,
+): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: OPTIONS,
+  })
+  if (values.help) return io.print(TWIN_USAGE.trimEnd())
+  const [action, ...more] = positionals
+  if ((action !== 'pull' && action !== 'push') || more.length > 0) {
+    throw new ProgramFailure('usage', 'Say pull or push')
+  }
+  const wrong = action === 'pull' ? (['yes', 'force'] as const) : (['discard'] as const)
+  for (const name of wrong) {
+    if (values[name]) throw new ProgramFailure('usage', `--${name} does not go with ${action}`)
+  }
+  const upstream = await parseUpstream(values, io)
+  const place = values.directory
+  if (place === undefined) throw new ProgramFailure('usage', 'Give --directory')
+  const store = await (action === 'pull'
+    ? openDirectory(resolve(place), QUIET)
+    : openStoreOf(place, io))
+  try {
+    const state = await TwinState.open(store, values.team)
+    const twin = { team: store.team(values.team), state }
+    if (action === 'pull') await pull(upstream, twin, values, io)
+    else await push(upstream, twin, values, io, ask)
+  } catch (failure) {
+    io.signal.throwIfAborted()
+    if (!(failure instanceof ClientError)) throw failure
+    throw new ProgramFailure('failed', `${upstream.url}: ${failure.message}`, { cause: failure })
+  } finally {
+    await store.close()
+  }
+}
+
+type Values = Readonly<{
+  upstream?: string | undefined
+  key?: string | undefined
+  'key-file'?: string | undefined
+  table?: readonly string[] | undefined
+  discard: boolean
+  yes: boolean
+  force: boolean
+}>
+
+async function parseUpstream(values: Values, io: CommandIo): Promise<Upstream> {
+  const url = values.upstream
+  if (url === undefined || !URL.canParse(url))
+    throw new ProgramFailure('usage', 'Give --upstream URL')
+  const file = values['key-file']
+  const given =
+    values.key ?? (file === undefined ? io.env[KEY_VARIABLE] : (await readKeyFile(file))[0])
+  if (given === undefined) {
+    throw new ProgramFailure('usage', `Give --key or --key-file, or set ${KEY_VARIABLE}`)
+  }
+  checkKey(values.key === undefined ? (file ?? KEY_VARIABLE) : '--key', given)
+  // A hosted service may not know Idempotency-Key: no request is repeated that could have an effect twice.
+  const client = createClient({ url, key: given, idempotencyKeys: false })
+  return { url: url.replace(/\/+$/, ''), key: given, client, signal: io.signal }
+}
+
+async function pull(upstream: Upstream, twin: Twin, values: Values, io: CommandIo): Promise<void> {
+  const tables = await upstream.client.tables({ signal: io.signal })
+  const wanted = chosen(tables, values.table)
+  const failures: ProgramFailure[] = []
+  for (const table of wanted) {
+    const name = escapeControls(table.name)
+    const report = await pullTable(upstream, twin, table, values).catch((failure: unknown) => {
+      if (!(failure instanceof ProgramFailure)) throw failure
+      io.warn(`rowstash: ${escapeControls(failure.message)}`)
+      failures.push(failure)
+      return undefined
+    })
+    if (report === null) io.print(`${name}: unchanged`)
+    else if (report !== undefined) io.print(`${name}: ${report.rows} rows, table ${report.tableId}`)
+  }
+  refuseAll(failures)
+}
+
+async function push(
+  upstream: Upstream,
+  twin: Twin,
+  values: Values,
+  io: CommandIo,
+  ask: Ask,
+): Promise<void> {
+  const tables = await twin.state.list(upstream.url)
+  if (tables.length === 0) {
+    throw new ProgramFailure('failed', `Nothing was pulled from ${upstream.url}`)
+  }
+  const plans: PushPlan[] = []
+  const failures: ProgramFailure[] = []
+  for (const table of chosen<TwinTable>(tables, values.table)) {
+    try {
+      plans.push(await planPush(upstream, twin, table, values))
+    } catch (failure) {
+      if (!(failure instanceof ProgramFailure)) throw failure
+      io.warn(`rowstash: ${escapeControls(failure.message)}`)
+      failures.push(failure)
+    }
+  }
+  const open = plans.filter(({ rows }) => rows > 0)
+  for (const { table, counts } of open) {
+    const { changed, added, deleted } = counts
+    const name = escapeControls(table.name)
+    io.print(`${name}: ${changed} rows changed, ${added} added, ${deleted} deleted`)
+  }
+  const rows = open.reduce((sum, plan) => sum + plan.rows, 0)
+  if (rows === 0) io.print('Nothing to push')
+  else if (await isAgreed(rows, values.yes, ask)) {
+    let pushed = 0
+    for (const plan of open) {
+      await pushTable(upstream, twin, plan, (count) => {
+        pushed += count
+      })
+    }
+    io.print(`${pushed} rows pushed`)
+  } else io.print('Nothing was pushed')
+  refuseAll(failures)
+}
+
+async function isAgreed(rows: number, yes: boolean, ask: Ask): Promise<boolean> {
+  if (yes) return true
+  const answer = await ask(`Update ${rows} rows upstream? [y/N] `)
+  if (answer !== undefined) return answer
+  throw new ProgramFailure(
+    'failed',
+    `${rows} rows would be updated upstream; give --yes to push them`,
+  )
+}
+
+async function askTerminal(question: string): Promise<boolean | undefined> {
+  if (!process.stdin.isTTY) return undefined
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(?:es)?$/i.test((await terminal.question(question)).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
+/** The tables with these names. @throws {ProgramFailure} if there is none with one of them */
+function chosen<T extends Readonly<{ name: string }>>(
+  tables: readonly T[],
+  names: readonly string[] | undefined,
+): readonly T[] {
+  if (names === undefined) return tables
+  for (const name of names) {
+    if (tables.some((table) => table.name === name)) continue
+    throw new ProgramFailure('failed', `There is no table "${name}"`)
+  }
+  return tables.filter(({ name }) => names.includes(name))
+}
+
+function refuseAll(failures: readonly ProgramFailure[]): void {
+  const count = failures.length
+  if (count > 0)
+    throw new ProgramFailure(
+      'failed',
+      `${count} ${count === 1 ? 'table was' : 'tables were'} refused`,
+    )
+}

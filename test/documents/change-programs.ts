@@ -104,4 +104,30 @@ const keys: Program = {
   },
 }
 
-export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction, merge, keys, changes]
+const fromSqlite: Program = {
+  document: 'src/COMING-FROM.md',
+  begins: "const made = await team.createTable({ name: 'Orders', rows: statement.iterate()",
+  declared: [
+    "declare const team: import('rowstash').Team",
+    'declare const statement: { iterate(): Iterable<Record<string, unknown>> }',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const rows = [5, 7, 9].map((id) => ({ id, total: id * 2 }))
+    const printed: unknown[] = []
+    const log = (value: unknown) => printed.push(value)
+    await runModule(text, { team, statement: { iterate: () => rows.values() }, console: { log } })
+
+    assert.deepEqual((printed[0] as { row: { total: number } }).row.total, 14)
+    assert.equal(printed[1], 2)
+  },
+}
+
+export const CHANGE_PROGRAMS: readonly Program[] = [
+  manyRows,
+  transaction,
+  merge,
+  keys,
+  changes,
+  fromSqlite,
+]

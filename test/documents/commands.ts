@@ -328,6 +328,21 @@ async function runTwinCommands(
   assert.equal(await team.table(tableId).count(), 2)
 }
 
+async function runMoveFromService(
+  commands: readonly string[],
+  { folder, cli, onEnd }: Surroundings,
+): Promise<void> {
+  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  const server = await createTestServer()
+  onEnd(() => server.close())
+  await server.store.team('test').createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+  const [pull = '', list = ''] = commands
+  assert(pull.includes(' http://127.0.0.1:8080 '))
+  const filled = pull.replace('http://127.0.0.1:8080', server.url)
+  await shell(filled.replace(' KEY ', ` ${server.key} `), folder, env)
+  assert.match(await shell(list, folder, env), /^\S+\t2\t.*\tOrders$/m)
+}
+
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
   { document: 'README.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
@@ -335,5 +350,6 @@ export const COMMANDS: readonly Commands[] = [
   { document: 'src/contract/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
   { document: 'src/RUNNING.md', begins: 'export ROWSTASH_POSTGRES', run: runSharedCommands },
   { document: 'src/EMBEDDING.md', begins: 'rowstash twin pull', run: runTwinCommands },
+  { document: 'src/COMING-FROM.md', begins: 'rowstash twin pull', run: runMoveFromService },
   { document: 'src/RUNNING.md', begins: 'rowstash move', run: runMoves },
 ]

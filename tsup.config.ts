@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { defineConfig, type Options } from 'tsup'
+import { buildPage } from './adapters/page/build-page.js'
 import { openApiJson } from './src/contract/openapi/document.js'
 
 const library = {
@@ -43,6 +44,17 @@ const oneCore: NonNullable<Options['esbuildPlugins']>[number] = {
     const core = JSON.stringify(resolve('src/index.ts'))
     build.onLoad({ filter: BEGINS_BUNDLE }, ({ path }) => {
       return { contents: `${readFileSync(path, 'utf8')}\nimport ${core}`, loader: 'ts' }
+    })
+  },
+}
+
+/** Puts the files of the page into the package as text, in a file that is loaded when somebody asks for the page. */
+const builtPage: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'built-page',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]adapters[\\/]page[\\/]page-files\.ts$/ }, async () => {
+      const files = JSON.stringify(await buildPage())
+      return { contents: `export const pageFiles = async () => (${files})`, loader: 'ts' }
     })
   },
 }
@@ -98,7 +110,7 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
       // that goes elsewhere takes it in.
       external: outDir === 'dist' ? ['#csv-parse'] : [],
       plugins: [constants],
-      esbuildPlugins: [oneCore],
+      esbuildPlugins: [oneCore, builtPage],
       async onSuccess() {
         checkOneCore(outDir)
         if (outDir === 'dist') writeFileSync('dist/openapi.json', openApiJson())

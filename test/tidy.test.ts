@@ -54,7 +54,8 @@ const ADAPTER_FLOORS = [
   ['programs'],
   [''],
   ['directory', 'http', 'postgres', 's3', 'sources'],
-  ['leveldb'],
+  ['leveldb', 'page'],
+  ['page/browser'],
   ['fs'],
   ['base'],
 ]
@@ -77,6 +78,9 @@ function rankOf(layer: string | undefined): number {
   return LAYERS.findIndex((names) => layer !== undefined && names.includes(layer))
 }
 
+/** The script of the page is a program of the client, which is no part of the core's entry. */
+const CLIENT_PROGRAMS = /^adapters\/page\/browser\//
+
 function mayImport(importer: string, imported: string): boolean {
   if (importer === 'src/index.ts') return imported.startsWith('src/')
   if (importer.startsWith('src/')) {
@@ -84,6 +88,7 @@ function mayImport(importer: string, imported: string): boolean {
     return from === to || rankOf(to) > rankOf(from)
   }
   if (!imported.startsWith('src/') || ENTRIES.has(imported)) return true
+  if (CLIENT_PROGRAMS.test(importer)) return /^src\/(?:base|client)\//.test(imported)
   return PORT_IMPLEMENTATIONS.test(importer) && /^src\/(?:base|kv|objects)\//.test(imported)
 }
 
@@ -159,7 +164,8 @@ describe('layers', () => {
 })
 
 /** Values made once and never changed, or, as lists of addresses and typed arrays, filled while their module loads. */
-const CONSTANT_CLASSES = /^(?:Text(?:En|De)coder|RegExp|BlockList|U?[Ii]nt\d+Array|Prefix)$/
+const CONSTANT_CLASSES =
+  /^(?:Text(?:En|De)coder|RegExp|BlockList|U?[Ii]nt\d+Array|Prefix|Intl\.\w+Format)$/
 
 /** The declarations at the top of a module that may change after it was loaded. */
 function moduleStateOf(path: string, source: ts.SourceFile): string[] {

@@ -16,12 +16,14 @@ import type {
 import { createContract } from '../../src/index.js'
 import {
   basePathOption,
+  booleanOption,
   checkOptionNames,
   invalid,
   pathBelow,
   typeName,
 } from '../base/arguments.js'
 import { publishRequest } from '../base/diagnostics.js'
+import { withPage } from '../page/page.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { continueWhenRead } from './expect-continue.js'
@@ -49,6 +51,11 @@ export interface NodeHandlerOptions extends ContractOptions {
    * Default: none, and the address of a client is that of its connection.
    */
   readonly trustedProxies?: readonly string[] | undefined
+  /**
+   * Whether a page for people is served at `/` below the base path: it shows tables and imports files, with a key that a
+   * person enters there. Default: false.
+   */
+  readonly page?: boolean | undefined
 }
 
 /**
@@ -73,12 +80,14 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   const {
     basePath: path,
     trustedProxies,
+    page,
     onWarning = warnProcess,
     ...contractOptions
   } = options ?? {}
   const basePath = basePathOption(path)
   const { moreMetrics = processMetrics() } = contractOptions
-  const contract = createContract(store, { ...contractOptions, onWarning, moreMetrics })
+  const alone = createContract(store, { ...contractOptions, onWarning, moreMetrics })
+  const contract = booleanOption('page', page, false) ? withPage(alone) : alone
 
   const clientOf = createClients(new TrustedProxies(trustedProxies))
   const hosts = hostsOf([contractOptions.baseUrl, contractOptions.publicBaseUrl])

@@ -62,6 +62,7 @@ ${PLACE_USAGE}
                     a limit of the store or the server, such as stashesMax=100; may be repeated;
                     src/contract/LIMITS.md lists all names, units and defaults
   --limits FILE     a file of limits, as a JSON object such as { "stashesMax": 100 }
+  --page            serve a page for people at /: it asks for an API key, shows tables and imports files
   --log             print a line of JSON for each answered request; it has no secret
   --accept-loss     start although commits are missing that the store had acknowledged, with what
                     is left; without it, such a store is refused and says what is missing
@@ -169,6 +170,7 @@ type ServeCommand = Readonly<{
   connections: ConnectionLimits
   trustedProxies: readonly string[]
   limitSources: LimitSources
+  page: boolean
   log: boolean
   acceptLoss: boolean
 }>
@@ -197,6 +199,7 @@ export function parseServeArgs(
       'keyless-per-address': { type: 'string' },
       limit: { type: 'string', multiple: true, default: [] },
       limits: { type: 'string' },
+      page: { type: 'boolean', default: false },
       log: { type: 'boolean', default: false },
       'accept-loss': { type: 'boolean', default: false },
       help: HELP_OPTION,
@@ -223,6 +226,7 @@ export function parseServeArgs(
         : { keylessPerAddressMax: parseIntegerOption('--keyless-per-address', keyless, 1, 65_535) },
     trustedProxies: parseProxies(values['trusted-proxy']),
     limitSources: { options: values.limit, file: values.limits, env },
+    page: values.page,
     log: values.log,
     acceptLoss: values['accept-loss'],
   }

@@ -7,6 +7,7 @@ import { EXPORT_USAGE, runExport } from './cli-export.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
 import { KEYS_USAGE, runKeys } from './cli-keys.js'
 import { MOVE_USAGE, runMove } from './cli-move.js'
+import { OPEN_USAGE, runOpen } from './cli-open.js'
 import { RECOVER_USAGE, runRecover } from './cli-recover.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
 import {
@@ -22,6 +23,7 @@ import { runVerify, VERIFY_USAGE } from './cli-verify.js'
 import { ProgramFailure } from './program-failure.js'
 
 const USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres URL [--s3 URL]] [options]
+       rowstash open DIR [--write] [--browser]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
        rowstash export FILE --directory DIR --table NAME [options]
        rowstash tables|types --directory DIR
@@ -46,6 +48,7 @@ type Command = Readonly<{
 
 const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Command>([
   ['serve', { usage: SERVE_USAGE, run: runServe }],
+  ['open', { usage: OPEN_USAGE, run: runOpen }],
   ['import', { usage: IMPORT_USAGE, run: (args, io) => runImport(args, io, process.stderr) }],
   ['export', { usage: EXPORT_USAGE, run: (args, io) => runExport(args, io, process.stdout) }],
   ['tables', { usage: TABLES_USAGE, run: runTables }],

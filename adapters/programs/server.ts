@@ -40,6 +40,8 @@ export type ServerSettings = Readonly<{
   trustedProxies?: readonly string[]
   /** As `hardenServer` takes them. */
   connections?: ConnectionLimits
+  /** Whether the page is served. Default: false. */
+  page?: boolean
   /** Default: none. */
   logger?: Logger | undefined
   onFailure: (failure: unknown) => void
@@ -68,13 +70,14 @@ const CLOSE_MS = 500
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
     const { keys, adminKeys, apps, corsOrigins, baseUrl, publicBaseUrl } = settings
-    const { storedKeys, logger, onFailure, onWarning, trustedProxies = [] } = settings
+    const { storedKeys, logger, onFailure, onWarning, page, trustedProxies = [] } = settings
     const options: NodeHandlerOptions = {
       ...settings.limits,
       onFailure,
       onWarning,
       basePath: basePathOf(baseUrl),
       trustedProxies,
+      page,
       ...(keys !== undefined && { keys }),
       ...(storedKeys !== undefined && { storedKeys }),
       ...(adminKeys !== undefined && { adminKeys }),

@@ -34,6 +34,7 @@ async function start(signal: AbortSignal): Promise<void> {
     host: '127.0.0.1',
     port,
     baseUrl: undefined,
+    page: true,
     keys: [{ key, teamId: TEAM }],
     apps: undefined,
     onFailure: (failure) => failures.note(failure),
@@ -43,7 +44,8 @@ async function start(signal: AbortSignal): Promise<void> {
     const tables = await store.team(TEAM).tableNames()
     if (tables.length === 0) await importDataSet(server.url, key, signal)
     console.log(await renderCommands(store, server.url, key))
-    console.log(`\nlistening on ${server.url}, data in ${directory}; Ctrl-C ends it`)
+    console.log(`\nthe page: ${server.url}/ asks for the key ${key}`)
+    console.log(`listening on ${server.url}, data in ${directory}; Ctrl-C ends it`)
     await new Promise<void>((done) => {
       if (signal.aborted) done()
       else signal.addEventListener('abort', () => done(), { once: true })

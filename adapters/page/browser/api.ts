@@ -1,0 +1,149 @@
+// What the page asks of the contract.
+import { ClientError } from '../../../src/client/client-error.js'
+import { type ClientRequest, Requests } from '../../../src/client/requests.js'
+import { parseJson } from './json-text.js'
+
+export type ScalarKind = string
+export type ColumnType = Readonly<{ kind: ScalarKind; items?: Readonly<{ kind: ScalarKind }> }>
+export type Column = Readonly<{ id: string; displayName?: string; type: ColumnType }>
+export type Schema = Readonly<{ columns: readonly Column[] }>
+
+export type TableName = Readonly<{ id: string; name: string }>
+
+export type TableInfo = TableName &
+  Readonly<{
+    schema: Schema
+    key?: readonly string[]
+    rowCount: number
+    version: number
+    createdAt: number | null
+    updatedAt: number | null
+    bytes: number
+  }>
+
+export type Row = Readonly<{ $rowID: string } & Record<string, unknown>>
+
+export type RowsRequest = Readonly<{
+  from?: number
+  limit: number
+  continuation?: string | undefined
+  where?: object | undefined
+  columns?: readonly string[] | undefined
+}>
+
+export type RowsPage = Readonly<{
+  rows: readonly Row[]
+  continuation: string | undefined
+  version: number
+}>
+
+/** Attempts for each request. A server that starts again is there within them. */
+const TRIES_MAX = 8
+
+type Signal = AbortSignal | undefined
+
+export class Api {
+  readonly requests: Requests
+  /** The URL of the contract, without a slash at the end. */
+  readonly url: string
+  /** null: the session has the right to see metrics; undefined: nobody has given a key. */
+  adminKey: string | undefined | null
+
+  constructor(url: string, key: string, adminKey: string | undefined | null) {
+    this.url = url
+    this.adminKey = adminKey
+    this.requests = requestsOf(url, key)
+  }
+
+  async tables(signal?: Signal): Promise<readonly TableName[]> {
+    const answer = await this.#get('/tables', signal)
+    return (await dataOf<TableName[]>(answer)) ?? []
+  }
+
+  async info(tableId: string, signal?: Signal): Promise<TableInfo> {
+    return dataOf<TableInfo>(await this.#get(pathOf(tableId), signal))
+  }
+
+  /** The version of a table now. */
+  async version(tableId: string, signal?: Signal): Promise<number> {
+    const path = `${pathOf(tableId)}/rows`
+    return versionOf(await this.#send({ method: 'HEAD', path, signal }))
+  }
+
+  async rows(tableId: string, request: RowsRequest, signal?: Signal): Promise<RowsPage> {
+    const answer = await this.#get(`${pathOf(tableId)}/rows?${queryOf(request)}`, signal)
+    const { data, continuation } = parseJson(await answer.text()) as {
+      data: Row[]
+      continuation?: string
+    }
+    return { rows: data, continuation, version: versionOf(answer) }
+  }
+
+  /** A row with its own version. */
+  async row(tableId: string, rowId: string): Promise<Readonly<{ row: Row; version: number }>> {
+    const answer = await this.#get(`${pathOf(tableId)}/rows/${encodeURIComponent(rowId)}`)
+    const { data } = parseJson(await answer.text()) as { data: Row }
+    return { row: data, version: versionOf(answer) }
+  }
+
+  async deleteTable(tableId: string): Promise<void> {
+    await this.#send({ method: 'DELETE', path: pathOf(tableId) })
+  }
+
+  /** The metrics in the text format of Prometheus. */
+  async metrics(signal?: Signal): Promise<string> {
+    return (await this.#asAdmin({ method: 'GET', path: '/metrics', signal })).text()
+  }
+
+  /** Lines of JSON, as `POST /admin/verify` answers them. */
+  async verify(isFull: boolean, signal: AbortSignal): Promise<Response> {
+    const path = `/admin/verify${isFull ? '?full=true' : ''}`
+    return this.#asAdmin({ method: 'POST', path, signal })
+  }
+
+  #asAdmin(request: Omit<ClientRequest, 'isRepeatable'>): Promise<Response> {
+    const { adminKey } = this
+    if (adminKey === null) return this.#send(request)
+    return requestsOf(this.url, adminKey ?? '-', 1).send({ isRepeatable: false, ...request })
+  }
+
+  #get(path: string, signal?: Signal): Promise<Response> {
+    return this.#send({ method: 'GET', path, signal })
+  }
+
+  #send(request: Omit<ClientRequest, 'isRepeatable'>): Promise<Response> {
+    return this.requests.send({ isRepeatable: true, ...request })
+  }
+}
+
+function requestsOf(url: string, key: string, triesMax = TRIES_MAX): Requests {
+  const onRetry = (): void => undefined
+  return new Requests({ url, key, triesMax, onRetry, fetch: (...given) => fetch(...given) })
+}
+
+function pathOf(tableId: string): string {
+  return `/tables/${encodeURIComponent(tableId)}`
+}
+
+export function queryOf({ from, limit, continuation, where, columns }: RowsRequest): string {
+  const query = new URLSearchParams({ limit: String(limit) })
+  if (from !== undefined) query.set('from', String(from))
+  if (continuation !== undefined) query.set('continuation', continuation)
+  if (where !== undefined) query.set('where', JSON.stringify(where))
+  if (columns !== undefined) query.set('columns', JSON.stringify(columns))
+  return query.toString()
+}
+
+async function dataOf<T>(answer: Response): Promise<T> {
+  return ((await answer.json()) as { data: T }).data
+}
+
+function versionOf({ headers }: Response): number {
+  return Number((headers.get('etag') ?? '').replaceAll('"', ''))
+}
+
+/** Whether a failure says that the key is not known, or may not do this. */
+export function isRefused(failure: unknown): boolean {
+  if (!(failure instanceof ClientError)) return false
+  return failure.type === 'scope_missing' || /^API key not found/.test(failure.message)
+}

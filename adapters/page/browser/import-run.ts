@@ -1,0 +1,174 @@
+// An import: rows are staged in parallel chunks, checked as a whole, and become part of a table in one commit.
+import type { SourceFormat } from '../../../src/base/source-format.js'
+import { chunksOf } from '../../../src/client/chunks.js'
+import type { ImportProgress, ImportTarget } from '../../../src/client/import-types.js'
+import { RemoteStash } from '../../../src/client/remote-stash.js'
+import { operationOf, readAnswer } from '../../../src/client/table-operation.js'
+import { versionOf } from '../../../src/client/versions.js'
+import type { Api, Schema } from './api.js'
+import type { ReadFile, Sample } from './import-file.js'
+
+export type Target =
+  | Readonly<{ mode: 'create'; name: string }>
+  | Readonly<{ mode: 'add' | 'overwrite'; tableId: string }>
+  | Readonly<{ mode: 'merge'; tableId: string; key: readonly string[] }>
+
+export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
+
+export type Problem = Readonly<{
+  serial?: string
+  row: number
+  line?: number
+  column: string
+  value?: string
+  rule: string
+}>
+
+/** What a check found: of a merge only what it would do. */
+export type Check = Readonly<{
+  rows?: number
+  schema?: Schema
+  problems?: readonly Problem[]
+  problemCount?: number
+  added?: number
+  changed?: number
+  unchanged?: number
+}>
+
+export type Receipt = Readonly<{
+  version: number
+  rows: number
+  columns: Readonly<{ added: readonly string[]; changed: readonly unknown[] }>
+  dropped: Readonly<{ count: number }>
+  merge?: Readonly<{ added: number; changed: number; unchanged: number; removed: number }>
+}>
+
+export type Imported = Readonly<{ tableId: string; version: string; receipt: Receipt | undefined }>
+
+/** Bytes of a chunk, and chunks at the same time: 8 MiB of a file are in memory. */
+const CHUNK_BYTES = 1024 * 1024
+const PARALLEL = 4
+
+const JSON_BODY = { 'content-type': 'application/json' }
+
+export class ImportRun {
+  readonly #api: Api
+  readonly #target: Target
+  readonly #onSchemaError: OnSchemaError
+  readonly #stashId = crypto.randomUUID()
+  /** All chunks below this number are staged. */
+  #chunks = 0
+
+  constructor(api: Api, target: Target, onSchemaError: OnSchemaError) {
+    this.#api = api
+    this.#target = target
+    this.#onSchemaError = onSchemaError
+  }
+
+  /** Stages the rows of a file. Called again after a failure, it goes on where it was. @returns how many rows there are */
+  stage(
+    file: ReadFile,
+    format: SourceFormat,
+    signal: AbortSignal,
+    onProgress: (progress: ImportProgress) => void,
+  ): Promise<number> {
+    const stash = new RemoteStash(this.#api.requests, {
+      stashId: this.#stashId,
+      startAt: this.#chunks,
+      parallel: PARALLEL,
+      signal,
+      onProgress: (progress) => {
+        this.#chunks = progress.chunks
+        onProgress(progress)
+      },
+    })
+    return stash.putAll(chunksOf(file, format, CHUNK_BYTES))
+  }
+
+  /** Checks all staged rows, and changes nothing. */
+  check(signal: AbortSignal): Promise<Check> {
+    const { method, path, body, query } = this.#operation()
+    return checkBy(this.#api, { method, path, query, signal }, JSON_BODY, JSON.stringify(body))
+  }
+
+  async commit(signal: AbortSignal): Promise<Imported> {
+    const { method, path, body, query } = this.#operation()
+    const isPost = method === 'POST'
+    const answer = await this.#api.requests.send({
+      method,
+      path: `${path}?${query}`,
+      headers: {
+        ...JSON_BODY,
+        prefer: 'return=receipt',
+        ...(isPost && { 'idempotency-key': this.#stashId }),
+      },
+      body: JSON.stringify(body),
+      isRepeatable: true,
+      signal,
+    })
+    const { tableId } = await readAnswer(answer, clientTarget(this.#target))
+    const version = versionOf(answer)
+    await this.discard()
+    return { tableId, version, receipt: await this.#receipt(tableId, version) }
+  }
+
+  /** Deletes what was staged. It would end by itself, so a failure is none of the import. */
+  async discard(): Promise<void> {
+    const path = `/stashes/${this.#stashId}`
+    await this.#api.requests
+      .send({ method: 'DELETE', path, isRepeatable: true })
+      .catch(() => undefined)
+  }
+
+  /** A merge that changed nothing has none. */
+  async #receipt(tableId: string, version: string): Promise<Receipt | undefined> {
+    const path = `/tables/${encodeURIComponent(tableId)}/receipts/${version}`
+    const asked = this.#api.requests.send({ method: 'GET', path, isRepeatable: true })
+    const answer = await asked.catch(() => undefined)
+    return ((await answer?.json()) as { data: Receipt } | undefined)?.data
+  }
+
+  #operation() {
+    const operation = operationOf(clientTarget(this.#target), this.#stashId)
+    operation.query.set('onSchemaError', this.#onSchemaError)
+    return operation
+  }
+}
+
+/** Checks the first rows of a file against a target. */
+export function checkSample(
+  api: Api,
+  { type, body }: Sample,
+  target: Target,
+  signal: AbortSignal,
+): Promise<Check> {
+  const { method, path, query } = operationOf(clientTarget(target), '-')
+  if (target.mode === 'create') query.set('name', target.name || '-')
+  return checkBy(api, { method, path, query, signal }, { 'content-type': type }, body)
+}
+
+type CheckRequest = Readonly<{
+  method: string
+  path: string
+  query: URLSearchParams
+  signal: AbortSignal
+}>
+
+async function checkBy(
+  api: Api,
+  { method, path, query, signal }: CheckRequest,
+  headers: Readonly<Record<string, string>>,
+  body: string | Uint8Array<ArrayBuffer>,
+): Promise<Check> {
+  query.set('validate', 'only')
+  const request = { method, path: `${path}?${query}`, headers, body, isRepeatable: true, signal }
+  const answer = await api.requests.send(request)
+  return ((await answer.json()) as { data: Check }).data
+}
+
+/** The target as the client knows it. */
+function clientTarget(target: Target): ImportTarget {
+  if (target.mode === 'create') return { name: target.name }
+  const { tableId, mode } = target
+  return mode === 'merge' ? { tableId, mode, key: target.key } : { tableId, mode }
+}

@@ -1,0 +1,215 @@
+// The import of a file: choose it, see what it has, stage it, and commit it.
+import type { SourceFormat } from '../../../src/base/source-format.js'
+import type { TableName } from './api.js'
+import { button, el, fill, messageOf, start } from './dom.js'
+import { FORMATS, formatOf, plainName, ReadFile, readSample } from './import-file.js'
+import { checkView, doneView, ProgressView, previewView } from './import-parts.js'
+import { checkSample, ImportRun, type OnSchemaError } from './import-run.js'
+import { TargetForm } from './import-target.js'
+import type { View, ViewContext } from './shell.js'
+import { TEXT } from './texts.js'
+
+export async function openImport(context: ViewContext, tableId: string): Promise<View> {
+  if (context.session.mode === 'session' && !context.session.writable) {
+    const element = el(
+      'section',
+      { class: 'page' },
+      el('h1', {}, TEXT.tabs.import),
+      el('p', {}, TEXT.needsWrite),
+    )
+    return { element, title: TEXT.tabs.import, close: () => undefined }
+  }
+  const tables = await context.api.tables(context.signal)
+  return new ImportView(context, tables, tableId).view
+}
+
+class ImportView {
+  readonly view: View
+  readonly #context: ViewContext
+  readonly #tables: readonly TableName[]
+  readonly #tableId: string
+  readonly #body = el('div', { class: 'steps' })
+  readonly #drop: HTMLElement
+  #ending = new AbortController()
+
+  constructor(context: ViewContext, tables: readonly TableName[], tableId: string) {
+    this.#context = context
+    this.#tables = tables
+    this.#tableId = tableId
+    this.#drop = this.#dropZone()
+    const element = el(
+      'section',
+      { class: 'page import' },
+      el('h1', {}, TEXT.tabs.import),
+      this.#drop,
+      this.#body,
+    )
+    const warn = (event: BeforeUnloadEvent): void => {
+      if (this.#body.querySelector('progress') !== null) event.preventDefault()
+    }
+    addEventListener('beforeunload', warn)
+    this.view = {
+      element,
+      title: TEXT.tabs.import,
+      close: () => {
+        removeEventListener('beforeunload', warn)
+        this.#ending.abort()
+      },
+    }
+  }
+
+  #dropZone(): HTMLElement {
+    const input = el('input', {
+      type: 'file',
+      id: 'file',
+      accept: '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.gz',
+    })
+    input.addEventListener('change', () => this.#take(input.files?.[0]))
+    const label = el(
+      'label',
+      { for: 'file', class: 'dropLabel' },
+      el('strong', {}, TEXT.dropHere),
+      TEXT.dropFormats,
+    )
+    const zone = el('div', { class: 'drop' }, label, input)
+    zone.addEventListener('dragover', (event) => {
+      event.preventDefault()
+      zone.classList.add('over')
+    })
+    zone.addEventListener('dragleave', () => zone.classList.remove('over'))
+    zone.addEventListener('drop', (event) => {
+      event.preventDefault()
+      zone.classList.remove('over')
+      this.#take(event.dataTransfer?.files[0])
+    })
+    return zone
+  }
+
+  /** Begins with a file, in the place of one that was there. */
+  #take(file: File | undefined): void {
+    if (file === undefined) return
+    this.#ending.abort()
+    this.#ending = new AbortController()
+    this.#prepare(new ReadFile(file), formatOf(file) ?? 'csv')
+  }
+
+  #prepare(file: ReadFile, first: SourceFormat): void {
+    const { api } = this.#context
+    const preview = el('div', { class: 'preview' })
+    const format = el(
+      'select',
+      { id: 'format' },
+      ...FORMATS.map((name) => el('option', { value: name }, name.toUpperCase())),
+    )
+    format.value = first
+    const given = { name: plainName(file.file.name), tables: this.#tables, tableId: this.#tableId }
+    const target = new TargetForm(api, given, this.#context.fail, () => look())
+    const look = (): void => {
+      const { signal } = this.#ending
+      const looked = readSample(file, format.value as SourceFormat).then(async (sample) => {
+        target.offerKeys(sample.columns)
+        const where = target.target
+        const check = where && (await checkSample(api, sample, where, signal))
+        if (!signal.aborted) fill(preview, ...previewView(sample, check))
+      })
+      start(looked, (failure) =>
+        fill(preview, el('p', { class: 'problem', role: 'alert' }, messageOf(failure))),
+      )
+    }
+    const begin = (): void => {
+      const chosen = target.target
+      if (chosen === undefined) return
+      const run = new ImportRun(api, chosen, target.onSchemaError)
+      this.#stage(run, file, format.value as SourceFormat, target.onSchemaError)
+    }
+    format.addEventListener('change', look)
+    fill(
+      this.#body,
+      el('h2', {}, file.file.name),
+      el('div', { class: 'field' }, el('label', { for: 'format' }, TEXT.format), format),
+      target.element,
+      preview,
+      el('div', { class: 'actions' }, button(TEXT.beginImport, begin, { class: 'primary' })),
+    )
+    look()
+  }
+
+  #stage(run: ImportRun, file: ReadFile, format: SourceFormat, onSchemaError: OnSchemaError): void {
+    const ending = new AbortController()
+    const { signal } = ending
+    this.#ending.signal.addEventListener('abort', () => ending.abort())
+    const progress = new ProgressView(file, this.#context.now)
+    const cancel = button(TEXT.cancel, () => {
+      ending.abort()
+      start(run.discard(), this.#context.fail)
+      this.#prepare(file, format)
+      this.#context.say(TEXT.cancelled)
+    })
+    fill(
+      this.#body,
+      el('h2', {}, file.file.name),
+      progress.element,
+      el('div', { class: 'actions' }, cancel),
+    )
+    const staged = run
+      .stage(file, format, signal, (now) => progress.show(now))
+      .then(async (rows) => {
+        progress.say(TEXT.checking(rows))
+        const check = await run.check(signal)
+        if ((check.problemCount ?? 0) === 0) return this.#commit(run, signal, progress)
+        this.#report(run, check, onSchemaError, file, format)
+      })
+    start(staged, (failure) => {
+      if (!signal.aborted) this.#fail(failure, () => this.#stage(run, file, format, onSchemaError))
+    })
+  }
+
+  async #commit(run: ImportRun, signal: AbortSignal, progress: ProgressView): Promise<void> {
+    progress.say(TEXT.committing)
+    const done = await run.commit(signal)
+    fill(this.#body, ...doneView(done))
+    this.#context.say(TEXT.imported)
+  }
+
+  /** Shows what does not fit. Whoever allowed it beforehand may go on. */
+  #report(
+    run: ImportRun,
+    check: Parameters<typeof checkView>[0],
+    onSchemaError: OnSchemaError,
+    file: ReadFile,
+    format: SourceFormat,
+  ): void {
+    const goOn = (): void => {
+      const progress = new ProgressView(file, this.#context.now)
+      fill(this.#body, progress.element)
+      start(this.#commit(run, this.#ending.signal, progress), (failure) =>
+        this.#fail(failure, goOn),
+      )
+    }
+    const change = (): void => {
+      start(run.discard(), this.#context.fail)
+      this.#prepare(file, format)
+    }
+    fill(
+      this.#body,
+      ...checkView(check),
+      el(
+        'div',
+        { class: 'actions' },
+        onSchemaError === 'abort' ? null : button(TEXT.importAnyway, goOn, { class: 'primary' }),
+        button(TEXT.changeImport, change),
+      ),
+    )
+  }
+
+  #fail(failure: unknown, again: () => void): void {
+    const message = el('p', { class: 'problem', role: 'alert' }, messageOf(failure))
+    const retry = button(TEXT.goOn, again, { class: 'primary' })
+    fill(
+      this.#body,
+      message,
+      el('p', { class: 'muted' }, TEXT.goOnHelp),
+      el('div', { class: 'actions' }, retry),
+    )
+  }
+}

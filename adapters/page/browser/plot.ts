@@ -1,0 +1,49 @@
+// A small plot of a number over the last minutes.
+import { el } from './dom.js'
+
+const SVG = 'http://www.w3.org/2000/svg'
+const WIDTH = 240
+const HEIGHT = 56
+
+export class Plot {
+  readonly element: HTMLElement
+  readonly #value = el('strong', {}, '–')
+  readonly #line = document.createElementNS(SVG, 'path')
+  readonly #area = document.createElementNS(SVG, 'path')
+  readonly #values: number[] = []
+  readonly #show: (value: number) => string
+  readonly #pointsMax: number
+
+  constructor(title: string, show: (value: number) => string, pointsMax: number) {
+    this.#show = show
+    this.#pointsMax = pointsMax
+    const svg = document.createElementNS(SVG, 'svg')
+    svg.setAttribute('viewBox', `0 0 ${WIDTH} ${HEIGHT}`)
+    svg.setAttribute('preserveAspectRatio', 'none')
+    svg.setAttribute('aria-hidden', 'true')
+    this.#area.setAttribute('class', 'area')
+    this.#line.setAttribute('class', 'line')
+    svg.append(this.#area, this.#line)
+    const head = el('div', { class: 'plotHead' }, el('span', {}, title), this.#value)
+    this.element = el('div', { class: 'plot', role: 'group', 'aria-label': title }, head)
+    this.element.append(svg)
+  }
+
+  /** @param value - undefined: nothing is known of this time, which is drawn as before. */
+  add(value: number | undefined): void {
+    const values = this.#values
+    this.#value.textContent = value === undefined ? '–' : this.#show(value)
+    values.push(value ?? values.at(-1) ?? 0)
+    if (values.length > this.#pointsMax) values.shift()
+    const top = Math.max(...values, Number.MIN_VALUE)
+    const step = WIDTH / (this.#pointsMax - 1)
+    const from = WIDTH - (values.length - 1) * step
+    const points = values.map((each, index) => {
+      const y = HEIGHT - 2 - (each / top) * (HEIGHT - 6)
+      return `${(from + index * step).toFixed(1)},${y.toFixed(1)}`
+    })
+    const line = `M${points.join('L')}`
+    this.#line.setAttribute('d', line)
+    this.#area.setAttribute('d', `${line}L${WIDTH},${HEIGHT}L${from.toFixed(1)},${HEIGHT}Z`)
+  }
+}

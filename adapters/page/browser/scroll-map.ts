@@ -1,0 +1,72 @@
+// Maps the scrollbar to rows. Browsers limit the height of an element to some tens of millions of pixels, so beyond that
+// a scrollbar of a table stands for more than its own height: a jump moves by share, a small move by pixels.
+
+/** Below the limits of all browsers, in pixels. */
+const HEIGHT_MAX = 15_000_000
+
+export class ScrollMap {
+  readonly #rowHeight: number
+  #rows = 0
+  #view = 0
+  #last = 0
+  /** The offset of the first row in view from the beginning of the table, in pixels. */
+  top = 0
+
+  constructor(rowHeight: number) {
+    this.#rowHeight = rowHeight
+  }
+
+  /** @param view - The height of what is seen, in pixels. */
+  resize(rows: number, view: number): void {
+    this.#rows = rows
+    this.#view = view
+    this.top = this.#bounded(this.top)
+  }
+
+  /** The height of the element that is scrolled. */
+  get height(): number {
+    return Math.min(this.#total, HEIGHT_MAX)
+  }
+
+  /** The bar was moved: a part of the height of what is seen is a move by pixels, more is a jump. */
+  scrolled(scrollTop: number): void {
+    const moved = scrollTop - this.#last
+    this.#last = scrollTop
+    const isAtEnd = scrollTop <= 0 || scrollTop >= this.height - this.#view - 1
+    const isJump = !this.#isMapped || isAtEnd || Math.abs(moved) > this.#view
+    this.top = this.#bounded(isJump ? scrollTop * this.#scale : this.top + moved)
+  }
+
+  /** Where the bar belongs for what is seen. */
+  settle(): number {
+    this.#last = Math.round(this.top / this.#scale)
+    return this.#last
+  }
+
+  /** Brings a row into view. @returns where the bar belongs then, or undefined if the row is in view */
+  show(row: number): number | undefined {
+    const start = row * this.#rowHeight
+    const end = start + this.#rowHeight
+    if (start >= this.top && end <= this.top + this.#view) return undefined
+    this.top = this.#bounded(start < this.top ? start : end - this.#view)
+    return this.settle()
+  }
+
+  get #total(): number {
+    return this.#rows * this.#rowHeight
+  }
+
+  get #isMapped(): boolean {
+    return this.#total > HEIGHT_MAX
+  }
+
+  /** Pixels of the table for one of the bar. */
+  get #scale(): number {
+    const range = this.height - this.#view
+    return range <= 0 ? 1 : Math.max(1, (this.#total - this.#view) / range)
+  }
+
+  #bounded(top: number): number {
+    return Math.max(0, Math.min(top, this.#total - this.#view))
+  }
+}

@@ -1,0 +1,155 @@
+// What stands around every view: the head with the ways to the views, the place for messages, and the choice of the view
+// by the part of the address behind `#`, which browsers do not send.
+import { systemClock } from '../../../src/base/clock.js'
+import { type Api, isRefused } from './api.js'
+import { button, el, fill, messageOf } from './dom.js'
+import type { PageSession } from './session.js'
+import { TEXT } from './texts.js'
+
+export type View = Readonly<{
+  element: HTMLElement
+  title: string
+  /** Called once it is in the document. */
+  onShown?: () => void
+  close(): void
+}>
+
+export type ViewContext = Readonly<{
+  api: Api
+  session: PageSession
+  /** Ends when another view is opened. */
+  signal: AbortSignal
+  now: () => number
+  /** Tells a person that something was done. */
+  say: (message: string) => void
+  /** Shows a failure. */
+  fail: (failure: unknown) => void
+  /** Opens the view again. */
+  reload: () => void
+  /** Opens another view, by the part of its address behind `#`. */
+  go: (place: string) => void
+}>
+
+/** Opens the view of a place, whose parameters are decoded. */
+export type OpenView = (context: ViewContext, parameter: string) => Promise<View>
+
+const TABS = ['tables', 'import', 'health'] as const
+
+export class Shell {
+  readonly #api: Api
+  readonly #session: PageSession
+  readonly #views: Readonly<Record<string, OpenView>>
+  readonly #main = el('main', { id: 'main', tabindex: -1 })
+  readonly #said = el('div', { class: 'said', role: 'status' })
+  readonly #failed = el('div', { class: 'failed', role: 'alert', hidden: true })
+  readonly #tabs: readonly HTMLElement[]
+  readonly #onSignOut: () => void
+  #view: View | undefined
+  #ending = new AbortController()
+  #quiet: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    api: Api,
+    session: PageSession,
+    views: Readonly<Record<string, OpenView>>,
+    onSignOut: () => void,
+  ) {
+    this.#api = api
+    this.#session = session
+    this.#views = views
+    this.#onSignOut = onSignOut
+    this.#tabs = TABS.map((name) => el('a', { href: `#/${name}` }, TEXT.tabs[name]))
+  }
+
+  open(): void {
+    const skip = button(TEXT.skip, () => this.#main.focus(), { class: 'skip' })
+    const head = el(
+      'header',
+      { class: 'top' },
+      el('span', { class: 'brand' }, 'rowstash'),
+      el('nav', { 'aria-label': TEXT.views }, ...this.#tabs),
+      this.#place(),
+    )
+    fill(document.body, skip, head, this.#failed, this.#main, this.#said)
+    addEventListener('hashchange', () => this.#show())
+    this.#show()
+  }
+
+  #place(): HTMLElement {
+    const session = this.#session
+    if (session.mode === 'key') {
+      return el(
+        'span',
+        { class: 'where' },
+        button(TEXT.signOut, this.#onSignOut, { class: 'plain' }),
+      )
+    }
+    const right = session.writable ? TEXT.writable : TEXT.readOnly
+    const badge = el('span', { class: 'badge' }, right)
+    return el('span', { class: 'where' }, el('span', { class: 'store' }, session.place), badge)
+  }
+
+  #show(): void {
+    const [, name = 'tables', given = ''] = location.hash.slice(1).split('/')
+    const open = this.#views[name] ?? this.#views['tables']
+    this.#ending.abort()
+    this.#ending = new AbortController()
+    const { signal } = this.#ending
+    this.#failed.hidden = true
+    for (const tab of this.#tabs) {
+      const isShown = tab.getAttribute('href') === `#/${name === 'table' ? 'tables' : name}`
+      if (isShown) tab.setAttribute('aria-current', 'page')
+      else tab.removeAttribute('aria-current')
+    }
+    open?.(this.#contextOf(signal), decode(given)).then(
+      (view) => {
+        if (signal.aborted) return view.close()
+        this.#view?.close()
+        this.#view = view
+        document.title = `${view.title} – rowstash`
+        fill(this.#main, view.element)
+        view.onShown?.()
+      },
+      (failure: unknown) => {
+        if (!signal.aborted) this.#fail(failure)
+      },
+    )
+  }
+
+  #contextOf(signal: AbortSignal): ViewContext {
+    return {
+      api: this.#api,
+      session: this.#session,
+      signal,
+      now: () => systemClock.now(),
+      say: (message) => this.#say(message),
+      fail: (failure) => this.#fail(failure),
+      reload: () => this.#show(),
+      go: (place) => {
+        location.hash = place
+      },
+    }
+  }
+
+  #say(message: string): void {
+    clearTimeout(this.#quiet)
+    this.#said.textContent = message
+    this.#quiet = setTimeout(() => fill(this.#said), 4_000)
+  }
+
+  #fail(failure: unknown): void {
+    const again = button(TEXT.tryAgain, () => this.#show())
+    const isOfKey = this.#session.mode === 'key' && isRefused(failure)
+    const other = isOfKey ? button(TEXT.otherKey, this.#onSignOut) : null
+    fill(this.#failed, el('span', {}, messageOf(failure)), again, other)
+    this.#failed.hidden = false
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

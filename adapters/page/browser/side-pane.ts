@@ -1,0 +1,107 @@
+// The pane beside the grid: one row in full, or the schema of the table.
+import type { Api, Row, TableInfo } from './api.js'
+import { shownType, wholeCell } from './cells.js'
+import { copyText } from './clipboard.js'
+import { button, el, fill, messageOf, start } from './dom.js'
+import { jsonText } from './json-text.js'
+import { shownCount } from './show.js'
+import { TEXT } from './texts.js'
+
+export type PaneEvents = Readonly<{
+  onClose: () => void
+  /** Shows the row before or after. */
+  onStep: (step: number) => void
+  onSaid: (message: string) => void
+}>
+
+export class SidePane {
+  readonly element: HTMLElement
+  readonly #api: Api
+  readonly #info: TableInfo
+  readonly #events: PaneEvents
+  #shown = 0
+
+  constructor(api: Api, info: TableInfo, events: PaneEvents) {
+    this.#api = api
+    this.#info = info
+    this.#events = events
+    this.element = el('aside', { class: 'pane', hidden: true, tabindex: -1 })
+    this.element.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') events.onClose()
+    })
+  }
+
+  get isOpen(): boolean {
+    return !this.element.hidden
+  }
+
+  close(): void {
+    this.#shown++
+    this.element.hidden = true
+  }
+
+  showRow(row: Row, position: number): void {
+    const at = ++this.#shown
+    const version = el('span', { class: 'muted' })
+    const step = (label: string, by: number) =>
+      button(label, () => this.#events.onStep(by), { class: 'plain' })
+    const copy = button(TEXT.copyJson, () => this.#copy(row))
+    this.#show(
+      TEXT.rowAt(shownCount(position + 1)),
+      el('div', { class: 'actions' }, step(TEXT.rowBefore, -1), step(TEXT.rowAfter, 1), copy),
+      el('p', { class: 'muted' }, `${row.$rowID} `, version),
+      el('dl', {}, ...this.#info.schema.columns.flatMap((column) => fieldOf(row, column))),
+    )
+    const asked = this.#api.row(this.#info.id, row.$rowID).then((found) => {
+      if (at === this.#shown) version.textContent = TEXT.rowVersion(shownCount(found.version))
+    })
+    start(asked, (failure) => {
+      if (at === this.#shown) version.textContent = messageOf(failure)
+    })
+  }
+
+  showSchema(): void {
+    this.#shown++
+    const { schema, key } = this.#info
+    const head = [TEXT.columnName, TEXT.columnId, TEXT.columnType].map((text) => el('th', {}, text))
+    const rows = schema.columns.map(({ id, displayName = id, type }) => {
+      const isKey = key?.includes(id) === true
+      return el(
+        'tr',
+        {},
+        el('td', {}, displayName, isKey ? el('span', { class: 'badge' }, TEXT.key) : null),
+        el('td', {}, el('code', {}, id)),
+        el('td', {}, shownType(type)),
+      )
+    })
+    this.#show(
+      TEXT.schema,
+      el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows)),
+    )
+  }
+
+  #show(title: string, ...content: readonly Node[]): void {
+    const close = button('×', this.#events.onClose, { 'aria-label': TEXT.close, class: 'plain' })
+    const heading = el('h2', {}, title)
+    fill(this.element, el('div', { class: 'paneHead' }, heading, close), ...content)
+    this.element.setAttribute('aria-label', title)
+    const wasClosed = this.element.hidden
+    this.element.hidden = false
+    this.element.scrollTop = 0
+    if (wasClosed) this.element.focus()
+  }
+
+  #copy(row: Row): void {
+    start(copyText(jsonText(row, 2)).then(this.#events.onSaid), (failure) =>
+      this.#events.onSaid(messageOf(failure)),
+    )
+  }
+}
+
+function fieldOf(
+  row: Row,
+  { id, displayName = id, type }: TableInfo['schema']['columns'][number],
+): readonly Node[] {
+  const kind = el('span', { class: 'kind' }, shownType(type))
+  return [el('dt', {}, displayName, kind), el('dd', {}, wholeCell(row[id], type))]
+}

@@ -1,0 +1,221 @@
+// One table: its rows in a grid, a filter, a choice of columns, and a pane for one row.
+import type { Api, Column, Row, TableInfo } from './api.js'
+import { firstWidth } from './cells.js'
+import { copyText } from './clipboard.js'
+import { csvOfRows, curlOfRows, jsonOfRows } from './copies.js'
+import { button, el, fill, messageOf, start } from './dom.js'
+import { FilterBar, whereOf } from './filter-bar.js'
+import { Grid } from './grid.js'
+import { GridColumns } from './grid-columns.js'
+import { columnMenu, copyMenu } from './menus.js'
+import { FoundRows, PositionRows, type RowSource, type SourceEvents } from './row-sources.js'
+import type { View, ViewContext } from './shell.js'
+import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
+import { SidePane } from './side-pane.js'
+import { TEXT } from './texts.js'
+
+/** How often the version of the table is asked for, in milliseconds. */
+const WATCH_MS = 5_000
+
+/** Shows a table. @throws {ClientError} if it cannot be read */
+export async function openTable(context: ViewContext, tableId: string): Promise<View> {
+  const info = await context.api.info(tableId, context.signal)
+  return new TableView(context, info).view
+}
+
+class TableView {
+  readonly view: View
+  readonly #api: Api
+  readonly #context: ViewContext
+  readonly #info: TableInfo
+  readonly #notice = el('div', { class: 'notice', role: 'status', hidden: true })
+  readonly #place = el('div', { class: 'gridPlace' })
+  readonly #status = el('span', { class: 'muted place' })
+  readonly #filter: FilterBar
+  readonly #pane: SidePane
+  #chosen: ReadonlySet<string>
+  #where: object | undefined
+  #source: RowSource | undefined
+  #grid: Grid | undefined
+  #view: readonly [from: number, to: number] = [0, 0]
+
+  constructor(context: ViewContext, info: TableInfo) {
+    this.#context = context
+    this.#api = context.api
+    this.#info = info
+    this.#chosen = new Set(info.schema.columns.map(({ id }) => id))
+    this.#filter = new FilterBar(info.schema.columns, (conditions) => {
+      this.#where = whereOf(conditions, info.schema.columns)
+      this.#open()
+    })
+    this.#filter.element.hidden = true
+    this.#pane = new SidePane(this.#api, info, {
+      onClose: () => this.#closePane(),
+      onStep: (step) => this.#openRow((this.#grid?.activeRow ?? 0) + step),
+      onSaid: context.say,
+    })
+    const body = el('div', { class: 'tableBody' }, this.#place, this.#pane.element)
+    const element = el(
+      'section',
+      { class: 'tableView' },
+      this.#head(),
+      this.#filter.element,
+      this.#notice,
+      body,
+    )
+    const look = (): void => this.#lookForVersion()
+    const watch = setInterval(look, WATCH_MS)
+    addEventListener('focus', look, { signal: context.signal })
+    this.view = {
+      element,
+      title: info.name,
+      onShown: () => this.#open(),
+      close: () => {
+        clearInterval(watch)
+        this.#source?.close()
+        this.#grid?.close()
+      },
+    }
+  }
+
+  #head(): HTMLElement {
+    const { name, rowCount, schema, bytes, version, updatedAt } = this.#info
+    const facts = [
+      TEXT.rows(rowCount, shownCount(rowCount)),
+      TEXT.columns(schema.columns.length),
+      shownBytes(bytes),
+      TEXT.version(shownCount(version)),
+    ].join(' · ')
+    const changed = el(
+      'span',
+      { title: shownTime(updatedAt) },
+      ` · ${TEXT.changed} ${shownAge(updatedAt, this.#context.now())}`,
+    )
+    return el(
+      'div',
+      { class: 'tableHead' },
+      el('div', {}, el('h1', {}, name), el('p', { class: 'muted' }, facts, changed)),
+      el(
+        'div',
+        { class: 'tools' },
+        this.#status,
+        button(TEXT.filter, () => this.#toggleFilter(), {
+          'aria-expanded': 'false',
+          id: 'filter-toggle',
+        }),
+        columnMenu(schema.columns, (chosen) => {
+          this.#chosen = chosen
+          this.#open()
+        }),
+        copyMenu((format) => this.#copy(format)),
+        button(TEXT.schema, () => this.#pane.showSchema()),
+      ),
+    )
+  }
+
+  #toggleFilter(): void {
+    const { element } = this.#filter
+    element.hidden = !element.hidden
+    const toggle = this.view.element.querySelector('#filter-toggle')
+    toggle?.setAttribute('aria-expanded', String(!element.hidden))
+    if (!element.hidden) this.#filter.focus()
+  }
+
+  /** Opens the grid on the rows that are wanted now. */
+  #open(): void {
+    this.#source?.close()
+    this.#grid?.close()
+    this.#pane.close()
+    const columns = this.#info.schema.columns.filter(({ id }) => this.#chosen.has(id))
+    const source = this.#sourceOf(columns)
+    const shown = columns.map(({ id, displayName = id, type }) => ({ id, name: displayName, type }))
+    const widths = shown.map(({ name, type }) => firstWidth(type, name))
+    const grid = new Grid(new GridColumns(shown, widths), source, this.#info.name, {
+      onOpen: (position) => this.#openRow(position),
+      onView: (from, to) => this.#sayPlace(from, to),
+    })
+    this.#source = source
+    this.#grid = grid
+    fill(this.#place, grid.element)
+    grid.refresh()
+  }
+
+  #sourceOf(columns: readonly Column[]): RowSource {
+    const { id: tableId, version, rowCount, schema } = this.#info
+    const isAll = columns.length === schema.columns.length
+    const chosen = isAll ? undefined : columns.map(({ id }) => id)
+    const reading = { api: this.#api, tableId, version, columns: chosen }
+    const events: SourceEvents = {
+      onRows: () => this.#grid?.refresh(),
+      onVersion: (found) => this.#sayVersion(found),
+      onFailure: (failure) => this.#fail(failure),
+    }
+    return this.#where === undefined
+      ? new PositionRows(reading, rowCount, events)
+      : new FoundRows(reading, this.#where, events)
+  }
+
+  #fail(failure: unknown): void {
+    if (this.#where === undefined) this.#context.fail(failure)
+    else this.#filter.showProblem(messageOf(failure))
+  }
+
+  #sayPlace(from: number, to: number): void {
+    this.#view = [from, to]
+    const { count = 0, isOpen = false } = this.#source ?? {}
+    const all = `${shownCount(count)}${isOpen ? '+' : ''}`
+    const text =
+      count === 0 && !isOpen ? TEXT.noRows : TEXT.place(shownCount(from + 1), shownCount(to), all)
+    if (this.#status.textContent !== text) this.#status.textContent = text
+  }
+
+  #openRow(position: number): void {
+    const row = this.#source?.rowAt(position)
+    if (row === undefined) return
+    if (this.#grid?.activeRow !== position) this.#grid?.select(position)
+    this.#pane.showRow(row, position)
+  }
+
+  #closePane(): void {
+    this.#pane.close()
+    this.#grid?.element.focus()
+  }
+
+  #lookForVersion(): void {
+    if (document.hidden || !this.#notice.hidden) return
+    const { id, version } = this.#info
+    const asked = this.#api.version(id, this.#context.signal).then((found) => {
+      if (found !== version) this.#sayVersion(found)
+    })
+    start(asked, () => undefined) // A server that does not answer shows at the next read.
+  }
+
+  #sayVersion(found: number): void {
+    const { version } = this.#info
+    const show = button(TEXT.showNewer, this.#context.reload, { class: 'primary' })
+    fill(this.#notice, el('span', {}, TEXT.newer(shownCount(found), shownCount(version))), show)
+    this.#notice.hidden = false
+  }
+
+  #copy(format: 'json' | 'csv' | 'curl'): void {
+    const [from, to] = this.#view
+    const rows: Row[] = []
+    for (let position = from; position < to; position++) {
+      const row = this.#source?.rowAt(position)
+      if (row !== undefined) rows.push(row)
+    }
+    const columns = [...this.#chosen]
+    const isAll = columns.length === this.#info.schema.columns.length
+    const request = {
+      ...(this.#where === undefined ? { from } : { where: this.#where }),
+      limit: Math.max(1, to - from),
+      columns: isAll ? undefined : columns,
+    }
+    const text = {
+      json: () => jsonOfRows(rows),
+      csv: () => csvOfRows(rows, columns),
+      curl: () => curlOfRows(this.#api.url, this.#info.id, request),
+    }[format]()
+    start(copyText(text).then(this.#context.say), this.#context.fail)
+  }
+}

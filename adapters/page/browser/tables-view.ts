@@ -1,0 +1,168 @@
+// The list of tables.
+import type { Api, TableInfo, TableName } from './api.js'
+import { button, el, fill, start } from './dom.js'
+import type { View, ViewContext } from './shell.js'
+import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
+import { TEXT } from './texts.js'
+
+/** Tables that are listed at once; more on demand, because each is asked for its numbers. */
+const SHOWN_AT_ONCE = 100
+/** Requests for them at the same time. */
+const REQUESTS_MAX = 6
+
+export async function openTables(context: ViewContext): Promise<View> {
+  const tables = await context.api.tables(context.signal)
+  const list = new TableList(context, tables)
+  return { element: list.element, title: TEXT.tabs.tables, close: () => undefined }
+}
+
+class TableList {
+  readonly element: HTMLElement
+  readonly #context: ViewContext
+  readonly #tables: readonly TableName[]
+  readonly #body = el('tbody')
+  readonly #more = el('p', { class: 'actions' })
+  #wanted = ''
+  #shown = SHOWN_AT_ONCE
+
+  constructor(context: ViewContext, tables: readonly TableName[]) {
+    this.#context = context
+    this.#tables = tables
+    const search = el('input', {
+      type: 'search',
+      'aria-label': TEXT.findTable,
+      placeholder: TEXT.findTable,
+      oninput: () => {
+        this.#wanted = search.value.toLowerCase()
+        this.#shown = SHOWN_AT_ONCE
+        this.#draw()
+      },
+    })
+    const shown = mayWrite(context) ? TEXT.tableColumns : TEXT.tableColumns.slice(0, -1)
+    const names = shown.map((name, index) => {
+      return el('th', { class: index === 0 || index === 4 ? '' : 'number', scope: 'col' }, name)
+    })
+    const table = el(
+      'table',
+      { class: 'tables' },
+      el('thead', {}, el('tr', {}, ...names)),
+      this.#body,
+    )
+    this.element = el(
+      'section',
+      { class: 'page' },
+      el('div', { class: 'listHead' }, el('h1', {}, TEXT.tabs.tables), search),
+      tables.length === 0 ? this.#nothing() : el('div', { class: 'wide' }, table),
+      this.#more,
+    )
+    this.#draw()
+  }
+
+  #nothing(): HTMLElement {
+    return el(
+      'div',
+      { class: 'nothing' },
+      el('p', {}, TEXT.noTables),
+      el('a', { href: '#/import' }, TEXT.importFirst),
+    )
+  }
+
+  #draw(): void {
+    const found = this.#tables.filter(({ name }) => name.toLowerCase().includes(this.#wanted))
+    const shown = found.slice(0, this.#shown)
+    const rows = shown.map((table) => new TableLine(table, this.#context))
+    fill(this.#body, ...rows.map(({ element }) => element))
+    const more = button(TEXT.moreTables(found.length - shown.length), () => {
+      this.#shown += SHOWN_AT_ONCE
+      this.#draw()
+    })
+    fill(this.#more, found.length > shown.length ? more : null)
+    start(readAll(this.#context, rows), this.#context.fail)
+  }
+}
+
+/** The key of a person may turn out to be for reading only. */
+function mayWrite({ session }: ViewContext): boolean {
+  return session.mode === 'key' || session.writable
+}
+
+/** Asks for the numbers of all tables, some at the same time. */
+async function readAll({ api, signal }: ViewContext, lines: readonly TableLine[]): Promise<void> {
+  const waiting = lines.values()
+  const work = async (): Promise<void> => {
+    for (const line of waiting) if (!signal.aborted) await line.read(api, signal)
+  }
+  await Promise.all(Array.from({ length: REQUESTS_MAX }, work))
+}
+
+class TableLine {
+  readonly element: HTMLElement
+  readonly #table: TableName
+  readonly #context: ViewContext
+  readonly #numbers = Array.from({ length: 3 }, () => el('td', { class: 'number' }, '…'))
+  readonly #age = el('td', {}, '…')
+
+  constructor(table: TableName, context: ViewContext) {
+    this.#table = table
+    this.#context = context
+    const { id, name } = table
+    const link = el('a', { href: `#/table/${encodeURIComponent(id)}` }, name || TEXT.noName)
+    this.element = el('tr', {}, el('td', { class: 'name' }, link), ...this.#numbers, this.#age)
+    if (mayWrite(context)) this.element.append(this.#actions())
+  }
+
+  async read(api: Api, signal: AbortSignal): Promise<void> {
+    const { rowCount, bytes, schema, version, updatedAt } = await this.#infoOf(api, signal)
+    const [rows, size, columns] = this.#numbers
+    if (rows) rows.textContent = shownCount(rowCount)
+    if (size) size.textContent = shownBytes(bytes)
+    if (columns) columns.textContent = shownCount(schema.columns.length)
+    const age = shownAge(updatedAt, this.#context.now())
+    fill(
+      this.#age,
+      el('span', { title: shownTime(updatedAt) }, age),
+      ` · ${TEXT.version(shownCount(version))}`,
+    )
+  }
+
+  #infoOf(api: Api, signal: AbortSignal): Promise<TableInfo> {
+    return api.info(this.#table.id, signal)
+  }
+
+  #actions(): HTMLElement {
+    const remove = button(TEXT.deleteTable, () => this.#ask(), {
+      class: 'plain danger',
+      'aria-label': TEXT.deleteNamed(this.#table.name),
+    })
+    return el('td', { class: 'number' }, remove)
+  }
+
+  /** A table is gone for good, so its deletion is confirmed. */
+  #ask(): void {
+    const { name, id } = this.#table
+    const dialog = el('dialog', { 'aria-label': TEXT.deleteNamed(name) })
+    const close = (): void => {
+      dialog.close()
+      dialog.remove()
+    }
+    const remove = (): void => {
+      close()
+      const removed = this.#context.api.deleteTable(id).then(() => {
+        this.element.remove()
+        this.#context.say(TEXT.deleted(name))
+      })
+      start(removed, this.#context.fail)
+    }
+    dialog.append(
+      el('p', {}, TEXT.deleteQuestion(name)),
+      el(
+        'div',
+        { class: 'actions' },
+        button(TEXT.deleteTable, remove, { class: 'danger' }),
+        button(TEXT.cancel, close),
+      ),
+    )
+    document.body.append(dialog)
+    dialog.showModal()
+  }
+}

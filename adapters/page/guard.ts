@@ -1,0 +1,130 @@
+// The guard before a store that `rowstash open` serves to the browser of its user.
+//
+// Invariants:
+// - The key that the routes of the contract demand never leaves the process: a request that passes the guard gets it
+//   here. What the guard refuses reaches no route.
+// - The token in the printed address works once. The cookie that it is exchanged for ends with the process.
+// - A page of another origin can do nothing. Its requests have no cookie (SameSite) or the wrong origin, and a name that
+//   was made to lead here (DNS rebinding) is not one of `hosts`.
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { PageSession } from './browser/session.js'
+import { PAGE_FILES, PAGE_HEADERS, SESSION_PATH } from './page.js'
+
+export type GuardOptions = Readonly<{
+  /** What `Host` may be: names with their port, in lower case. */
+  hosts: readonly string[]
+  /** The one-time token of the printed address. */
+  token: string
+  /** The value of the cookie. */
+  cookie: string
+  /** The key of the team, which decides what the page may do. */
+  key: string
+  /** The admin key, for metrics and verification. */
+  adminKey: string
+  session: PageSession
+}>
+
+/** Answers a request that is refused, or passes it on. */
+export type Guard = (request: IncomingMessage, response: ServerResponse, pass: () => void) => void
+
+/** Routes of the operator that the page uses; backups and keys are not among them. */
+const ADMIN_PATHS: ReadonlySet<string> = new Set(['/metrics', '/admin/verify'])
+
+export function createGuard(options: GuardOptions): Guard {
+  const { hosts, cookie, session } = options
+  const pair = `rowstash-${hosts[0]?.split(':').at(-1) ?? ''}=${cookie}`
+  const hasCookie = ({ headers }: IncomingMessage) =>
+    (headers.cookie ?? '').split(';').some((given) => isSame(given.trim(), pair))
+  const useToken = oneTimeToken(options.token)
+  return (request, response, pass) => {
+    const host = request.headers.host?.toLowerCase() ?? ''
+    const { path, query } = partsOf(request.url ?? '')
+    if (!hosts.includes(host)) {
+      refuse(response, 421, 'This server does not have that name')
+    } else if (isPublic(request, path)) {
+      pass()
+    } else if (path === '/') {
+      const isEntering = request.method === 'GET' && useToken(query.get('token') ?? '')
+      if (isEntering) response.setHeader('set-cookie', `${pair}; Path=/; HttpOnly; SameSite=Strict`)
+      if (isEntering || hasCookie(request)) pass()
+      else refuse(response, 403, NO_SESSION)
+    } else if (isForeign(request, host)) {
+      refuse(response, 403, 'A page of another origin asked for this')
+    } else if (!hasCookie(request)) {
+      refuse(response, 403, NO_SESSION)
+    } else if (path === SESSION_PATH) {
+      answer(response, 200, JSON.stringify(session))
+    } else {
+      withKey(request, ADMIN_PATHS.has(path) ? options.adminKey : options.key)
+      pass()
+    }
+  }
+}
+
+const NO_SESSION =
+  'This address was used, or belongs to another browser. Run "rowstash open" again and open the address that it prints.'
+
+/** @returns a function that is true for the token, once */
+function oneTimeToken(token: string): (given: string) => boolean {
+  let isUsed = false
+  return (given) => {
+    if (isUsed || !isSame(given, token)) return false
+    isUsed = true
+    return true
+  }
+}
+
+/** Compares in a time that says nothing about either text. */
+function isSame(given: string, expected: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given), digest(expected))
+}
+
+function partsOf(url: string): Readonly<{ path: string; query: URLSearchParams }> {
+  const [path = '', query = ''] = url.split('?', 2)
+  return { path, query: new URLSearchParams(query) }
+}
+
+/** The files of the page hold no data. Those of rows are read by whoever knows their URL, as from any server. */
+function isPublic({ method = '' }: IncomingMessage, path: string): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false
+  return PAGE_FILES.has(path) || /^\/files\/[^/]+$/.test(path)
+}
+
+/**
+ * Whether a page of another origin asks. Browsers send `Sec-Fetch-Site`, and `Origin` with every request that may change
+ * something; one that changes something and has no `Origin` of ours is refused too.
+ */
+function isForeign({ method = '', headers }: IncomingMessage, host: string): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  if (origin !== undefined) return origin !== `http://${host}`
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+/** Gives a request the key, in the place of whatever it says itself. */
+function withKey(request: IncomingMessage, key: string): void {
+  const { rawHeaders } = request
+  const kept = rawHeaders.flatMap((name, at) => {
+    const isName = at % 2 === 0
+    if (!isName || ['authorization', 'cookie'].includes(name.toLowerCase())) return []
+    return [name, rawHeaders[at + 1] ?? '']
+  })
+  request.rawHeaders.splice(0, rawHeaders.length, ...kept, 'Authorization', `Bearer ${key}`)
+}
+
+/** In the form of the contract. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.setHeader('connection', 'close')
+  answer(response, status, JSON.stringify({ error: { type: 'request_error', message } }))
+}
+
+function answer(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    ...PAGE_HEADERS,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
+}

@@ -1,0 +1,167 @@
+// `rowstash open`: a store in the browser of its user.
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { basename, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { isStoreError, type Store } from '../../src/index.js'
+import { closeServer, hardenServer, nodeHandler, openDirectory, serverOptions } from '../node.js'
+import { createGuard } from '../page/guard.js'
+import { type CommandIo, HELP_OPTION, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
+import { FailureLog } from './failure-log.js'
+import { makeKey } from './key-file.js'
+import { ProgramFailure } from './program-failure.js'
+import { readServed } from './served-file.js'
+import { openStoreOf } from './store-place.js'
+
+export const OPEN_USAGE = `Usage: rowstash open DIR [--write] [--team TEAM] [--port PORT] [--browser]
+
+Shows a store in a browser: its tables, an import by dropping a file, and how it works. Prints an
+address, which works once and in one browser, and ends at SIGTERM or SIGINT (Ctrl-C).
+
+  --write           also import, change and delete; without it, nothing can be changed
+  --team TEAM       the team whose tables are shown (default: ${TEAM_DEFAULT})
+  --port PORT       the port of 127.0.0.1 to listen on (default: any free one)
+  --browser         open the address in the browser of this machine
+  -h, --help        show this text
+
+Exit code 1: the store cannot be opened; 2: a wrong call. A store that a server has open is shown by
+that server: "rowstash serve --page".
+`
+
+type OpenCommand = Readonly<{
+  directory: string
+  writable: boolean
+  team: string
+  port: number
+  browser: boolean
+}>
+
+/** Runs `rowstash open` until the signal. @throws {ProgramFailure} */
+export async function runOpen(args: readonly string[], io: CommandIo): Promise<void> {
+  const command = parseOpenArgs(args)
+  if (command === 'help') return io.print(OPEN_USAGE.trimEnd())
+  const store = await openShown(command, io)
+  const failures = new FailureLog((line) => io.warn(line))
+  try {
+    const { address, server } = await listen(store, command, failures)
+    try {
+      io.print(`open ${address}`)
+      if (command.browser) showInBrowser(address, io)
+      await aborted(io.signal)
+    } finally {
+      await closeServer(server, 0)
+    }
+  } finally {
+    failures.close()
+    await store.close()
+  }
+}
+
+function parseOpenArgs(args: readonly string[]): OpenCommand | 'help' {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      write: { type: 'boolean', default: false },
+      team: { type: 'string', default: TEAM_DEFAULT },
+      port: { type: 'string', default: '0' },
+      browser: { type: 'boolean', default: false },
+      help: HELP_OPTION,
+    },
+  })
+  if (values.help) return 'help'
+  const [directory, ...more] = positionals
+  if (directory === undefined || more.length > 0) {
+    throw new ProgramFailure('usage', 'Name one directory')
+  }
+  return {
+    directory: resolve(directory),
+    writable: values.write,
+    team: values.team,
+    port: parseIntegerOption('--port', values.port, 0, 65_535),
+    browser: values.browser,
+  }
+}
+
+/** A store that is only looked at does no work in the background. @throws {ProgramFailure} */
+async function openShown({ directory, writable }: OpenCommand, io: CommandIo): Promise<Store> {
+  try {
+    const store = await openStoreOf(directory, io)
+    if (!writable) return store
+    await store.close()
+    return await openDirectory(directory)
+  } catch (failure) {
+    const isLocked = isStoreError(failure) && failure.code === 'STORE_LOCKED'
+    const served = isLocked ? await readServed(directory) : null
+    if (served === null) throw failure
+    const problem = `A server has ${directory} open, at ${served.url}`
+    throw new ProgramFailure('failed', `${problem}; start it with --page to see its store there`)
+  }
+}
+
+type Listening = Readonly<{ address: string; server: Server }>
+
+/** Nobody else knows these; they end with the process. */
+function secret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Serves a store to whoever opens the address first. */
+async function listen(
+  store: Store,
+  { directory, writable, team, port }: OpenCommand,
+  failures: FailureLog,
+): Promise<Listening> {
+  const [key, adminKey, token] = [makeKey(), makeKey(), secret()]
+  const handler = nodeHandler(store, {
+    keys: [{ key, teamId: team, ...(writable ? {} : { scopes: ['read'] }) }],
+    adminKeys: [adminKey],
+    page: true,
+    onFailure: (failure) => failures.note(failure),
+  })
+  const server = hardenServer(createServer(serverOptions))
+  const bound = await bind(server, port)
+  const guard = createGuard({
+    hosts: [`127.0.0.1:${bound}`, `localhost:${bound}`],
+    token,
+    cookie: secret(),
+    key,
+    adminKey,
+    session: { mode: 'session', writable, team, place: basename(directory) },
+  })
+  server.on('request', (request, response) => {
+    guard(request, response, () => handler(request, response))
+  })
+  return { address: `http://127.0.0.1:${bound}/?token=${token}`, server }
+}
+
+function bind(server: Server, port: number): Promise<number> {
+  return new Promise((done, fail) => {
+    server.once('error', (failure: NodeJS.ErrnoException) => {
+      const problem = failure.code === 'EADDRINUSE' ? 'is in use' : `fails: ${failure.message}`
+      fail(new ProgramFailure('failed', `Port ${port} of 127.0.0.1 ${problem}`, { cause: failure }))
+    })
+    server.listen(port, '127.0.0.1', () => done((server.address() as AddressInfo).port))
+  })
+}
+
+const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+function showInBrowser(address: string, { warn }: CommandIo): void {
+  const [program, ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(program, [...args, address], { stdio: 'ignore', detached: true })
+  child.on('error', () => warn(`rowstash: ${program} does not start; open the address yourself`))
+  child.unref()
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', () => done(), { once: true })
+  })
+}

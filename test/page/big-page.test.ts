@@ -1,0 +1,102 @@
+// Goal: a table of a million rows is as quick to look at as a small one.
+// Method: open it, go to the middle, scroll through all of it; the largest size by ROWSTASH_PAGE_ROWS, which also prints
+// how long it took. Nothing is asserted of times: the machine may do other work.
+import { readFile } from 'node:fs/promises'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeDirectory } from './opened-store.js'
+import { fillShop } from './shop.js'
+import { HAS_BROWSER, launchBrowser, showDirectory } from './shown-page.js'
+
+const GIVEN = process.env['ROWSTASH_PAGE_ROWS']
+const ROWS = Number(GIVEN ?? 30_000)
+
+/** Runs in the page: waits, frame by frame, until the first row in view is there. @returns milliseconds */
+const UNTIL_THERE = `async (move) => {
+  const grid = document.querySelector('[role=grid]')
+  const began = performance.now()
+  move(grid)
+  const isThere = () => {
+    const { top } = grid.getBoundingClientRect()
+    const row = document.elementFromPoint(200, top + 60)?.closest('[role=row]')
+    return row !== null && row !== undefined && !row.classList.contains('waiting')
+  }
+  do await new Promise(requestAnimationFrame); while (!isThere())
+  return performance.now() - began
+}`
+
+/** Runs in the page: scrolls through the whole table, by wheels and by jumps. @returns what the frames took */
+const THROUGH_ALL = `async () => {
+  const grid = document.querySelector('[role=grid]')
+  const frames = []
+  const tasks = []
+  new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)))
+    .observe({ type: 'longtask' })
+  let last = performance.now()
+  const frame = async () => {
+    const now = await new Promise(requestAnimationFrame)
+    frames.push(now - last)
+    last = now
+  }
+  grid.scrollTop = 0
+  for (let step = 0; step < 300; step++) { grid.scrollTop += 90; await frame() }
+  const jump = grid.scrollHeight / 300
+  for (let step = 0; step < 301; step++) { grid.scrollTop += jump; await frame() }
+  return { longest: Math.max(...frames), slow: frames.filter((ms) => ms > 50).length, frames: frames.length, tasks }
+}`
+
+describe.skipIf(!HAS_BROWSER)(`a table of ${ROWS} rows`, () => {
+  let browser: Browser
+  let directory: Awaited<ReturnType<typeof makeDirectory>>
+  let tableId: string
+
+  beforeAll(async () => {
+    directory = await makeDirectory(async (store) => {
+      tableId = await fillShop(store, ROWS)
+    })
+    browser = await launchBrowser()
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await directory?.remove()
+  })
+
+  test('is scrolled through to its last row', async () => {
+    const began = performance.now()
+    const page = await showDirectory(browser, directory.path)
+    const openedMs = performance.now() - began
+    await page.goto(`${page.url().split('#')[0]}#/table/${tableId}`)
+    await page.reload()
+    await page.getByRole('gridcell').first().waitFor()
+    const firstRowsMs = (await page.evaluate(
+      `performance.getEntriesByType('resource').findLast(({ name }) => name.includes('/rows?')).responseEnd`,
+    )) as number
+    const middleMs = (await page.evaluate(
+      `(${UNTIL_THERE})((grid) => { grid.scrollTop = grid.scrollHeight / 2 })`,
+    )) as number
+    const frames = (await page.evaluate(`(${THROUGH_ALL})()`)) as object
+    const last = page.getByRole('rowheader', { name: String(ROWS), exact: true })
+    await last.waitFor()
+    expect(await page.getByRole('row').count()).toBeLessThan(60)
+
+    if (GIVEN === undefined) return
+    const heap = await page.evaluate('performance.memory?.usedJSHeapSize')
+    const memory = await rendererMemory(browser)
+    console.log(JSON.stringify({ ROWS, openedMs, firstRowsMs, middleMs, frames, heap, memory }))
+  })
+})
+
+/** Private memory of the processes that render tabs, in bytes; Linux tells it. */
+async function rendererMemory(browser: Browser): Promise<readonly number[]> {
+  const session = await browser.newBrowserCDPSession()
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+  const tabs = processInfo.filter(({ type }) => type === 'renderer')
+  return Promise.all(
+    tabs.map(async ({ id }) => {
+      const text = await readFile(`/proc/${id}/smaps_rollup`, 'utf8').catch(() => '')
+      const parts = [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB$/gm)]
+      return parts.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1_024, 0)
+    }),
+  )
+}

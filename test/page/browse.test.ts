@@ -1,0 +1,233 @@
+// Goal: a person can look at tables of any size in a browser, by mouse and by keyboard, and nothing in them can act.
+// Method: the page of `rowstash open` in a real browser.
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServer } from '../../adapters/http/start-server.js'
+import { openDirectory } from '../../adapters/node.js'
+import { makeDirectory } from './opened-store.js'
+import { fillShop, MARKUP } from './shop.js'
+import {
+  HAS_BROWSER,
+  launchBrowser,
+  openPage,
+  picture,
+  showDirectory,
+  violations,
+} from './shown-page.js'
+
+const ROWS = 20_000
+
+describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
+  let browser: Browser
+  let directory: Awaited<ReturnType<typeof makeDirectory>>
+  let tableId: string
+
+  beforeAll(async () => {
+    directory = await makeDirectory(async (store) => {
+      tableId = await fillShop(store, ROWS)
+    })
+    browser = await launchBrowser()
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await directory?.remove()
+  })
+
+  async function showOrders(options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await showDirectory(browser, directory.path, [], options)
+    await page.getByRole('link', { name: 'Orders' }).click()
+    await page.getByRole('gridcell', { name: 'Ada Byron' }).first().waitFor()
+    return page
+  }
+
+  const cell = (page: Page, name: string) => page.getByRole('gridcell', { name, exact: true })
+
+  test('lists the tables, and shows the rows of one', async () => {
+    const page = await showDirectory(browser, directory.path)
+    const line = page.getByRole('row', { name: /Orders/ })
+    await expect.poll(() => line.innerText()).toMatch(/20,000\s+[\d.]+ MB\s+11\s+/)
+    expect(new URL(page.url()).search).toBe('')
+    expect(await violations(page)).toEqual([])
+    await picture(page, 'tables')
+
+    await page.getByRole('link', { name: 'Orders' }).click()
+    await cell(page, 'Grace Hopper').first().waitFor()
+
+    expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe(String(ROWS + 1))
+    const thumbnail = page.locator('.thumb').first()
+    await expect
+      .poll(() => thumbnail.evaluate((image) => (image as HTMLImageElement).naturalWidth))
+      .toBe(3)
+    await picture(page, 'table-light')
+  })
+
+  test('goes to the middle by the scrollbar, and shows the rows that are there', async () => {
+    const page = await showOrders()
+
+    await page.getByRole('grid').evaluate((grid) => {
+      grid.scrollTop = grid.scrollHeight / 2
+    })
+
+    await cell(page, '10005').waitFor()
+    // A row number stands beside the cells of its own row.
+    const row = page.getByRole('row', { name: /^10006 / })
+    expect(await row.getAttribute('aria-rowindex')).toBe('10007')
+    expect(await row.getByRole('gridcell').first().innerText()).toBe('10005')
+    const shown = await page.getByRole('row').count()
+    expect(shown).toBeLessThan(60)
+  })
+
+  test('is used by keyboard alone', async () => {
+    const page = await showOrders()
+    const active = () => page.locator('#active-cell').innerText()
+    await page.getByRole('grid').focus()
+
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(active).toBe('1')
+    await page.keyboard.press('PageDown')
+    await expect.poll(async () => Number(await active())).toBeGreaterThan(10)
+    await page.keyboard.press('Control+End')
+    await expect.poll(active).toMatch(/^Delivered/)
+    const grid = page.getByRole('grid')
+    expect(await grid.getAttribute('aria-activedescendant')).toBe('active-cell')
+    await page.keyboard.press('Home')
+    await expect.poll(active).toBe(String(ROWS - 1))
+    await page.keyboard.press('Enter')
+    const pane = page.getByRole('complementary')
+    await pane.getByRole('heading', { name: 'Row 20,000' }).waitFor()
+    expect(await pane.innerText()).toContain('last changed in version 1')
+    await page.keyboard.press('Escape')
+    await pane.waitFor({ state: 'hidden' })
+    expect(await grid.evaluate((element) => document.activeElement === element)).toBe(true)
+
+    await page.keyboard.press('Control+Home')
+    await page.keyboard.press('ArrowUp')
+    const width = () =>
+      page
+        .getByRole('columnheader')
+        .nth(1)
+        .evaluate((head) => head.clientWidth)
+    const before = await width()
+    await page.keyboard.press('Alt+ArrowRight')
+    await expect.poll(width).toBe(before + 16)
+  })
+
+  test('filters rows, and says why a condition is refused', async () => {
+    const page = await showOrders({ colorScheme: 'dark' })
+    await page.getByRole('button', { name: 'Filter' }).click()
+    const column = page.getByRole('combobox', { name: 'Column' })
+    const value = page.getByRole('textbox', { name: 'Value' })
+
+    await column.selectOption('total')
+    await page.getByRole('combobox', { name: 'Operator' }).selectOption('gte')
+    await value.fill('999.9')
+    await value.press('Enter')
+    // 7919 and 100,000 have no common factor, so every total occurs once in 100,000 rows.
+    const totals = Array.from({ length: ROWS }, (_, index) => ((index * 7919) % 100_000) / 100)
+    const expected = totals.filter((total) => total >= 999.9).length
+    await expect.poll(() => page.locator('.place').innerText()).toBe(`1–${expected} of ${expected}`)
+    await cell(page, String(totals.indexOf(Math.max(...totals)))).waitFor()
+
+    await value.fill('abc')
+    await value.press('Enter')
+    await expect
+      .poll(() => page.locator('.filter .problem').innerText())
+      .toContain('gte of column "total"')
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await cell(page, 'Grace Hopper').first().dblclick()
+    await page.getByRole('complementary').waitFor()
+    expect(await violations(page)).toEqual([])
+    await picture(page, 'table-dark')
+  })
+
+  test('shows columns that are chosen, and copies what is on the screen', async () => {
+    const page = await showOrders({ permissions: ['clipboard-read', 'clipboard-write'] })
+    const copied = async (format: string): Promise<string> => {
+      await page.locator('summary', { hasText: 'Copy' }).click()
+      await page.getByRole('button', { name: format }).click()
+      await page.getByText('Copied.').waitFor()
+      return page.evaluate(() => navigator.clipboard.readText())
+    }
+    await page.locator('summary', { hasText: 'Columns' }).click()
+    await page.getByRole('button', { name: 'Only the first' }).click()
+    await cell(page, '5').waitFor()
+    expect(await page.getByRole('columnheader').allInnerTexts()).toHaveLength(2)
+    await page.keyboard.press('Escape')
+
+    const rows = JSON.parse(await copied('as JSON')) as readonly { id: number }[]
+    expect(rows.slice(0, 3).map(({ id }) => id)).toEqual([0, 1, 2])
+    expect(Object.keys(rows[1] ?? {})).toEqual(['$rowID', 'id'])
+    expect((await copied('as CSV')).split('\r\n').slice(0, 2)).toEqual([
+      '$rowID,id',
+      expect.stringMatching(/^[\w-]{22},0$/),
+    ])
+    expect(await copied('as a curl line')).toMatch(
+      /^curl -sS -H "Authorization: Bearer \$KEY" 'http:\/\/127\.0\.0\.1:\d+\/tables\/[\w-]+\/rows\?limit=\d+&from=0&columns=%5B%22id%22%5D'\n$/,
+    )
+  })
+
+  test('shows markup as text wherever it stands', async () => {
+    const page = await showOrders()
+    await cell(page, '3').dblclick()
+    await expect.poll(() => page.getByRole('complementary').innerText()).toContain(MARKUP)
+    await page.getByRole('link', { name: 'Tables' }).click()
+    await page.getByRole('link', { name: MARKUP }).click()
+    await page.getByRole('heading', { name: MARKUP }).waitFor()
+    await page.getByRole('gridcell', { name: MARKUP }).dblclick()
+    await page.getByRole('button', { name: 'Schema' }).click()
+    await page.getByRole('cell', { name: MARKUP }).first().waitFor()
+    await page.goto(`${page.url().split('#')[0]}#/table/${encodeURIComponent(MARKUP)}`)
+    await expect.poll(() => page.getByRole('alert').first().innerText()).toContain('<img src=x')
+
+    expect(await page.title()).not.toBe('acted')
+    expect(
+      await page.evaluate(() => document.querySelectorAll('img[src="x"], body script').length),
+    ).toBe(0)
+  })
+
+  test('fits a phone', async () => {
+    const page = await showOrders({ viewport: { width: 390, height: 780 } })
+    const overflow = await page.evaluate(() => document.body.scrollWidth > innerWidth)
+    expect(overflow).toBe(false)
+    await picture(page, 'phone')
+  })
+
+  test('asks for a key where a server serves it, keeps it in the tab, and says when rows are new', async () => {
+    const store = await openDirectory(directory.path)
+    const key = 'a-key-of-a-person'
+    const keys = [{ key, teamId: 'default' }]
+    const server = await startServer(store, { keys, port: 0, basePath: '/data', page: true })
+    const page = await openPage(browser, `${server.url}/`, {}, async () => {
+      await server.close()
+      await store.close()
+    })
+    expect(await violations(page)).toEqual([])
+    await page.getByLabel('API key').fill(key)
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Orders' }).click()
+    await cell(page, 'Ada Byron').first().waitFor()
+    const kept = await page.evaluate(() => [{ ...localStorage }, document.cookie, location.href])
+    expect(JSON.stringify(kept)).not.toContain(key)
+
+    const table = store.team('default').table(tableId)
+    const { rowIds } = await table.addRows([{ id: ROWS }])
+    await page.evaluate(() => dispatchEvent(new Event('focus'))) // It need not wait for its next look.
+    await page.getByText('it has version 2 now').waitFor()
+    await page.getByRole('button', { name: 'Show the new version' }).click()
+    await expect.poll(() => page.locator('.place').innerText()).toContain('20,001')
+    await table.deleteRow(rowIds.get(0))
+  })
+
+  test('shows how the server does, and verifies the store', async () => {
+    const page = await showDirectory(browser, directory.path)
+    await page.getByRole('link', { name: 'Health' }).click()
+    await page.getByRole('button', { name: 'Verify everything' }).click()
+    await page.getByText('Everything is as it was stored.').waitFor()
+    const facts = page.locator('.facts')
+    await expect.poll(() => facts.innerText()).toMatch(/Accepts changes\s+yes/)
+    expect(await page.locator('.plot path.line').count()).toBe(9)
+    expect(await violations(page)).toEqual([])
+    await picture(page, 'health')
+  })
+})

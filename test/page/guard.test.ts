@@ -1,0 +1,158 @@
+// Goal: whoever has not opened the printed address can read and change nothing of a store that `rowstash open` shows.
+// Method: requests as other programs, and pages of other origins, would send them.
+import { request } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeDirectory, type OpenedStore, openDirectoryPage } from './opened-store.js'
+
+let directory: Awaited<ReturnType<typeof makeDirectory>>
+let tableId: string
+
+beforeAll(async () => {
+  directory = await makeDirectory(async (store) => {
+    const made = await store.team('default').createTable({ name: 'A', rows: [{ n: 1 }] })
+    tableId = made.tableId
+  })
+})
+
+afterAll(() => directory.remove())
+
+type Answer = Readonly<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>
+
+/** Sends a request with exactly these headers; fetch would not let `Host` and `Origin` be chosen. */
+function ask(
+  { origin }: OpenedStore,
+  path: string,
+  { method = 'GET', ...headers }: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(origin + path, { method, headers, agent: false }, (response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (piece: string) => {
+        body += piece
+      })
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
+      })
+    })
+    sent.on('error', reject)
+    sent.end(method === 'POST' ? '[{"n":2}]' : undefined)
+  })
+}
+
+/** Opens the printed address. @returns the cookie */
+async function enter(opened: OpenedStore): Promise<string> {
+  const { status, headers } = await ask(opened, `/${new URL(opened.address).search}`)
+  expect(status).toBe(200)
+  const [cookie = ''] = headers['set-cookie'] ?? []
+  expect(cookie).toMatch(/^rowstash-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+  return cookie.split(';', 1)[0] ?? ''
+}
+
+async function withOpened(
+  args: readonly string[],
+  use: (opened: OpenedStore, cookie: string) => Promise<void>,
+): Promise<void> {
+  const opened = await openDirectoryPage(directory.path, ...args)
+  try {
+    await use(opened, await enter(opened))
+  } finally {
+    await opened.close()
+  }
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+describe('rowstash open', () => {
+  test('takes its token once, and only the right one', async () => {
+    const opened = await openDirectoryPage(directory.path)
+    try {
+      expect((await ask(opened, '/?token=wrong')).status).toBe(403)
+      expect((await ask(opened, '/')).status).toBe(403)
+      const cookie = await enter(opened)
+      const again = await ask(opened, `/${new URL(opened.address).search}`)
+      expect([again.status, again.headers['set-cookie']]).toEqual([403, undefined])
+      expect((await ask(opened, '/', { cookie })).status).toBe(200)
+    } finally {
+      await opened.close()
+    }
+  })
+
+  test('answers nothing without the cookie, whatever key is sent', async () => {
+    await withOpened(['--write'], async (opened, cookie) => {
+      for (const path of ['/tables', '/metrics', '/page/session', `/tables/${tableId}/rows`]) {
+        expect((await ask(opened, path)).status, path).toBe(403)
+        expect((await ask(opened, path, { authorization: 'Bearer x' })).status, path).toBe(403)
+        expect((await ask(opened, path, { cookie: `${cookie}x` })).status, path).toBe(403)
+        expect((await ask(opened, path, { cookie })).status, path).toBe(200)
+        // The key is the guard's, whatever the page sends.
+        const given = { cookie, authorization: 'Bearer x' }
+        expect((await ask(opened, path, given)).status, path).toBe(200)
+      }
+    })
+  })
+
+  test('refuses names that were made to lead here', async () => {
+    await withOpened([], async (opened, cookie) => {
+      const port = new URL(opened.origin).port
+      for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', `[::1]:${port}`]) {
+        for (const path of ['/', '/tables', '/page/app.js', '/page/session']) {
+          expect((await ask(opened, path, { cookie, host })).status, host + path).toBe(421)
+        }
+      }
+      const local = { cookie, host: `localhost:${port}` }
+      expect((await ask(opened, '/tables', local)).status).toBe(200)
+    })
+  })
+
+  test('refuses pages of other origins, on the same machine too', async () => {
+    await withOpened(['--write'], async (opened, cookie) => {
+      const path = `/tables/${tableId}/rows`
+      const change = { method: 'POST', cookie, ...JSON_TYPE }
+      const foreign: readonly Readonly<Record<string, string>>[] = [
+        {}, // A browser always sends the origin of a change.
+        { origin: 'https://evil.example' },
+        { origin: 'null' },
+        { origin: opened.origin.replace(/\d+$/, '1') },
+        { origin: opened.origin, 'sec-fetch-site': 'cross-site' },
+        { origin: opened.origin, 'sec-fetch-site': 'same-site' },
+      ]
+      for (const headers of foreign) {
+        const { status } = await ask(opened, path, { ...change, ...headers })
+        expect(status, JSON.stringify(headers)).toBe(403)
+      }
+      const read = { cookie, 'sec-fetch-site': 'same-site' }
+      expect((await ask(opened, '/tables', read)).status).toBe(403)
+      const own = { ...change, origin: opened.origin, 'sec-fetch-site': 'same-origin' }
+      expect((await ask(opened, path, own)).status).toBe(201)
+    })
+  })
+
+  test('changes nothing without --write, and gives no backup and no keys with it', async () => {
+    await withOpened([], async (opened, cookie) => {
+      const change = { method: 'POST', cookie, origin: opened.origin, ...JSON_TYPE }
+      expect((await ask(opened, `/tables/${tableId}/rows`, change)).body).toContain('scope_missing')
+      expect((await ask(opened, '/admin/verify', change)).body).toContain('"ok":true')
+    })
+    await withOpened(['--write'], async (opened, cookie) => {
+      const change = { method: 'POST', cookie, origin: opened.origin, ...JSON_TYPE }
+      for (const path of ['/admin/backup', '/admin/keys']) {
+        expect((await ask(opened, path, change)).body, path).toContain('API key not found')
+      }
+    })
+  })
+
+  test('serves the page so that nothing else can run in it', async () => {
+    await withOpened([], async (opened, cookie) => {
+      for (const path of ['/', '/page/app.js', '/page/style.css', '/page/session']) {
+        const { headers } = await ask(opened, path, { cookie })
+        expect(headers['content-security-policy'], path).toMatch(
+          /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/,
+        )
+        expect(headers['x-content-type-options'], path).toBe('nosniff')
+      }
+      const { body } = await ask(opened, '/', { cookie })
+      expect(body).not.toMatch(/<script(?! type="module" src="page\/app\.js">)|\son\w+=|style=/)
+    })
+  })
+})

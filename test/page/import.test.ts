@@ -1,0 +1,179 @@
+// Goal: a person brings in a file by dropping it, sees what it has and what does not fit, and knows what was done.
+// Method: the page of `rowstash open --write` in a real browser; the tables are read back by the library.
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeDirectory } from './opened-store.js'
+import { MARKUP } from './shop.js'
+import { HAS_BROWSER, launchBrowser, picture, showDirectory, violations } from './shown-page.js'
+
+/** Lines of CSV; 4 MB, so that there are several chunks. */
+const ROWS = 60_000
+const LINE = (index: number) =>
+  `${index},Row ${index} of a file that a person has dropped,${index / 4},2024-05-${10 + (index % 20)}\n`
+
+describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
+  let browser: Browser
+  let folder: string
+  let directory: Awaited<ReturnType<typeof makeDirectory>>
+  const pathOf = (name: string) => join(folder, name)
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rowstash-drop-'))
+    directory = await makeDirectory((store) => {
+      const rows = [1, 2, 3].map((id) => ({ id, name: `old ${id}`, total: id }))
+      return store.team('default').createTable({ name: 'Orders', rows })
+    })
+    const lines = Array.from({ length: ROWS }, (_, index) => LINE(index))
+    await writeFile(pathOf('many.csv'), `id,title,share,day\n${lines.join('')}`)
+    const orders = [2, 3, 4].map((id) => ({ id, name: `new ${id}`, total: id + 0.5 }))
+    await writeFile(
+      pathOf('orders.ndjson.gz'),
+      gzipSync(orders.map((row) => `${JSON.stringify(row)}\n`).join('')),
+    )
+    await writeFile(
+      pathOf(`bad.json`),
+      JSON.stringify([
+        { id: 4, total: 1 },
+        { id: 5, total: MARKUP },
+      ]),
+    )
+    browser = await launchBrowser()
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await directory?.remove()
+    await rm(folder, { recursive: true })
+  })
+
+  async function openImport(): Promise<Page> {
+    const page = await showDirectory(browser, directory.path, ['--write'])
+    await page.getByRole('link', { name: 'Import' }).click()
+    await page.getByText('Drop a file here').waitFor()
+    return page
+  }
+
+  const choose = (page: Page, name: string) => page.locator('#file').setInputFiles(pathOf(name))
+  const begin = (page: Page) => page.getByRole('button', { name: 'Import', exact: true }).click()
+
+  /** The cells of the table that is shown, by its first columns. */
+  async function shownCells(page: Page, count: number): Promise<readonly string[]> {
+    await page.getByRole('link', { name: 'Show the table' }).click()
+    await page.getByRole('gridcell').first().waitFor()
+    return (await page.getByRole('gridcell').allInnerTexts()).slice(0, count)
+  }
+
+  test('a dropped file of CSV becomes a new table', async () => {
+    const page = await openImport()
+    const text = await readText(pathOf('many.csv'))
+    const transfer = await page.evaluateHandle((csv) => {
+      const data = new DataTransfer()
+      data.items.add(new File([csv], 'many.csv', { type: 'text/csv' }))
+      return data
+    }, text)
+    await page.locator('.drop').dispatchEvent('drop', { dataTransfer: transfer })
+
+    await page.getByRole('columnheader', { name: 'day (date)' }).waitFor()
+    expect(await page.getByRole('cell', { name: 'Row 1 of a file' }).count()).toBe(1)
+    expect(await page.getByLabel('Name of the table').inputValue()).toBe('many')
+    expect(await violations(page)).toEqual([])
+    await begin(page)
+    await page.getByText(/\d rows\/s/).waitFor()
+    await picture(page, 'import')
+    await page.getByRole('heading', { name: 'The import is done.' }).waitFor()
+
+    expect(await page.locator('.receipt').innerText()).toMatch(
+      /Rows of the file\s+60,000\s+Version of the table\s+1/,
+    )
+    expect(await shownCells(page, 3)).toEqual([
+      '0',
+      'Row 0 of a file that a person has dropped',
+      '0',
+    ])
+    expect(await page.locator('.place').innerText()).toContain('of 60,000')
+  })
+
+  test('a file of gzip is merged into a table by its key', async () => {
+    const page = await openImport()
+    await choose(page, 'orders.ndjson.gz')
+    await page.getByLabel('Import as').selectOption('merge')
+    await page.getByLabel('Key column').selectOption('id')
+    await page.getByRole('columnheader', { name: 'total' }).waitFor()
+    await begin(page)
+
+    await page.getByText('1 added, 2 changed, 0 unchanged, 0 removed').waitFor()
+    expect(await shownCells(page, 6)).toEqual(['1', 'old 1', '1', '2', 'new 2', '2.5'])
+  })
+
+  test('values that do not fit are shown, and change nothing until a person says so', async () => {
+    const page = await openImport()
+    await choose(page, 'bad.json')
+    await page.getByLabel('Import as').selectOption('add')
+    await page.getByText('Values that do not fit: 1').waitFor()
+    expect(await page.getByRole('cell', { name: MARKUP }).count()).toBeGreaterThan(0)
+    await begin(page)
+    await page.getByRole('button', { name: 'Change the import' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Import all the same' }).count()).toBe(0)
+    expect(await page.getByRole('cell', { name: 'a finite number' }).count()).toBe(1)
+    await picture(page, 'misfits')
+
+    await page.getByRole('button', { name: 'Change the import' }).click()
+    await page.getByLabel('Import as').selectOption('add')
+    await page.getByLabel('Values that do not fit').selectOption('dropColumns')
+    await begin(page)
+    await page.getByRole('button', { name: 'Import all the same' }).click()
+    await page.getByRole('heading', { name: 'The import is done.' }).waitFor()
+    expect(await page.locator('.receipt').innerText()).toMatch(/Cells left empty\s+1/)
+    expect(await page.title()).not.toBe('acted')
+  })
+
+  test('an import that is cancelled changes nothing, and goes on after a failure', async () => {
+    const page = await openImport()
+    let puts = 0
+    await page.route('**/stashes/**', async (route) => {
+      // Held back, so that there is time to cancel.
+      if (route.request().method() === 'PUT' && ++puts > 2)
+        await new Promise((done) => setTimeout(done, 300))
+      await route.continue().catch(() => undefined)
+    })
+    await choose(page, 'many.csv')
+    await page.getByLabel('Name of the table').fill('Cancelled')
+    await begin(page)
+    await page.getByText(/\d rows\/s/).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Cancelled. Nothing was changed.').waitFor()
+    await page.unroute('**/stashes/**')
+
+    let isRefusing = true
+    await page.route('**/stashes/**', async (route) => {
+      const isPut = route.request().method() === 'PUT'
+      const answer = { status: 400, json: { error: { type: 'x', message: `No: ${MARKUP}` } } }
+      if (isPut && isRefusing && ++puts % 4 === 0) await route.fulfill(answer)
+      else await route.continue().catch(() => undefined)
+    })
+    await page.getByLabel('Name of the table').fill('Continued')
+    await begin(page)
+    await expect.poll(() => page.getByRole('alert').allInnerTexts()).toContain(`No: ${MARKUP}`)
+    isRefusing = false
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('heading', { name: 'The import is done.' }).waitFor()
+
+    await page.getByRole('link', { name: 'Tables' }).click()
+    await page.getByRole('link', { name: 'Continued' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Cancelled' }).count()).toBe(0)
+    await expect
+      .poll(() => page.getByRole('row', { name: /Continued/ }).innerText())
+      .toContain('60,000')
+  })
+})
+
+async function readText(path: string): Promise<string> {
+  let text = ''
+  for await (const piece of createReadStream(path, 'utf8')) text += piece
+  return text
+}

@@ -1,0 +1,51 @@
+// A directory with tables, shown by `rowstash open` in this process.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDirectory } from '../../adapters/node.js'
+import { runOpen } from '../../adapters/programs/cli-open.js'
+import type { Store } from '../../src/index.js'
+
+export type OpenedStore = Readonly<{
+  /** The printed address, with its token. */
+  address: string
+  /** Without the token. */
+  origin: string
+  close(): Promise<void>
+}>
+
+/** Runs `rowstash open` on a directory. */
+export async function openDirectoryPage(
+  directory: string,
+  ...args: readonly string[]
+): Promise<OpenedStore> {
+  const ending = new AbortController()
+  let ended: Promise<void> = Promise.resolve()
+  const address = await new Promise<string>((resolve, reject) => {
+    const io = {
+      print: (line: string) => resolve(line.replace(/^open /, '')),
+      warn: () => undefined,
+      env: {},
+      signal: ending.signal,
+    }
+    ended = runOpen([directory, ...args], io)
+    ended.catch(reject)
+  })
+  const close = async (): Promise<void> => {
+    ending.abort()
+    await ended
+  }
+  return { address, origin: new URL(address).origin, close }
+}
+
+/** A directory whose store a function has filled. */
+export async function makeDirectory(
+  fillStore: (store: Store) => Promise<unknown>,
+): Promise<Readonly<{ path: string; remove(): Promise<void> }>> {
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-page-'))
+  const path = join(folder, 'shop')
+  const store = await openDirectory(path)
+  await fillStore(store)
+  await store.close()
+  return { path, remove: () => rm(folder, { recursive: true }) }
+}

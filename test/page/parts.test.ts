@@ -1,0 +1,108 @@
+// Parts of the page that need no browser.
+import { describe, expect, test } from 'vitest'
+import { fieldsOf } from '../../adapters/page/browser/csv-fields.js'
+import { whereOf } from '../../adapters/page/browser/filter-bar.js'
+import { csvField, Digits, jsonText, parseJson } from '../../adapters/page/browser/json-text.js'
+import { parseMetrics, quantile, total } from '../../adapters/page/browser/prometheus.js'
+import { ScrollMap } from '../../adapters/page/browser/scroll-map.js'
+
+const ROW = 30
+const VIEW = 600
+
+describe('the scrollbar', () => {
+  function mapOf(rows: number): ScrollMap {
+    const map = new ScrollMap(ROW)
+    map.resize(rows, VIEW)
+    return map
+  }
+
+  test.each([10, 1_000, 400_000, 1_000_000, 100_000_000])(
+    'reaches both ends of %d rows',
+    (rows) => {
+      const map = mapOf(rows)
+      expect(map.height).toBeLessThanOrEqual(15_000_000)
+      map.scrolled(map.height - VIEW)
+      expect(Math.round(map.top)).toBe(Math.max(0, rows * ROW - VIEW))
+      map.scrolled(0)
+      expect(map.top).toBe(0)
+    },
+  )
+
+  test('shows the middle row in its middle, and goes by pixels from there', () => {
+    const map = mapOf(10_000_000)
+    const half = (map.height - VIEW) / 2
+    map.scrolled(half)
+    const middle = map.top
+    expect(Math.abs(middle / ROW - 5_000_000)).toBeLessThan(50)
+    map.scrolled(half + 90)
+    expect(map.top - middle).toBe(90)
+    expect(Math.abs(map.settle() - half)).toBeLessThan(10)
+  })
+
+  test('brings a row into view, and stays where a row is in view', () => {
+    const map = mapOf(1_000_000)
+    expect(map.show(999_999)).toBe(map.height - VIEW)
+    expect(map.top).toBe(1_000_000 * ROW - VIEW)
+    expect(map.show(999_990)).toBeUndefined()
+    map.show(500_000)
+    expect(map.top).toBe(500_000 * ROW)
+  })
+})
+
+test.each([
+  ['a,b,c', ['a', 'b', 'c']],
+  ['"a, ""b""",,\r\n', ['a, "b"', '', '']],
+  ['"x\ny",2\n', ['x\ny', '2']],
+  ['', ['']],
+])('the fields of %j', (record, fields) => {
+  expect(fieldsOf(record, ',')).toEqual(fields)
+})
+
+test('numbers keep their digits through a copy, where the platform tells them', () => {
+  const text = '{"a":34.50,"b":[9007199254740993,1],"c":"x","d":null,"e":true}'
+  const knowsSource = parseJson('1.0') instanceof Digits
+  expect(jsonText(parseJson(text))).toBe(knowsSource ? text : JSON.stringify(JSON.parse(text)))
+  expect(jsonText({ a: new Digits('34.50'), b: [] }, 2)).toBe('{\n  "a": 34.50,\n  "b": []\n}')
+  expect(csvField('a,"b"')).toBe('"a,""b"""')
+})
+
+test('a condition has values of the type of its column', () => {
+  const columns = [
+    { id: 'n', type: { kind: 'number' } },
+    { id: '$b', type: { kind: 'boolean' } },
+    { id: 's', type: { kind: 'string' } },
+  ]
+  const conditions = [
+    { column: 'n', operator: 'in', value: '1, 12345678901234567890' },
+    { column: '$b', operator: 'eq', value: 'true' },
+    { column: 's', operator: 'eq', value: 'true' },
+    { column: 's', operator: 'isEmpty', value: '' },
+  ]
+  expect(whereOf(conditions, columns)).toEqual({
+    $and: [
+      { n: { in: [1, '12345678901234567890'] } },
+      { $$b: { eq: true } },
+      { s: { eq: 'true' } },
+      { s: { isEmpty: true } },
+    ],
+  })
+  expect(whereOf([], columns)).toBeUndefined()
+})
+
+test('metrics are read, and a histogram tells between two readings', () => {
+  const at = (fast: number, slow: number) =>
+    parseMetrics(
+      [
+        '# TYPE rowstash_request_seconds histogram',
+        `rowstash_request_seconds_bucket{operation="GET /a\\"b",le="0.005"} ${fast}`,
+        `rowstash_request_seconds_bucket{operation="GET /a\\"b",le="0.1"} ${fast + slow}`,
+        `rowstash_request_seconds_bucket{operation="GET /a\\"b",le="+Inf"} ${fast + slow}`,
+        `rowstash_requests_total{operation="x",status="200"} ${fast}`,
+        `rowstash_requests_total{operation="x",status="500"} ${slow}`,
+      ].join('\n'),
+    )
+  expect(total(at(3, 4), 'requests_total')).toBe(7)
+  expect(quantile(at(0, 0), at(9, 1), 'request_seconds', 0.5)).toBe(0.005)
+  expect(quantile(at(0, 0), at(9, 1), 'request_seconds', 0.95)).toBe(0.1)
+  expect(quantile(at(9, 1), at(9, 1), 'request_seconds', 0.5)).toBeUndefined()
+})

@@ -1,0 +1,68 @@
+// A store to look at: two tables of a shop, with every kind of cell, and texts that want to act in a page.
+import type { Store } from '../../src/index.js'
+
+/** What would act, if any place of the page took it for markup. */
+export const MARKUP = `<img src=x onerror="document.title='acted'"><script>document.title='acted'</script>`
+
+const NAMES = ['Ada Byron', 'Alan Turing', 'Grace Hopper', 'Barbara Liskov', 'Edsger Dijkstra']
+const CITIES = ['Berlin', 'Zürich', 'São Paulo', 'Tōkyō', 'Reykjavík', 'Nairobi']
+
+/** Three pixels wide, one high. */
+const IMAGE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAMAAAABCAIAAACUgoPjAAAADklEQVR4nGP4z8DAAMYADvsC/gkcFjQAAAAASUVORK5CYII=',
+  'base64',
+)
+
+function orderOf(index: number, photo: string): object {
+  const day = new Date(Date.UTC(2024, 0, 1 + (index % 700))).toISOString()
+  return {
+    id: index,
+    customer: NAMES[index % NAMES.length],
+    city: CITIES[(index * 7) % CITIES.length],
+    total: ((index * 7919) % 100_000) / 100,
+    paid: index % 3 !== 0,
+    day: day.slice(0, 10),
+    placed: day,
+    tags: index % 4 === 0 ? ['gift', 'express'] : ['standard'],
+    photo: index % 5 === 0 ? photo : null,
+    site: `https://shop.example/orders/${index}`,
+    note: index === 3 ? MARKUP : `Delivered to the door, parcel ${index * 31}.\nSecond line.`,
+  }
+}
+
+function* orders(count: number, photo: string): Generator<object> {
+  for (let index = 0; index < count; index++) yield orderOf(index, photo)
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  id: 'number',
+  photo: 'imageURI',
+  customer: 'string',
+  city: 'string',
+  total: 'number',
+  paid: 'boolean',
+  day: 'date',
+  placed: 'dateTime',
+  site: 'uri',
+  note: 'markdown',
+}
+
+/** Fills a store with orders. @returns the ID of their table */
+export async function fillShop(store: Store, count: number): Promise<string> {
+  const team = store.team('default')
+  const { path } = await team.files.put(IMAGE, { contentType: 'image/png', fileName: 'parcel.png' })
+  const url = `https://files.example/${path}` // As a server of another name has made it.
+  const columns = Object.entries(KINDS).map(([id, kind]) => ({ id, type: { kind } }))
+  const tags = {
+    id: 'tags',
+    displayName: 'Tags',
+    type: { kind: 'array', items: { kind: 'string' } },
+  }
+  const schema = { columns: [...columns.slice(0, 8), tags, ...columns.slice(8)] } as never
+  const { tableId } = await team.createTable({ name: 'Orders', schema, rows: orders(count, url) })
+  await team.createTable({
+    name: MARKUP,
+    rows: [{ [MARKUP]: MARKUP, n: 1 }],
+  })
+  return tableId
+}

@@ -1,0 +1,74 @@
+// The page of a store in a real browser, for tests that use it as a person does.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+import { findChromium } from '../browser/chromium.js'
+import { openDirectoryPage } from './opened-store.js'
+
+const found = findChromium()
+
+export const HAS_BROWSER = found.path !== undefined
+
+/** Where the pictures of the documents are written to, if they are wanted. */
+const PICTURES = process.env['ROWSTASH_SCREENSHOTS']
+
+const VIEWPORT = { width: 1100, height: 680 }
+
+export function launchBrowser(args: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: found.path ?? '', timeout: 30_000, args: [...args] })
+}
+
+/** Opens a page that must not complain until the test ends. @param close - What is ended with it. */
+export async function openPage(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions,
+  close: () => Promise<void>,
+): Promise<Page> {
+  const context = await browser.newContext({ viewport: VIEWPORT, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  const complaints: string[] = []
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  page.on('console', (message) => {
+    const isBad = message.type() === 'error' || message.type() === 'warning'
+    // The browser reports every answer of 400 and above; what the page makes of it is tested.
+    if (isBad && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text())
+  })
+  onTestFinished(async () => {
+    await context.close()
+    await close()
+    expect(complaints).toEqual([])
+  })
+  await page.goto(address)
+  return page
+}
+
+/** Opens a directory by `rowstash open` in a browser of its own. */
+export async function showDirectory(
+  browser: Browser,
+  directory: string,
+  args: readonly string[] = [],
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const opened = await openDirectoryPage(directory, ...args)
+  const page = await openPage(browser, opened.address, options, opened.close)
+  await page.getByRole('heading', { name: 'Tables' }).waitFor()
+  return page
+}
+
+/** What axe finds wrong for people who use other means than eyes and a mouse. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  const results = (await page.evaluate(`${axe.source}; axe.run()`)) as axe.AxeResults
+  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
+}
+
+/** Takes a picture, if pictures are wanted. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES === undefined) return
+  await mkdir(PICTURES, { recursive: true })
+  await page.screenshot({ path: join(PICTURES, `${name}.png`) })
+}

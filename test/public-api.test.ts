@@ -243,6 +243,7 @@ test('the entry points export exactly these names', () => {
         "type Schema",
         "type SchemaDefinition",
         "type SchemaInput",
+        "type SettleEvent",
         "type SizeClass",
         "type SourceLimits",
         "type SpecsOf",

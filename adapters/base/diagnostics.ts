@@ -20,6 +20,7 @@ const END = channel('rowstash:request:end')
 const CHANNELS: Readonly<Record<StoreEvent['name'], Channel>> = {
   commit: channel('rowstash:commit'),
   fold: channel('rowstash:fold'),
+  settle: channel('rowstash:settle'),
   sweep: channel('rowstash:sweep'),
   job: channel('rowstash:job'),
 }

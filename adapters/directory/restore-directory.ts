@@ -112,7 +112,8 @@ async function verify(
   { kv, objects }: DirectoryPorts,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+  const off = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+  const quiet = { ...off, settleIntervalMs: 0 }
   const store = await openStore({ ...quiet, kv, objects })
   const report = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
   await store.close()

@@ -11,7 +11,12 @@ import { ProgramFailure } from './program-failure.js'
 import { readServed, type Served } from './served-file.js'
 
 /** Options that switch off background work. */
-export const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
+export const QUIET = {
+  sweepIntervalMs: 0,
+  foldIntervalMs: 0,
+  settleIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+} as const
 
 /** Where the store of a command is: a directory, or a place in PostgreSQL. */
 export type StorePlace = string | PostgresPlace

@@ -36,6 +36,7 @@ const STORE_METRICS: readonly (readonly [
   ],
   ['commit_group_size', 'histogram', 'Commits in a group, which is one write.', groupSizes],
   ['folds_total', 'counter', 'Extents that were folded.', one(({ folds }) => folds)],
+  ['settled_total', 'counter', 'Segments compressed later.', one(({ settled }) => settled)],
   ['sweeps_total', 'counter', 'Sweeps that ended.', one(({ sweeps }) => sweeps)],
   ['swept_total', 'counter', 'Things that sweeps deleted.', byKind(({ swept }) => swept)],
   ['jobs_running', 'gauge', 'Jobs that this process works on.', one((now) => now.jobsRunning)],

@@ -217,16 +217,20 @@ class OpenedStore implements Store, LendsBuffers {
     const { fileBytesMax } = context.options
     this.limits = { pageRowsMax, pageBytesMax, fileBytesMax }
     const { sweepIntervalMs, foldIntervalMs, fileSweepIntervalMs, jobIntervalMs } = context.options
+    const { settleIntervalMs } = context.options
     const { background } = context // What fails is repeated by the next turn.
     const sweep = () => background.run('sweep', () => this.#sweeper.sweepTables())
     const sweepFiles = () => background.run('fileSweep', () => this.#sweeper.sweepFiles())
     const fold = () => background.run('fold', () => this.#sweeper.fold())
+    const settle = () => background.run('settle', () => this.#sweeper.settle())
+    const settles = context.options.settledCompression !== 'none' && settleIntervalMs > 0
     const lookForJobs = () => background.run('jobs', () => this.#jobs.look())
     const stops = [
       context.dueTeams.begin(),
       jobIntervalMs > 0 ? every(jobIntervalMs, lookForJobs) : () => undefined,
       sweepIntervalMs > 0 ? every(sweepIntervalMs, sweep) : () => undefined,
       foldIntervalMs > 0 ? every(foldIntervalMs, fold) : () => undefined,
+      settles ? every(settleIntervalMs, settle) : () => undefined,
       fileSweepIntervalMs > 0 ? every(fileSweepIntervalMs, sweepFiles) : () => undefined,
     ]
     this.#stopBackground = () => stops.forEach((stop) => void stop())

@@ -43,9 +43,13 @@ export type ExtentEntry = Readonly<{
   folded: boolean
   /** The segment may name files: its footer lists which. */
   namesFiles: boolean
+  /** The segment is stored as small as it gets, or as it was judged not worth the effort: no settle looks at it again. */
+  settled: boolean
 }>
 
 const ENTRY_BYTES = 48
+/** Of the flags within an entry. */
+const FLAGS_OFFSET = 36
 const VERSION = 1
 /** Of a page with a segment that shares its object. */
 const SHARED_VERSION = 2
@@ -53,6 +57,7 @@ const HAS_OBJECT = 0x0001
 const CONVERT = 0x0002
 const FOLDED = 0x0004
 const NAMES_FILES = 0x0008
+const SETTLED = 0x0020
 const NO_OBJECT: Bytes = new Uint8Array(16)
 
 export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
@@ -63,11 +68,12 @@ export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
     const { segment } = entry
     const form = (entry.convert ? CONVERT : 0) | (entry.folded ? FOLDED : 0)
     const content = (segment === null ? 0 : HAS_OBJECT) | (entry.namesFiles ? NAMES_FILES : 0)
+    const settled = entry.settled ? SETTLED : 0
     writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(storedIn(segment)))
     writer
       .u32(entry.rowCount)
       .u64(entry.version)
-      .u16(form | content)
+      .u16(form | content | settled)
     writer.u48(segment?.objectBytes ?? 0).u32(segment?.footerBytes ?? 0)
     if (version === SHARED_VERSION) writeShared(writer, segment)
   }
@@ -96,6 +102,16 @@ function entryBytes(version: number): number {
   return version === SHARED_VERSION ? ENTRY_BYTES + SHARED_BYTES : ENTRY_BYTES
 }
 
+/** Whether a page has a segment that no settle has looked at. Decodes no entry. */
+export function hasUnsettled(bytes: Bytes): boolean {
+  const step = entryBytes(bytes[0] ?? 0)
+  for (let at = 1 + FLAGS_OFFSET; at < bytes.length; at += step) {
+    const flags = bytes[at + 1] ?? 0 // All that count here are in the lower byte.
+    if ((flags & (HAS_OBJECT | SETTLED)) === HAS_OBJECT) return true
+  }
+  return false
+}
+
 /** An object's id as the 16 bytes that it is. */
 export function objectBytes(id: ObjectId): Bytes {
   const bytes = fromHex(id)
@@ -114,5 +130,6 @@ function readEntry(reader: ByteReader, recordVersion: number): ExtentEntry {
   const segment = flags & HAS_OBJECT ? { ...placed, rowCount, ...size } : null
   const form = { convert: (flags & CONVERT) !== 0, folded: (flags & FOLDED) !== 0 }
   const namesFiles = (flags & NAMES_FILES) !== 0
-  return { nonce, segment, rowCount, version, ...form, namesFiles }
+  const settled = (flags & SETTLED) !== 0
+  return { nonce, segment, rowCount, version, ...form, namesFiles, settled }
 }

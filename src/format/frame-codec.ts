@@ -2,7 +2,14 @@
 
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
-import { type CodecName, type Codecs, codecs, codecToRead, lacking } from '../base/codecs.js'
+import {
+  type CodecName,
+  type Codecs,
+  codecs,
+  codecToRead,
+  type Effort,
+  lacking,
+} from '../base/codecs.js'
 
 /** How a frame's bytes are stored. Written to disk: never change or reuse a number. */
 export const CODEC = Object.freeze({ none: 0, deflate: 1, zstd: 2 })
@@ -49,14 +56,21 @@ const PACKED_SHARE_MAX = 0.95
 
 export type StoredFrame = Readonly<{ codec: number; stored: Bytes }>
 
-/** How the frames of new segments are stored. */
+/** How the frames of a segment are stored. */
 export type Compression = 'none' | CodecName
 
+/** How the frames of a segment are stored whose rows are short, and of any other. */
+export type CompressionByRows = Readonly<{ short: Compression; other: Compression }>
+
 /** The stored form of a frame's raw bytes, which nobody may change meanwhile. */
-export async function packFrame(compression: CodecName, raw: Bytes): Promise<StoredFrame> {
+export async function packFrame(
+  compression: CodecName,
+  raw: Bytes,
+  effort: Effort = 'fast',
+): Promise<StoredFrame> {
   const { [compression]: codec } = codecs
   if (codec !== null && raw.length <= PACKED_RAW_BYTES_MAX) {
-    const stored = await codec.compress(raw, Math.floor(PACKED_SHARE_MAX * raw.length))
+    const stored = await codec.compress(raw, Math.floor(PACKED_SHARE_MAX * raw.length), effort)
     if (stored !== null) return { codec: CODEC[compression], stored }
   }
   return { codec: CODEC.none, stored: raw }

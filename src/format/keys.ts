@@ -325,7 +325,7 @@ export function incarnationOfKey(key: Bytes): string {
 }
 
 /** Background work that one process of a shared store does. The numbers are on disk: never change or reuse one. */
-export const DUTY = Object.freeze({ sweep: 0x01, fold: 0x02, files: 0x03, objects: 0x04 })
+export const DUTY = Object.freeze({ sweep: 1, fold: 2, files: 3, objects: 4, settle: 5 })
 
 export type Duty = keyof typeof DUTY
 

@@ -7,7 +7,14 @@ import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
 import { ColumnValuesBuilder } from './column-values.js'
 import { FileIds } from './file-references.js'
-import { CODEC, type Compression, codecBit, packFrame, type StoredFrame } from './frame-codec.js'
+import {
+  CODEC,
+  type Compression,
+  type CompressionByRows,
+  codecBit,
+  packFrame,
+  type StoredFrame,
+} from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
 import { objectIdCrc, pieceCrc } from './piece-crc.js'
 import {
@@ -31,6 +38,12 @@ const FRAME_TEXT_BYTES_FULL = 16 * 1024
 /** Most rows of a frame, and most bytes of text if it has more than one. */
 const FRAME_ROWS_MAX = 1_024
 const FRAME_TEXT_BYTES_MAX = 256 * 1024
+
+/**
+ * Rows of a segment are short if those of its first frame have fewer bytes than this, on average. As they are, they
+ * would take more space than in a database (PERFORMANCE.md, P35).
+ */
+const SHORT_ROW_BYTES = 128
 
 /** File IDs that a segment lists: one that names more has to be read to know them. */
 const FILES_LISTED_MAX = 65_536
@@ -58,7 +71,9 @@ const PACKED_BYTES_FIRST = 0.5
 /** Builds the bytes of a segment row by row; frames are compressed as soon as they are full, while rows go on coming. */
 export class SegmentBuilder {
   readonly #idCrc: number
-  readonly #compression: Compression
+  readonly #compressions: CompressionByRows
+  /** null: it depends on the first frame. */
+  #compression: Compression | null
   readonly #takeBuffer: TakeBuffer
   /** The segment; only the raw bytes of its frames if they are being compressed. */
   #writer: TextBuffer
@@ -92,17 +107,20 @@ export class SegmentBuilder {
   constructor(
     object: ObjectId,
     bytesFirst: number,
-    compression: Compression,
+    compression: Compression | CompressionByRows,
     takeBuffer: TakeBuffer = (bytes) => new Uint8Array(bytes),
     notesValues = false,
   ) {
     this.#values = notesValues ? new ColumnValuesBuilder() : null
     this.#takeBuffer = takeBuffer
     this.#idCrc = objectIdCrc(object)
-    this.#compression = compression
+    const isGiven = typeof compression === 'string'
+    this.#compressions = isGiven ? { short: compression, other: compression } : compression
+    this.#compression = isGiven ? compression : null
     this.#writer = new TextBuffer(takeBuffer(bytesFirst))
-    this.#headerBytes = compression === 'none' ? FRAME_HEADER_BYTES : 0
-    if (compression === 'none') writeHeader(this.#writer)
+    const mayBeRaw = !isGiven || compression === 'none'
+    this.#headerBytes = mayBeRaw ? FRAME_HEADER_BYTES : 0
+    if (mayBeRaw) writeHeader(this.#writer)
   }
 
   get rowCount(): number {
@@ -168,22 +186,17 @@ export class SegmentBuilder {
     ])
   }
 
-  async #finish(sections: readonly (readonly [number, Bytes])[]): Promise<BuiltSegment> {
+  async #finish(sections: Sections): Promise<BuiltSegment> {
     const { rowCount } = this
     invariant(rowCount > 0 && rowCount <= SLOTS_MAX, 'a segment has 1 to 65,536 rows')
     this.#endFrame()
-    const raw = this.#compression === 'none' ? null : await this.#writePacked()
-    const footerBytes = writeFooter(this.#writer, this.#idCrc, [
+    const raw = this.#packing.length === 0 ? null : await this.#writePacked()
+    const footerBytes = writeEnd(this.#writer, this.#idCrc, rowCount, [
       [SECTION.frameIndex, this.#frameIndex.finish()],
       ...sections,
       ...(this.#files.isEmpty ? [] : [[SECTION.files, this.#files.encode()] as const]),
       ...(this.#values?.finish() ?? []),
     ])
-    const trailer = new ByteWriter(8).u32(footerBytes).u32(rowCount).finish()
-    this.#writer
-      .bytes(trailer)
-      .u32(pieceCrc(this.#idCrc, TRAILER_PLACE, trailer))
-      .bytes(TRAILER_MAGIC)
     const bytes = this.#writer.finish()
     const used = raw === null ? [bytes] : [bytes, raw]
     return { bytes, footerBytes, codecs: this.#codecs, files: this.#files, used }
@@ -215,6 +228,8 @@ export class SegmentBuilder {
     this.#files.note(texts)
     this.#values?.note(texts, this.#ends, rowCount)
     const rawBytes = END_BYTES * rowCount + textBytes
+    const { short, other } = this.#compressions
+    this.#compression ??= rawBytes < SHORT_ROW_BYTES * rowCount ? short : other
     if (this.#compression === 'none') {
       const frame = { codec: CODEC.none, rowCount, rawBytes }
       setFrameHeader(view, this.#frameFrom, frame, rawBytes)
@@ -262,7 +277,7 @@ function writeHeader(writer: TextBuffer): void {
   writer.bytes(SEGMENT_HEADER)
 }
 
-function setFrameHeader(
+export function setFrameHeader(
   view: DataView,
   at: number,
   { codec, rowCount, rawBytes }: { codec: number; rowCount: number; rawBytes: number },
@@ -274,12 +289,27 @@ function setFrameHeader(
   view.setUint32(at + 7, storedBytes)
 }
 
-/** The directory comes first, so that its length is known from its first byte. */
-function writeFooter(
+/** Sections of a footer by their numbers. */
+export type Sections = readonly (readonly [number: number, bytes: Bytes])[]
+
+/** Ends a segment with its footer and its trailer. @returns the bytes of the footer */
+export function writeEnd(
   writer: TextBuffer,
   idCrc: number,
-  sections: readonly (readonly [number: number, bytes: Bytes])[],
+  rowCount: number,
+  sections: Sections,
 ): number {
+  const footerBytes = writeFooter(writer, idCrc, sections)
+  const trailer = new ByteWriter(8).u32(footerBytes).u32(rowCount).finish()
+  writer
+    .bytes(trailer)
+    .u32(pieceCrc(idCrc, TRAILER_PLACE, trailer))
+    .bytes(TRAILER_MAGIC)
+  return footerBytes
+}
+
+/** The directory comes first, so that its length is known from its first byte. */
+function writeFooter(writer: TextBuffer, idCrc: number, sections: Sections): number {
   const start = writer.length
   const directory = new ByteWriter(32).u8(sections.length)
   let offset = 1 + DIRECTORY_ENTRY_BYTES * sections.length + 4

@@ -33,6 +33,7 @@ const GOLDEN: Readonly<Record<string, () => Bytes>> = {
   'key-duty-fold': () => keys.dutyKey('fold'),
   'key-duty-files': () => keys.dutyKey('files'),
   'key-duty-objects': () => keys.dutyKey('objects'),
+  'key-duty-settle': () => keys.dutyKey('settle'),
   'key-incarnation': () => keys.incarnationKey(NAME),
   'key-writer': () => keys.writerKey(NAME),
 }

@@ -24,6 +24,7 @@ const GOLDEN: Readonly<Record<string, () => Bytes>> = {
       () => hints.hintKey('sweep', { due: 1, kind, about: kind === 'results' ? utf8('') : TABLE }),
     ]),
   ),
+  'key-work-hint-settle': () => hints.hintKey('settle', { due: DUE, kind: 'table', about: TABLE }),
   'key-last-scan': () => hints.lastScanKey('files'),
   'key-due-team': () => hints.dueTeamKey('fold', DUE, 'team-é'),
   'key-due-objects': () => hints.dueTeamKey('objects', 0, ''),

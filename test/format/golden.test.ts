@@ -78,6 +78,7 @@ const ENTRIES = [
     convert: true,
     folded: false,
     namesFiles: false,
+    settled: false,
   },
   {
     nonce: utf8('nonce--2'),
@@ -87,9 +88,11 @@ const ENTRIES = [
     convert: false,
     folded: true,
     namesFiles: false,
+    settled: false,
   },
 ]
 const NAMING_ENTRIES = ENTRIES.map((entry) => ({ ...entry, namesFiles: entry.segment !== null }))
+const SETTLED_ENTRIES = ENTRIES.map((entry) => ({ ...entry, settled: entry.segment !== null }))
 const SUMMARY = { id: 'n', scalarMask: 0x1000, elementMask: 0x3fff, seen: 1 }
 const COLUMNS = [
   { summary: SUMMARY, firstRow: 0 },
@@ -223,6 +226,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
     utf8(renderTarget(SIGNING_KEY, renderUploadId({ alias: NONCE, key: FILE }), TERMS)),
   'extent-page': () => encodeExtentPage(ENTRIES),
   'extent-page-with-files': () => encodeExtentPage(NAMING_ENTRIES),
+  'extent-page-settled': () => encodeExtentPage(SETTLED_ENTRIES),
   'chunk-reference': () => encodeChunkReference(REFERENCE),
   'chunk-reference-with-files': () => encodeChunkReference(NAMING_REFERENCE),
   'column-list': () => encodeColumnList(COLUMNS.map(({ summary }) => summary.id)),
@@ -335,6 +339,7 @@ describe('golden bytes', () => {
     )
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
     expect(decodeExtentPage(goldenBytes('extent-page-with-files'))).toEqual(NAMING_ENTRIES)
+    expect(decodeExtentPage(goldenBytes('extent-page-settled'))).toEqual(SETTLED_ENTRIES)
   })
 
   test('a high-water mark is read back', () => {

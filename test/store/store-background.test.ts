@@ -17,9 +17,10 @@ test('a store that is closed does nothing in the background any more', async () 
     sweepIntervalMs: 1_000,
     foldIntervalMs: 1_000,
     fileSweepIntervalMs: 1_000,
+    ...{ settledCompression: 'deflate', settleIntervalMs: 1_000 },
   })
 
-  expect(vi.getTimerCount()).toBe(before + 4)
+  expect(vi.getTimerCount()).toBe(before + 5)
   await store.close()
   expect(vi.getTimerCount()).toBe(before)
 })

@@ -33,6 +33,8 @@ export type StoreActivity = Readonly<{
   groupSizes: readonly SizeClass[]
   /** Folded extents. */
   folds: number
+  /** Segments that were compressed after some time. */
+  settled: number
   /** Sweeps that ended, those of files included. */
   sweeps: number
   /** What sweeps deleted, by kind. */

@@ -10,9 +10,10 @@ export type StoreStatus =
   | Readonly<{ writable: true }>
   | Readonly<{ writable: false; code: StoreErrorCode; message: string }>
 
-/** The result of a sweep: the number of folded extents, and of deleted things of each kind. */
+/** The result of a sweep: the number of folded extents, of compressed segments, and of deleted things of each kind. */
 export type SweepReport = Readonly<{
   folds: number
+  settled: number
   objects: number
   stashes: number
   generations: number

@@ -15,7 +15,7 @@ import { warn } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
 import { openSystemRandom } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
-import type { Compression } from '../../format/frame-codec.js'
+import type { Compression, CompressionByRows } from '../../format/frame-codec.js'
 import type { BackgroundTask } from './background-types.js'
 import type { StoreOptions } from './store-options.js'
 import type { UrlFetcher } from './url-fetcher.js'
@@ -55,6 +55,10 @@ export const STORE_LIMITS = {
   sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
   foldIntervalMs: { default: MINUTE_MS / 2, min: 0, max: DAY_MS },
   foldRecordsMin: { default: 64, min: 1, max: 65_536 },
+  settleAfterMs: { default: 10 * MINUTE_MS, min: 0, max: 30 * DAY_MS },
+  settleSavingMin: { default: 10, min: 0, max: 99 },
+  settleIntervalMs: { default: MINUTE_MS, min: 0, max: DAY_MS },
+  settleBytesPerSecond: { default: 16 * MIB, min: 64 * KIB, max: 16 * GIB },
   inlineRowsMax: { default: 1_000, min: 0, max: 1_000 },
   inlineBytesMax: { default: 256 * KIB, min: 0, max: MIB },
   mergeBytesMax: { default: 128 * MIB, min: MIB, max: 16 * GIB },
@@ -80,6 +84,7 @@ export const STORE_LIMITS = {
 
 type OtherOption =
   | 'compression'
+  | 'settledCompression'
   | 'valueFilters'
   | 'formatChecks'
   | 'clock'
@@ -92,7 +97,10 @@ type NumberOption = Exclude<keyof StoreOptions, OtherOption>
 
 export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
   Readonly<{
-    compression: Compression
+    /** Of new segments. */
+    compression: CompressionByRows
+    /** Of segments that have reached their age; `none`: they stay as they are. */
+    settledCompression: Compression
     valueFilters: boolean
     formatChecks: boolean
     clock: Clock
@@ -105,6 +113,7 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
 
 const OTHER_OPTIONS: readonly string[] = [
   'compression',
+  'settledCompression',
   'valueFilters',
   'formatChecks',
   'clock',
@@ -136,9 +145,8 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
   checkFunctionOption('quota', quota)
   checkFunctionOption('onBackgroundFailure', onBackgroundFailure)
   checkFunctionOption('onEvent', given.onEvent)
-  const compression = resolveCompression(given.compression)
   return {
-    compression,
+    ...resolveCompressions(given),
     valueFilters: booleanOption('valueFilters', given.valueFilters, false),
     formatChecks: formatChecks === 'on',
     clock,
@@ -154,6 +162,7 @@ const TASK_TITLES: Readonly<Record<BackgroundTask, string>> = Object.freeze({
   sweep: 'The background sweep',
   fileSweep: 'The background sweep of files',
   fold: 'The background fold',
+  settle: 'The compression of a segment in the background',
   codecs: 'Noting the compressions of the segments',
   jobs: 'Work on a job',
   lease: 'The renewal of the lease of this process',
@@ -172,16 +181,29 @@ function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
   }
 }
 
-function resolveCompression(given: StoreOptions['compression'] = 'auto'): Compression {
-  if (given === 'auto') return codecs.zstd === null ? 'none' : 'zstd'
+function resolveCompressions(
+  given: Pick<StoreOptions, 'compression' | 'settledCompression'>,
+): Pick<ResolvedOptions, 'compression' | 'settledCompression'> {
+  const isAuto = given.compression === undefined || given.compression === 'auto'
+  const settled = isAuto && codecs.zstd !== null ? 'zstd' : 'none'
+  const settledCompression = compressionOption(given, 'settledCompression', settled)
+  const other = compressionOption(given, 'compression', 'none')
+  return { compression: { short: isAuto ? settledCompression : other, other }, settledCompression }
+}
+
+/** @param auto - What 'auto' is, the default. */
+function compressionOption(
+  options: Pick<StoreOptions, 'compression' | 'settledCompression'>,
+  name: keyof typeof options,
+  auto: Compression,
+): Compression {
+  const { [name]: given = 'auto' } = options
+  if (given === 'auto') return auto
   if (!['none', 'deflate', 'zstd'].includes(given)) {
-    throw optionError(
-      'compression',
-      `must be 'auto', 'none', 'deflate' or 'zstd', not ${shown(given)}`,
-    )
+    throw optionError(name, `must be 'auto', 'none', 'deflate' or 'zstd', not ${shown(given)}`)
   }
   if (given !== 'none' && codecs[given] === null) {
-    throw optionError('compression', `must not be '${given}' here: Node 22.15 or newer is needed`)
+    throw optionError(name, `must not be '${given}' here: Node 22.15 or newer is needed`)
   }
   return given
 }

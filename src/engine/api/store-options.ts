@@ -181,10 +181,34 @@ export interface PerformanceOptions {
   /**
    * Compression of new segments; existing ones stay as they are and are still read. `zstd` takes about a
    * quarter of the space and needs Node 22.15 or newer, also for reading. `deflate` takes as much space, is
-   * slower, and can be read everywhere. `none` is the fastest to read. Compression runs on other threads.
-   * Default: `auto`, which is `zstd` where the runtime has it, else `none`.
+   * slower, and can be read everywhere. `none` is the fastest to write and to read. Compression runs on other threads.
+   * Default: `auto`, which is `none`; but segments of rows of fewer than 128 bytes on average are written with
+   * `settledCompression` at once, as they would take more space than in a database.
    */
   readonly compression?: 'auto' | Compression
+  /**
+   * Compression of the segments of tables that have reached the age of `settleAfterMs`: a background task rewrites those
+   * that are not compressed, with the same rows, row IDs and versions. `none` rewrites none.
+   * Default: `auto`, which is `zstd` if `compression` is `auto` and the runtime has zstd, else `none`.
+   */
+  readonly settledCompression?: 'auto' | Compression
+  /**
+   * How old a segment is when it is compressed, in milliseconds, at least. The age of a segment that an earlier opening
+   * of the store wrote counts from the present opening. Default: 10 minutes. Range: 0 to 30 days.
+   */
+  readonly settleAfterMs?: number
+  /**
+   * How much smaller a segment must get to be compressed, in percent; one that saves less stays as it is. With 0 all are
+   * rewritten. Default: 10. Range: 0 to 99.
+   */
+  readonly settleSavingMin?: number
+  /** Time between two looks for segments to compress, in milliseconds; 0 switches them off. Default: 1 minute. Range: 0 to 1 day. */
+  readonly settleIntervalMs?: number
+  /**
+   * Bytes of segments that the background task reads a second to compress them, at most, by each process of the store.
+   * `store.sweep()` does not keep to it. Default: 16 MiB. Range: 64 KiB to 16 GiB.
+   */
+  readonly settleBytesPerSecond?: number
   /**
    * Whether new segments note the least and the greatest value of their columns, and a filter of the values, so that
    * reads with a condition leave out segments without a row that matches. They take up to 256 KiB of a segment, and time

@@ -14,7 +14,10 @@ type Puts = readonly (readonly [key: Bytes, value: Bytes])[]
 
 type HintContext = Readonly<{
   kv: Pick<KvStore, 'shared'>
-  options: Pick<ResolvedOptions, 'foldRecordsMin' | 'clock' | 'idempotencyTtlMs'>
+  options: Pick<
+    ResolvedOptions,
+    'foldRecordsMin' | 'clock' | 'idempotencyTtlMs' | 'settleAfterMs' | 'settledCompression'
+  >
 }>
 
 const NO_PUTS: Puts = Object.freeze([])
@@ -27,6 +30,9 @@ const HINTS_PER_FOLD = 8
 
 /** Kept results are looked at in steps of this many milliseconds, so that one hint is for many. */
 const RESULTS_STEP_MS = 3_600_000
+
+/** Segments to compress are looked for in steps of this many milliseconds, so that one hint is for many adds. */
+const SETTLE_STEP_MS = 60_000
 
 /** One of so many kept results brings a hint; where there are so few that none does, the daily scan deletes them. */
 const RESULTS_PER_HINT = 8
@@ -70,6 +76,19 @@ function hintOfExtent(table: TableKey, extent: number, version: number): readonl
 export function hintOfTable({ kv }: HintContext, table: TableKey, version: number): Puts {
   if (!kv.shared) return NO_PUTS
   return [putHint('sweep', { due: 0, kind: 'table', about: table }, version)]
+}
+
+/** For a commit that puts entries with new segments. @param version - Of the table, that the commit makes or leaves. */
+export function hintOfSegments(
+  { kv, options }: HintContext,
+  table: TableKey,
+  version: number,
+): Puts {
+  if (!kv.shared || options.settledCompression === 'none') return NO_PUTS
+  const { clock, settleAfterMs } = options
+  const due = SETTLE_STEP_MS * Math.ceil((clock.now() + settleAfterMs) / SETTLE_STEP_MS)
+  const hint = { due: settleAfterMs === 0 ? 0 : due, kind: 'table', about: table } as const
+  return [putHint('settle', hint, version)]
 }
 
 /** For a commit that begins something with a lifetime. @param due - When that is over. */

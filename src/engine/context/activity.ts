@@ -9,6 +9,9 @@ import type { SweepReport } from '../api/report-types.js'
 /** The largest group that has a class of its own is 2 to the power of this less one. */
 const GROUP_CLASSES = 9
 
+/** Segments that a settle compressed, and their bytes before and after. */
+export type SettledCounts = Readonly<{ settled: number; bytesBefore: number; bytesAfter: number }>
+
 /** The counts that are kept here; `engine/store-memory` has those of the caches. */
 export type Counted = Omit<StoreActivity, 'jobsRunning' | 'segmentBytesRead' | 'caches'>
 
@@ -26,6 +29,7 @@ export class Activity {
   #recordBytesWritten = 0
   readonly #groupSizes: number[] = Array(GROUP_CLASSES + 1).fill(0)
   #folds = 0
+  #settled = 0
   #sweeps = 0
   readonly #swept = { objects: 0, stashes: 0, generations: 0, files: 0, uploads: 0, jobs: 0 }
   readonly #onEvent: ((event: StoreEvent) => void) | undefined
@@ -62,6 +66,16 @@ export class Activity {
     return folds
   }
 
+  /** Runs a settle of all teams, which counts what it does. */
+  async settle(run: () => Promise<SettledCounts>): Promise<number> {
+    const began = monotonicMs()
+    const { settled: segments, bytesBefore, bytesAfter } = await run()
+    this.#settled += segments
+    const ms = monotonicMs() - began
+    if (segments > 0) this.#report({ name: 'settle', segments, bytesBefore, bytesAfter, ms })
+    return segments
+  }
+
   /** Runs a sweep. */
   async sweep<R extends Partial<SweepReport>>(run: () => Promise<R>): Promise<R> {
     const began = monotonicMs()
@@ -90,6 +104,7 @@ export class Activity {
         return { max: index === GROUP_CLASSES ? Number.POSITIVE_INFINITY : 2 ** index, count }
       }),
       folds: this.#folds,
+      settled: this.#settled,
       sweeps: this.#sweeps,
       swept: { ...this.#swept },
       bytesWritten: {

@@ -45,7 +45,10 @@ const VISITS_MAX = 10_000
 const SKEW_MS = 600_000
 
 /** Duties of which each team has its own. */
-export const TEAM_DUTIES = ['sweep', 'fold', 'files'] as const
+export const TEAM_DUTIES = ['sweep', 'fold', 'files', 'settle'] as const
+
+/** Those that rewrite objects. */
+const REWRITING: ReadonlySet<Duty> = new Set(['fold', 'settle'])
 
 type Note = Readonly<{ duty: Duty; teamId: string; due: number }>
 
@@ -131,8 +134,8 @@ export class DueTeams {
     while (this.#notes.size > 0) {
       const notes = this.#notes
       this.#notes = new Map()
-      // What is done there may leave objects that no record names; a fold that does says so itself.
-      const isWork = [...notes.values()].some(({ duty, due }) => duty !== 'fold' && due === 0)
+      // What is done there may leave objects that no record names; a fold or a settle that does says so itself.
+      const isWork = [...notes.values()].some(({ duty, due }) => !REWRITING.has(duty) && due === 0)
       if (isWork) notes.set(nameOf('objects', ''), { duty: 'objects', teamId: '', due: 0 })
       try {
         await this.#put([...notes.values()])

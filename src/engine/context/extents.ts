@@ -159,8 +159,9 @@ export async function appendEntries(
 /** The entry of an open extent that is closed with its rows as row records. */
 export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
   const { nonce, nextSlot: rowCount } = open
-  const form = { convert: false, folded: false, namesFiles: false } // Its records name files themselves.
-  return { nonce, segment: null, rowCount, version, ...form }
+  const form = { convert: false, folded: false, settled: false }
+  const namesFiles = false // Its records name files themselves.
+  return { nonce, segment: null, rowCount, version, ...form, namesFiles }
 }
 
 async function readEntriesBefore(

@@ -37,6 +37,11 @@ export class ObjectIds {
     return this.#incarnation
   }
 
+  /** The counter of the next ID of the incarnation. */
+  get count(): number {
+    return this.#count
+  }
+
   next(): ObjectId {
     const id = this.#incarnation + (this.#count++).toString(16).padStart(COUNTER_DIGITS, '0')
     this.#pending.add(id)

@@ -39,7 +39,10 @@ export type StoreContext = Readonly<{
   kv: KvStore
   objects: ObjectStore
   options: ResolvedOptions
-  ids: Pick<ObjectIds, 'incarnation' | 'next' | 'share' | 'release' | 'releaseAfter' | 'isPending'>
+  ids: Pick<
+    ObjectIds,
+    'incarnation' | 'count' | 'next' | 'share' | 'release' | 'releaseAfter' | 'isPending'
+  >
   incarnation: Incarnation
   holds: ObjectHolds
   /** Buffers for building segments. */

@@ -320,7 +320,8 @@ export class MergeChanges {
     const { extent } = joined
     const { table } = this.#parts.place
     const deletes = [...records.keys()].map((slot) => rowKey(table, { extent, slot }))
-    const dropped = { ...entry, segment: null, folded: true, namesFiles: false }
+    const without = { segment: null, folded: true, namesFiles: false, settled: false }
+    const dropped = { ...entry, ...without }
     const before = entry.segment?.object ?? null
     return { extent: { extent, before, entry: dropped }, deletes }
   }

@@ -192,6 +192,7 @@ class ExtentWriter {
     for (const buffer of built.used) team.buffers.give(buffer)
     const { bytes, footerBytes, files } = built
     const segment = { object: this.#object, rowCount, objectBytes: bytes.length, footerBytes }
-    return { entry: { ...entry, segment, folded: true, namesFiles: !files.isEmpty }, ...counted }
+    const made = { folded: true, namesFiles: !files.isEmpty, settled: false }
+    return { entry: { ...entry, segment, ...made }, ...counted }
   }
 }

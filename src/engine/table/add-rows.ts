@@ -7,7 +7,7 @@ import { putMarkers } from '../commit/file-markers.js'
 import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
-import { hintOfClosed, hintOfTable } from '../commit/work-hints.js'
+import { hintOfClosed, hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -155,6 +155,7 @@ function planAdd(
       )
     }
     puts.push(...hintOfClosed(team, head, added.next, table))
+    if ('segments' in rows) puts.push(...hintOfSegments(team, table, version))
     const own = checksOfObjects(place, reader)
     const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
     checks.push(...(isSync(own) ? own : await own))

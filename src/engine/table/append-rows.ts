@@ -72,7 +72,7 @@ async function appendSegments(
   const nonces = freshNonces(place.random)
   const entries = segments.map(({ ref, needsQuoting: convert, namesFiles }): ExtentEntry => {
     const { rowCount } = ref
-    const form = { convert, folded: false, namesFiles }
+    const form = { convert, folded: false, namesFiles, settled: false }
     return { nonce: nonces(), segment: ref, rowCount, version, ...form }
   })
   const first = generation.nextExtent

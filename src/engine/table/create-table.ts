@@ -26,6 +26,7 @@ import { newMarkedFiles, putMarkers, recordsOfMarkers } from '../commit/file-mar
 import type { RequestKey } from '../commit/idempotency.js'
 import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
 import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
+import { hintOfSegments } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { indexSchema } from '../context/schema-cache.js'
@@ -159,8 +160,8 @@ async function commitTable(
   const { next, puts } = await withTableKey(team, table, appended, request.keyColumns, schema)
   const { puts: receiptPuts, receipt } = await saveReceipt(team, read, table, draft, 1)
   const records = [
-    ...puts,
-    ...receiptPuts,
+    ...[...puts, ...receiptPuts],
+    ...('segments' in rows ? hintOfSegments(team, table, 1) : []),
     [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const,
   ]
   return commitUntilAccepted('Too many tables are being created', random, async () => {

@@ -19,7 +19,7 @@ import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import { type RequestKey, readIdempotency, saveResult } from '../commit/idempotency.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Planned } from '../commit/table-writer.js'
-import { hintOfClosed, hintOfRecord, hintOfTable } from '../commit/work-hints.js'
+import { hintOfClosed, hintOfRecord, hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import { type RowIdRun, rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -243,5 +243,6 @@ function hintsOf(
   const laidOver = new Set(records.map(({ position }) => position.extent))
   for (const extent of laidOver) hints.push(...hintOfRecord(team, head, table, extent))
   if (extents.length > 0) hints.push(...hintOfTable(team, table, head.version + 1))
+  hints.push(...hintOfSegments(team, table, head.version + 1))
   return hints
 }

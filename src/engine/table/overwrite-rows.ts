@@ -10,7 +10,7 @@ import { putMarkers } from '../commit/file-markers.js'
 import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
-import { hintOfTable } from '../commit/work-hints.js'
+import { hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { nextGenerationStart } from '../context/extents.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
@@ -203,6 +203,7 @@ function planOverwrite(
     const puts = [...added.puts, ...(await putMarkers(read, random, added.files))]
     puts.push([retirementKey(table, before.firstExtent), retirement])
     puts.push(...hintOfTable(team, table, version))
+    if ('segments' in rows) puts.push(...hintOfSegments(team, table, version))
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema, null))
     const runs = kept === null ? added.runs : withPreservedIds(added.runs, firstExtent, kept.runs)
     const ended = job.succeed({ table, version, runs })

@@ -121,7 +121,8 @@ async function readBody(
       return segment.ref
     },
   }
-  const plain = { ...team, options: { ...team.options, compression: 'none' as const } }
+  const compression = { short: 'none', other: 'none' } as const
+  const plain = { ...team, options: { ...team.options, compression } }
   const { chunk } = await prepareRows(plain, rows as RowsInput, false, target)
   team.ids.release(chunk.segments.map(({ object }) => object))
   const source = { chunks: [{ chunk }], inline: null, check: null }

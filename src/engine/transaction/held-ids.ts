@@ -16,6 +16,10 @@ export class HeldIds implements Ids {
     return this.#ids.incarnation
   }
 
+  get count(): number {
+    return this.#ids.count
+  }
+
   next(): ObjectId {
     return this.#ids.next()
   }

@@ -32,6 +32,7 @@ import {
 import type { KeyRange, KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
+import { hintOfSegments } from '../commit/work-hints.js'
 import { foldedSegment, isLiveSlot, laidBy } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
 import { putSegment } from '../context/stored-segments.js'
@@ -171,12 +172,13 @@ async function foldExtent(
   const { ids, incarnation } = context
   const objects = segment === null ? [] : [segment.object]
   try {
-    const entry = { ...place.entry, segment, folded: true, namesFiles }
+    const entry = { ...place.entry, segment, folded: true, namesFiles, settled: false }
     const index = candidate.extent % PAGE_EXTENTS
     const entries = place.entries.map((old, i) => (i === index ? entry : old))
+    const hints = segment === null ? [] : hintOfSegments(context, candidate.table, 0)
     const { ok } = await incarnation.commit({ teamId, partition }, objects, {
       checks: [{ key: place.pageKey, equals: place.pageBytes }],
-      puts: [[place.pageKey, encodeExtentPage(entries)]],
+      puts: [[place.pageKey, encodeExtentPage(entries)], ...hints],
     })
     ids.release(objects)
     if (!ok) return 'refused' // The page has changed; the next fold sees it.

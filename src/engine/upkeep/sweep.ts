@@ -22,6 +22,7 @@ import type { BytesHeld } from '../api/activity-types.js'
 import type { SweepReport } from '../api/report-types.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { isExpired } from '../commit/idempotency.js'
+import type { SettledCounts } from '../context/activity.js'
 import type { TEAM_DUTIES } from '../context/due-teams.js'
 import { bytesOfNamed, namedObjects, objectOf } from '../context/named-objects.js'
 import { readInUse } from '../context/other-incarnations.js'
@@ -29,6 +30,8 @@ import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import { DutyRun } from './duty-run.js'
 import { foldPartition } from './fold.js'
+import { Settler } from './settle.js'
+import { SharedRun } from './shared-run.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
 import {
   laterTables,
@@ -44,45 +47,54 @@ import { laterStashes, sweepStashes } from './sweep-stashes.js'
 import { laterUploads, sweepUploads } from './sweep-uploads.js'
 import { FULL_SCAN_MS, TeamVisits, type Visit } from './team-visits.js'
 
-type TablesSwept = Omit<SweepReport, keyof FilesSwept>
+type TablesSwept = Omit<SweepReport, keyof FilesSwept | 'settled'>
 
 export class Sweeper {
   readonly #context: StoreContext
   /** Objects that the marks so far found unnamed, with the time of the first such mark. */
   readonly #unnamed = new Map<ObjectId, number>()
   readonly #fileSweeper: FileSweeper
+  readonly #settler: Settler
   readonly #incarnations: IncarnationSweeper
   readonly #visits: Readonly<Record<(typeof TEAM_DUTIES)[number], TeamVisits>>
   /** When objects were marked last, by a clock that nobody sets. */
   #markedAt: number | undefined
   readonly #running = new SharedRun<TablesSwept>()
   readonly #folding = new SharedRun<number>()
+  readonly #settling = new SharedRun<number>()
   readonly #filing = new SharedRun<FilesSwept>()
 
   constructor(context: StoreContext) {
     this.#context = context
     this.#fileSweeper = new FileSweeper(context)
+    this.#settler = new Settler(context)
     this.#incarnations = new IncarnationSweeper(context)
     this.#visits = {
       sweep: new TeamVisits(context, 'sweep'),
       fold: new TeamVisits(context, 'fold'),
       files: new TeamVisits(context, 'files'),
+      settle: new TeamVisits(context, 'settle'),
     }
   }
 
   /** One sweep over the whole store, also of the teams that other processes sweep. */
   async sweep(): Promise<SweepReport> {
     const swept = await this.sweepFiles(true)
-    return { ...swept, ...(await this.sweepTables(true)) }
+    const folds = await this.fold(true)
+    const settled = await this.settle(true) // After the fold, so that it rewrites no segment that the fold would.
+    return { ...swept, ...(await this.sweepTables(true, folds)), folds, settled }
   }
 
   /**
    * Sweeps everything but files, which are swept less often. Concurrent calls share one sweep.
    * @param takesOver - Also what other processes sweep.
+   * @param folded - What a fold did right before. Default: none has run.
    */
-  sweepTables(takesOver = false): Promise<TablesSwept> {
+  sweepTables(takesOver = false, folded?: number): Promise<TablesSwept> {
     const run = this.#begin(takesOver)
-    return this.#running.join(run, () => this.#context.activity.sweep(() => this.#sweepAll(run)))
+    return this.#running.join(run, () =>
+      this.#context.activity.sweep(() => this.#sweepAll(run, folded)),
+    )
   }
 
   /** Sweeps the files of all teams, as `sweepTables` does the rest. */
@@ -97,6 +109,18 @@ export class Sweeper {
   fold(takesOver = false): Promise<number> {
     const run = this.#begin(takesOver)
     return this.#folding.join(run, () => this.#context.activity.fold(() => this.#foldAll(run)))
+  }
+
+  /**
+   * Compresses old segments of all teams. Concurrent calls share one run.
+   * @param takesOver - Also what other processes compress; and nothing waits for its turn any more.
+   */
+  settle(takesOver = false): Promise<number> {
+    const run = this.#begin(takesOver)
+    if (takesOver) this.#settler.hurry()
+    return this.#settling.join({ takesOver }, () => {
+      return this.#context.activity.settle(() => this.#settleAll(run, takesOver))
+    })
   }
 
   /** Where no other process can write, no run leaves anything to others. */
@@ -121,6 +145,13 @@ export class Sweeper {
     return folds
   }
 
+  async #settleAll(run: DutyRun, isHurried: boolean): Promise<SettledCounts> {
+    await this.#endOthers()
+    const counts = await this.#settler.settle(this.#visits.settle, run, isHurried)
+    if (counts.settled > 0) this.#noteObjects()
+    return counts
+  }
+
   async #sweepAllFiles(run: DutyRun): Promise<FilesSwept> {
     await this.#endOthers()
     let files = 0
@@ -139,11 +170,11 @@ export class Sweeper {
     if (this.#context.kv.shared) this.#context.dueTeams.note('objects', '', 0)
   }
 
-  async #sweepAll(run: DutyRun): Promise<TablesSwept> {
+  async #sweepAll(run: DutyRun, folded?: number): Promise<TablesSwept> {
     const { kv, limits, uploads } = this.#context
     const all = { stashes: 0, generations: 0, uploads: 0, jobs: 0 }
     await this.#incarnations.sweep() // First, so that nothing of an ended process is spared for it.
-    const folds = await this.fold(run.takesOver)
+    const folds = folded ?? (await this.fold(run.takesOver))
     await this.#visits.sweep.each(run, async (visit) => {
       const { swept, later } = await sweepTeam(this.#context, visit)
       all.stashes += swept.stashes
@@ -227,24 +258,6 @@ export class Sweeper {
     await objects.delete(doomed)
     for (const id of doomed) this.#unnamed.delete(id)
     return doomed.length
-  }
-}
-
-/** One run at a time, which calls share; one that takes duties over waits for one that does not, and follows it. */
-class SharedRun<T> {
-  #last: Readonly<{ takesOver: boolean; result: Promise<T> }> | undefined
-
-  join({ takesOver }: DutyRun, run: () => Promise<T>): Promise<T> {
-    const last = this.#last
-    if (last !== undefined && (last.takesOver || !takesOver)) return last.result
-    const result = last === undefined ? run() : last.result.then(run, run)
-    const joined = { takesOver, result }
-    this.#last = joined
-    const end = (): void => {
-      if (this.#last === joined) this.#last = undefined
-    }
-    result.then(end, end)
-    return result
   }
 }
 

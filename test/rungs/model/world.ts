@@ -152,6 +152,7 @@ export class World {
           valueFilters: this.profile.options.segmentRowsMax === 4,
           sweepIntervalMs: 0,
           foldIntervalMs: 0,
+          settleIntervalMs: 0,
           jobIntervalMs: DAY_MS, // Each opening looks for jobs, and never again.
           clock: this.clock,
           ...(this.#random && { random: this.#random }),

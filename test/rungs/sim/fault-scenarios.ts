@@ -6,7 +6,7 @@ import {
   type Table,
   type Team,
 } from '../../../src/index.js'
-import type { SimWorld } from './world.js'
+import { SETTLES, type SimWorld } from './world.js'
 
 export type Scenario = Readonly<{
   name: string
@@ -458,6 +458,13 @@ const MAINTENANCE: readonly Scenario[] = [
       await create(world)
       await (await theTable(world)).addRows(ROWS)
     },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'settle segments and what was folded',
+    options: { ...SEGMENTS, ...SETTLES, foldRecordsMin: 1 },
+    prepare: withRecordsOverSegment,
     act: sweepTwice,
     isMaintenance: true,
   },

@@ -4,7 +4,7 @@ import { isStoreError } from '../../../src/index.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { dump } from './fault-loop.js'
-import { type SimOptions, SimWorld } from './world.js'
+import { SETTLES, type SimOptions, SimWorld } from './world.js'
 
 const HOUR_MS = 3_600_000
 
@@ -25,7 +25,11 @@ function anyVariant(random: Seeded): MetaVariant {
     stashTtlMs: 30 * 24 * HOUR_MS,
   }
   return {
-    store: { ...store, valueFilters: store.segmentRowsMax === 2 },
+    store: {
+      ...store,
+      valueFilters: store.segmentRowsMax === 2,
+      ...(store.cacheBytesMax === 0 && SETTLES),
+    },
     disk: {
       seed: random.below(1_000),
       model: random.pick(['leveldb', 'prefix'] as const),

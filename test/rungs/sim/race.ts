@@ -97,6 +97,7 @@ async function openPlaces(race: Race, turn: Turn): Promise<OperationPlace[]> {
       ...race.options,
       sweepIntervalMs: 0,
       foldIntervalMs: 0,
+      settleIntervalMs: 0,
       jobIntervalMs: 0,
       fileSweepIntervalMs: 0,
       clock: new TestClock(),

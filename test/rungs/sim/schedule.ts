@@ -40,7 +40,7 @@ import {
 } from './oracle.js'
 import { passInterval } from './virtual-time.js'
 import { answersTo, settleWhole } from './whole-stashes.js'
-import { FLUSH_MS, type SimOptions, SimWorld } from './world.js'
+import { FLUSH_MS, SETTLES, type SimOptions, SimWorld } from './world.js'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -758,7 +758,11 @@ function anyOptions(random: Seeded): SimOptions {
     idempotencyTtlMs: 30 * DAY_MS,
   }
   return {
-    store: { ...store, valueFilters: store.segmentRowsMax === 2 },
+    store: {
+      ...store,
+      valueFilters: store.segmentRowsMax === 2,
+      ...(store.cacheBytesMax === 0 && SETTLES),
+    },
     disk: {
       seed: random.below(2 ** 30),
       model: random.pick(['leveldb', 'prefix'] as const),

@@ -12,6 +12,14 @@ import { seededRandom } from '../model/seeded.js'
 import type { Outcome } from './oracle.js'
 import { beginProcess } from './virtual-time.js'
 
+/** With these a store compresses every segment at each sweep, as small as it is, on each runtime. */
+export const SETTLES = {
+  compression: 'none',
+  settledCompression: 'deflate',
+  settleAfterMs: 0,
+  settleSavingMin: 0,
+} satisfies StoreOptions
+
 export const TEAM = 'acme'
 
 /** In `interval`, the milliseconds after which everything answered is on the disk. */
@@ -130,6 +138,7 @@ export class SimWorld {
         ...store,
         sweepIntervalMs: 0,
         foldIntervalMs: 0,
+        settleIntervalMs: 0,
         fileSweepIntervalMs: 0,
         clock: this.clock,
         random: this.#random,

@@ -251,6 +251,7 @@ test('what the store did is shown, and moves with it', async () => {
   expect(growth('rowstash_cache_misses_total{cache="records"}')).toBeGreaterThan(0)
   for (const name of [
     'folds_total',
+    'settled_total',
     'sweeps_total',
     'swept_total{kind="objects"}',
     'jobs_running',

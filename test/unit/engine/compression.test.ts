@@ -149,30 +149,44 @@ test('compressed rows take less than half of the space', async () => {
   expect(await bytesOf('deflate')).toBeLessThan((await bytesOf('none')) / 2)
 })
 
-describe('the option compression', () => {
-  const resolved = (compression?: string): string =>
-    resolveStoreOptions(compression === undefined ? {} : ({ compression } as StoreOptions))
-      .compression
+describe('the options compression and settledCompression', () => {
+  const resolved = (given: Readonly<Record<string, string>> = {}): readonly string[] => {
+    const { compression, settledCompression } = resolveStoreOptions(given as StoreOptions)
+    return [compression.other, compression.short, settledCompression]
+  }
 
-  test('is zstd where the runtime has it, else none, unless something is said', () => {
-    const auto = codecs.zstd === null ? 'none' : 'zstd'
+  test('write rows as they are, and compress short ones at once and others later, where the runtime has zstd', () => {
+    const later = codecs.zstd === null ? 'none' : 'zstd'
 
-    expect([resolved(), resolved('auto')]).toEqual([auto, auto])
-    expect([resolved('none'), resolved('deflate')]).toEqual(['none', 'deflate'])
-  })
-
-  test('is refused if it is no compression, or one that the runtime lacks', () => {
-    const refused = expect.objectContaining({
-      code: 'OPTION_NOT_ALLOWED',
-      message: expect.stringContaining('"compression"'),
-    })
-
-    for (const wrong of ['', 'gzip', 'toString', 'Zstd']) {
-      expect(() => resolved(wrong)).toThrow(refused)
+    for (const given of [{}, { compression: 'auto' }, { settledCompression: 'auto' }]) {
+      expect(resolved(given)).toEqual(['none', later, later])
     }
-    if (codecs.zstd === null) expect(() => resolved('zstd')).toThrow(refused)
-    else expect(resolved('zstd')).toBe('zstd')
+    expect(resolved({ settledCompression: 'deflate' })).toEqual(['none', 'deflate', 'deflate'])
+    expect(resolved({ settledCompression: 'none' })).toEqual(['none', 'none', 'none'])
   })
+
+  test('compress nothing later if the compression of new segments is given, unless both are', () => {
+    expect(resolved({ compression: 'none' })).toEqual(['none', 'none', 'none'])
+    expect(resolved({ compression: 'deflate' })).toEqual(['deflate', 'deflate', 'none'])
+    const both = { compression: 'none', settledCompression: 'deflate' }
+    expect(resolved(both)).toEqual(['none', 'none', 'deflate'])
+  })
+
+  test.each(['compression', 'settledCompression'])(
+    '%s is refused if it is no compression, or one that the runtime lacks',
+    (name) => {
+      const refused = expect.objectContaining({
+        code: 'OPTION_NOT_ALLOWED',
+        message: expect.stringContaining(`"${name}"`),
+      })
+
+      for (const wrong of ['', 'gzip', 'toString', 'Zstd']) {
+        expect(() => resolved({ [name]: wrong })).toThrow(refused)
+      }
+      if (codecs.zstd === null) expect(() => resolved({ [name]: 'zstd' })).toThrow(refused)
+      else expect(resolved({ [name]: 'zstd' })).toContain('zstd')
+    },
+  )
 })
 
 const OBJECT = '00112233445566770000000000000001'

@@ -86,6 +86,7 @@ const ENTRY = {
   convert: false,
   folded: false,
   namesFiles: false,
+  settled: false,
 }
 const PAGE = encodeExtentPage([ENTRY, ENTRY])
 const SHARED = { object: `${OBJECT.slice(0, 16)}${'0'.repeat(15)}9`, offset: 100 }

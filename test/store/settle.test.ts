@@ -1,0 +1,473 @@
+// Settle: segments of some age are stored in a smaller form, and nothing that can be read changes. The codec is deflate,
+// which every runtime has.
+import { MemoryLevel } from 'memory-level'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  type KvCommit,
+  type KvStore,
+  memoryObjects,
+  type ObjectStore,
+  openLevelKv,
+  openStore,
+  type RowWithId,
+  type Store,
+  type StoreOptions,
+  type Table,
+} from '../../src/index.js'
+
+const MINUTE_MS = 60_000
+
+const SETTLING = {
+  sweepIntervalMs: 0,
+  foldIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+  jobIntervalMs: 0,
+  settleIntervalMs: 0,
+  compression: 'none',
+  settledCompression: 'deflate',
+  settleAfterMs: 0,
+  orphanGraceMs: 0,
+  inlineRowsMax: 0,
+} as const
+
+const NONE = 0
+const DEFLATE = 1
+
+/** Called before a put of an object, or a commit, goes on. */
+type Hooks = {
+  put: () => Promise<void> | void
+  commit: (commit: KvCommit) => Promise<void> | void
+  get: (id: string) => void
+}
+
+type Opened = Readonly<{
+  store: Store
+  hooks: Hooks
+  objects: ObjectStore
+  /** The time of the store. */
+  clock: { time: number }
+  reopen(options?: StoreOptions): Promise<Store>
+  /** The codecs of the first frames of all segments, the oldest first, and their bytes together. */
+  segments(): Promise<
+    Readonly<{ codecs: readonly number[]; sizes: readonly number[]; bytes: number }>
+  >
+}>
+
+async function open(options: StoreOptions = {}): Promise<Opened> {
+  const database = new MemoryLevel<Uint8Array, Uint8Array>({
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+  })
+  const objects = memoryObjects()
+  const hooks: Hooks = { put: () => undefined, commit: () => undefined, get: () => undefined }
+  const clock = { time: 1_000_000_000_000 }
+  let last: Store | undefined
+  const reopen = async (more: StoreOptions = {}): Promise<Store> => {
+    await last?.close()
+    await database.open()
+    const kv = hookedKv(await openLevelKv(database), hooks)
+    const now = (): number => clock.time
+    last = await openStore({
+      ...{ ...SETTLING, clock: { now }, ...options, ...more },
+      ...{ kv, objects: hookedObjects(objects, hooks) },
+    })
+    return last
+  }
+  const store = await reopen()
+  onTestFinished(() => last?.close())
+  return {
+    ...{ store, hooks, objects, clock, reopen },
+    async segments() {
+      const found: Uint8Array[] = []
+      for (const id of await objects.list(''))
+        found.push((await objects.get(id)) ?? new Uint8Array())
+      return {
+        codecs: found.map((bytes) => bytes[8] ?? -1),
+        sizes: found.map(({ length }) => length),
+        bytes: found.reduce((sum, { length }) => sum + length, 0),
+      }
+    },
+  }
+}
+
+function hookedKv(kv: KvStore, hooks: Hooks): KvStore {
+  const partition = kv.partition.bind(kv)
+  return Object.assign(kv, {
+    partition(name: string) {
+      const inner = partition(name)
+      return {
+        ...{ read: inner.read.bind(inner), sweep: inner.sweep.bind(inner) },
+        async commit(commit: KvCommit) {
+          await hooks.commit(commit)
+          return inner.commit(commit)
+        },
+      }
+    },
+  })
+}
+
+function hookedObjects(objects: ObjectStore, hooks: Hooks): ObjectStore {
+  return {
+    async put(id, content) {
+      await hooks.put()
+      return objects.put(id, content)
+    },
+    get(id, range, memory) {
+      hooks.get(id)
+      return objects.get(id, range, memory)
+    },
+    stream: (id, range) => objects.stream(id, range),
+    delete: (ids) => objects.delete(ids),
+    list: (prefix, after) => objects.list(prefix, after),
+    close: async () => undefined,
+  }
+}
+
+function rowsFrom(first: number, count: number): { n: number; text: string }[] {
+  return Array.from({ length: count }, (_, i) => {
+    const n = first + i
+    return { n, text: `row ${n}: the quick brown fox jumps over the lazy dog. `.repeat(3) }
+  })
+}
+
+async function listOf<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const row of rows) list.push(row)
+  return list
+}
+
+function rowsOf(table: Table): Promise<RowWithId[]> {
+  return listOf(table.scan())
+}
+
+async function stateOf(table: Table): Promise<unknown> {
+  const rows = await rowsOf(table)
+  const got = await Promise.all(rows.map(({ $rowID }) => table.get($rowID)))
+  return { rows, got, version: await table.version() }
+}
+
+async function expectClean(store: Store): Promise<void> {
+  expect(await store.verify({ full: true })).toMatchObject({ findings: [] })
+}
+
+/** A table of several segments, some of which a fold has made, with rows under records. */
+async function makeTable(store: Store): Promise<Table> {
+  const team = store.team('t')
+  const { tableId } = await team.createTable({ name: 'x', rows: rowsFrom(0, 300) })
+  const table = team.table(tableId)
+  const { rowIds } = await table.addRows(rowsFrom(300, 200))
+  for (const at of [1, 3, 5, 70]) await table.updateRow(rowIds.at(at) ?? '', { n: -at })
+  for (const at of [2, 9]) await table.deleteRow(rowIds.at(at) ?? '')
+  return table
+}
+
+describe('a settle', () => {
+  test('stores segments in less space, and changes nothing that can be read', async () => {
+    const { store, segments } = await open({
+      ...{ foldRecordsMin: 3, segmentRowsMax: 100, valueFilters: true },
+    })
+    const table = await makeTable(store)
+    const [first] = await rowsOf(table)
+    await table.updateRow(first?.$rowID ?? '', { text: 'over the settled segment' })
+    const before = [await stateOf(table), await segments()] as const
+
+    expect(await store.sweep()).toMatchObject({ folds: 1, settled: 5 })
+    await store.sweep()
+
+    const after = await segments()
+    expect(await stateOf(table)).toEqual(before[0])
+    expect([before[1].codecs, after.codecs]).toEqual([
+      new Array(5).fill(NONE),
+      new Array(5).fill(DEFLATE),
+    ])
+    expect(after.bytes).toBeLessThan(before[1].bytes / 2)
+    expect((await listOf(table.find({ n: 250 }))).length).toBe(1)
+    await expectClean(store)
+    expect(await store.sweep()).toMatchObject({ folds: 0, settled: 0, objects: 0 })
+  })
+
+  test('keeps the row IDs that an overwrite preserved', async () => {
+    const { store } = await open({ segmentRowsMax: 50 })
+    const table = await makeTable(store)
+    const rows = (await rowsOf(table)).reverse()
+    const stash = store.team('t').stash('s')
+    await stash.put('0', rows)
+    await store.sweep()
+    await table.overwrite({ rows: stash })
+    const before = await stateOf(table)
+
+    await store.sweep()
+
+    expect(await stateOf(table)).toEqual(before)
+    expect(((await rowsOf(table))[7] as RowWithId).$rowID).toBe(rows[7]?.$rowID)
+    await expectClean(store)
+  })
+
+  test('leaves rows of the past as they were', async () => {
+    const { store } = await open({ historyRetentionMs: 60 * MINUTE_MS, foldRecordsMin: 2 })
+    const table = await makeTable(store)
+    const version = await table.version()
+    const past = await listOf((await table.at(3)).scan())
+    await store.sweep()
+    await table.merge({ rows: rowsFrom(290, 20), key: ['n'], mode: 'upsert' })
+    await store.sweep()
+
+    expect(await listOf((await table.at(3)).scan())).toEqual(past)
+    expect(await listOf((await table.at(version)).scan())).toHaveLength(498)
+    await store.sweep()
+    await expectClean(store)
+  })
+
+  test('waits until a segment has its age, and counts that of earlier openings from the present one', async () => {
+    const { store, clock, reopen, segments } = await open({ settleAfterMs: 10 * MINUTE_MS })
+    const table = await makeTable(store)
+    expect(await store.sweep()).toMatchObject({ settled: 0 })
+    clock.time += 9 * MINUTE_MS
+    await table.addRows(rowsFrom(900, 100))
+    expect(await store.sweep()).toMatchObject({ settled: 0 })
+    clock.time += MINUTE_MS
+    expect(await store.sweep()).toMatchObject({ settled: 2 })
+    const again = await reopen()
+    clock.time += 9 * MINUTE_MS
+    expect(await again.sweep()).toMatchObject({ settled: 0 })
+    clock.time += MINUTE_MS
+    expect(await again.sweep()).toMatchObject({ settled: 1 })
+    await again.sweep()
+    expect((await segments()).codecs).not.toContain(NONE)
+  })
+
+  test('leaves what does not become smaller, and looks at no segment again', async () => {
+    const { store, hooks, segments, reopen } = await open()
+    const team = store.team('t')
+    await team.createTable({ name: 'tiny', rows: [{ n: 1 }] })
+    await team.createTable({ name: 'text', rows: rowsFrom(0, 100) })
+    expect(await store.sweep()).toMatchObject({ settled: 1 })
+    await store.sweep()
+    expect((await segments()).codecs.toSorted()).toEqual([NONE, DEFLATE])
+
+    const read = vi.fn()
+    hooks.get = read
+    expect(await store.sweep()).toMatchObject({ settled: 0 })
+    expect(await (await reopen()).sweep()).toMatchObject({ settled: 0 })
+    expect(read).not.toHaveBeenCalled()
+  })
+
+  test('looks at the start of segments that are compressed, once', async () => {
+    const { store, hooks, reopen } = await open({ compression: 'deflate' })
+    await store.team('t').createTable({ name: 'x', rows: rowsFrom(0, 100) })
+    const read = vi.fn()
+    hooks.get = read
+    for (let i = 0; i < 3; i++) expect(await store.sweep()).toMatchObject({ settled: 0 })
+    await (await reopen()).sweep()
+    expect(read).toHaveBeenCalledTimes(1)
+  })
+
+  test.each([
+    ['none', 'auto', NONE],
+    ['none', 'none', NONE],
+    ['auto', 'none', NONE],
+  ] as const)(
+    'does nothing with the options compression: %s and settledCompression: %s',
+    async (compression, settledCompression, codec) => {
+      const { store, segments } = await open({ compression, settledCompression })
+      await store.team('t').createTable({ name: 'x', rows: rowsFrom(0, 100) })
+
+      expect(await store.sweep()).toMatchObject({ settled: 0 })
+      expect((await segments()).codecs).toEqual([codec])
+    },
+  )
+
+  test('has nothing to do for short rows, which are compressed at once', async () => {
+    const { store, segments } = await open({ compression: 'auto' })
+    const team = store.team('t')
+    const short = Array.from({ length: 2_000 }, (_, n) => ({ n, even: n % 2 === 0 }))
+    await team.createTable({ name: 'short', rows: short })
+    await team.createTable({ name: 'long', rows: rowsFrom(0, 200) })
+    expect((await segments()).codecs).toEqual([DEFLATE, NONE])
+
+    expect(await store.sweep()).toMatchObject({ settled: 1 })
+  })
+
+  test('leaves old objects to the sweep, for readers that found them', async () => {
+    const { store, clock, segments } = await open({ orphanGraceMs: MINUTE_MS, segmentRowsMax: 100 })
+    const table = await makeTable(store)
+    const before = await rowsOf(table)
+    const scan = table.scan()[Symbol.asyncIterator]()
+    const rows = [(await scan.next()).value as RowWithId]
+
+    expect(await store.sweep()).toMatchObject({ settled: 5, objects: 0 })
+    expect((await segments()).codecs).toHaveLength(10)
+    for (let row = await scan.next(); !row.done; row = await scan.next()) rows.push(row.value)
+    expect(rows).toEqual(before)
+    clock.time += MINUTE_MS
+    expect(await store.sweep()).toMatchObject({ settled: 0, objects: 5 })
+  })
+})
+
+describe('a settle, while others change the table,', () => {
+  /** What happens between the put of a settled segment and the commit that swaps it. */
+  const changes: Readonly<Record<string, (store: Store, table: Table) => Promise<unknown>>> = {
+    'add rows': (_, table) => table.addRows(rowsFrom(2_000, 10)),
+    'update rows': async (_, table) => {
+      for (const { $rowID } of (await rowsOf(table)).slice(0, 5)) {
+        await table.updateRow($rowID, { n: 7 })
+      }
+    },
+    'delete rows': async (_, table) => {
+      for (const { $rowID } of (await rowsOf(table)).slice(0, 90)) await table.deleteRow($rowID)
+    },
+    'overwrite it': (_, table) => table.overwrite({ rows: rowsFrom(5_000, 30) }),
+    'delete it': (_, table) => table.delete(),
+    'merge into it': (_, table) => {
+      const rows = rowsFrom(0, 400).map((row) => ({ ...row, text: `merged ${row.n}`.repeat(9) }))
+      return table.merge({ rows, key: ['n'], mode: 'upsert' })
+    },
+    'add a column': (_, table) => {
+      return table.addRows([{ n: 1, more: 'x' }], { onSchemaError: 'updateSchema' })
+    },
+    'change two tables in a transaction': (store, table) => {
+      return store.team('t').transaction(async (t) => {
+        const same = t.table(table.id)
+        await same.addRows(rowsFrom(3_000, 3))
+        await same.deleteRow((await rowsOf(table))[0]?.$rowID ?? '')
+      })
+    },
+  }
+
+  test.each(Object.entries(changes))('who %s, loses nothing', async (_, change) => {
+    const options = { segmentRowsMax: 60, foldRecordsMin: 2, overwrittenRowsTtlMs: 0 }
+    const [settled, other] = [await open(options), await open(options)]
+    const table = await makeTable(settled.store)
+    const twin = await makeTable(other.store)
+    let isChanged = false
+    settled.hooks.commit = async ({ checks = [], puts = [] }) => {
+      const isSwap = puts.length === 1 && puts[0]?.[0][0] === 5 && checks.length === 1
+      if (isChanged || !isSwap) return
+      isChanged = true
+      await change(settled.store, table)
+    }
+    await settled.store.sweep()
+    expect(isChanged).toBe(true)
+    for (let i = 0; i < 4; i++) {
+      settled.clock.time += MINUTE_MS
+      await settled.store.sweep()
+    }
+    await change(other.store, twin)
+
+    const read = async (one: Table): Promise<unknown> => {
+      return (await rowsOf(one)).map(({ $rowID: _, ...row }) => row)
+    }
+    const outcome = await read(table).catch((failure: { code: string }) => failure.code)
+    expect(outcome).toEqual(await read(twin).catch((failure: { code: string }) => failure.code))
+    const { codecs, sizes } = await settled.segments()
+    expect(codecs.filter((codec, at) => codec !== DEFLATE && (sizes[at] ?? 0) > 1_000)).toEqual([])
+    await expectClean(settled.store)
+  })
+
+  test('who keep it busy, comes to its end', async () => {
+    const { store, hooks, segments } = await open({ segmentRowsMax: 60 })
+    const table = await makeTable(store)
+    let adds = 0
+    hooks.commit = async ({ checks = [], puts = [] }) => {
+      if (puts.length !== 1 || puts[0]?.[0][0] !== 5 || checks.length !== 1) return
+      if (adds++ < 20) await table.addRows(rowsFrom(1_000 + adds, 1))
+    }
+    let runs = 0
+    do await store.sweep()
+    while ((await segments()).codecs.includes(NONE) && ++runs < 10)
+
+    expect(adds).toBeGreaterThan(20)
+    expect((await rowsOf(table)).length).toBe(498 + 20)
+    await expectClean(store)
+  })
+})
+
+describe('a settle that does not come to its end', () => {
+  test('leaves the segments as they were, and objects that the sweep deletes', async () => {
+    const { store, hooks, reopen, segments } = await open({ segmentRowsMax: 100 })
+    const table = await makeTable(store)
+    const before = await stateOf(table)
+    hooks.commit = ({ puts = [] }) => {
+      if (puts[0]?.[0][0] === 5) throw new Error('the power is off')
+    }
+    await expect(store.sweep()).rejects.toThrow('the power is off')
+    expect((await segments()).codecs.toSorted()).toEqual([
+      ...new Array(5).fill(NONE),
+      ...new Array(5).fill(DEFLATE),
+    ])
+    hooks.commit = () => undefined
+
+    const again = await reopen()
+    expect(await stateOf(again.team('t').table(table.id))).toEqual(before)
+    await again.sweep()
+    await again.sweep()
+    expect((await segments()).codecs).toEqual(new Array(5).fill(DEFLATE))
+    await expectClean(again)
+  })
+
+  test('because a segment is damaged, reports it once and goes on with the others', async () => {
+    const failures: unknown[] = []
+    const { store, objects, segments } = await open({
+      ...{ segmentRowsMax: 100, onBackgroundFailure: (...failure) => failures.push(failure) },
+    })
+    await makeTable(store)
+    const [id = ''] = await objects.list('')
+    const bytes = ((await objects.get(id)) ?? new Uint8Array()).slice()
+    bytes[500] = (bytes[500] ?? 0) ^ 1
+    await objects.delete([id])
+    await objects.put(id, bytes)
+
+    expect(await store.sweep()).toMatchObject({ settled: 4 })
+    await store.sweep()
+
+    expect(failures).toEqual([[expect.objectContaining({ code: 'DATA_CORRUPT' }), 'settle']])
+    expect((await segments()).codecs).toEqual([NONE, ...new Array(4).fill(DEFLATE)])
+    expect(await objects.get(id)).toEqual(bytes)
+  })
+})
+
+describe('in the background, a settle', () => {
+  const SLOW = { settleIntervalMs: 1, settleBytesPerSecond: 64 * 1024, segmentRowsMax: 100 }
+
+  test('keeps to its pace, and ends when the store closes', async () => {
+    const { store, hooks, segments, reopen } = await open({ ...SLOW, segmentRowsMax: 65_536 })
+    const put = new Promise<void>((resolve) => {
+      hooks.put = () => void (settling && resolve())
+    })
+    let settling = false
+    const team = store.team('t')
+    // The second of them waits for some seconds.
+    for (const name of ['a', 'b']) await team.createTable({ name, rows: rowsFrom(0, 4_000) })
+    settling = true
+    await put
+    await reopen({ settleIntervalMs: 0 })
+
+    expect((await segments()).codecs.toSorted()).toEqual([NONE, NONE, DEFLATE])
+  })
+
+  test('waits no longer when a caller asks for a sweep', async () => {
+    const { store, segments } = await open({ ...SLOW, segmentRowsMax: 1_000 })
+    await store.team('t').createTable({ name: 'a', rows: rowsFrom(0, 4_000) })
+    await vi.waitFor(async () => expect((await segments()).codecs).toContain(DEFLATE), 60_000)
+    await store.sweep()
+    await store.sweep()
+
+    expect((await segments()).codecs).not.toContain(NONE)
+  })
+
+  test('is counted and reported', async () => {
+    const events: unknown[] = []
+    const { store } = await open({ onEvent: (event) => events.push(event) })
+    await makeTable(store)
+    await store.sweep()
+
+    const [event] = events.filter((one) => (one as { name: string }).name === 'settle')
+    const number = expect.any(Number)
+    expect(event).toEqual({
+      ...{ name: 'settle', segments: 2, bytesBefore: number, bytesAfter: number, ms: number },
+    })
+    const { bytesBefore, bytesAfter } = event as { bytesBefore: number; bytesAfter: number }
+    expect(bytesAfter).toBeLessThan(bytesBefore / 2)
+    expect(store.activity().settled).toBe(2)
+  })
+})

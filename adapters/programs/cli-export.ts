@@ -5,16 +5,20 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
-import type { ExportOptions, Table, Where } from '../../src/index.js'
+import type { ExportOptions } from '../../src/index.js'
 import { type CommandIo, HELP_OPTION } from './cli-command.js'
+import { parseFind } from './cli-find-options.js'
 import { TABLE_OPTIONS, TABLE_USAGE, TEAM_USAGE, withTable } from './cli-table-options.js'
 import { PLACE_HINT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
+import type { ReadableTable } from './remote-store.js'
 
 export const EXPORT_USAGE = `Usage: rowstash export FILE --directory DIR --table NAME [options]
+       rowstash export FILE --url URL --key KEY --table NAME [options]
 
 Writes the rows of a table to a file, in their order, as they are at one moment. A FILE that is
-there is replaced when the export is complete. FILE "-" is the standard output.
+there is replaced when the export is complete. A server is asked page by page: rows that are changed
+meanwhile are as they were or as they are. FILE "-" is the standard output.
 
 ${TEAM_USAGE}
 ${TABLE_USAGE}
@@ -54,15 +58,14 @@ export async function runExport(
   if (values.help) return io.print(EXPORT_USAGE.trimEnd())
   const target = parseTarget(positionals, values.format)
   const options: ExportOptions = {
-    ...(values.where !== undefined && { where: parseJson('--where', values.where) as Where }),
-    ...(values.columns !== undefined && { columns: parseColumns(values.columns) }),
+    ...parseFind(values),
     signal: io.signal,
   }
   await withTable(values, io, (table) => write(table, target, options, output))
 }
 
 async function write(
-  table: Table,
+  table: ReadableTable,
   { path, format, isCompressed }: Target,
   options: ExportOptions,
   output: NodeJS.WritableStream,
@@ -101,20 +104,4 @@ function parseTarget([path, ...more]: readonly string[], given: string | undefin
       ? `The name "${path}" does not tell a format; give --format csv or ndjson`
       : `--format must be csv or ndjson, not "${given}"`
   throw new ProgramFailure('usage', problem)
-}
-
-function parseColumns(text: string): readonly string[] {
-  if (!text.startsWith('[')) return text === '' ? [] : text.split(',')
-  const ids = parseJson('--columns', text)
-  const isText = (id: unknown): id is string => typeof id === 'string'
-  if (Array.isArray(ids) && ids.every(isText)) return ids
-  throw new ProgramFailure('usage', '--columns must be column IDs, or a JSON array of them')
-}
-
-function parseJson(option: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new ProgramFailure('usage', `${option} is not JSON: ${text}`, { cause })
-  }
 }

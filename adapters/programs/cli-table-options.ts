@@ -1,17 +1,19 @@
 // The store, the team and the table that a command reads: options, and how they are found.
-import type { Table, Team } from '../../src/index.js'
+import type { Client } from '../../src/client/client.js'
+import type { Team } from '../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from './cli-command.js'
+import { parseServer, readKey, SERVER_OPTIONS, type ServerValues } from './cli-server-options.js'
+import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
 import { PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
+import { type ListedTable, listTables, type ReadableTable, remoteTable } from './remote-store.js'
 import { openStoreOf, type StorePlace } from './store-place.js'
-
-/** IDs that a message lists, at most. */
-const SHOWN_IDS_MAX = 5
 
 export const TEAM_OPTIONS = {
   directory: { type: 'string' },
   ...PLACE_OPTIONS,
-  team: { type: 'string', default: TEAM_DEFAULT },
+  team: { type: 'string' },
+  ...SERVER_OPTIONS,
 } as const
 
 export const TABLE_OPTIONS = {
@@ -20,18 +22,16 @@ export const TABLE_OPTIONS = {
   'table-id': { type: 'string' },
 } as const
 
-export const TEAM_USAGE = `  --directory DIR   the directory of the store; nobody else may have it open
-  --team TEAM       the team whose tables are read (default: default)`
+export const TEAM_USAGE = `  --directory DIR   a store that nobody else has open; --team TEAM (default)
+  --url URL         a server instead; --key KEY, --key-file FILE or ROWSTASH_KEY`
 
-export const TABLE_USAGE = `  --table NAME      the table, by its name
-  --table-id ID     the table, by its ID`
+export const TABLE_USAGE = `  --table NAME, --table-id ID   the table`
 
-type TeamValues = Readonly<{
-  directory?: string | undefined
-  postgres?: string[] | undefined
-  s3?: string | undefined
-  team: string
-}>
+type TeamValues = ServerValues &
+  Readonly<{
+    postgres?: string[] | undefined
+    s3?: string | undefined
+  }>
 
 type TableValues = TeamValues &
   Readonly<{ table?: string | undefined; 'table-id'?: string | undefined }>
@@ -44,7 +44,7 @@ export async function withTeam<T>(
 ): Promise<T> {
   const store = await openStoreOf(placeOf(values, io), io)
   try {
-    return await use(store.team(values.team))
+    return await use(store.team(values.team ?? TEAM_DEFAULT))
   } finally {
     await store.close()
   }
@@ -55,34 +55,61 @@ function placeOf(values: TeamValues, { env }: CommandIo): StorePlace {
   const place = parsePostgresPlace(values, env, { isElsewhere: directory !== undefined })
   const found = place ?? directory
   if (found !== undefined) return found
-  throw new ProgramFailure('usage', 'Name the store by --directory or --postgres')
+  throw new ProgramFailure(
+    'usage',
+    'Name the store by --directory or --postgres, or a server by --url',
+  )
 }
 
-/** As `withTeam`, with the table of the options. @throws {ProgramFailure} */
-export function withTable<T>(
+/** The server of the options; undefined: they name none. @throws {ProgramFailure} */
+async function serverOf(values: TeamValues, io: CommandIo): Promise<Asking | undefined> {
+  const server = parseServer(values, io.env)
+  if (server === undefined) return undefined
+  const isElsewhere = [values.directory, values.team, values.postgres, values.s3]
+  if (isElsewhere.every((value) => value === undefined)) {
+    return { url: server.url, key: await readKey(server.key) }
+  }
+  throw new ProgramFailure(
+    'usage',
+    '--url does not go with --directory, --team, --postgres and --s3',
+  )
+}
+
+/** Asks the server of the options. @throws {ProgramFailure} for failures of the client */
+async function asking<T>(server: Asking, use: (client: Client) => Promise<T>): Promise<T> {
+  try {
+    return await use(openClient(server))
+  } catch (failure) {
+    throw explained(failure, server)
+  }
+}
+
+/** The tables of the team of the options, in a store or at a server. @throws {ProgramFailure} */
+export async function tablesOf(values: TeamValues, io: CommandIo): Promise<readonly ListedTable[]> {
+  const server = await serverOf(values, io)
+  if (server !== undefined) return asking(server, (client) => listTables(client, io.signal))
+  return withTeam(values, io, (team) => team.tables())
+}
+
+/** Opens the table of the options, in a store or at a server. @throws {ProgramFailure} */
+export async function withTable<T>(
   values: TableValues,
   io: CommandIo,
-  use: (table: Table) => Promise<T>,
+  use: (table: ReadableTable) => Promise<T>,
 ): Promise<T> {
   const { table: name, 'table-id': tableId } = values
   if ((name === undefined) === (tableId === undefined)) {
     throw new ProgramFailure('usage', 'Give either --table or --table-id')
   }
-  return withTeam(values, io, async (team) => {
-    return use(tableId === undefined ? await tableOfName(team, name ?? '') : team.table(tableId))
-  })
-}
-
-async function tableOfName(team: Team, name: string): Promise<Table> {
-  const found = await team.tablesByName(name)
-  const [table] = found
-  if (table === undefined) {
-    throw new ProgramFailure('failed', `The team "${team.id}" has no table "${name}"`)
+  const server = await serverOf(values, io)
+  if (server !== undefined) {
+    return asking(server, async (client) => {
+      const id = tableId ?? tableIdOf(await client.tables({ signal: io.signal }), name ?? '')
+      return use(remoteTable(client, id))
+    })
   }
-  if (found.length === 1) return table
-  const ids = found.slice(0, SHOWN_IDS_MAX).map(({ id }) => id)
-  throw new ProgramFailure(
-    'failed',
-    `${found.length} tables have the name "${name}"; give --table-id, such as ${ids.join(' or ')}`,
-  )
+  return withTeam(values, io, async (team) => {
+    const owner = `The team "${team.id}"`
+    return use(team.table(tableId ?? tableIdOf(await team.tableNames(), name ?? '', owner)))
+  })
 }

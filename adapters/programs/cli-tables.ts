@@ -1,6 +1,6 @@
 // `rowstash tables`, `schema` and `types`: what a store has, for people, scripts and compilers.
 import { parseArgs } from 'node:util'
-import type { Column, TableInfo } from '../../src/index.js'
+import type { Column } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
 import { type CommandIo, HELP_OPTION } from './cli-command.js'
 import {
@@ -8,13 +8,14 @@ import {
   TABLE_USAGE,
   TEAM_OPTIONS,
   TEAM_USAGE,
+  tablesOf,
   withTable,
-  withTeam,
 } from './cli-table-options.js'
 import { PLACE_HINT } from './postgres-place.js'
+import type { ListedTable } from './remote-store.js'
 import { renderType, renderTypes } from './table-types.js'
 
-export const TABLES_USAGE = `Usage: rowstash tables --directory DIR [--team TEAM] [--json]
+export const TABLES_USAGE = `Usage: rowstash tables --directory DIR | --url URL --key KEY [--json]
 
 Lists the tables of a team, the oldest first: ID, rows, bytes, version and name, with tabs between
 them.
@@ -27,7 +28,7 @@ Exit code 1: the store cannot be read; 2: a wrong call.
 ${PLACE_HINT}
 `
 
-export const SCHEMA_USAGE = `Usage: rowstash schema --directory DIR --table NAME|--table-id ID [--json]
+export const SCHEMA_USAGE = `Usage: rowstash schema --directory DIR | --url URL --key KEY --table NAME [--json]
 
 Shows the columns of a table: ID, type and display name, with tabs between them.
 
@@ -40,7 +41,7 @@ Exit code 1: there is no such table, or the store cannot be read; 2: a wrong cal
 ${PLACE_HINT}
 `
 
-export const TYPES_USAGE = `Usage: rowstash types --directory DIR [--team TEAM]
+export const TYPES_USAGE = `Usage: rowstash types --directory DIR | --url URL --key KEY
 
 Writes TypeScript to the standard output: for each table of a team a schema as defineSchema takes it,
 and the type of its rows. "team.table(id, schema)" is then a table with these rows.
@@ -59,11 +60,11 @@ export async function runTables(args: readonly string[], io: CommandIo): Promise
   const options = { ...TEAM_OPTIONS, json: JSON_OPTION, help: HELP_OPTION }
   const { values } = parseArgs({ args: [...args], options })
   if (values.help) return io.print(TABLES_USAGE.trimEnd())
-  const tables = await withTeam(values, io, (team) => team.tables())
+  const tables = await tablesOf(values, io)
   for (const table of tables) io.print(values.json ? JSON.stringify(table) : lineOf(table))
 }
 
-function lineOf({ id, rowCount, bytes, version, name }: TableInfo): string {
+function lineOf({ id, rowCount, bytes, version, name }: ListedTable): string {
   return [id, rowCount, bytes, version, escapeControls(name)].join('\t')
 }
 
@@ -87,6 +88,6 @@ export async function runTypes(args: readonly string[], io: CommandIo): Promise<
   const options = { ...TEAM_OPTIONS, help: HELP_OPTION }
   const { values } = parseArgs({ args: [...args], options })
   if (values.help) return io.print(TYPES_USAGE.trimEnd())
-  const tables = await withTeam(values, io, (team) => team.tables())
+  const tables = await tablesOf(values, io)
   io.print(renderTypes(tables).trimEnd())
 }

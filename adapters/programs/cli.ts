@@ -9,6 +9,7 @@ import { KEYS_USAGE, runKeys } from './cli-keys.js'
 import { MOVE_USAGE, runMove } from './cli-move.js'
 import { OPEN_USAGE, runOpen } from './cli-open.js'
 import { RECOVER_USAGE, runRecover } from './cli-recover.js'
+import { ROWS_USAGE, runRows } from './cli-rows.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
 import {
   runSchema,
@@ -25,9 +26,9 @@ import { ProgramFailure } from './program-failure.js'
 const USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres URL [--s3 URL]] [options]
        rowstash open DIR [--write] [--browser]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
-       rowstash export FILE --directory DIR --table NAME [options]
-       rowstash tables|types --directory DIR
-       rowstash schema --directory DIR --table NAME
+       rowstash export FILE --directory DIR|--url URL --table NAME [options]
+       rowstash tables|types --directory DIR|--url URL
+       rowstash schema|rows --directory DIR|--url URL --table NAME
        rowstash keys add|list|revoke --directory DIR [options]
        rowstash verify DIR [--full] [--json] [--verbose]
        rowstash backup DIR FILE [--files include|reference]
@@ -53,6 +54,7 @@ const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Comma
   ['export', { usage: EXPORT_USAGE, run: (args, io) => runExport(args, io, process.stdout) }],
   ['tables', { usage: TABLES_USAGE, run: runTables }],
   ['schema', { usage: SCHEMA_USAGE, run: runSchema }],
+  ['rows', { usage: ROWS_USAGE, run: runRows }],
   ['types', { usage: TYPES_USAGE, run: runTypes }],
   ['keys', { usage: KEYS_USAGE, run: runKeys }],
   ['verify', { usage: VERIFY_USAGE, run: runVerify }],

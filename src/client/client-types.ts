@@ -158,6 +158,17 @@ export interface ClientTable {
   rows(
     options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
   ): AsyncIterableIterator<ClientRow>
+  /**
+   * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or as
+   * they are. @param options - `limit`: rows at most.
+   */
+  toCSV(
+    options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
+  ): AsyncIterableIterator<string>
+  /** As `toCSV`, as one JSON object per line, without row IDs: nothing is lost, as no number is parsed. */
+  toNDJSON(
+    options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
+  ): AsyncIterableIterator<string>
   /** A row and its version; null: there is none. */
   get(
     rowId: string,
@@ -188,7 +199,7 @@ type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
 
 /** A table of a server with the rows of a schema. Its methods are those of `ClientTable`. */
 export interface TypedClientTable<S extends AnySchema>
-  extends Pick<ClientTable, 'id' | 'info' | 'version' | 'deleteRow'> {
+  extends Pick<ClientTable, 'id' | 'info' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'> {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
     request?: TypedFind<S, Column> & Readonly<{ continuation?: string }>,
   ): Promise<

@@ -1,4 +1,6 @@
 // A table of a server.
+
+import { csvRows, NDJSON_ROWS, type RowsWriter } from '../format/rows-writer.js'
 import { ClientError } from './client-error.js'
 import type {
   ClientCells,
@@ -8,12 +10,21 @@ import type {
   ClientTableInfo,
   OnSchemaError,
 } from './client-types.js'
+import { exportRows } from './export-rows.js'
 import type { ClientRequest, Requests } from './requests.js'
 import { tablePath } from './table-operation.js'
 import { versionOf } from './versions.js'
 
 /** Calls of a function that makes new cells of a row, at most. */
 const CHANGES_MAX = 10
+
+type PageRequest = {
+  [Name in 'limit' | 'continuation' | 'where' | 'columns' | 'signal']?:
+    | (Parameters<ClientTable['page']>[0] & {})[Name]
+    | undefined
+}
+
+type ExportRequest = Parameters<ClientTable['toCSV']>[0] & {}
 
 type Signal = Readonly<{ signal?: AbortSignal | undefined }>
 
@@ -47,18 +58,42 @@ export class RemoteTable implements ClientTable {
     columns,
     signal,
   }: Parameters<ClientTable['page']>[0] & {} = {}): Promise<ClientPage> {
+    const request = { limit, continuation, where, columns, signal }
+    const answer = await this.#readPage(request)
+    const { data, ...rest } = (await answer.json()) as {
+      data: ClientRow[]
+      continuation?: string
+    }
+    return { rows: data, ...rest, version: versionOf(answer) }
+  }
+
+  #readPage({ limit, continuation, where, columns, signal }: PageRequest): Promise<Response> {
     const query = new URLSearchParams()
     if (limit !== undefined) query.set('limit', String(limit))
     if (continuation !== undefined) query.set('continuation', continuation)
     if (where !== undefined) query.set('where', JSON.stringify(where, numberText))
     if (columns !== undefined) query.set('columns', JSON.stringify(columns))
     const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
-    const answer = await this.#send({ method: 'GET', path, signal })
-    const { data, ...rest } = (await answer.json()) as {
-      data: ClientRow[]
-      continuation?: string
-    }
-    return { rows: data, ...rest, version: versionOf(answer) }
+    return this.#send({ method: 'GET', path, signal })
+  }
+
+  async *toCSV(options: ExportRequest = {}): AsyncIterableIterator<string> {
+    const { schema } = await this.info(options)
+    const { columns: ids } = options
+    const columns = schema.columns.filter(({ id }) => ids === undefined || ids.includes(id))
+    yield* this.#export(csvRows({ columns }), options)
+  }
+
+  toNDJSON(options: ExportRequest = {}): AsyncIterableIterator<string> {
+    return this.#export(NDJSON_ROWS, options)
+  }
+
+  #export(writer: RowsWriter, { limit, ...request }: ExportRequest): AsyncIterableIterator<string> {
+    return exportRows(
+      async (bounds) => (await this.#readPage({ ...request, ...bounds })).text(),
+      writer,
+      limit,
+    )
   }
 
   async *rows(

@@ -8,7 +8,9 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPORT_USAGE, runExport } from '../../adapters/programs/cli-export.js'
 import { IMPORT_USAGE, runImport } from '../../adapters/programs/cli-import.js'
+import { runRows } from '../../adapters/programs/cli-rows.js'
 import { runSchema, runTables, runTypes } from '../../adapters/programs/cli-tables.js'
+import { withServedDirectory } from '../../adapters/programs/served-directory.js'
 import { renderTypes } from '../../adapters/programs/table-types.js'
 import { defineSchema } from '../../src/index.js'
 import { buildCli, runCli } from '../support/built-cli.js'
@@ -21,9 +23,17 @@ async function printed(
   run: (args: readonly string[], io: Parameters<typeof runTables>[1]) => Promise<unknown>,
   ...args: string[]
 ): Promise<string[]> {
+  return printedAt(['--directory', directory], run, ...args)
+}
+
+async function printedAt(
+  place: readonly string[],
+  run: (args: readonly string[], io: Parameters<typeof runTables>[1]) => Promise<unknown>,
+  ...args: string[]
+): Promise<string[]> {
   const lines: string[] = []
   const print = (line: string) => lines.push(line)
-  await run([...args, '--directory', directory], {
+  await run([...args, ...place], {
     print,
     warn: print,
     env: {},
@@ -152,6 +162,61 @@ test('tables and their columns are listed, for people and for scripts', async ()
   await importing(join(folder, 'orders.csv'), '--table', 'Twice')
   await importing(join(folder, 'orders.csv'), '--table', 'Twice')
   await expect(printed(runSchema, '--table', 'Twice')).rejects.toThrow('2 tables have the name')
+})
+
+test('rows are printed as a table, and as formats of programs', async () => {
+  const rows = (...args: string[]) => printed(runRows, '--table', 'Orders', ...args)
+
+  expect(await rows()).toEqual([
+    'id  total             note',
+    '1   34.5              a, "b"',
+    '2   9007199254740992',
+    '3   7                 x',
+  ])
+  expect(await rows('--limit', '2', '--format', 'csv')).toEqual([CSV.split('\n3')[0]])
+  expect(await rows('--json', '--limit', '1')).toEqual([
+    '{"id":1,"total":34.50,"note":"a, \\"b\\""}',
+  ])
+  const some = await rows('--where', '{"id":{"gt":1}}', '--columns', 'total', '--format', 'json')
+  expect(some).toEqual(['[{"total":9007199254740993.0},\n{"total":7}]'])
+  await expect(rows('--limit', '0')).rejects.toThrow('--limit must be an integer from 1 to 10000')
+  await expect(rows('--format', 'x')).rejects.toThrow('--format must be one of table, csv')
+})
+
+test('a server is read as a directory is', async () => {
+  const before = await printed(runTables, '--json')
+  const { id: tableId } = JSON.parse(before[0] ?? '')
+  const table = ['--table-id', tableId]
+  const direct = {
+    tables: await printed(runTables),
+    schema: await printed(runSchema, ...table),
+    types: await printed(runTypes),
+    csv: await exporting('-', '--format', 'csv', ...table),
+    rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
+  }
+  const served = await withServedDirectory(directory, 'default', async ({ url, key }) => {
+    const server = ['--url', url, '--key', key]
+    const asked = (run: typeof runTables, ...args: string[]) => printedAt(server, run, ...args)
+    const output = new PassThrough()
+    const written = text(output)
+    const args = ['-', '--format', 'csv', '--table', 'Orders']
+    await asked((given, io) => runExport(given, io, output), ...args)
+    output.end()
+    const wrong = asked(runSchema, '--table', 'Nope')
+    await expect(wrong).rejects.toThrow('The team has no table "Nope"')
+    await expect(asked(runSchema, ...table, '--team', 'x')).rejects.toThrow(
+      '--url does not go with',
+    )
+    return {
+      tables: await asked(runTables),
+      schema: await asked(runSchema, ...table),
+      types: await asked(runTypes),
+      csv: await written,
+      rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
+    }
+  })
+
+  expect(served).toEqual(direct)
 })
 
 test('types are TypeScript that makes the schemas of the tables', async () => {

@@ -64,6 +64,8 @@ export type ExportOptions = Readonly<{
   where?: Where | undefined
   /** Only the cells of these columns, in the order of the table. Default: all. */
   columns?: readonly string[] | undefined
+  /** Rows at most: an integer from 1 on. Default: all. */
+  limit?: number | undefined
   /** Ends the export, which fails with ABORTED before its next page. */
   signal?: AbortSignal | undefined
 }>

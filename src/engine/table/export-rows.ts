@@ -5,11 +5,12 @@
 // - The rows are those of one generation, which is pinned: an overwrite or the end of the table does not disturb them.
 import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
-import { checkSignal } from '../../base/options.js'
+import { checkSignal, shown } from '../../base/options.js'
 import { openRecordScanner } from '../../base/record-scanner.js'
 import { checkNotAborted } from '../../base/signals.js'
+import { StoreError } from '../../base/store-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
-import { readSpans } from '../../format/row-text.js'
+import type { RowsWriter } from '../../format/rows-writer.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { checkArguments } from '../api/arguments.js'
 import { checkFindBounds } from '../api/find-arguments.js'
@@ -27,14 +28,6 @@ const EXPORT_ROWS = 1_000
 /** A row begins with `{"$rowID":"`, the 22 characters of its ID, and `"`. */
 const ROW_ID_CHARS = 34
 
-/** How rows are written. */
-export type RowsWriter = Readonly<{
-  /** What comes before all rows. */
-  start: string
-  /** One row, from its text. */
-  line(text: string): string
-}>
-
 /** For the columns of a table. */
 type WriterOf = (schema: TableSchema) => RowsWriter
 
@@ -49,8 +42,15 @@ export function exported(
   options: ExportOptions,
 ): ExportedRows {
   async function* checked(): AsyncGenerator<Bytes, void> {
-    checkArguments(what, options, ['where', 'columns', 'signal'])
+    checkArguments(what, options, ['where', 'columns', 'limit', 'signal'])
     checkFindBounds(options)
+    const { limit = 1 } = options
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new StoreError(
+        'REQUEST_VALIDATION_ERROR',
+        `limit must be an integer from 1 on, not ${shown(limit)}`,
+      )
+    }
     checkSignal(options.signal)
     yield* exportRows(placeOf(), writerOf, options)
   }
@@ -60,7 +60,7 @@ export function exported(
 async function* exportRows(
   place: TablePlace,
   writerOf: WriterOf,
-  { where, columns, signal }: ExportOptions,
+  { where, columns, limit = Number.POSITIVE_INFINITY, signal }: ExportOptions,
 ): AsyncGenerator<Bytes, void> {
   const { team, table } = place
   const step = <T>(read: () => Promise<T>): Promise<T> => {
@@ -80,14 +80,15 @@ async function* exportRows(
     const position = { extent: firstExtent, slot: 0 }
     const start = { table, generation: nonce, position }
     let next: string | undefined = renderContinuation(start, versionBase(team))
-    while (next !== undefined) {
-      const bounds = { limit: EXPORT_ROWS, continuation: next }
+    for (let left = limit; next !== undefined && left > 0; ) {
+      const bounds = { limit: Math.min(EXPORT_ROWS, left), continuation: next }
       const page: PageBytes = await step(async () => {
         return where === undefined && columns === undefined
           ? readPage(await openPage(place, bounds, nonce), undefined)
           : findPage(place, { ...bounds, where, columns, signal, pinned: nonce })
       })
       if (page.rowCount > 0) yield linesOf(page.json, writer)
+      left -= page.rowCount
       next = page.continuation
     }
   } finally {
@@ -109,41 +110,4 @@ function linesOf(json: Bytes, { line }: RowsWriter): Bytes {
     lines.push(line(row.slice(1))) // Without the comma behind the row ID.
   }
   return utf8(lines.join(''))
-}
-
-/** One JSON object per line, in the order of its cells. */
-export const NDJSON_ROWS: RowsWriter = { start: '', line: (text) => `{${text}}\n` }
-
-/** RFC 4180 with LF: the header has the IDs of the columns. A table without columns has empty lines. */
-export function csvRows({ columns }: TableSchema): RowsWriter {
-  const places = new Map(columns.map(({ id }, place) => [id, place]))
-  const record = (fields: readonly string[]): string => {
-    const [only] = fields
-    // An empty last line would be none.
-    return fields.length === 1 && only === '' ? '""\n' : `${fields.join(',')}\n`
-  }
-  return {
-    start: record(columns.map(({ id }) => quoted(id))),
-    line(text) {
-      const fields = new Array<string>(columns.length).fill('')
-      for (const { id, valueStart, end } of readSpans(text)) {
-        const place = places.get(id)
-        if (place !== undefined) fields[place] = quoted(cellText(text.slice(valueStart, end)))
-      }
-      return record(fields)
-    },
-  }
-}
-
-/** The text of a cell; of a number, a boolean or an array, its token. */
-function cellText(token: string): string {
-  if (!token.startsWith('"')) return token
-  return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
-}
-
-/** White space, and a byte order mark at the beginning, are not kept by all readers unless they are in quotes. */
-const NEEDS_QUOTES = /[",\r\n]|^[\s\ufeff]|\s$/
-
-function quoted(field: string): string {
-  return NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field
 }

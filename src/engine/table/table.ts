@@ -1,6 +1,7 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { deferred } from '../../base/data-error.js'
 import type { TableKey } from '../../format/keys.js'
+import { csvRows, NDJSON_ROWS } from '../../format/rows-writer.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
@@ -78,7 +79,7 @@ import {
   checkOverwrite,
   checkRename,
 } from './check-requests.js'
-import { csvRows, exported, NDJSON_ROWS } from './export-rows.js'
+import { exported } from './export-rows.js'
 import { checkUpdates, deleteGiven, updateRows } from './many-rows.js'
 import { mergeRows } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'

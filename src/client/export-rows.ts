@@ -1,0 +1,81 @@
+// All rows of a table of a server as text, a page at a time. Tokens go out as the server sent them, so that a number
+// keeps its digits, which JSON.parse would not.
+import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.js'
+import type { RowsWriter } from '../format/rows-writer.js'
+import {
+  type Cursor,
+  decodeString,
+  enter,
+  hasMore,
+  openCursor,
+  readKey,
+  skipSpace,
+  skipValue,
+} from '../schema/json-cursor.js'
+
+/** Rows that are asked for at once. */
+const PAGE_ROWS = 1_000
+
+/** Levels of arrays and objects around a row of a page. */
+const ROW_LEVEL = 2
+
+/** A row without its ID, and without braces: servers of the contract send the ID first. */
+const ROW_ID = /^\{\s*"\$rowID"\s*:\s*"[^"]*"\s*,?\s*/
+
+/** Asks for a page. @returns the text of its answer */
+type ReadPage = (bounds: Readonly<{ limit: number; continuation?: string }>) => Promise<string>
+
+export async function* exportRows(
+  readPage: ReadPage,
+  { start, line }: RowsWriter,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<string, void> {
+  if (start !== '') yield start
+  let next: string | undefined
+  for (let left = limit; left > 0; ) {
+    const bounds = {
+      limit: Math.min(PAGE_ROWS, left),
+      ...(next !== undefined && { continuation: next }),
+    }
+    const { rows, continuation } = rowsOf(await readPage(bounds))
+    if (rows.length > 0)
+      yield rows.map((row) => line(row.replace(ROW_ID, '').slice(0, -1))).join('')
+    if (continuation === undefined) return
+    left -= rows.length
+    next = continuation
+  }
+}
+
+type PageTexts = Readonly<{ rows: readonly string[]; continuation: string | undefined }>
+
+function rowsOf(page: string): PageTexts {
+  const cursor = openCursor(page)
+  let rows: readonly string[] = []
+  let continuation: string | undefined
+  skipSpace(cursor)
+  let isOpen = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
+  while (isOpen) {
+    const key = readKey(cursor)
+    if (key === 'data') {
+      rows = elementsOf(cursor)
+    } else {
+      const start = cursor.at
+      skipValue(cursor, 1)
+      if (key === 'continuation') continuation = decodeString(page.slice(start, cursor.at))
+    }
+    isOpen = hasMore(cursor, CLOSE_BRACE)
+  }
+  return { rows, continuation }
+}
+
+function elementsOf(cursor: Cursor): readonly string[] {
+  const rows: string[] = []
+  let isOpen = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array of rows')
+  while (isOpen) {
+    const start = cursor.at
+    skipValue(cursor, ROW_LEVEL)
+    rows.push(cursor.text.slice(start, cursor.at))
+    isOpen = hasMore(cursor, CLOSE_BRACKET)
+  }
+  return rows
+}

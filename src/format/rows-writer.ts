@@ -1,0 +1,48 @@
+// Rows as text for files: CSV, or one JSON object per line. Tokens go out as they are, so a number keeps its digits.
+import type { TableSchema } from '../schema/column-kind.js'
+import { readSpans } from './row-text.js'
+
+/** How rows are written. */
+export type RowsWriter = Readonly<{
+  /** What comes before all rows. */
+  start: string
+  /** One row, from its text. */
+  line(text: string): string
+}>
+
+/** One JSON object per line, in the order of its cells. */
+export const NDJSON_ROWS: RowsWriter = { start: '', line: (text) => `{${text}}\n` }
+
+/** RFC 4180 with LF: the header has the IDs of the columns. A table without columns has empty lines. */
+export function csvRows({ columns }: TableSchema): RowsWriter {
+  const places = new Map(columns.map(({ id }, place) => [id, place]))
+  const record = (fields: readonly string[]): string => {
+    const [only] = fields
+    // An empty last line would be none.
+    return fields.length === 1 && only === '' ? '""\n' : `${fields.join(',')}\n`
+  }
+  return {
+    start: record(columns.map(({ id }) => quoted(id))),
+    line(text) {
+      const fields = new Array<string>(columns.length).fill('')
+      for (const { id, valueStart, end } of readSpans(text)) {
+        const place = places.get(id)
+        if (place !== undefined) fields[place] = quoted(cellText(text.slice(valueStart, end)))
+      }
+      return record(fields)
+    },
+  }
+}
+
+/** The text of a cell; of a number, a boolean or an array, its token. */
+function cellText(token: string): string {
+  if (!token.startsWith('"')) return token
+  return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
+}
+
+/** White space, and a byte order mark at the beginning, are not kept by all readers unless they are in quotes. */
+const NEEDS_QUOTES = /[",\r\n]|^[\s\ufeff]|\s$/
+
+function quoted(field: string): string {
+  return NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field
+}

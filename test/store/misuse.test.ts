@@ -418,12 +418,12 @@ const TABLE: Readonly<Record<string, Call>> = {
   toCSV: call(
     (options) => table.toCSV(options).next(),
     () => [{}],
-    { 0: 'where columns signal' },
+    { 0: 'where columns limit signal' },
   ),
   toNDJSON: call(
     (options) => table.toNDJSON(options).next(),
     () => [{}],
-    { 0: 'where columns signal' },
+    { 0: 'where columns limit signal' },
   ),
   rename: call(
     (name, options) => table.rename(name, options),
@@ -608,8 +608,8 @@ test('of the wrong values these work', () => {
       "TABLE receipt": "",
       "TABLE rename": "0: 'x' | 0: a text with a NUL | 1: undefined | 1.ifMatch: undefined | 1: {} | 1: an object without a prototype",
       "TABLE scan": "0: undefined | 0.numbers: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.limit: undefined | 0.signal: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: []",
-      "TABLE toCSV": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0.where: bytes",
-      "TABLE toNDJSON": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: []",
+      "TABLE toCSV": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.limit: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0.where: bytes",
+      "TABLE toNDJSON": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.limit: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: []",
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRows": "0: []",
@@ -630,7 +630,7 @@ test('of the wrong values these work', () => {
 
 /** Methods that take no arguments. */
 const WITHOUT_ARGUMENTS =
-  'activity close delete deleteAll info jobs memory schema status sweep tableNames tables version'.split(
+  'activity chunks close delete deleteAll info jobs memory schema stashes status sweep tableNames tables version'.split(
     ' ',
   )
 

@@ -215,7 +215,14 @@ describe('rows that go out as text', () => {
     const all = await textOf(table.toNDJSON({ columns: ['s'] }))
     expect(all).toBe(rows.map(({ s }) => `{"s":"${s}"}\n`).join(''))
     expect(await textOf(table.toCSV({ where: { n: -1 }, columns: [] }))).toBe('\n')
-    for (const options of [{ columns: ['x'] }, { where: { x: 1 } }, { columns: 'n' as never }]) {
+    expect(await textOf(table.toCSV({ columns: ['s'], limit: 2 }))).toBe(
+      `s\n${rows
+        .slice(0, 2)
+        .map(({ s }) => `${s}\n`)
+        .join('')}`,
+    )
+    const wrong = [{ columns: ['x'] }, { where: { x: 1 } }, { columns: 'n' as never }, { limit: 0 }]
+    for (const options of wrong) {
       await expect(textOf(table.toCSV(options))).rejects.toMatchObject({
         code: 'REQUEST_VALIDATION_ERROR',
       })

@@ -1,5 +1,5 @@
 // Puts small segments of a team that are ready at the same time together, as one object: a file, or a request that costs
-// money, for each of them costs more than their bytes. FORMAT.md, section 6.
+// money, for each of them costs more than their bytes (PERFORMANCE.md, P35). FORMAT.md, section 6.
 //
 // Invariants:
 // - A segment that comes alone waits for nothing: groups are what gathers while another group is being put.

@@ -32,9 +32,9 @@ async function runServer(kind, directory, { rows, chunkFolder }) {
     const startMs = performance.now()
     await Promise.all(clients.map(runClient))
     const putSeconds = (performance.now() - startMs) / 1000
-    const { loopMs, peakBytes } = await ask(server, 'end')
+    const { loopMs, peakBytes, cpu } = await ask(server, 'end')
     const megabytes = peakBytes === undefined ? undefined : peakBytes / MEGABYTE
-    const measured = { putSeconds, loopMs, peakMegabytes: megabytes }
+    const measured = { putSeconds, loopMs, peakMegabytes: megabytes, cpu }
     if (kind !== 'rowstash') return { ...measured, importSeconds: putSeconds }
     const { rowCount, firstByteSeconds } = await createTable(url, key)
     if (rowCount !== rows) throw new Error(`${rowCount} rows were imported, not ${rows}`)

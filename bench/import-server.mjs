@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { cpuSince, cpuUsed } from './main-thread.mjs'
 import { peakBytes } from './server-process.mjs'
 
 const [, , kind, directory] = process.argv
@@ -45,16 +46,20 @@ const delayMs = (nanoseconds) => Math.max(0, nanoseconds / NANOSECONDS_PER_MS - 
 
 const served = await (kind === 'rowstash' ? startRowstash() : startParser())
 
+let usedBefore = cpuUsed()
+
 const ANSWERS = {
   begin() {
     histogram.reset()
     histogram.enable()
+    usedBefore = cpuUsed()
     return {}
   },
   end() {
     histogram.disable()
     const [p50, p99] = [50, 99].map((share) => delayMs(histogram.percentile(share)))
-    return { loopMs: { p50, p99, max: delayMs(histogram.max) }, peakBytes: peakBytes(process.pid) }
+    const loopMs = { p50, p99, max: delayMs(histogram.max) }
+    return { loopMs, peakBytes: peakBytes(process.pid), cpu: cpuSince(usedBefore, 1) }
   },
   async stop() {
     await served.close()

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|merge|guard|scale|load|limits|shared [options]. See README.md.
+// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|merge|guard|scale|load|limits|shared [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard 
        npm run bench -- rewrite|busy [--rows N] [--seed N] [--directory DIR]
        npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
                         [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
+       npm run bench -- main [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
        npm run bench -- merge [--rows N] [--rounds N] [--engines A,B] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
        npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
@@ -184,6 +185,11 @@ async function runPeers() {
   await drawPeers({ ...peers, machine: kept.machine })
 }
 
+async function runMain() {
+  const { measureMain: measure, printMain: print } = await import('./main.mjs')
+  await runOne('main', peersSettings('main'), { measure, print })
+}
+
 async function runMerge() {
   const {
     measureMerge: measure,
@@ -258,6 +264,7 @@ const RUNS = {
   busy: runBusy,
   files: runFiles,
   peers: runPeers,
+  main: runMain,
   merge: runMerge,
   scale: runScale,
   load: runLoad,

@@ -8,6 +8,12 @@ export const ENGINES = {
     label: 'rowstash',
     open: async () => (await import('./rowstash.mjs')).openRowstash,
   },
+  rowstashSettled: {
+    label: 'rowstash, compressed later',
+    open: async () => (await import('./rowstash.mjs')).openRowstash,
+    settles: true,
+    note: 'its rows were compressed between the import and the reads',
+  },
   rowstashCsv: {
     label: 'rowstash, CSV',
     open: async () => (await import('./rowstash.mjs')).openRowstash,

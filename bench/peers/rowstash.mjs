@@ -12,9 +12,22 @@ const PAGE_BYTES = 1_048_576
 const FIRST_CODEC = 8
 const CODECS = ['none', 'deflate', 'zstd']
 
+/** Compresses everything at the next sweep, and deletes what that leaves at the second one. */
+const SETTLE_NOW = { settleAfterMs: 0, settleIntervalMs: 0, sweepIntervalMs: 0, orphanGraceMs: 0 }
+
 export async function openRowstash(directory, { storeOptions, ...options }) {
   const store = await openDirectory(directory, storeOptions)
-  return useStore(store, { ...options, settings: () => ({ codec: codecOf(directory) }) })
+  const engine = await useStore(store, {
+    ...options,
+    settings: () => ({ codec: codecOf(directory) }),
+  })
+  const settle = async () => {
+    await store.close() // What was there when a store was opened has its age at once, and nobody reads old objects.
+    const settling = await openDirectory(directory, { ...storeOptions, ...SETTLE_NOW })
+    for (let sweeps = 0; sweeps < 2; sweeps++) await settling.sweep()
+    await settling.close()
+  }
+  return { ...engine, settle }
 }
 
 /** The engine on a store that is open. */

@@ -24,7 +24,8 @@ export async function openRowstash(directory, { storeOptions, ...options }) {
   const settle = async () => {
     await store.close() // What was there when a store was opened has its age at once, and nobody reads old objects.
     const settling = await openDirectory(directory, { ...storeOptions, ...SETTLE_NOW })
-    for (let sweeps = 0; sweeps < 2; sweeps++) await settling.sweep()
+    await settling.team('bench').stash('bench').delete() // It would keep the old objects.
+    for (let sweeps = 0; sweeps < 3; sweeps++) await settling.sweep()
     await settling.close()
   }
   return { ...engine, settle }

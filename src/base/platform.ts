@@ -131,6 +131,8 @@ export interface Hash {
 
 type NodeCrypto = Readonly<{
   createHash(algorithm: HashAlgorithm): Hash
+  /** From Node 20.12 on. */
+  hash?(algorithm: HashAlgorithm, bytes: Uint8Array, form: 'buffer'): Uint8Array
   createHmac(algorithm: HashAlgorithm, key: Uint8Array): Hash
   timingSafeEqual(left: Uint8Array, right: Uint8Array): boolean
 }>
@@ -147,6 +149,13 @@ export function openHash(algorithm: HashAlgorithm): Hash {
 
 /** The SHA-256 of a few bytes. */
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
+  return sha256Now(bytes)
+}
+
+/** As `sha256`, at once. */
+export function sha256Now(bytes: Uint8Array): Uint8Array {
+  const crypto = builtInCrypto()
+  if (typeof crypto?.hash === 'function') return plain(crypto.hash('sha256', bytes, 'buffer'))
   const hash = openHash('sha256')
   hash.update(bytes)
   return hash.digest()

@@ -1,7 +1,7 @@
 // The hash of the key of a row: of the values of its key columns, in whatever form they were written (FORMAT.md, section 4).
 import { QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
-import { openHash, sliceText } from '../base/platform.js'
+import { sha256Now, sliceText } from '../base/platform.js'
 import type { ColumnKind } from '../schema/column-kind.js'
 import { KEY_HASH_BYTES } from './key-index.js'
 import { RowCells } from './row-cells.js'
@@ -51,7 +51,5 @@ export function hashOfTokens(columns: readonly KeyColumn[], tokens: readonly str
     const isBare = isTextKind(kind) && token.charCodeAt(0) !== QUOTE
     return `${canonicalToken(isBare ? `"${token}"` : token)}\0`
   })
-  const hash = openHash('sha256')
-  hash.update(utf8(parts.join('')))
-  return hash.digest().subarray(0, KEY_HASH_BYTES)
+  return sha256Now(utf8(parts.join(''))).subarray(0, KEY_HASH_BYTES)
 }

@@ -183,6 +183,29 @@ describe('a key', () => {
     expect(await all(partition, KEY_SPACE.keyIndex)).toEqual([])
   })
 
+  test('leads to the row as it is now, however often it was asked for', async () => {
+    const { make, team } = await openKeys({ inlineRowsMax: 0 })
+    const { table, ids } = await make(numbered(0, 20))
+    const [first = '', second = ''] = ids
+    const ask = async () => {
+      for (let times = 0; times < 4; times++) await byEmail(table, 'e0')
+      return byEmail(table, 'e0')
+    }
+    expect(await ask()).toMatchObject({ $rowID: first, n: 0 })
+    await table.updateRow(first, { n: 100 })
+    expect(await ask()).toMatchObject({ $rowID: first, n: 100 })
+    await table.updateRows([
+      { rowId: first, cells: { email: 'other' } },
+      { rowId: second, cells: { email: 'e0' } },
+    ])
+    expect(await ask()).toMatchObject({ $rowID: second, n: 1 })
+    await team.transaction(async (open) => {
+      await open.table(table.id).deleteRow(second)
+      expect(await open.table(table.id).get({ email: 'e0' })).toBe(null)
+    })
+    expect(await ask()).toBe(null)
+  })
+
   test('keeps its columns: they are not dropped, missing, arrays or other texts', async () => {
     const { make, team } = await openKeys()
     const { table } = await make([{ email: 'a', n: 1 }], ['n'])

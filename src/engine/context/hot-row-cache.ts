@@ -51,7 +51,7 @@ export class HotRowCache {
     return this.#rows.misses
   }
 
-  /** The row with an ID under this head; undefined if it is not cached. */
+  /** The row with an ID, or a name for its key, under this head; undefined if it is not cached. */
   get(head: TableHead, rowId: string): RowJson | undefined {
     const kept = this.#rows.get(rowId)
     return kept?.head === head ? kept : undefined

@@ -1,44 +1,76 @@
 // The row with a key, without a scan: the index leads to it.
+import { type Awaitable, chain } from '../../base/awaitable.js'
+import { type Bytes, toHex } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { hashOfTokens, isTextKind, type KeyColumn, KeyHasher } from '../../format/key-hash.js'
+import type { Position } from '../../format/keys.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
+import { readAwaitable } from '../../kv/read-awaitable.js'
 import type { ReadJsonResult } from '../api/store-types.js'
 import type { KeyValues } from '../api/unique-types.js'
+import type { RowJson } from '../context/hot-row-cache.js'
 import { toPublicVersion } from '../context/public-versions.js'
-import type { TablePlace } from '../context/store-context.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { keyColumnsOf } from './key-columns.js'
 import { rowIdAt } from './key-conflict.js'
-import { readKeyIndex, rowWithKey } from './key-index.js'
+import { type KeyedGeneration, readKeyIndex, rowWithKey } from './key-index.js'
 
 /** @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT */
 export function readByKey(
   { team, table, tableId }: TablePlace,
   values: KeyValues,
-): Promise<ReadJsonResult | null> {
-  return team.partition.read(async (view) => {
-    const { generation } = await readHead(team, view, table, tableId)
-    const read: ReadRecord = (key) => view.get(key)
-    if (generation.keyIndex === null) {
-      throw invalid('the table has no key: give it one with alter({ key }), or use find')
-    }
-    const index = await readKeyIndex(table, generation.keyIndex, read)
-    const schema = await team.schemas.get(table, generation.schemaNumber, read)
-    const columns = keyColumnsOf(index.record.columns, schema.columns)
-    const hash = hashOfTokens(columns, tokensOf(columns, values))
-    const hasher = new KeyHasher(columns)
-    for (const position of await index.positionsOf(hash)) {
-      const keyed = { sources: team, table, generation, hasher, read }
-      const row = await rowWithKey(keyed, position, hash)
-      if (row === null) continue
-      const rowId = await rowIdAt(team, read, table, generation, position)
-      team.activity.rowsOut++
-      const json = renderRowObject(rowId, row.text)
-      return toPublicVersion(team, { json, version: row.version })
-    }
-    return null
+): Awaitable<ReadJsonResult | null> {
+  return readAwaitable(team.partition, (view) =>
+    chain(readHead(team, view, table, tableId), (head) => {
+      const { generation } = head
+      const read: ReadRecord = (key) => view.get(key)
+      if (generation.keyIndex === null) {
+        throw invalid('the table has no key: give it one with alter({ key }), or use find')
+      }
+      return chain(readKeyIndex(table, generation.keyIndex, read), (index) =>
+        chain(team.schemas.get(table, generation.schemaNumber, read), (schema) => {
+          const columns = keyColumnsOf(index.record.columns, schema.columns)
+          const hash = hashOfTokens(columns, tokensOf(columns, values))
+          const name = `${toHex(index.place.index)}${toHex(hash)}` // No row ID is so long.
+          const kept = team.hotRows.get(head, name)
+          if (kept !== undefined) return told(team, kept)
+          const hasher = new KeyHasher(columns)
+          const keyed = { sources: team, table, generation, hasher, read }
+          return chain(index.positionsOf(hash), (positions) =>
+            chain(rowAmong(team, keyed, positions, hash), (row) => {
+              if (row === null) return null
+              team.hotRows.note(head, name, row)
+              return told(team, row)
+            }),
+          )
+        }),
+      )
+    }),
+  )
+}
+
+function told(team: TeamContext, { json, version }: RowJson): ReadJsonResult {
+  team.activity.rowsOut++
+  return toPublicVersion(team, { json, version })
+}
+
+/** The first row with a key among the rows at some positions. */
+function rowAmong(
+  team: TeamContext,
+  keyed: KeyedGeneration,
+  [position, ...others]: readonly Position[],
+  hash: Bytes,
+): Awaitable<RowJson | null> {
+  if (position === undefined) return null
+  const { read, table, generation } = keyed
+  return chain(rowWithKey(keyed, position, hash), (row): Awaitable<RowJson | null> => {
+    if (row === null) return rowAmong(team, keyed, others, hash)
+    return chain(rowIdAt(team, read, table, generation, position), (rowId) => {
+      return { json: renderRowObject(rowId, row.text), version: row.version }
+    })
   })
 }
 

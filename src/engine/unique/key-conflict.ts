@@ -1,4 +1,5 @@
 // Errors of rows with the same key. They name both rows, the columns and the values.
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
 import { cutText, escapeControls } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
@@ -67,17 +68,18 @@ export class NewRows {
 }
 
 /** The ID that the row at a position answers to. */
-export async function rowIdAt(
+export function rowIdAt(
   { extents, forwards }: Pick<StoreContext, 'extents' | 'forwards'>,
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
   { extent, slot }: Position,
-): Promise<string> {
-  const forward = await forwards.of(generation)
-  const kept = forward?.idAt({ extent: extent - generation.firstExtent, slot }) ?? null
-  if (kept !== null) return renderRowId(kept.nonce, kept.extent, kept.slot)
-  const { open } = generation
-  const { nonce } = open?.extent === extent ? open : await extents.read(read, table, extent)
-  return renderRowId(nonce, extent, slot)
+): Awaitable<string> {
+  return chain(forwards.of(generation), (forward): Awaitable<string> => {
+    const kept = forward?.idAt({ extent: extent - generation.firstExtent, slot }) ?? null
+    if (kept !== null) return renderRowId(kept.nonce, kept.extent, kept.slot)
+    const { open } = generation
+    if (open?.extent === extent) return renderRowId(open.nonce, extent, slot)
+    return chain(extents.read(read, table, extent), ({ nonce }) => renderRowId(nonce, extent, slot))
+  })
 }

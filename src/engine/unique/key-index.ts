@@ -2,6 +2,7 @@
 //
 // Invariant: it leads to every row of its generation whose key has no empty cell, and perhaps to others: to rows that were
 // deleted or have another key since. So a row counts only if its key has the hash.
+import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { KeyHasher } from '../../format/key-hash.js'
@@ -36,17 +37,32 @@ export class KeyIndex {
     this.#read = read
   }
 
-  /** The positions of rows that may have a key. */
-  async positionsOf(hash: Bytes): Promise<readonly Position[]> {
-    const positions: Position[] = []
-    const entry = await this.#read(keyEntryKey(this.place, hash))
-    if (entry !== null) positions.push(decodeKeyEntry(entry))
+  /** The positions of rows that may have a key. At once, if all is in memory. */
+  positionsOf(hash: Bytes): Awaitable<readonly Position[]> {
+    return chain(this.#read(keyEntryKey(this.place, hash)), (entry) => {
+      return this.#inRuns(hash, entry === null ? [] : [decodeKeyEntry(entry)], 0)
+    })
+  }
+
+  /** @param found - Takes up the positions. @param from - The index of the first run that is looked at. */
+  #inRuns(hash: Bytes, found: Position[], from: number): Awaitable<readonly Position[]> {
+    const { runs } = this.record
     const word = new DataView(hash.buffer, hash.byteOffset).getUint32(0)
-    for (const { run, bits } of this.record.runs) {
-      const bucket = await this.#read(keyBucketKey(this.place, run, bucketOf(word, bits)))
-      if (bucket !== null) positions.push(...positionsInBucket(bucket, hash))
+    for (const [at, { run, bits }] of runs.entries()) {
+      if (at < from) continue
+      const bucket = this.#read(keyBucketKey(this.place, run, bucketOf(word, bits)))
+      const take = (bytes: Bytes | null): void => {
+        if (bytes !== null) found.push(...positionsInBucket(bytes, hash))
+      }
+      if (!isSync(bucket)) {
+        return bucket.then((bytes) => {
+          take(bytes)
+          return this.#inRuns(hash, found, at + 1)
+        })
+      }
+      take(bucket)
     }
-    return positions
+    return found
   }
 
   /** The entries of a bucket of a run; none, if it has no record. */
@@ -57,15 +73,12 @@ export class KeyIndex {
 }
 
 /** @throws {StoreError} DATA_CORRUPT: the head of the table names an index that is not there */
-export async function readKeyIndex(
-  table: TableKey,
-  index: Bytes,
-  read: ReadRecord,
-): Promise<KeyIndex> {
+export function readKeyIndex(table: TableKey, index: Bytes, read: ReadRecord): Awaitable<KeyIndex> {
   const place = { table, index }
-  const record = await read(keyIndexKey(place))
-  if (record === null) throw new StoreError('DATA_CORRUPT', 'The key index of the table is missing')
-  return new KeyIndex(place, decodeKeyIndex(record), read)
+  return chain(read(keyIndexKey(place)), (record) => {
+    if (record !== null) return new KeyIndex(place, decodeKeyIndex(record), read)
+    throw new StoreError('DATA_CORRUPT', 'The key index of the table is missing')
+  })
 }
 
 /** Rows of a generation, and what their keys are. */
@@ -78,12 +91,13 @@ export type KeyedGeneration = Readonly<{
 }>
 
 /** The row at a position if it is there and its key has the hash; else null. */
-export async function rowWithKey(
+export function rowWithKey(
   { sources, table, generation, hasher, read }: KeyedGeneration,
   position: Position,
   hash: Bytes,
-): Promise<FoundRow | null> {
-  const row = await findRowAt(sources, read, table, generation, position)
-  const known = row === null ? null : hasher.ofText(row.text)
-  return known !== null && sameBytes(known, hash) ? row : null
+): Awaitable<FoundRow | null> {
+  return chain(findRowAt(sources, read, table, generation, position), (row) => {
+    const known = row === null ? null : hasher.ofText(row.text)
+    return known !== null && sameBytes(known, hash) ? row : null
+  })
 }

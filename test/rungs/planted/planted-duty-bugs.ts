@@ -47,7 +47,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a sweep that is called joins one that leaves work to others',
-    file: 'upkeep/sweep.ts',
+    file: 'upkeep/shared-run.ts',
     find: 'if (last !== undefined && (last.takesOver || !takesOver)) return last.result',
     replace:
       'if (last !== undefined && (last.takesOver || takesOver !== undefined)) return last.result',

@@ -74,8 +74,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a row that comes alone is not compared with many that came at once',
     file: 'unique/key-index.ts',
-    find: 'for (const { run, bits } of this.record.runs) {',
-    replace: 'for (const { run, bits } of this.record.runs.slice(0, 0)) {',
+    find: 'if (bytes !== null) found.push(...positionsInBucket(bytes, hash))',
+    replace: '',
   },
   {
     name: 'a key is given to a table whose rows do not have it alone',

@@ -26,10 +26,9 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'objects' | '
   {
     test: 'objects',
     name: 'pieces of PostgreSQL that are missing are not told',
-    file: 'postgres-objects.ts',
-    find: 'if (bytes.length === Math.max(0, Math.min(limit, total) - start)) return { bytes, total }',
-    replace:
-      'if (bytes.length <= Math.max(0, Math.min(limit, total) - start)) return { bytes, total }',
+    file: 'object-window.ts',
+    find: 'if (this.#missing !== 0) throw this.#lost()',
+    replace: 'if (this.#missing < 0) throw this.#lost()',
   },
   {
     test: 'objects',
@@ -57,9 +56,9 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'objects' | '
     name: 'a range in PostgreSQL begins at the beginning of its first piece',
     file: 'object-tables.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code that builds a statement
-    find: 'from 1 + case when q.n = ${first} then ${skip} else 0 end',
+    find: 'case when q.n = ${first} then ${skip} else 0 end',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code that builds a statement
-    replace: 'from 1 + case when q.n = ${first} - 1 then ${skip} else 0 end',
+    replace: 'case when q.n = ${first} - 1 then ${skip} else 0 end',
   },
   {
     test: 'move',

@@ -196,12 +196,36 @@ describe('a settle', () => {
     await stash.put('0', rows)
     await store.sweep()
     await table.overwrite({ rows: stash })
+    await stash.delete()
+    await store.sweep() // Deletes the chunks.
     const before = await stateOf(table)
 
-    await store.sweep()
+    expect(await store.sweep()).toMatchObject({ settled: 10 })
 
     expect(await stateOf(table)).toEqual(before)
     expect(((await rowsOf(table))[7] as RowWithId).$rowID).toBe(rows[7]?.$rowID)
+    await store.sweep() // Deletes the old objects.
+    await expectClean(store)
+  })
+
+  test('leaves segments that a stash names until the stash ends', async () => {
+    const { store, segments } = await open()
+    const team = store.team('t')
+    const stash = team.stash('s')
+    await stash.put('0', rowsFrom(0, 300))
+    const { tableId } = await team.createTable({ name: 'staged', rows: stash })
+    const table = team.table(tableId)
+    const before = await stateOf(table)
+
+    expect(await store.sweep()).toMatchObject({ settled: 0 })
+    expect((await segments()).codecs).toEqual([NONE])
+    await stash.delete()
+    await store.sweep() // Deletes the chunks.
+    expect(await store.sweep()).toMatchObject({ settled: 1 })
+    await store.sweep() // Deletes the old object.
+
+    expect((await segments()).codecs).toEqual([DEFLATE])
+    expect(await stateOf(table)).toEqual(before)
     await expectClean(store)
   })
 

@@ -3,6 +3,7 @@
 // rows, claims, named files and the table's version stay; readers and writers are not disturbed (settle-page).
 //
 // Invariant: what a run leaves, or loses in a crash, is found again by the flags of the entries alone.
+import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import type { CodecName } from '../../base/codecs.js'
@@ -23,10 +24,14 @@ import type { DutyRun } from './duty-run.js'
 import { SegmentAges } from './segment-ages.js'
 import { Pace } from './settle-pace.js'
 import { SettledPage, type Sum } from './settle-page.js'
+import { StagedSegments } from './staged-segments.js'
 import type { Left, TeamVisits, Visit } from './team-visits.js'
 
 /** Bytes of segments that are rewritten before a commit names what came of them. */
 const COMMIT_BYTES = 64 * 1024 * 1024
+
+/** Pages whose segments are looked for in the chunks of stashes at once. */
+const PAGES_AT_ONCE = 64
 
 /** Damaged segments that are remembered, so that they are reported once and not read by each run. */
 const DAMAGED_MAX = 10_000
@@ -34,9 +39,13 @@ const DAMAGED_MAX = 10_000
 /** Above every extent, which is a u48. */
 const EXTENTS_MAX = 2 ** 48 - PAGE_EXTENTS
 
+/** How a run does its work. */
+type Work = Readonly<{ codec: CodecName; pace: Pace; isHurried: boolean }>
+
 export class Settler {
   readonly #context: StoreContext
   readonly #ages: SegmentAges
+  readonly #staged = new StagedSegments()
   readonly #damaged = new Set<ObjectId>()
   /** Of the run under way. */
   #pace: Pace | undefined
@@ -66,7 +75,7 @@ export class Settler {
     if (isHurried) pace.hurry()
     let isLeft = false
     await visits.each(run, async (visit) => {
-      const tables = await this.#settleTeam(visit, codec, pace, sum)
+      const tables = await this.#settleTeam(visit, { codec, pace, isHurried }, sum)
       if (sum.settled > 0) limits.forget(visit.teamId)
       isLeft ||= tables.length > 0
       return this.#later(tables)
@@ -82,23 +91,43 @@ export class Settler {
     return { hints: tables.map((about): Hint => ({ due, kind: 'table', about })) }
   }
 
-  /** @returns the tables with segments that were left, once or more often. */
-  async #settleTeam(visit: Visit, codec: CodecName, pace: Pace, sum: Sum): Promise<Bytes[]> {
+  /** @returns the tables with segments that were left. */
+  async #settleTeam(visit: Visit, work: Work, sum: Sum): Promise<Bytes[]> {
+    const { codec, pace, isHurried } = work
     const left = new Map<string, Bytes>()
-    for (const key of await pagesToSettle(visit)) {
-      const table = tableOfKey(key)
-      const page = new SettledPage(this.#context, visit, { key, codec, sum })
-      if (await this.#leavesSome(page, pace)) left.set(toHex(table), table)
+    for (const keys of inBatches(await pagesToSettle(visit), PAGES_AT_ONCE)) {
+      const pages = keys.map((key) => {
+        return { key, page: new SettledPage(this.#context, visit, { key, codec, sum }) }
+      })
+      const due: ObjectId[] = []
+      for (const { page } of pages) due.push(...(await this.#dueIn(page)))
+      const staged = await this.#staged.among(visit.partition, due, isHurried)
+      for (const { key, page } of pages) {
+        const table = tableOfKey(key)
+        if (await this.#leavesSome(page, pace, staged)) left.set(toHex(table), table)
+      }
     }
     return [...left.values()]
   }
 
-  async #leavesSome(page: SettledPage, pace: Pace): Promise<boolean> {
+  async #dueIn(page: SettledPage): Promise<ObjectId[]> {
+    return (await page.entries()).flatMap(({ segment, settled }) => {
+      if (segment === null || settled || this.#isSkipped(segment)) return []
+      return this.#ages.isOld(segment.object) ? [segment.object] : []
+    })
+  }
+
+  async #leavesSome(
+    page: SettledPage,
+    pace: Pace,
+    staged: ReadonlySet<ObjectId>,
+  ): Promise<boolean> {
     let isLeft = false
     try {
       for (const [index, { segment, settled }] of (await page.entries()).entries()) {
         if (segment === null || settled || this.#isSkipped(segment)) continue
-        if (pace.isOver || !this.#ages.isOld(segment.object)) isLeft = true
+        const { object } = segment
+        if (pace.isOver || !this.#ages.isOld(object) || staged.has(object)) isLeft = true
         else if (!(await this.#settleOne(page, index, segment, pace))) isLeft = true
       }
       return !(await page.swap()) || isLeft

@@ -131,12 +131,15 @@ const SWEEPS_MAX = 10
 /** How long the store keeps a job after its end. */
 const JOB_TTL_MS = 7 * 86_400_000
 
-/** Sweeps until there is nothing left to do: a fold leaves an object that a later sweep deletes. */
+/**
+ * Sweeps until there is nothing left to do: a fold leaves an object that a later sweep deletes, and a settle looks again,
+ * a millisecond later or more, at what a stash named.
+ */
 async function sweepAll(world: World): Promise<void> {
   for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
-    world.clock.pass(world.profile.options.orphanGraceMs ?? 0)
-    const { folds, objects } = await world.store(0).sweep()
-    if (sweeps > 0 && folds + objects === 0) return
+    world.clock.pass((world.profile.options.orphanGraceMs ?? 0) + 1)
+    const { folds, settled, objects } = await world.store(0).sweep()
+    if (sweeps > 0 && folds + settled + objects === 0) return
   }
   throw new Error(`there is still something to do after ${SWEEPS_MAX} sweeps`)
 }

@@ -29,7 +29,8 @@ const CREATE: Access = { ...WRITE_TEAM, stores: 'unlessChecked' }
 const DELETE: Access = { ...WRITE, stores: false }
 /** Of what a table is, without its rows. */
 const ALTER: Access = DELETE
-const DELETE_TEAM: Access = { ...WRITE_TEAM, stores: false }
+/** To see what is staged, or to give it up. */
+const STASH: Access = { ...WRITE_TEAM, stores: false }
 /** A key that may start a job may read its status too. */
 const READ_JOB: Access = { ...READ, scopes: ['read', 'write'] }
 /** Files belong to no table. */
@@ -54,8 +55,8 @@ export const ROUTES = [
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, deleteRow],
   ['PUT', '/stashes/{stashID}/{serial}', WRITE_TEAM, putChunk],
-  ['GET', '/stashes/{stashID}', DELETE_TEAM, listChunks],
-  ['DELETE', '/stashes/{stashID}', DELETE_TEAM, deleteStash],
+  ['GET', '/stashes/{stashID}', STASH, listChunks],
+  ['DELETE', '/stashes/{stashID}', STASH, deleteStash],
   ['GET', '/jobs/{jobID}', READ_JOB, readJob],
   ['POST', '/apps/{appID}/uploads', UPLOAD, createUpload],
   ['POST', '/apps/{appID}/uploads/{uploadID}/complete', COMPLETE, completeUpload],

@@ -52,7 +52,8 @@ describe('the routes', () => {
     expect([...methods('/tables/a/rows').keys()]).toEqual(['GET', 'HEAD', 'POST'])
     expect(methods('/tables/a/rows').get('HEAD')).toBe(headRows)
     expect([...methods('/tables/a').keys()]).toEqual(['PUT', 'GET', 'PATCH', 'DELETE', 'HEAD'])
-    expect([...methods('/stashes/s').keys()]).toEqual(['DELETE'])
+    expect([...methods('/stashes/s').keys()]).toEqual(['GET', 'DELETE', 'HEAD'])
+    expect([...methods('/stashes/s/0').keys()]).toEqual(['PUT'])
   })
 })
 

@@ -29,6 +29,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'PATCH /tables/{tableID}/rows/{rowID}': { scopes: ['write'], limited: true },
   'DELETE /tables/{tableID}/rows/{rowID}': { scopes: ['write'], limited: true },
   'PUT /stashes/{stashID}/{serial}': { scopes: ['write'], limited: false },
+  'GET /stashes/{stashID}': { scopes: ['write'], limited: false },
   'DELETE /stashes/{stashID}': { scopes: ['write'], limited: false },
   'GET /jobs/{jobID}': { scopes: ['read', 'write'], limited: true },
   'POST /apps/{appID}/uploads': { scopes: ['upload'], limited: true },

@@ -9,6 +9,9 @@ export type ChunkPlace = Readonly<{
 /** What breaks a connection that was there, by the codes of Node. */
 const BROKEN = /^(?:ECONNRESET|EPIPE|UND_ERR_(?:SOCKET|HEADERS_TIMEOUT|BODY_TIMEOUT|ABORTED))$/
 
+/** What Node names the failure of an answer that is not HTTP. */
+const NO_HTTP = 'HTTPParserError'
+
 /** What a server of the contract refused, or that it could not be reached. */
 export class ClientError extends Error {
   /** Always `ClientError`. */
@@ -31,7 +34,8 @@ export class ClientError extends Error {
   get isUnsent(): boolean {
     if (this.status !== 0) return false
     const { cause } = Object(this.cause) as { cause?: unknown }
-    const { code } = Object(cause) as { code?: unknown }
+    const { code, name } = Object(cause) as { code?: unknown; name?: unknown }
+    if (name === NO_HTTP) return true // Without a code from Node 24 on.
     return typeof code === 'string' && !BROKEN.test(code)
   }
 }

@@ -47,6 +47,17 @@ export type ExtentEntry = Readonly<{
   settled: boolean
 }>
 
+/**
+ * The entry of an extent that was rewritten together with the row records over it. @param segment - null: no rows are left.
+ */
+export function rewrittenEntry(
+  entry: ExtentEntry,
+  segment: SegmentRef | null,
+  namesFiles: boolean,
+): ExtentEntry {
+  return { ...entry, segment, folded: true, namesFiles, settled: false }
+}
+
 const ENTRY_BYTES = 48
 /** Of the flags within an entry. */
 const FLAGS_OFFSET = 36

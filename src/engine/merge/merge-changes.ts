@@ -5,7 +5,7 @@
 // extents that are written anew, makes the table what the merge wants.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
-import type { ExtentEntry } from '../../format/extent-page.js'
+import { type ExtentEntry, rewrittenEntry } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { type Position, rowKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
@@ -320,8 +320,7 @@ export class MergeChanges {
     const { extent } = joined
     const { table } = this.#parts.place
     const deletes = [...records.keys()].map((slot) => rowKey(table, { extent, slot }))
-    const without = { segment: null, folded: true, namesFiles: false, settled: false }
-    const dropped = { ...entry, ...without }
+    const dropped = rewrittenEntry(entry, null, false)
     const before = entry.segment?.object ?? null
     return { extent: { extent, before, entry: dropped }, deletes }
   }

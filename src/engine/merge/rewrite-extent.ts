@@ -4,7 +4,7 @@
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import { TimeSlices } from '../../base/time-slices.js'
-import type { ExtentEntry } from '../../format/extent-page.js'
+import { type ExtentEntry, rewrittenEntry } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { EARLIER_SCHEMA, type Generation } from '../../format/records.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
@@ -192,7 +192,6 @@ class ExtentWriter {
     for (const buffer of built.used) team.buffers.give(buffer)
     const { bytes, footerBytes, files } = built
     const segment = { object: this.#object, rowCount, objectBytes: bytes.length, footerBytes }
-    const made = { folded: true, namesFiles: !files.isEmpty, settled: false }
-    return { entry: { ...entry, segment, ...made }, ...counted }
+    return { entry: rewrittenEntry(entry, segment, !files.isEmpty), ...counted }
   }
 }

@@ -11,7 +11,12 @@ import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
-import { decodeExtentEntry, decodeExtentPage, encodeExtentPage } from '../../format/extent-page.js'
+import {
+  decodeExtentEntry,
+  decodeExtentPage,
+  encodeExtentPage,
+  rewrittenEntry,
+} from '../../format/extent-page.js'
 import {
   decodeRowKey,
   extentPageKey,
@@ -172,7 +177,7 @@ async function foldExtent(
   const { ids, incarnation } = context
   const objects = segment === null ? [] : [segment.object]
   try {
-    const entry = { ...place.entry, segment, folded: true, namesFiles, settled: false }
+    const entry = rewrittenEntry(place.entry, segment, namesFiles)
     const index = candidate.extent % PAGE_EXTENTS
     const entries = place.entries.map((old, i) => (i === index ? entry : old))
     const hints = segment === null ? [] : hintOfSegments(context, candidate.table, 0)

@@ -191,13 +191,13 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
     name: 'a fold deletes its records before its segment is linked',
     file: 'fold.ts',
     find: `  try {
-    const entry = { ...place.entry, segment,`,
+    const entry = rewrittenEntry(place.entry,`,
     replace: `  await deleteUnchanged(
     partition,
     [...records.values()].map(({ key, bytes: equals }) => ({ key, equals })),
   )
   try {
-    const entry = { ...place.entry, segment,`,
+    const entry = rewrittenEntry(place.entry,`,
   },
   {
     name: 'a fold loses an update made meanwhile',

@@ -99,35 +99,33 @@ export class Settler {
       const pages = keys.map((key) => {
         return { key, page: new SettledPage(this.#context, visit, { key, codec, sum }) }
       })
-      const due: ObjectId[] = []
-      for (const { page } of pages) due.push(...(await this.#dueIn(page)))
-      const staged = await this.#staged.among(visit.partition, due, isHurried)
+      const due = new Set<ObjectId>()
+      for (const { page } of pages) for (const object of await this.#oldIn(page)) due.add(object)
+      for (const object of await this.#staged.among(visit.partition, due, isHurried)) {
+        due.delete(object)
+      }
       for (const { key, page } of pages) {
         const table = tableOfKey(key)
-        if (await this.#leavesSome(page, pace, staged)) left.set(toHex(table), table)
+        if (await this.#leavesSome(page, pace, due)) left.set(toHex(table), table)
       }
     }
     return [...left.values()]
   }
 
-  async #dueIn(page: SettledPage): Promise<ObjectId[]> {
+  async #oldIn(page: SettledPage): Promise<ObjectId[]> {
     return (await page.entries()).flatMap(({ segment, settled }) => {
       if (segment === null || settled || this.#isSkipped(segment)) return []
       return this.#ages.isOld(segment.object) ? [segment.object] : []
     })
   }
 
-  async #leavesSome(
-    page: SettledPage,
-    pace: Pace,
-    staged: ReadonlySet<ObjectId>,
-  ): Promise<boolean> {
+  /** @param due - What may be rewritten. The page is read again, as those before it may have taken minutes. */
+  async #leavesSome(page: SettledPage, pace: Pace, due: ReadonlySet<ObjectId>): Promise<boolean> {
     let isLeft = false
     try {
       for (const [index, { segment, settled }] of (await page.entries()).entries()) {
         if (segment === null || settled || this.#isSkipped(segment)) continue
-        const { object } = segment
-        if (pace.isOver || !this.#ages.isOld(object) || staged.has(object)) isLeft = true
+        if (pace.isOver || !due.has(segment.object)) isLeft = true
         else if (!(await this.#settleOne(page, index, segment, pace))) isLeft = true
       }
       return !(await page.swap()) || isLeft

@@ -2,7 +2,7 @@
 //
 // Invariant: it leads to every row of its generation whose key has no empty cell, and perhaps to others: to rows that were
 // deleted or have another key since. So a row counts only if its key has the hash.
-import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { KeyHasher } from '../../format/key-hash.js'
@@ -44,25 +44,16 @@ export class KeyIndex {
     })
   }
 
-  /** @param found - Takes up the positions. @param from - The index of the first run that is looked at. */
-  #inRuns(hash: Bytes, found: Position[], from: number): Awaitable<readonly Position[]> {
-    const { runs } = this.record
+  /** @param found - Takes up the positions. @param at - The index of the first run that is looked at. */
+  #inRuns(hash: Bytes, found: Position[], at: number): Awaitable<readonly Position[]> {
+    const next = this.record.runs[at]
+    if (next === undefined) return found
     const word = new DataView(hash.buffer, hash.byteOffset).getUint32(0)
-    for (const [at, { run, bits }] of runs.entries()) {
-      if (at < from) continue
-      const bucket = this.#read(keyBucketKey(this.place, run, bucketOf(word, bits)))
-      const take = (bytes: Bytes | null): void => {
-        if (bytes !== null) found.push(...positionsInBucket(bytes, hash))
-      }
-      if (!isSync(bucket)) {
-        return bucket.then((bytes) => {
-          take(bytes)
-          return this.#inRuns(hash, found, at + 1)
-        })
-      }
-      take(bucket)
-    }
-    return found
+    const bucket = keyBucketKey(this.place, next.run, bucketOf(word, next.bits))
+    return chain(this.#read(bucket), (bytes) => {
+      if (bytes !== null) found.push(...positionsInBucket(bytes, hash))
+      return this.#inRuns(hash, found, at + 1)
+    })
   }
 
   /** The entries of a bucket of a run; none, if it has no record. */

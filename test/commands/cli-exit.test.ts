@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openDirectory } from '../../adapters/node.js'
 import { type BuiltCli, buildCli, type Ended, runCli, serveCli } from '../support/built-cli.js'
 import { type Asked, fakeServer } from '../support/fake-server.js'
+import { freePort } from '../support/free-port.js'
 
 let cli: BuiltCli
 let folder: string
@@ -96,15 +97,6 @@ describe('a wrong command line is one line that names the help', () => {
 })
 
 describe('an import that cannot begin', () => {
-  async function freePort(): Promise<number> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = server.address()
-    server.close()
-    await once(server, 'close')
-    return typeof address === 'object' ? (address?.port ?? 0) : 0
-  }
-
   test.each(['127.0.0.1', 'localhost'])(
     'ends at once, with one line, where nothing listens on %s',
     async (host) => {

@@ -306,40 +306,54 @@ async function runMoves(commands: readonly string[], surroundings: Surroundings)
   assert.match(await shell(again, folder, env), /"moved"/)
 }
 
-async function runTwinCommands(
+/** The service in the documents. */
+const SERVICE = 'http://127.0.0.1:8080'
+
+/** A server of the tests in place of that service, with these rows in the table "Orders". */
+async function onService(
   commands: readonly string[],
   { folder, cli, onEnd }: Surroundings,
-): Promise<void> {
-  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  rows: readonly Readonly<{ id: number }>[],
+) {
   const server = await createTestServer()
   onEnd(() => server.close())
   const team = server.store.team('test')
-  const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
-  const [pull = '', push = ''] = commands.map((command) => {
-    assert(command.includes(' http://127.0.0.1:8080 '), command)
-    return command.replace('http://127.0.0.1:8080', server.url).replace(' KEY ', ` ${server.key} `)
-  })
+  const { tableId } = await team.createTable({ name: 'Orders', rows })
+  return {
+    table: team.table(tableId),
+    env: { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` },
+    placed: commands.map((command) => {
+      return command.replace(` ${SERVICE} `, ` ${server.url} `).replace(' KEY ', ` ${server.key} `)
+    }),
+  }
+}
+
+async function runTwinCommands(
+  commands: readonly string[],
+  surroundings: Surroundings,
+): Promise<void> {
+  const { folder } = surroundings
+  for (const command of commands) assert(command.includes(` ${SERVICE} `), command)
+  const { table, env, placed } = await onService(commands, surroundings, [{ id: 1 }])
+  const [pull = '', push = ''] = placed
   assert.match(await shell(pull, folder, env), /^Orders: 1 rows, table /)
   const store = await openDirectory(join(folder, 'twin'))
   const [orders] = await store.team('default').tablesByName('Orders')
   await orders?.addRows([{ id: 2 }])
   await store.close()
   assert.match(await shell(push, folder, env), /^1 rows pushed$/m)
-  assert.equal(await team.table(tableId).count(), 2)
+  assert.equal(await table.count(), 2)
 }
 
 async function runMoveFromService(
   commands: readonly string[],
-  { folder, cli, onEnd }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
-  const server = await createTestServer()
-  onEnd(() => server.close())
-  await server.store.team('test').createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-  const [pull = '', list = ''] = commands
-  assert(pull.includes(' http://127.0.0.1:8080 '))
-  const filled = pull.replace('http://127.0.0.1:8080', server.url)
-  await shell(filled.replace(' KEY ', ` ${server.key} `), folder, env)
+  const { folder } = surroundings
+  assert(commands[0]?.includes(` ${SERVICE} `))
+  const { env, placed } = await onService(commands, surroundings, [{ id: 1 }, { id: 2 }])
+  const [pull = '', list = ''] = placed
+  await shell(pull, folder, env)
   assert.match(await shell(list, folder, env), /^\S+\t2\t.*\tOrders$/m)
 }
 

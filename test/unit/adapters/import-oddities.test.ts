@@ -1,40 +1,27 @@
 // Goal: an import finds the columns that a few values turned into text, with the first of them.
 // Method: files are imported into a real server, whose store knows the types.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nodeHandler } from '../../../adapters/node.js'
 import { type FileImport, importFiles } from '../../../adapters/programs/import-files.js'
 import { findOddColumns, type OddColumn } from '../../../adapters/programs/import-oddities.js'
 import { ImportSample } from '../../../adapters/programs/import-sample.js'
 import { formatOfPath } from '../../../adapters/programs/import-source.js'
-import { openMemory, type Store } from '../../../src/index.js'
-
-const KEY = 'a-key-for-the-tests'
+import { createTestServer, type TestServer } from '../../conformance/testing.js'
 
 let folder: string
-let store: Store
-let url: string
-let close: () => Promise<void>
+let server: TestServer
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rowstash-schema-'))
-  store = await openMemory({ sweepIntervalMs: 0 })
-  const server = createServer(nodeHandler(store, { keys: [{ key: KEY, teamId: 't' }] }))
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  close = async () => {
-    server.closeAllConnections()
-    server.close()
-    await store.close()
-    await rm(folder, { recursive: true })
-  }
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-oddities-'))
+  server = await createTestServer({ store: { sweepIntervalMs: 0 } })
 })
 
-afterAll(() => close())
+afterAll(async () => {
+  await server.close()
+  await rm(folder, { recursive: true })
+})
 
 type Seen = Readonly<{ sampled: readonly string[]; odd: readonly OddColumn[] }>
 
@@ -52,8 +39,8 @@ async function importTexts(
   const signal = new AbortController().signal
   const given: FileImport = {
     files,
-    url,
-    key: KEY,
+    url: server.url,
+    key: server.key,
     target: { name: 'T' },
     chunkRowsMax,
     parallel: 2,
@@ -61,7 +48,7 @@ async function importTexts(
     sample,
   }
   const { tableId } = await importFiles(given)
-  const { columns } = await store.team('t').table(tableId).schema()
+  const { columns } = await server.store.team('test').table(tableId).schema()
   const textIds = columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id)
   const text = [...sample.columns].filter(([column]) => textIds.includes(column))
   const odd = await findOddColumns(new Map(text), files, chunkRowsMax, signal)

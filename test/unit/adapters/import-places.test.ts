@@ -1,48 +1,36 @@
 // Goal: whatever is wrong with a row, the import names the file and the line that it is in.
 // Method: files are imported into a real server; a row in the middle of them is one that it refuses.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nodeHandler } from '../../../adapters/node.js'
 import { type FileImport, importFiles } from '../../../adapters/programs/import-files.js'
 import { formatOfPath } from '../../../adapters/programs/import-source.js'
-import { openMemory, type Store } from '../../../src/index.js'
+import { createTestServer, type TestServer } from '../../conformance/testing.js'
 import { fakeServer } from '../../support/fake-server.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
-const KEY = 'a-key-for-the-tests'
-
 let folder: string
-let store: Store
-let url: string
+let server: TestServer
 let tableId: string
-let close: () => Promise<void>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-places-'))
-  store = await openMemory({ sweepIntervalMs: 0 })
+  server = await createTestServer({ store: { sweepIntervalMs: 0 } })
   const columns = [
     { id: 'id', type: { kind: 'number' } },
     { id: 'name', type: { kind: 'string' } },
   ] as const
-  const created = await store.team('t').createTable({ name: 'T', schema: { columns }, rows: [] })
+  const team = server.store.team('test')
+  const created = await team.createTable({ name: 'T', schema: { columns }, rows: [] })
   tableId = created.tableId
-  const server = createServer(nodeHandler(store, { keys: [{ key: KEY, teamId: 't' }] }))
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  close = async () => {
-    server.closeAllConnections()
-    server.close()
-    await store.close()
-    await rm(folder, { recursive: true })
-  }
 })
 
-afterAll(() => close())
+afterAll(async () => {
+  await server.close()
+  await rm(folder, { recursive: true })
+})
 
 async function importOf(
   sources: Readonly<Record<string, string>>,
@@ -55,8 +43,8 @@ async function importOf(
   })
   return {
     files: await Promise.all(files),
-    url,
-    key: KEY,
+    url: server.url,
+    key: server.key,
     target: { tableId, mode: 'add' },
     chunkRowsMax: 3,
     parallel: 2,

@@ -19,7 +19,7 @@ import {
   tokensOfObject,
   toObject,
 } from './input.js'
-import { isRefusedByKey, namedRows } from './key-rules.js'
+import { INVALID, isRefusedByKey, kindOf, namedRows } from './key-rules.js'
 import {
   expectEqual,
   expectFailure,
@@ -89,21 +89,21 @@ export function updateRows(
         if ('failures' in judged) return expectOneOf(outcome, judged.failures)
         const isChange = judged.tokens.some(({ size }) => size > 0)
         const version = table.version + (isChange ? 1 : 0)
-        const rows = [...generation.rows]
+        const changed = new Map<number, ModelRow>()
         for (const [i, { rowId }] of updates.entries()) {
           const [row, index] = findRow(table, rowId) ?? []
           const tokens = judged.tokens[i]
           if (row === undefined || index === undefined || !tokens?.size) continue
-          rows[index] = { ...row, cells: cellsAfter(row.cells, tokens), version }
+          changed.set(index, { ...row, cells: cellsAfter(row.cells, tokens), version })
         }
+        const rows = generation.rows.map((row, index) => changed.get(index) ?? row)
         const keyed = { before: generation.schema, after: judged.schema, rows: namedRows(rows) }
         if (isChange && isRefusedByKey(outcome, table.key, keyed)) return
         table.version = version
         expectEqual('the result', expectValue(outcome), { version })
         if (!isChange) return
-        const changed = rows.map((row, index) => row !== generation.rows[index])
         changeSchema(generation, judged.schema, version)
-        generation.rows = generation.rows.map((row, i) => (changed[i] ? (rows[i] ?? row) : row))
+        for (const [index, row] of changed) generation.rows[index] = row
       })
     },
   }
@@ -200,16 +200,13 @@ export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
       onTable(state, target, outcome, (table) => {
         if (isPast(ifMatch, table)) return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
         const generation = currentOf(table)
-        const invalid = { code: 'REQUEST_VALIDATION_ERROR' } as const
-        if (!mayMergeBy(key, table) || generation.hasDropped) return expectFailure(outcome, invalid)
+        if (!mayMergeBy(key, table) || generation.hasDropped) return expectFailure(outcome, INVALID)
         const source = [{ chunk: toChunk(rows) }]
         const judge = judgeOf(source, generation.schema, 'abort')
         const judged = judgeSource(source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
-        const kinds = key.map((id) => {
-          return generation.schema.columns.find((column) => column.id === id)?.type.kind ?? 'array'
-        })
-        if (kinds.includes('array')) return expectFailure(outcome, invalid)
+        const kinds = key.map((id) => kindOf(generation.schema, id) ?? 'array')
+        if (kinds.includes('array')) return expectFailure(outcome, INVALID)
         const joined = join(generation, judged.rows, merge)
         if ('failure' in joined) return expectFailure(outcome, joined.failure)
         const { added, counts } = joined

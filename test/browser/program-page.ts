@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type BuildOptions, build } from 'esbuild'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { ROOT } from '../support/project.js'
 
@@ -21,7 +21,6 @@ export async function bundle(
 
 /** An origin of its own, whose pages have one of the programs. It ends with the test. */
 export type ProgramSite = Readonly<{
-  context: BrowserContext
   /** Another page of the origin, with the program. */
   openPage(): Promise<Page>
 }>
@@ -51,7 +50,6 @@ export async function openSite(
   })
   const { port } = server.address() as AddressInfo
   return {
-    context,
     async openPage() {
       const page = await context.newPage()
       const problems: string[] = []

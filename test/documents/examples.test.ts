@@ -49,17 +49,16 @@ test.each(examples.map((block) => [placeOf(block), block] as const))(
   async (_, { text }) => {
     const directory = await mkdtemp(join(tmpdir(), 'rowstash-example-'))
     const store = await openMemory()
-    const { url, key, close } = await createTestServer().then((server) => {
-      return { url: server.url, key: server.key, close: () => server.close() }
-    })
+    const server = await createTestServer()
     onTestFinished(async () => {
-      await close()
+      await server.close()
       await store.close()
       await rm(directory, { recursive: true })
     })
     const printed: string[] = []
     const log = (...values: unknown[]) => printed.push(values.map(shown).join(' '))
     const program = text.replace("import fc from 'fast-check'\n", '')
+    const { url, key } = server
     const given = { team: store.team('acme'), directory, url, key, fc, console: { log } }
     const modules = {
       'memory-level': await import('memory-level'),

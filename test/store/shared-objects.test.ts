@@ -27,7 +27,6 @@ const CHUNKS = 6
 /** Objects whose puts wait while they are held, and can be made to fail. */
 class HeldObjects {
   readonly inner = memoryObjects()
-  readonly puts: number[] = []
   failure: Error | undefined
   #open: (() => void) | undefined
   #gate: Promise<void> | undefined
@@ -47,7 +46,6 @@ class HeldObjects {
     const { inner } = this
     return {
       put: async (id, content) => {
-        if (content instanceof Uint8Array) this.puts.push(content.length)
         await this.#gate
         if (this.failure !== undefined) throw this.failure
         return inner.put(id, content)

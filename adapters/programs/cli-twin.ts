@@ -117,7 +117,7 @@ async function parseUpstream(values: Values, io: CommandIo): Promise<Upstream> {
   checkKey(values.key === undefined ? (file ?? KEY_VARIABLE) : '--key', given)
   // A hosted service may not know Idempotency-Key: no request is repeated that could have an effect twice.
   const client = createClient({ url, key: given, idempotencyKeys: false })
-  return { url: url.replace(/\/+$/, ''), key: given, client, signal: io.signal }
+  return { url: url.replace(/\/+$/, ''), client, signal: io.signal }
 }
 
 async function pull(upstream: Upstream, twin: Twin, values: Values, io: CommandIo): Promise<void> {

@@ -5,8 +5,13 @@
 // - Rows that were changed in the twin and not pushed are kept, unless the caller discards them.
 // - A row that was pulled before keeps its ID in the twin.
 import { randomUUID } from 'node:crypto'
-import type { Client, ClientRow, ClientTable } from '../../src/client/client.js'
-import type { Team } from '../../src/index.js'
+import {
+  type Client,
+  ClientError,
+  type ClientRow,
+  type ClientTable,
+} from '../../src/client/client.js'
+import type { TableSchema, Team } from '../../src/index.js'
 import { ProgramFailure } from './program-failure.js'
 import { countChanges } from './twin-changes.js'
 import { digestOf, type TwinState, type TwinTable } from './twin-state.js'
@@ -18,7 +23,7 @@ const READS_MAX = 3
 const KEPT_IDS = 1_000
 
 /** The server that is copied. */
-export type Upstream = Readonly<{ url: string; key: string; client: Client; signal: AbortSignal }>
+export type Upstream = Readonly<{ url: string; client: Client; signal: AbortSignal }>
 
 /** The store of a twin: the team with its tables, and what it remembers. */
 export type Twin = Readonly<{ team: Team; state: TwinState }>
@@ -92,7 +97,7 @@ async function copyOnce(upstream: Upstream, twin: Twin, table: TwinTable): Promi
   const { team, state } = twin
   const remote = upstream.client.table(table.upstream)
   const version = await remote.version({ signal: upstream.signal })
-  const schema = await schemaOf(upstream, table.upstream)
+  const schema = await schemaOf(upstream, remote)
   const stashId = randomUUID()
   const local = team.table(table.local)
   const rows = keepIds(
@@ -111,12 +116,16 @@ async function copyOnce(upstream: Upstream, twin: Twin, table: TwinTable): Promi
 }
 
 /** The columns, where the server tells them: rowstash does. undefined: they are inferred from the rows. */
-async function schemaOf({ url, key, signal }: Upstream, id: string) {
-  const headers = { authorization: `Bearer ${key}` }
-  const answer = await fetch(`${url}/tables/${encodeURIComponent(id)}`, { headers, signal })
-  if (!answer.ok) return undefined
-  const { data } = (await answer.json()) as { data?: { schema?: { columns: never[] } } }
-  return data?.schema
+async function schemaOf(
+  { signal }: Upstream,
+  remote: ClientTable,
+): Promise<TableSchema | undefined> {
+  try {
+    return (await remote.info({ signal })).schema
+  } catch (failure) {
+    if (failure instanceof ClientError && failure.status > 0) return undefined
+    throw failure
+  }
 }
 
 /** All rows, if nobody changes one meanwhile. @throws {Moved} */

@@ -1,5 +1,4 @@
-// A sample of the rows of an import. From it the types of a new table are guessed, and columns are found that a few
-// values turned into text.
+// A sample of the rows of an import. From it columns are found that a few values turned into text.
 //
 // Invariants:
 // - Every column is in the sample, because the sample has the first record that names it.
@@ -17,10 +16,7 @@ const RECORDS_FIRST = 64
 const COLUMNS_MAX = 4_096
 
 /** The estimated number of values of each class. */
-export type Tally = { [Class in ValueClass]: number } & {
-  /** The tally of the elements of arrays. */
-  elements?: Tally
-}
+export type Tally = { [Class in ValueClass]: number }
 
 function newTally(): Tally {
   return { number: 0, boolean: 0, date: 0, dateTime: 0, text: 0, array: 0 }
@@ -43,7 +39,8 @@ export class ImportSample {
     for (const [record, weight] of sampledRecords(run, this.#runs)) {
       for (const { column, value } of cellsOf(run, header, record)) {
         const tally = this.#tallyOf(column)
-        if (tally !== undefined) note(tally, value, { isField: !isJson(run.format), weight })
+        const valueClass = classOf(value, !isJson(run.format))
+        if (tally !== undefined && valueClass !== undefined) tally[valueClass] += weight
       }
     }
   }
@@ -72,14 +69,4 @@ function sampledRecords(
   for (let record = first; record < starts.length; record += step) weights.set(record, step)
   for (const record of namingRecords) if (!weights.has(record)) weights.set(record, 1)
   return weights
-}
-
-type Noted = Readonly<{ isField: boolean; weight: number }>
-
-function note(tally: Tally, value: unknown, noted: Noted): void {
-  const valueClass = classOf(value, noted.isField)
-  if (valueClass !== undefined) tally[valueClass] += noted.weight
-  if (!Array.isArray(value)) return
-  tally.elements ??= newTally()
-  for (const element of value) note(tally.elements, element, { ...noted, isField: false })
 }

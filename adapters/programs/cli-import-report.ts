@@ -2,6 +2,7 @@
 // with `--check` the values that do not fit.
 import { ClientError } from '../../src/client/client.js'
 import type { Column } from '../../src/index.js'
+import { escapeControls } from '../base/arguments.js'
 import type { CommandIo } from './cli-command.js'
 import { openClient } from './command-client.js'
 import type { CheckResult, FileImport, FileImported, FoundProblem } from './import-files.js'
@@ -124,11 +125,9 @@ function renderWarning({ column, others, found }: OddColumn): string {
   return `${start} because of ${count}, the first in ${path}, line ${line}: ${shown} (the others are ${others})`
 }
 
-/** Control characters, line separators and direction marks, which could disguise what a terminal shows. */
-const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
-
 function renderText(text: string, charsMax: number): string {
   const chars = [...text]
-  const cut = chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`
-  return cut.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return escapeControls(
+    chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`,
+  )
 }

@@ -18,11 +18,7 @@ import { versionOf } from './versions.js'
 /** Calls of a function that makes new cells of a row, at most. */
 const CHANGES_MAX = 10
 
-type PageRequest = {
-  [Name in 'limit' | 'continuation' | 'where' | 'columns' | 'signal']?:
-    | (Parameters<ClientTable['page']>[0] & {})[Name]
-    | undefined
-}
+type PageRequest = Parameters<ClientTable['page']>[0] & {}
 
 type ExportRequest = Parameters<ClientTable['toCSV']>[0] & {}
 
@@ -51,14 +47,7 @@ export class RemoteTable implements ClientTable {
     return versionOf(await this.#send({ method: 'HEAD', signal }))
   }
 
-  async page({
-    limit,
-    continuation,
-    where,
-    columns,
-    signal,
-  }: Parameters<ClientTable['page']>[0] & {} = {}): Promise<ClientPage> {
-    const request = { limit, continuation, where, columns, signal }
+  async page(request: PageRequest = {}): Promise<ClientPage> {
     const answer = await this.#readPage(request)
     const { data, ...rest } = (await answer.json()) as {
       data: ClientRow[]

@@ -41,3 +41,11 @@ export function parseIntegerOption(option: string, text: string, min: number, ma
   const problem = `${option} must be an integer from ${min} to ${max}, not "${text}"`
   throw new ProgramFailure('usage', problem)
 }
+
+/** Resolves when a command is to end. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', () => done(), { once: true })
+  })
+}

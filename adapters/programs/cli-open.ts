@@ -8,7 +8,13 @@ import { parseArgs } from 'node:util'
 import { isStoreError, type Store } from '../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, openDirectory, serverOptions } from '../node.js'
 import { createGuard } from '../page/guard.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
+import {
+  aborted,
+  type CommandIo,
+  HELP_OPTION,
+  parseIntegerOption,
+  TEAM_DEFAULT,
+} from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
@@ -157,11 +163,4 @@ function showInBrowser(address: string, { warn }: CommandIo): void {
   const child = spawn(program, [...args, address], { stdio: 'ignore', detached: true })
   child.on('error', () => warn(`rowstash: ${program} does not start; open the address yourself`))
   child.unref()
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done()
-    else signal.addEventListener('abort', () => done(), { once: true })
-  })
 }

@@ -6,7 +6,13 @@ import { publishEvent } from '../base/diagnostics.js'
 import type { ConnectionLimits } from '../http/connections.js'
 import { TrustedProxies } from '../http/remote-address.js'
 import { nodeSources, openDirectory } from '../node.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
+import {
+  aborted,
+  type CommandIo,
+  HELP_OPTION,
+  parseIntegerOption,
+  TEAM_DEFAULT,
+} from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
 import { type GivenLimits, type LimitSources, readLimits } from './limit-options.js'
@@ -343,11 +349,4 @@ async function storedKeys(store: Store): Promise<undefined> {
   const problem = 'The store in PostgreSQL has no API key'
   const advice = `make one by "rowstash keys add", or give one by ${KEY_VARIABLE} or --key-file`
   throw new ProgramFailure('usage', `${problem}; ${advice}`)
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done()
-    else signal.addEventListener('abort', () => done(), { once: true })
-  })
 }

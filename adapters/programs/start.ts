@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Store, TableEntry } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { openDirectory } from '../node.js'
-import { EXIT_CODE, parseIntegerOption } from './cli-command.js'
+import { aborted, EXIT_CODE, parseIntegerOption } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { importFiles } from './import-files.js'
 import { readOrMakeKey } from './key-file.js'
@@ -46,10 +46,7 @@ async function start(signal: AbortSignal): Promise<void> {
     console.log(await renderCommands(store, server.url, key))
     console.log(`\nthe page: ${server.url}/ asks for the key ${key}`)
     console.log(`listening on ${server.url}, data in ${directory}; Ctrl-C ends it`)
-    await new Promise<void>((done) => {
-      if (signal.aborted) done()
-      else signal.addEventListener('abort', () => done(), { once: true })
-    })
+    await aborted(signal)
   } finally {
     await server.close().finally(() => failures.close())
   }

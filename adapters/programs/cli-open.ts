@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { isStoreError, type Store } from '../../src/index.js'
-import { closeServer, hardenServer, nodeHandler, openDirectory, serverOptions } from '../node.js'
+import type { Store } from '../../src/index.js'
+import { closeServer, hardenServer, nodeHandler, serverOptions } from '../node.js'
 import { createGuard } from '../page/guard.js'
 import {
   aborted,
@@ -18,8 +18,7 @@ import {
 import { FailureLog } from './failure-log.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { readServed } from './served-file.js'
-import { openStoreOf } from './store-place.js'
+import { openStoreOrServer, QUIET } from './store-place.js'
 
 export const OPEN_USAGE = `Usage: rowstash open DIR [--write] [--team TEAM] [--port PORT] [--browser]
 
@@ -93,18 +92,10 @@ function parseOpenArgs(args: readonly string[]): OpenCommand | 'help' {
 
 /** A store that is only looked at does no work in the background. @throws {ProgramFailure} */
 async function openShown({ directory, writable }: OpenCommand, io: CommandIo): Promise<Store> {
-  try {
-    const store = await openStoreOf(directory, io)
-    if (!writable) return store
-    await store.close()
-    return await openDirectory(directory)
-  } catch (failure) {
-    const isLocked = isStoreError(failure) && failure.code === 'STORE_LOCKED'
-    const served = isLocked ? await readServed(directory) : null
-    if (served === null) throw failure
-    const problem = `A server has ${directory} open, at ${served.url}`
-    throw new ProgramFailure('failed', `${problem}; start it with --page to see its store there`)
-  }
+  const opened = await openStoreOrServer(directory, io, writable ? {} : QUIET)
+  if ('store' in opened) return opened.store
+  const problem = `A server has ${directory} open, at ${opened.served.url}`
+  throw new ProgramFailure('failed', `${problem}; start it with --page to see its store there`)
 }
 
 type Listening = Readonly<{ address: string; server: Server }>

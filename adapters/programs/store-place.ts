@@ -1,7 +1,7 @@
 // The store that a command works on: in a directory, or in PostgreSQL; or the server that has the directory open.
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Store } from '../../src/index.js'
+import type { Store, StoreOptions } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { FORMAT_FILE } from '../directory/directory-format.js'
 import { openDirectory } from '../open-directory.js'
@@ -24,9 +24,13 @@ export type StorePlace = string | PostgresPlace
 type Output = Readonly<{ warn(line: string): void }>
 
 /** Opens an existing store; creates none in a directory. @throws {ProgramFailure} */
-export async function openStoreOf(place: StorePlace, { warn }: Output): Promise<Store> {
+export async function openStoreOf(
+  place: StorePlace,
+  { warn }: Output,
+  options: StoreOptions = QUIET,
+): Promise<Store> {
   if (typeof place !== 'string') {
-    return openSharedStore(place, QUIET, { warn: (message) => warn(`rowstash: ${message}`) })
+    return openSharedStore(place, options, { warn: (message) => warn(`rowstash: ${message}`) })
   }
   const path = resolve(place)
   const isThere = await stat(join(path, FORMAT_FILE)).then(
@@ -34,16 +38,20 @@ export async function openStoreOf(place: StorePlace, { warn }: Output): Promise<
     () => false,
   )
   if (!isThere) throw new ProgramFailure('failed', `There is no store in ${path}`)
-  return openDirectory(path, QUIET)
+  return openDirectory(path, options)
 }
 
 /** A store, or the server that has it open. */
 export type StoreOrServer = Readonly<{ store: Store }> | Readonly<{ served: Served }>
 
 /** Opens a store as `openStoreOf`, or finds the server that has its directory open. @throws {ProgramFailure} */
-export async function openStoreOrServer(place: StorePlace, output: Output): Promise<StoreOrServer> {
+export async function openStoreOrServer(
+  place: StorePlace,
+  output: Output,
+  options?: StoreOptions,
+): Promise<StoreOrServer> {
   try {
-    return { store: await openStoreOf(place, output) }
+    return { store: await openStoreOf(place, output, options) }
   } catch (failure) {
     const isLocked = isStoreError(failure) && failure.code === 'STORE_LOCKED'
     const served = isLocked && typeof place === 'string' ? await readServed(resolve(place)) : null

@@ -45,6 +45,8 @@ export class Grid {
   readonly #observer = new ResizeObserver(() => this.refresh())
   #slots: Slot[] = []
   #active: Place = { row: 0, column: 0 }
+  /** The cell that is marked as the active one. */
+  #marked: Element | undefined
   #isDue = false
   #settling: ReturnType<typeof setTimeout> | undefined
 
@@ -66,8 +68,6 @@ export class Grid {
         onscroll: () => this.#scrolled(),
         onkeydown: (event) => this.#keyDown(event as KeyboardEvent),
         oncopy: (event) => this.#copy(event as ClipboardEvent),
-        onfocus: () => this.#draw(),
-        onblur: () => this.#draw(),
       },
       this.#sizer,
     )
@@ -133,7 +133,6 @@ export class Grid {
       this.#layer.append(element)
       this.#slots.push(slot)
     }
-    for (const slot of this.#slots) slot.position = -1
   }
 
   #draw(): void {
@@ -291,12 +290,13 @@ export class Grid {
 
   #markActive(first: number, end: number): void {
     const { row, column } = this.#active
-    const old = this.#layer.querySelector('#active-cell')
-    old?.removeAttribute('id')
     const slot = this.#slots.find(({ position, element }) => position === row && !element.hidden)
     const isSeen = column >= first && column < end
     const cells = row < 0 ? [...this.#header.children].slice(1) : slot?.cells
     const cell = isSeen ? cells?.[column - first] : undefined
+    if (cell === this.#marked) return
+    this.#marked?.removeAttribute('id')
+    this.#marked = cell
     if (cell !== undefined) cell.id = 'active-cell'
     const named = cell === undefined ? undefined : 'active-cell'
     setAttributes(this.element, { 'aria-activedescendant': named })

@@ -1,27 +1,22 @@
 // What the page asks of the contract.
 import { ClientError } from '../../../src/client/client-error.js'
+import type { ClientRow, ClientTableInfo } from '../../../src/client/client-types.js'
 import { type ClientRequest, Requests } from '../../../src/client/requests.js'
+import { tablePath } from '../../../src/client/table-operation.js'
+import { versionOf } from '../../../src/client/versions.js'
 import { parseJson } from './json-text.js'
 
-export type ScalarKind = string
-export type ColumnType = Readonly<{ kind: ScalarKind; items?: Readonly<{ kind: ScalarKind }> }>
+/** Wide: a server that is newer than the page may have kinds that the client does not know. */
+export type ColumnType = Readonly<{ kind: string; items?: Readonly<{ kind: string }> }>
 export type Column = Readonly<{ id: string; displayName?: string; type: ColumnType }>
 export type Schema = Readonly<{ columns: readonly Column[] }>
 
-export type TableName = Readonly<{ id: string; name: string }>
+/** What a table is, as the body of an answer says it. */
+export type TableInfo = Omit<ClientTableInfo, 'schema' | 'version'> &
+  Readonly<{ schema: Schema; version: number }>
+export type TableName = Pick<TableInfo, 'id' | 'name'>
 
-export type TableInfo = TableName &
-  Readonly<{
-    schema: Schema
-    key?: readonly string[]
-    rowCount: number
-    version: number
-    createdAt: number | null
-    updatedAt: number | null
-    bytes: number
-  }>
-
-export type Row = Readonly<{ $rowID: string } & Record<string, unknown>>
+export type Row = ClientRow
 
 export type RowsRequest = Readonly<{
   from?: number
@@ -61,33 +56,33 @@ export class Api {
   }
 
   async info(tableId: string, signal?: Signal): Promise<TableInfo> {
-    return dataOf<TableInfo>(await this.#get(pathOf(tableId), signal))
+    return dataOf<TableInfo>(await this.#get(tablePath(tableId), signal))
   }
 
   /** The version of a table now. */
   async version(tableId: string, signal?: Signal): Promise<number> {
-    const path = `${pathOf(tableId)}/rows`
-    return versionOf(await this.#send({ method: 'HEAD', path, signal }))
+    const path = `${tablePath(tableId)}/rows`
+    return Number(versionOf(await this.#send({ method: 'HEAD', path, signal })))
   }
 
   async rows(tableId: string, request: RowsRequest, signal?: Signal): Promise<RowsPage> {
-    const answer = await this.#get(`${pathOf(tableId)}/rows?${queryOf(request)}`, signal)
+    const answer = await this.#get(`${tablePath(tableId)}/rows?${queryOf(request)}`, signal)
     const { data, continuation } = parseJson(await answer.text()) as {
       data: Row[]
       continuation?: string
     }
-    return { rows: data, continuation, version: versionOf(answer) }
+    return { rows: data, continuation, version: Number(versionOf(answer)) }
   }
 
   /** A row with its own version. */
   async row(tableId: string, rowId: string): Promise<Readonly<{ row: Row; version: number }>> {
-    const answer = await this.#get(`${pathOf(tableId)}/rows/${encodeURIComponent(rowId)}`)
+    const answer = await this.#get(`${tablePath(tableId)}/rows/${encodeURIComponent(rowId)}`)
     const { data } = parseJson(await answer.text()) as { data: Row }
-    return { row: data, version: versionOf(answer) }
+    return { row: data, version: Number(versionOf(answer)) }
   }
 
   async deleteTable(tableId: string): Promise<void> {
-    await this.#send({ method: 'DELETE', path: pathOf(tableId) })
+    await this.#send({ method: 'DELETE', path: tablePath(tableId) })
   }
 
   /** The metrics in the text format of Prometheus. */
@@ -121,10 +116,6 @@ function requestsOf(url: string, key: string, triesMax = TRIES_MAX): Requests {
   return new Requests({ url, key, triesMax, onRetry, fetch: (...given) => fetch(...given) })
 }
 
-function pathOf(tableId: string): string {
-  return `/tables/${encodeURIComponent(tableId)}`
-}
-
 export function queryOf({ from, limit, continuation, where, columns }: RowsRequest): string {
   const query = new URLSearchParams({ limit: String(limit) })
   if (from !== undefined) query.set('from', String(from))
@@ -136,10 +127,6 @@ export function queryOf({ from, limit, continuation, where, columns }: RowsReque
 
 async function dataOf<T>(answer: Response): Promise<T> {
   return ((await answer.json()) as { data: T }).data
-}
-
-function versionOf({ headers }: Response): number {
-  return Number((headers.get('etag') ?? '').replaceAll('"', ''))
 }
 
 /** Whether a failure says that the key is not known, or may not do this. */

@@ -1,4 +1,5 @@
 // What the page puts into the clipboard: rows as JSON and CSV, and the request for them as a line for a shell.
+import { tablePath } from '../../../src/client/table-operation.js'
 import { queryOf, type Row, type RowsRequest } from './api.js'
 import { csvField, jsonText } from './json-text.js'
 
@@ -14,7 +15,7 @@ export function csvOfRows(rows: readonly Row[], columns: readonly string[]): str
 
 /** The key is not in it: a clipboard is no place for it. */
 export function curlOfRows(url: string, tableId: string, request: RowsRequest): string {
-  const address = `${url}/tables/${encodeURIComponent(tableId)}/rows?${queryOf(request)}`
+  const address = `${url}${tablePath(tableId)}/rows?${queryOf(request)}`
   return `curl -sS -H "Authorization: Bearer $KEY" ${shellWord(address)}\n`
 }
 

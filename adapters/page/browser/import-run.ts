@@ -1,9 +1,15 @@
 // An import: rows are staged in parallel chunks, checked as a whole, and become part of a table in one commit.
 import type { SourceFormat } from '../../../src/base/source-format.js'
 import { chunksOf } from '../../../src/client/chunks.js'
-import type { ImportProgress, ImportTarget } from '../../../src/client/import-types.js'
+import type {
+  ImportProblem,
+  ImportProgress,
+  ImportTarget,
+  MergeCounts,
+  OnSchemaError,
+} from '../../../src/client/import-types.js'
 import { RemoteStash } from '../../../src/client/remote-stash.js'
-import { operationOf, readAnswer } from '../../../src/client/table-operation.js'
+import { operationOf, readAnswer, tablePath } from '../../../src/client/table-operation.js'
 import { versionOf } from '../../../src/client/versions.js'
 import type { Api, Schema } from './api.js'
 import type { ReadFile, Sample } from './import-file.js'
@@ -13,34 +19,19 @@ export type Target =
   | Readonly<{ mode: 'add' | 'overwrite'; tableId: string }>
   | Readonly<{ mode: 'merge'; tableId: string; key: readonly string[] }>
 
-export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
+/** As the server sends it. `line`: of CSV or TSV, counted from 1, where the server knows it. */
+export type Problem = Omit<ImportProblem, 'place'> & Readonly<{ line?: number }>
 
-export type Problem = Readonly<{
-  serial?: string
-  row: number
-  line?: number
-  column: string
-  value?: string
-  rule: string
-}>
-
-/** What a check found: of a merge only what it would do. */
-export type Check = Readonly<{
-  rows?: number
-  schema?: Schema
-  problems?: readonly Problem[]
-  problemCount?: number
-  added?: number
-  changed?: number
-  unchanged?: number
-}>
+/** What a check found: of a merge nothing but what it would do, which is not shown. */
+export type Check = Partial<
+  Readonly<{ schema: Schema; problems: readonly Problem[]; problemCount: number }>
+>
 
 export type Receipt = Readonly<{
-  version: number
   rows: number
   columns: Readonly<{ added: readonly string[]; changed: readonly unknown[] }>
   dropped: Readonly<{ count: number }>
-  merge?: Readonly<{ added: number; changed: number; unchanged: number; removed: number }>
+  merge?: MergeCounts
 }>
 
 export type Imported = Readonly<{ tableId: string; version: string; receipt: Receipt | undefined }>
@@ -122,7 +113,7 @@ export class ImportRun {
 
   /** A merge that changed nothing has none. */
   async #receipt(tableId: string, version: string): Promise<Receipt | undefined> {
-    const path = `/tables/${encodeURIComponent(tableId)}/receipts/${version}`
+    const path = `${tablePath(tableId)}/receipts/${version}`
     const asked = this.#api.requests.send({ method: 'GET', path, isRepeatable: true })
     const answer = await asked.catch(() => undefined)
     return ((await answer?.json()) as { data: Receipt } | undefined)?.data

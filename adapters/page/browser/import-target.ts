@@ -1,7 +1,8 @@
 // What a file shall become: a new table, or a change of one.
+import type { OnSchemaError } from '../../../src/client/import-types.js'
 import type { Api, TableName } from './api.js'
 import { el, fill, start } from './dom.js'
-import type { OnSchemaError, Target } from './import-run.js'
+import type { Target } from './import-run.js'
 import { TEXT } from './texts.js'
 
 type Given = Readonly<{ name: string; tables: readonly TableName[]; tableId: string }>

@@ -1,10 +1,11 @@
 // The import of a file: choose it, see what it has, stage it, and commit it.
 import type { SourceFormat } from '../../../src/base/source-format.js'
+import type { OnSchemaError } from '../../../src/client/import-types.js'
 import type { TableName } from './api.js'
 import { button, el, fill, messageOf, start } from './dom.js'
 import { FORMATS, formatOf, plainName, ReadFile, readSample } from './import-file.js'
 import { checkView, doneView, ProgressView, previewView } from './import-parts.js'
-import { checkSample, ImportRun, type OnSchemaError } from './import-run.js'
+import { type Check, checkSample, ImportRun } from './import-run.js'
 import { TargetForm } from './import-target.js'
 import type { View, ViewContext } from './shell.js'
 import { TEXT } from './texts.js'
@@ -174,7 +175,7 @@ class ImportView {
   /** Shows what does not fit. Whoever allowed it beforehand may go on. */
   #report(
     run: ImportRun,
-    check: Parameters<typeof checkView>[0],
+    check: Check,
     onSchemaError: OnSchemaError,
     file: ReadFile,
     format: SourceFormat,

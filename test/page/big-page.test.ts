@@ -4,9 +4,13 @@
 import { readFile } from 'node:fs/promises'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeDirectory } from './opened-store.js'
 import { fillShop } from './shop.js'
-import { HAS_BROWSER, launchBrowser, showDirectory } from './shown-page.js'
+import {
+  HAS_BROWSER,
+  makeShownDirectory,
+  type ShownDirectory,
+  showDirectory,
+} from './shown-page.js'
 
 const GIVEN = process.env['ROWSTASH_PAGE_ROWS']
 const ROWS = Number(GIVEN ?? 30_000)
@@ -45,27 +49,19 @@ const THROUGH_ALL = `async () => {
 }`
 
 describe.skipIf(!HAS_BROWSER)(`a table of ${ROWS} rows`, () => {
-  let browser: Browser
-  let directory: Awaited<ReturnType<typeof makeDirectory>>
-  let tableId: string
+  let directory: ShownDirectory<string>
 
   beforeAll(async () => {
-    directory = await makeDirectory(async (store) => {
-      tableId = await fillShop(store, ROWS)
-    })
-    browser = await launchBrowser()
+    directory = await makeShownDirectory((store) => fillShop(store, ROWS))
   })
 
-  afterAll(async () => {
-    await browser?.close()
-    await directory?.remove()
-  })
+  afterAll(() => directory?.remove())
 
   test('is scrolled through to its last row', async () => {
     const began = performance.now()
-    const page = await showDirectory(browser, directory.path)
+    const page = await showDirectory(directory)
     const openedMs = performance.now() - began
-    await page.goto(`${page.url().split('#')[0]}#/table/${tableId}`)
+    await page.goto(`${page.url().split('#')[0]}#/table/${directory.made}`)
     await page.reload()
     await page.getByRole('gridcell').first().waitFor()
     const firstRowsMs = (await page.evaluate(
@@ -79,7 +75,7 @@ describe.skipIf(!HAS_BROWSER)(`a table of ${ROWS} rows`, () => {
 
     if (GIVEN === undefined) return
     const heap = await page.evaluate('performance.memory?.usedJSHeapSize')
-    const memory = await rendererMemory(browser)
+    const memory = await rendererMemory(directory.browser)
     console.log(JSON.stringify({ ROWS, openedMs, firstRowsMs, middleMs, frames, heap, memory }))
   })
 })

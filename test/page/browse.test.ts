@@ -1,16 +1,16 @@
 // Goal: a person can look at tables of any size in a browser, by mouse and by keyboard, and nothing in them can act.
 // Method: the page of `rowstash open` in a real browser.
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { openDirectory } from '../../adapters/node.js'
-import { makeDirectory } from './opened-store.js'
 import { fillShop, MARKUP } from './shop.js'
 import {
   HAS_BROWSER,
-  launchBrowser,
+  makeShownDirectory,
   openPage,
   picture,
+  type ShownDirectory,
   showDirectory,
   violations,
 } from './shown-page.js'
@@ -18,24 +18,16 @@ import {
 const ROWS = 20_000
 
 describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
-  let browser: Browser
-  let directory: Awaited<ReturnType<typeof makeDirectory>>
-  let tableId: string
+  let directory: ShownDirectory<string>
 
   beforeAll(async () => {
-    directory = await makeDirectory(async (store) => {
-      tableId = await fillShop(store, ROWS)
-    })
-    browser = await launchBrowser()
+    directory = await makeShownDirectory((store) => fillShop(store, ROWS))
   })
 
-  afterAll(async () => {
-    await browser?.close()
-    await directory?.remove()
-  })
+  afterAll(() => directory?.remove())
 
   async function showOrders(options: BrowserContextOptions = {}): Promise<Page> {
-    const page = await showDirectory(browser, directory.path, [], options)
+    const page = await showDirectory(directory, [], options)
     await page.getByRole('link', { name: 'Orders' }).click()
     await page.getByRole('gridcell', { name: 'Ada Byron' }).first().waitFor()
     return page
@@ -44,7 +36,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
   const cell = (page: Page, name: string) => page.getByRole('gridcell', { name, exact: true })
 
   test('lists the tables, and shows the rows of one', async () => {
-    const page = await showDirectory(browser, directory.path)
+    const page = await showDirectory(directory)
     const line = page.getByRole('row', { name: /Orders/ })
     await expect.poll(() => line.innerText()).toMatch(/20,000\s+[\d.]+ MB\s+11\s+/)
     expect(new URL(page.url()).search).toBe('')
@@ -198,7 +190,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     const key = 'a-key-of-a-person'
     const keys = [{ key, teamId: 'default' }]
     const server = await startServer(store, { keys, port: 0, basePath: '/data', page: true })
-    const page = await openPage(browser, `${server.url}/`, {}, async () => {
+    const page = await openPage(directory.browser, `${server.url}/`, {}, async () => {
       await server.close()
       await store.close()
     })
@@ -210,7 +202,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     const kept = await page.evaluate(() => [{ ...localStorage }, document.cookie, location.href])
     expect(JSON.stringify(kept)).not.toContain(key)
 
-    const table = store.team('default').table(tableId)
+    const table = store.team('default').table(directory.made)
     const { rowIds } = await table.addRows([{ id: ROWS }])
     await page.evaluate(() => dispatchEvent(new Event('focus'))) // It need not wait for its next look.
     await page.getByText('it has version 2 now').waitFor()
@@ -220,7 +212,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
   })
 
   test('shows how the server does, and verifies the store', async () => {
-    const page = await showDirectory(browser, directory.path)
+    const page = await showDirectory(directory)
     await page.getByRole('link', { name: 'Health' }).click()
     await page.getByRole('button', { name: 'Verify everything' }).click()
     await page.getByText('Everything is as it was stored.').waitFor()

@@ -5,11 +5,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeDirectory } from './opened-store.js'
 import { MARKUP } from './shop.js'
-import { HAS_BROWSER, launchBrowser, picture, showDirectory, violations } from './shown-page.js'
+import {
+  HAS_BROWSER,
+  makeShownDirectory,
+  picture,
+  type ShownDirectory,
+  showDirectory,
+  violations,
+} from './shown-page.js'
 
 /** Lines of CSV; 4 MB, so that there are several chunks. */
 const ROWS = 60_000
@@ -17,14 +23,13 @@ const LINE = (index: number) =>
   `${index},Row ${index} of a file that a person has dropped,${index / 4},2024-05-${10 + (index % 20)}\n`
 
 describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
-  let browser: Browser
   let folder: string
-  let directory: Awaited<ReturnType<typeof makeDirectory>>
+  let directory: ShownDirectory<unknown>
   const pathOf = (name: string) => join(folder, name)
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rowstash-drop-'))
-    directory = await makeDirectory((store) => {
+    directory = await makeShownDirectory((store) => {
       const rows = [1, 2, 3].map((id) => ({ id, name: `old ${id}`, total: id }))
       return store.team('default').createTable({ name: 'Orders', rows })
     })
@@ -42,17 +47,15 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
         { id: 5, total: MARKUP },
       ]),
     )
-    browser = await launchBrowser()
   })
 
   afterAll(async () => {
-    await browser?.close()
     await directory?.remove()
     await rm(folder, { recursive: true })
   })
 
   async function openImport(): Promise<Page> {
-    const page = await showDirectory(browser, directory.path, ['--write'])
+    const page = await showDirectory(directory, ['--write'])
     await page.getByRole('link', { name: 'Import' }).click()
     await page.getByText('Drop a file here').waitFor()
     return page

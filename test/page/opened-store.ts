@@ -38,14 +38,17 @@ export async function openDirectoryPage(
   return { address, origin: new URL(address).origin, close }
 }
 
+/** What a function that filled a store has returned is `made`. */
+export type MadeDirectory<T> = Readonly<{ path: string; made: T; remove(): Promise<void> }>
+
 /** A directory whose store a function has filled. */
-export async function makeDirectory(
-  fillStore: (store: Store) => Promise<unknown>,
-): Promise<Readonly<{ path: string; remove(): Promise<void> }>> {
+export async function makeDirectory<T>(
+  fillStore: (store: Store) => Promise<T>,
+): Promise<MadeDirectory<T>> {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-page-'))
   const path = join(folder, 'shop')
   const store = await openDirectory(path)
-  await fillStore(store)
+  const made = await fillStore(store)
   await store.close()
-  return { path, remove: () => rm(folder, { recursive: true }) }
+  return { path, made, remove: () => rm(folder, { recursive: true }) }
 }

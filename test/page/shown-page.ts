@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import type { Store } from '../../src/index.js'
 import { findChromium } from '../browser/chromium.js'
-import { openDirectoryPage } from './opened-store.js'
+import { type MadeDirectory, makeDirectory, openDirectoryPage } from './opened-store.js'
 
 const found = findChromium()
 
@@ -16,8 +17,20 @@ const PICTURES = process.env['ROWSTASH_SCREENSHOTS']
 
 const VIEWPORT = { width: 1100, height: 680 }
 
-export function launchBrowser(args: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({ executablePath: found.path ?? '', timeout: 30_000, args: [...args] })
+/** A directory whose store a function has filled, and a browser to show it in. `remove` ends both. */
+export type ShownDirectory<T> = MadeDirectory<T> & Readonly<{ browser: Browser }>
+
+export async function makeShownDirectory<T>(
+  fillStore: (store: Store) => Promise<T>,
+): Promise<ShownDirectory<T>> {
+  const directory = await makeDirectory(fillStore)
+  try {
+    const browser = await chromium.launch({ executablePath: found.path ?? '', timeout: 30_000 })
+    return { ...directory, browser, remove: () => browser.close().finally(directory.remove) }
+  } catch (failure) {
+    await directory.remove()
+    throw failure
+  }
 }
 
 /** Opens a page that must not complain until the test ends. @param close - What is ended with it. */
@@ -49,12 +62,11 @@ export async function openPage(
 
 /** Opens a directory by `rowstash open` in a browser of its own. */
 export async function showDirectory(
-  browser: Browser,
-  directory: string,
+  { browser, path }: ShownDirectory<unknown>,
   args: readonly string[] = [],
   options: BrowserContextOptions = {},
 ): Promise<Page> {
-  const opened = await openDirectoryPage(directory, ...args)
+  const opened = await openDirectoryPage(path, ...args)
   const page = await openPage(browser, opened.address, options, opened.close)
   await page.getByRole('heading', { name: 'Tables' }).waitFor()
   return page

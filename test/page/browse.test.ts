@@ -211,6 +211,28 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await table.deleteRow(rowIds.get(0))
   })
 
+  test('asks for the numbers of a table once, and lists none that was deleted', async () => {
+    const store = await openDirectory(directory.path)
+    await store.team('default').createTable({ name: 'Spare', rows: [{ n: 1 }] })
+    await store.close()
+    const page = await showDirectory(directory, ['--write'])
+    const list = page.locator('tbody')
+    await expect.poll(() => list.innerText()).not.toContain('…')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.method()))
+    const search = page.getByRole('searchbox')
+    await search.fill('spare')
+    await expect.poll(() => list.getByRole('row').count()).toBe(1)
+    expect(await list.innerText()).toMatch(/^Spare\s+1\s/)
+
+    await page.getByRole('button', { name: 'Delete the table Spare' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('“Spare” was deleted.').waitFor()
+    await search.fill('')
+    await expect.poll(() => list.getByRole('row').count()).toBe(2)
+    expect(asked).toEqual(['DELETE'])
+  })
+
   test('shows how the server does, and verifies the store', async () => {
     const page = await showDirectory(directory)
     await page.getByRole('link', { name: 'Health' }).click()

@@ -1,5 +1,5 @@
 // The list of tables.
-import type { Api, TableInfo, TableName } from './api.js'
+import type { TableName } from './api.js'
 import { button, el, fill, start } from './dom.js'
 import type { View, ViewContext } from './shell.js'
 import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
@@ -19,7 +19,9 @@ export async function openTables(context: ViewContext): Promise<View> {
 class TableList {
   readonly element: HTMLElement
   readonly #context: ViewContext
-  readonly #tables: readonly TableName[]
+  #tables: readonly TableName[]
+  /** Lines that were shown; none is asked for its numbers twice. */
+  readonly #lines = new Map<TableName, TableLine>()
   readonly #body = el('tbody')
   readonly #more = el('p', { class: 'actions' })
   #wanted = ''
@@ -70,7 +72,7 @@ class TableList {
   #draw(): void {
     const found = this.#tables.filter(({ name }) => name.toLowerCase().includes(this.#wanted))
     const shown = found.slice(0, this.#shown)
-    const rows = shown.map((table) => new TableLine(table, this.#context))
+    const rows = shown.map((table) => this.#lineOf(table))
     fill(this.#body, ...rows.map(({ element }) => element))
     const more = button(TEXT.moreTables(found.length - shown.length), () => {
       this.#shown += SHOWN_AT_ONCE
@@ -78,6 +80,20 @@ class TableList {
     })
     fill(this.#more, found.length > shown.length ? more : null)
     start(readAll(this.#context, rows), this.#context.fail)
+  }
+
+  #lineOf(table: TableName): TableLine {
+    const known = this.#lines.get(table)
+    if (known !== undefined) return known
+    const line = new TableLine(table, this.#context, () => this.#forget(table))
+    this.#lines.set(table, line)
+    return line
+  }
+
+  #forget(table: TableName): void {
+    this.#tables = this.#tables.filter((each) => each !== table)
+    this.#lines.delete(table)
+    this.#draw()
   }
 }
 
@@ -87,10 +103,10 @@ function mayWrite({ session }: ViewContext): boolean {
 }
 
 /** Asks for the numbers of all tables, some at the same time. */
-async function readAll({ api, signal }: ViewContext, lines: readonly TableLine[]): Promise<void> {
+async function readAll({ signal }: ViewContext, lines: readonly TableLine[]): Promise<void> {
   const waiting = lines.values()
   const work = async (): Promise<void> => {
-    for (const line of waiting) if (!signal.aborted) await line.read(api, signal)
+    for (const line of waiting) if (!signal.aborted) await line.read()
   }
   await Promise.all(Array.from({ length: REQUESTS_MAX }, work))
 }
@@ -99,20 +115,33 @@ class TableLine {
   readonly element: HTMLElement
   readonly #table: TableName
   readonly #context: ViewContext
+  readonly #onDeleted: () => void
   readonly #numbers = Array.from({ length: 3 }, () => el('td', { class: 'number' }, '…'))
   readonly #age = el('td', {}, '…')
+  #reading: Promise<void> | undefined
 
-  constructor(table: TableName, context: ViewContext) {
+  constructor(table: TableName, context: ViewContext, onDeleted: () => void) {
     this.#table = table
     this.#context = context
+    this.#onDeleted = onDeleted
     const { id, name } = table
     const link = el('a', { href: `#/table/${encodeURIComponent(id)}` }, name || TEXT.noName)
     this.element = el('tr', {}, el('td', { class: 'name' }, link), ...this.#numbers, this.#age)
     if (mayWrite(context)) this.element.append(this.#actions())
   }
 
-  async read(api: Api, signal: AbortSignal): Promise<void> {
-    const { rowCount, bytes, schema, version, updatedAt } = await this.#infoOf(api, signal)
+  /** Asks for the numbers, unless that was done. After a failure it is done again. */
+  read(): Promise<void> {
+    this.#reading ??= this.#read().catch((failure: unknown) => {
+      this.#reading = undefined
+      throw failure
+    })
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    const { api, signal } = this.#context
+    const { rowCount, bytes, schema, version, updatedAt } = await api.info(this.#table.id, signal)
     const [rows, size, columns] = this.#numbers
     if (rows) rows.textContent = shownCount(rowCount)
     if (size) size.textContent = shownBytes(bytes)
@@ -123,10 +152,6 @@ class TableLine {
       el('span', { title: shownTime(updatedAt) }, age),
       ` · ${TEXT.version(shownCount(version))}`,
     )
-  }
-
-  #infoOf(api: Api, signal: AbortSignal): Promise<TableInfo> {
-    return api.info(this.#table.id, signal)
   }
 
   #actions(): HTMLElement {
@@ -148,7 +173,7 @@ class TableLine {
     const remove = (): void => {
       close()
       const removed = this.#context.api.deleteTable(id).then(() => {
-        this.element.remove()
+        this.#onDeleted()
         this.#context.say(TEXT.deleted(name))
       })
       start(removed, this.#context.fail)

@@ -48,6 +48,7 @@ import { SigningKeys } from './context/signing-keys.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TableCounts } from './context/table-counts.js'
 import { TeamAliases } from './context/team-alias.js'
+import { isWithoutTeams } from './context/team-entries.js'
 import { TeamLimits } from './context/team-limits.js'
 import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
@@ -235,8 +236,16 @@ class OpenedStore implements Store, LendsBuffers {
     ]
     this.#stopBackground = () => stops.forEach((stop) => void stop())
     if (jobIntervalMs > 0) lookForJobs()
-    if (sweepIntervalMs > 0) sweep()
-    if (fileSweepIntervalMs > 0) sweepFiles() // A process that never lives for an interval sweeps too.
+    // A process that never lives for an interval sweeps too. Where nothing was ever stored, the first import comes first.
+    const sweepOld = async (work: () => void) => (await this.#isNew()) || work()
+    if (sweepIntervalMs > 0) background.run('sweep', () => sweepOld(sweep))
+    if (fileSweepIntervalMs > 0) background.run('fileSweep', () => sweepOld(sweepFiles))
+  }
+
+  /** Whether no team ever stored anything. */
+  async #isNew(): Promise<boolean> {
+    const { kv } = this.#context
+    return !kv.shared && (await kv.partition('').read(isWithoutTeams))
   }
 
   team(teamId: string): Team {

@@ -11,3 +11,8 @@ export async function readTeams(view: KvView): Promise<string[]> {
   }
   return teams
 }
+
+/** Whether a store has no team yet, in a view of the system partition. */
+export async function isWithoutTeams(view: KvView): Promise<boolean> {
+  return (await view.scan({ ...TEAM_ENTRIES_RANGE, count: 1, keysOnly: true })).length === 0
+}

@@ -6,45 +6,67 @@ import type { BackupOptions } from '../../src/index.js'
 import { backupToFile, saveBackup } from '../directory/backup-file.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { backupServed } from './admin-client.js'
-import { type CommandIo, HELP_OPTION } from './cli-command.js'
-import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
+import { type CommandIo, printResult } from './cli-command.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, type StorePlace } from './store-place.js'
 
-export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
-       rowstash backup --postgres URL [--s3 URL] FILE [--files include|reference]
+const BACKUP_OPTIONS = {
+  files: {
+    type: 'string',
+    default: 'include',
+    value: 'include|reference',
+    help: `whether the backup holds the bytes of stored files (include, the default) or only their
+      digests`,
+  },
+  json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
+  ...PLACE_OPTIONS,
+} as const satisfies OptionSpecs
 
-Writes a backup of the store in a directory to a new file, also while \`rowstash serve\` has the directory
-open. Another program that has it open can call backupToFile(store, FILE).
+export const BACKUP_COMMAND: CommandSpec = {
+  name: 'backup',
+  summary: 'write a store to one file',
+  usage: ['backup DIR FILE [--files include|reference]', 'backup --postgres URL [--s3 URL] FILE'],
+  about: `Writes a backup of a store to a new file, also while "rowstash serve" has its directory
+    open. Another program that has it open can call backupToFile(store, FILE).`,
+  options: BACKUP_OPTIONS,
+  operands: 'files',
+  notes: `The backup holds secrets of the store: protect it as well as the store itself. Do not copy
+    the directory of an open store instead: such a copy may be broken. Exit code 0: FILE is complete;
+    1: it is not there; 2: a wrong call.`,
+  details: [PLACE_ENVIRONMENT],
+}
 
-  --files include|reference
-              whether the backup holds the bytes of stored files, or only their digests
-              (default: include)
-  -h, --help  show this text
+const RESTORE_OPTIONS = {
+  'files-from': {
+    type: 'string',
+    value: 'DIR',
+    help: 'the store that holds the files of a backup made with --files reference',
+  },
+  json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
+} as const satisfies OptionSpecs
 
-${PLACE_HINT}
-
-The backup holds secrets of the store: protect it as well as the store itself.
-Do not copy the directory of an open store instead: such a copy may be broken.
-`
-
-export const RESTORE_USAGE = `Usage: rowstash restore FILE NEWDIR [--files-from DIR]
-
-Restores a backup into a directory that is missing or empty. The directory appears once the whole backup
-is verified; a damaged backup leaves nothing behind. Versions continue 2^32 above those of the backup.
-
-  --files-from DIR   the store that holds the files of a backup made with --files reference
-  -h, --help         show this text
-`
+export const RESTORE_COMMAND: CommandSpec = {
+  name: 'restore',
+  summary: 'make a store of a backup',
+  usage: ['restore FILE NEWDIR [--files-from DIR]'],
+  about: `Restores a backup into a directory that is missing or empty. The directory appears once
+    the whole backup is verified; a damaged backup leaves nothing behind. Versions continue 2^32
+    above those of the backup.`,
+  options: RESTORE_OPTIONS,
+  operands: 'files',
+  notes:
+    'Exit code 0: the store is restored; 1: it is not, and NEWDIR is as it was; 2: a wrong call.',
+}
 
 /** Runs `rowstash backup`. @throws {ProgramFailure} */
 export async function runBackup(args: readonly string[], io: CommandIo): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { ...PLACE_OPTIONS, files: { type: 'string', default: 'include' }, help: HELP_OPTION },
+    options: BACKUP_OPTIONS,
   })
-  if (values.help) return io.print(BACKUP_USAGE.trimEnd())
   const postgres = parsePostgresPlace(values, io.env, { isElsewhere: positionals.length > 1 })
   const [place, file] =
     postgres === null
@@ -55,7 +77,8 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
     throw new ProgramFailure('usage', `--files must be include or reference, not "${files}"`)
   }
   const bytes = await backUp(place, file, files, io)
-  io.print(`${bytes} bytes in ${resolve(file)}`)
+  const path = resolve(file)
+  printResult(io, values.json, { bytes, path }, `${bytes} bytes in ${path}`)
 }
 
 type Files = NonNullable<BackupOptions['files']>
@@ -82,9 +105,8 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { 'files-from': { type: 'string' }, help: HELP_OPTION },
+    options: RESTORE_OPTIONS,
   })
-  if (values.help) return io.print(RESTORE_USAGE.trimEnd())
   const [file, directory] = twoOf(positionals, 'Name the file of a backup, and a new directory')
   const filesFrom = values['files-from']
   await checkFile(file)
@@ -94,8 +116,10 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
     createReadStream(file),
     options,
   )
+  const result = { createdAt, records, objects, directory: resolve(directory) }
   const when = new Date(createdAt).toISOString()
-  io.print(`${records} records and ${objects} objects of ${when} in ${resolve(directory)}`)
+  const text = `${records} records and ${objects} objects of ${when} in ${result.directory}`
+  printResult(io, values.json, result, text)
 }
 
 /** @throws {ProgramFailure} if the path is not a file. */

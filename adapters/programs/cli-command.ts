@@ -31,9 +31,6 @@ export type CommandIo = Readonly<{
 /** The team of a store that has one team. */
 export const TEAM_DEFAULT = 'default'
 
-/** `--help` of every command. */
-export const HELP_OPTION = { type: 'boolean', short: 'h' } as const
-
 /** Reads an option's text as an integer from `min` to `max`. @throws {ProgramFailure} */
 export function parseIntegerOption(option: string, text: string, min: number, max: number): number {
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
@@ -48,4 +45,14 @@ export function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) done()
     else signal.addEventListener('abort', () => done(), { once: true })
   })
+}
+
+/** Prints a result: as a line of JSON, or as text for people. */
+export function printResult(
+  { print }: CommandIo,
+  json: boolean,
+  result: object,
+  text: string,
+): void {
+  print(json ? JSON.stringify(result) : text)
 }

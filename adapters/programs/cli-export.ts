@@ -6,33 +6,42 @@ import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
 import type { ExportOptions } from '../../src/index.js'
-import { type CommandIo, HELP_OPTION } from './cli-command.js'
-import { parseFind } from './cli-find-options.js'
-import { TABLE_OPTIONS, TABLE_USAGE, TEAM_USAGE, withTable } from './cli-table-options.js'
-import { PLACE_HINT } from './postgres-place.js'
+import type { CommandIo } from './cli-command.js'
+import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
+import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import type { ReadableTable } from './remote-store.js'
 
-export const EXPORT_USAGE = `Usage: rowstash export FILE --directory DIR --table NAME [options]
-       rowstash export FILE --url URL --key KEY --table NAME [options]
+const OPTIONS = {
+  ...TABLE_OPTIONS,
+  format: {
+    type: 'string',
+    value: 'csv|ndjson',
+    help: "default: by the file's name; one that goes on with .gz is compressed with gzip",
+  },
+  ...FIND_OPTIONS,
+} as const satisfies OptionSpecs
 
-Writes the rows of a table to a file, in their order, as they are at one moment. A FILE that is
-there is replaced when the export is complete. A server is asked page by page: rows that are changed
-meanwhile are as they were or as they are. FILE "-" is the standard output.
-
-${TEAM_USAGE}
-${TABLE_USAGE}
-  --format FORMAT   csv or ndjson (default: by the file's name: .csv, .ndjson or .jsonl; a name that
-                    goes on with .gz is compressed with gzip)
-  --where JSON      only the rows that match, such as '{ "total": { "gt": 10 }, "paid": null }'
-  --columns A,B     only these columns; IDs with a comma as a JSON array
-  -h, --help        show this text
-
-CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. NDJSON
-is one JSON object per line and loses nothing. Numbers keep their digits. Exit code 0: the file is
-complete; 1: the export failed, and FILE is as it was; 2: a wrong call.
-${PLACE_HINT}
-`
+export const EXPORT_COMMAND: CommandSpec = {
+  name: 'export',
+  summary: 'write rows of a table to a file',
+  usage: [`export FILE ${PLACE_FORM} --table NAME`],
+  about: `Writes the rows of a table to a file, in their order. A FILE that is there is replaced when
+    the export is complete. FILE "-" is the standard output.`,
+  options: OPTIONS,
+  operands: 'files',
+  notes: `Exit code 0: the file is complete; 1: the export failed, and FILE is as it was; 2: a wrong
+    call. More in src/COMMANDS.md.`,
+  details: [
+    `A directory is exported as it is at one moment. A server is asked page by page: rows that are
+    changed meanwhile are as they were or as they are.`,
+    `CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. NDJSON
+    is one JSON object per line and loses nothing. Numbers keep their digits.`,
+    PLACE_ENVIRONMENT,
+  ],
+}
 
 type Format = 'csv' | 'ndjson'
 
@@ -47,15 +56,8 @@ export async function runExport(
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      ...TABLE_OPTIONS,
-      format: { type: 'string' },
-      where: { type: 'string' },
-      columns: { type: 'string' },
-      help: HELP_OPTION,
-    },
+    options: OPTIONS,
   })
-  if (values.help) return io.print(EXPORT_USAGE.trimEnd())
   const target = parseTarget(positionals, values.format)
   const options: ExportOptions = {
     ...parseFind(values),

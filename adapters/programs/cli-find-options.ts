@@ -1,6 +1,20 @@
 // `--where` and `--columns` of the commands that read rows.
 import type { ExportOptions, Where } from '../../src/index.js'
+import type { OptionSpecs } from './command-spec.js'
 import { ProgramFailure } from './program-failure.js'
+
+export const FIND_OPTIONS = {
+  where: {
+    type: 'string',
+    value: 'JSON',
+    help: `only rows that match, such as '{ "total": { "gt": 10 } }'`,
+  },
+  columns: {
+    type: 'string',
+    value: 'A,B',
+    help: 'only these columns; IDs with a comma as a JSON array',
+  },
+} as const satisfies OptionSpecs
 
 /** @throws {ProgramFailure} */
 export function parseFind({

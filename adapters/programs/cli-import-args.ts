@@ -2,8 +2,10 @@
 import { parseArgs } from 'node:util'
 import type { OnSchemaError } from '../../src/client/client.js'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../base/records.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
+import { type CommandIo, parseIntegerOption } from './cli-command.js'
 import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-server-options.js'
+import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { parseDelimiter } from './csv-fields.js'
 import { compressionOf, STANDARD_INPUT } from './import-bytes.js'
 import type { FileImport } from './import-files.js'
@@ -38,37 +40,107 @@ export type ImportCommand = Pick<
     isJson: boolean
   }>
 
+const OPTIONS = {
+  directory: {
+    ...DIRECTORY_OPTION,
+    help: 'a store that nobody has open; a new one if there is none',
+  },
+  ...SERVER_OPTIONS,
+  team: TEAM_OPTION,
+  table: { type: 'string', value: 'NAME', help: 'a new table, or the only one of that name' },
+  'table-id': { type: 'string', value: 'ID', help: 'the table of that ID' },
+  mode: {
+    type: 'string',
+    value: 'create|add|overwrite|merge',
+    help: 'what is done with the table (default: create)',
+  },
+  by: {
+    type: 'string',
+    multiple: true,
+    value: 'COLUMN',
+    help: 'key column of a merge; several columns are several --by',
+  },
+  missing: {
+    type: 'string',
+    value: 'keep|delete',
+    help: 'rows that the files of a merge lack (default: keep)',
+    isRare: true,
+  },
+  schema: {
+    type: 'string',
+    value: 'FILE',
+    help: 'columns, as "rowstash schema --json" prints them',
+    isRare: true,
+  },
+  'on-error': {
+    type: 'string',
+    value: 'abort|drop|update',
+    help: 'values that do not fit (default: abort)',
+  },
+  check: {
+    type: 'boolean',
+    default: false,
+    help: 'only list the values that do not fit: file, line, rule',
+  },
+  resume: {
+    type: 'boolean',
+    default: false,
+    help: 'go on where this command was stopped; stay resumable',
+  },
+  format: {
+    type: 'string',
+    value: SOURCE_FORMATS.join('|'),
+    help: "default: by the file's extension",
+  },
+  delimiter: {
+    type: 'string',
+    value: 'D',
+    help: `of csv and tsv: one character, comma, semicolon, tab or pipe (default: as the header of a
+      csv file shows)`,
+    isRare: true,
+  },
+  encoding: {
+    type: 'string',
+    value: 'NAME',
+    help: 'of files that are not UTF-8, such as windows-1252',
+    isRare: true,
+  },
+  'chunk-rows': {
+    type: 'string',
+    default: CHUNK_ROWS_DEFAULT,
+    value: 'N',
+    help: `rows of a request, at most (default: ${CHUNK_ROWS_DEFAULT})`,
+    isRare: true,
+  },
+  parallel: {
+    type: 'string',
+    default: PARALLEL_DEFAULT,
+    value: 'N',
+    help: `requests at the same time (default: ${PARALLEL_DEFAULT})`,
+    isRare: true,
+  },
+  json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
+} as const satisfies OptionSpecs
+
+export const IMPORT_COMMAND: CommandSpec = {
+  name: 'import',
+  summary: 'import files into a table',
+  usage: [`import FILE... ${PLACE_FORM} --table NAME`],
+  about: `Imports files into one table, all rows at once. "-" is the standard input; .gz and .zst files
+    are unpacked; columns of several files are matched by name.`,
+  options: OPTIONS,
+  operands: 'files',
+  notes: `Exit code 0: all rows are imported; 1: none, or --check found problems; 2: a wrong call; 130,
+    143: stopped by a signal. More in src/COMMANDS.md.`,
+}
+
 /** @throws {ProgramFailure} */
-export function parseImportArgs(
-  args: readonly string[],
-  env: CommandIo['env'],
-): ImportCommand | 'help' {
+export function parseImportArgs(args: readonly string[], env: CommandIo['env']): ImportCommand {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      directory: { type: 'string' },
-      team: { type: 'string' },
-      ...SERVER_OPTIONS,
-      table: { type: 'string' },
-      'table-id': { type: 'string' },
-      mode: { type: 'string' },
-      by: { type: 'string', multiple: true },
-      missing: { type: 'string' },
-      schema: { type: 'string' },
-      'on-error': { type: 'string' },
-      format: { type: 'string' },
-      delimiter: { type: 'string' },
-      encoding: { type: 'string' },
-      'chunk-rows': { type: 'string', default: CHUNK_ROWS_DEFAULT },
-      parallel: { type: 'string', default: PARALLEL_DEFAULT },
-      check: { type: 'boolean', default: false },
-      resume: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      help: HELP_OPTION,
-    },
+    options: OPTIONS,
   })
-  if (values.help) return 'help'
   if (positionals.length === 0) throw new ProgramFailure('usage', 'Name at least one file')
   const given = {
     format: values.format === undefined ? undefined : parseFormat(values.format),

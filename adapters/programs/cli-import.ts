@@ -17,30 +17,6 @@ import { ProgramFailure } from './program-failure.js'
 import { openProgress, type Progress, type ProgressOutput } from './progress.js'
 import { withServedDirectory } from './served-directory.js'
 
-export const IMPORT_USAGE = `Usage: rowstash import FILE... --directory DIR --table NAME [options]
-       rowstash import FILE... --url URL --key KEY --table NAME [options]
-Imports files into one table, all rows at once. "-" is the standard input; .gz
-and .zst files are unpacked; columns of several files are matched by name.
-  --directory DIR   a store that nobody has open, new if there is none; --team T
-  --url URL         a server; --key KEY, --key-file FILE or ROWSTASH_KEY
-  --table NAME, --table-id ID   the table
-  --mode MODE       create (default), add, overwrite or merge
-  --by COLUMN       key column of a merge; several columns are several --by
-  --missing DO      rows that the files of a merge lack: keep (default), delete
-  --schema FILE     columns, as "rowstash schema --json" prints them
-  --on-error DO     values that do not fit: abort (default), drop or update
-  --check           only list the values that do not fit: file, line, rule
-  --resume          go on where the same command was stopped, and stay resumable
-  --format FORMAT   csv, tsv, json or ndjson (default: by the file's extension)
-  --delimiter D     one character, comma, semicolon, tab or pipe (default: as
-                    the header shows)
-  --encoding NAME   of files that are not UTF-8, such as windows-1252
-  --chunk-rows N, --parallel N   rows of a request (1000), requests at once (8)
-  --json, -h, --help            print the result as a line of JSON; this text
-Exit code 0: all rows are imported; 1: none, or --check found problems; 2: a
-wrong call; 130, 143: stopped by a signal. More in src/COMMANDS.md.
-`
-
 /** Shortest time between two notes about repeated requests, in milliseconds. */
 const RETRY_NOTE_MS = 2_000
 
@@ -51,10 +27,6 @@ export async function runImport(
   progressOutput: ProgressOutput,
 ): Promise<number> {
   const command = parseImportArgs(args, io.env)
-  if (command === 'help') {
-    io.print(IMPORT_USAGE.trimEnd())
-    return EXIT_CODE.done
-  }
   const { place } = command
   if ('directory' in place) {
     return withServedDirectory(place.directory, place.team, (server) => {

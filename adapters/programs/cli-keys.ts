@@ -2,56 +2,74 @@
 import { parseArgs } from 'node:util'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../../src/index.js'
 import { servedKeys } from './admin-client.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
-import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
+import { type CommandIo, parseIntegerOption, printResult, TEAM_DEFAULT } from './cli-command.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, type StorePlace } from './store-place.js'
 
-export const KEYS_USAGE = `Usage: rowstash keys add --directory DIR [--team TEAM] [--label TEXT] [--scope SCOPE]...
-                     [--table TABLEID]... [--expires DAYS]
-       rowstash keys list --directory DIR [--team TEAM] [--json]
-       rowstash keys revoke KEYID --directory DIR
+const OPTIONS = {
+  directory: { type: 'string', value: 'DIR', help: 'the directory of the store' },
+  team: {
+    type: 'string',
+    value: 'TEAM',
+    help: 'whose tables the key reaches (default of add: default; of list: all)',
+  },
+  label: { type: 'string', value: 'TEXT', help: 'what the key is for' },
+  scope: {
+    type: 'string',
+    multiple: true,
+    value: 'read|write|upload',
+    help: 'what it may do; may be repeated (default: all three)',
+  },
+  table: {
+    type: 'string',
+    multiple: true,
+    value: 'TABLEID',
+    help: 'a table that it reaches; may be repeated (default: all of the team)',
+  },
+  expires: {
+    type: 'string',
+    value: 'DAYS',
+    help: 'when it stops working, in days from now (default: never)',
+  },
+  json: {
+    type: 'boolean',
+    default: false,
+    help: 'print each key, or the ID of the revoked one, as a line of JSON',
+  },
+  ...PLACE_OPTIONS,
+} as const satisfies OptionSpecs
 
-Manages the API keys that a store keeps, also while \`rowstash serve\` has the directory open. The store
-keeps a digest of each key: "keys add" prints the key, and nothing can print it again.
-
-  --directory DIR  the directory of the store
-  --team TEAM      the team whose tables the key reaches (default of add: default; of list: all)
-  --label TEXT     what the key is for
-  --scope SCOPE    read, write or upload; may be repeated (default: all three)
-  --table TABLEID  a table that the key reaches; may be repeated (default: all tables of the team)
-  --expires DAYS   when the key stops working, in days from now (default: never)
-  --json           print each key as a line of JSON
-  -h, --help       show this text
-
-A revoked key is unknown from the next request on.
-${PLACE_HINT}
-`
+export const KEYS_COMMAND: CommandSpec = {
+  name: 'keys',
+  summary: 'make, list and revoke API keys',
+  usage: [
+    'keys add --directory DIR [--team TEAM] [--label TEXT] [options]',
+    'keys list --directory DIR [--team TEAM] [--json]',
+    'keys revoke KEYID --directory DIR [--json]',
+  ],
+  about: `Manages the API keys that a store keeps, also while "rowstash serve" has the directory open.
+    The store keeps a digest of each key: "keys add" prints the key, and nothing can print it again.`,
+  options: OPTIONS,
+  operands: ['add', 'list', 'revoke'],
+  notes: `A revoked key is unknown from the next request on. Exit code 0: done; 1: it failed; 2: a
+    wrong call.`,
+  details: [PLACE_ENVIRONMENT],
+}
 
 const DAY_MS = 86_400_000
 const DAYS_MAX = 36_500
 
-const OPTIONS = {
-  directory: { type: 'string' },
-  ...PLACE_OPTIONS,
-  team: { type: 'string' },
-  label: { type: 'string' },
-  scope: { type: 'string', multiple: true },
-  table: { type: 'string', multiple: true },
-  expires: { type: 'string' },
-  json: { type: 'boolean' },
-  help: HELP_OPTION,
-} as const
-
 type OptionName = keyof typeof OPTIONS
 
-/** The options that name a store. */
-const PLACES: readonly string[] = ['directory', ...Object.keys(PLACE_OPTIONS)]
+/** The options of all of them: those that name a store, and `--json`. */
+const ALWAYS: readonly string[] = ['directory', 'json', ...Object.keys(PLACE_OPTIONS)]
 
 /** The options of each command, beside those. */
 const TAKES: Readonly<Record<string, readonly OptionName[]>> = {
   add: ['team', 'label', 'scope', 'table', 'expires'],
-  list: ['team', 'json'],
+  list: ['team'],
   revoke: [],
 }
 
@@ -62,9 +80,8 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<v
     allowPositionals: true,
     options: OPTIONS,
   })
-  if (values.help) return io.print(KEYS_USAGE.trimEnd())
   const [command = '', ...operands] = positionals
-  checkUse(command, operands, Object.keys(values))
+  checkUse(command, operands, values)
   const { directory, team } = values
   const place =
     parsePostgresPlace(values, io.env, { isElsewhere: directory !== undefined }) ?? directory
@@ -73,21 +90,21 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<v
   }
   const request = command === 'add' ? requestOf(values) : undefined
   await withKeys(place, io, async (keys) => {
-    if (request !== undefined) return showAdded(await keys.add(request), io)
-    if (command === 'list') return showList(await keys.list(team), values.json === true, io)
+    if (request !== undefined) return showAdded(await keys.add(request), values.json, io)
+    if (command === 'list') return showList(await keys.list(team), values.json, io)
     const [id = ''] = operands
-    if (await keys.revoke(id)) return io.print(`revoked ${id}`)
+    if (await keys.revoke(id)) return printResult(io, values.json, { id }, `revoked ${id}`)
     throw new ProgramFailure('failed', `The store has no API key with the ID "${id}"`)
   })
 }
 
-function checkUse(command: string, operands: readonly string[], given: readonly string[]): void {
+function checkUse(command: string, operands: readonly string[], values: object): void {
   const taken = TAKES[command]
   if (taken === undefined) {
     throw new ProgramFailure('usage', 'Name what to do with keys: add, list or revoke')
   }
-  const other = given.find((name) => {
-    return !PLACES.includes(name) && !taken.some((known) => known === name)
+  const other = Object.keys(values).find((name) => {
+    return !ALWAYS.includes(name) && !taken.some((known) => known === name)
   })
   if (other !== undefined) throw new ProgramFailure('usage', `keys ${command} takes no --${other}`)
   if (operands.length === (command === 'revoke' ? 1 : 0)) return
@@ -135,8 +152,9 @@ async function withKeys(
   }
 }
 
-function showAdded({ key, ...about }: ApiKey & Readonly<{ key: string }>, io: CommandIo): void {
-  io.print(key)
+function showAdded(added: ApiKey & Readonly<{ key: string }>, json: boolean, io: CommandIo): void {
+  const { key, ...about } = added
+  printResult(io, json, added, key)
   io.warn(`${describe(about)}; the key is shown only now`)
 }
 

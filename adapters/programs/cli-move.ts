@@ -5,12 +5,15 @@ import type { RestoreResult } from '../../src/index.js'
 import { isStoreError, openStore, restoreBackup, StoreError } from '../../src/index.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { markFilling } from '../postgres/store-marks.js'
-import { type CommandIo, HELP_OPTION } from './cli-command.js'
+import { type CommandIo, printResult } from './cli-command.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import {
   closePorts,
   openSharedPorts,
   optionsOf,
   PLACE_ENVIRONMENT,
+  PLACE_OPTIONS,
+  POSTGRES_VARIABLE,
   type PostgresPlace,
   parsePostgresPlace,
   type SharedPorts,
@@ -19,47 +22,46 @@ import {
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOf, QUIET } from './store-place.js'
 
-export const MOVE_USAGE = `Usage: rowstash move --from DIR --to URL [--s3 URL]
-       rowstash move --from URL [--s3 URL] --to DIR
+const OPTIONS = {
+  from: {
+    type: 'string',
+    value: 'DIR|URL',
+    help: `the directory, or the database as postgres://USER@HOST:PORT/DATABASE?schema=NAME (default:
+      ${POSTGRES_VARIABLE})`,
+  },
+  to: { type: 'string', value: 'DIR|URL', help: 'the other one of them' },
+  s3: PLACE_OPTIONS.s3,
+  json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
+} as const satisfies OptionSpecs
 
-Copies the store in a directory to PostgreSQL, or back, and verifies the copy in full. The target must be
-missing or empty. Tables, row IDs, files and API keys stay what they are; versions continue 2^32 above
-those of the source. The source is not changed.
-
-End all servers of the source first: the directory must be free, and changes that servers on PostgreSQL
-make meanwhile may be missing. Serve the copy afterwards, and the source no more.
-
-  --from DIR, --to DIR
-              the directory
-  --from URL, --to URL
-              the PostgreSQL database, as postgres://USER@HOST:PORT/DATABASE?schema=NAME
-              (default: ROWSTASH_POSTGRES)
-  --s3 URL    its segments and files in a bucket, as s3://BUCKET/PREFIX or https://HOST/BUCKET/PREFIX
-              (default: ROWSTASH_S3, else they are in PostgreSQL, too)
-  -h, --help  show this text
-
-${PLACE_ENVIRONMENT}
-`
+export const MOVE_COMMAND: CommandSpec = {
+  name: 'move',
+  summary: 'copy a store to PostgreSQL, or back',
+  usage: ['move --from DIR --to URL [--s3 URL]', 'move --from URL [--s3 URL] --to DIR'],
+  about: `Copies the store in a directory to PostgreSQL, or back, and verifies the copy in full. The
+    target must be missing or empty. Tables, row IDs, files and API keys stay what they are; versions
+    continue 2^32 above those of the source. The source is not changed. End all servers of the source
+    first: the directory must be free, and changes that servers on PostgreSQL make meanwhile may be
+    missing. Serve the copy afterwards, and the source no more.`,
+  options: OPTIONS,
+  notes: 'Exit code 0: the copy is complete and verified; 1: it is not; 2: a wrong call.',
+  details: [PLACE_ENVIRONMENT],
+}
 
 /** Runs `rowstash move`. @throws {ProgramFailure} */
 export async function runMove(args: readonly string[], io: CommandIo): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
-    options: {
-      from: { type: 'string' },
-      to: { type: 'string' },
-      s3: { type: 'string' },
-      help: HELP_OPTION,
-    },
+    options: OPTIONS,
   })
-  if (values.help) return io.print(MOVE_USAGE.trimEnd())
   const { directory, place, isInto } = parseEnds(values, io.env)
   const began = Date.now()
   const moved = isInto ? await moveIn(directory, place, io) : await moveOut(place, directory, io)
   const { records, objects, bytes } = moved
   const target = isInto ? `PostgreSQL at ${shownPlace(place)}` : resolve(directory)
   const seconds = ((Date.now() - began) / 1_000).toFixed(1)
-  io.print(`${records} records and ${objects} objects of ${bytes} bytes are in ${target}, verified`)
+  const text = `${records} records and ${objects} objects of ${bytes} bytes are in ${target}, verified`
+  printResult(io, values.json, { records, objects, bytes, target }, text)
   io.warn(
     `It took ${seconds} s. Versions continue 2^32 above those of the source; serve it no more`,
   )

@@ -8,32 +8,49 @@ import { parseArgs } from 'node:util'
 import type { Store } from '../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../node.js'
 import { createGuard } from '../page/guard.js'
-import {
-  aborted,
-  type CommandIo,
-  HELP_OPTION,
-  parseIntegerOption,
-  TEAM_DEFAULT,
-} from './cli-command.js'
+import { aborted, type CommandIo, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { FailureLog } from './failure-log.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, QUIET } from './store-place.js'
 
-export const OPEN_USAGE = `Usage: rowstash open DIR [--write] [--team TEAM] [--port PORT] [--browser]
+const OPTIONS = {
+  write: {
+    type: 'boolean',
+    default: false,
+    help: 'also import, change and delete; without it, nothing can be changed',
+  },
+  team: {
+    type: 'string',
+    default: TEAM_DEFAULT,
+    value: 'TEAM',
+    help: `the team whose tables are shown (default: ${TEAM_DEFAULT})`,
+  },
+  port: {
+    type: 'string',
+    default: '0',
+    value: 'PORT',
+    help: 'the port of 127.0.0.1 to listen on (default: any free one)',
+  },
+  browser: {
+    type: 'boolean',
+    default: false,
+    help: 'open the address in the browser of this machine',
+  },
+} as const satisfies OptionSpecs
 
-Shows a store in a browser: its tables, an import by dropping a file, and how it works. Prints an
-address, which works once and in one browser, and ends at SIGTERM or SIGINT (Ctrl-C).
-
-  --write           also import, change and delete; without it, nothing can be changed
-  --team TEAM       the team whose tables are shown (default: ${TEAM_DEFAULT})
-  --port PORT       the port of 127.0.0.1 to listen on (default: any free one)
-  --browser         open the address in the browser of this machine
-  -h, --help        show this text
-
-Exit code 1: the store cannot be opened; 2: a wrong call. A store that a server has open is shown by
-that server: "rowstash serve --page".
-`
+export const OPEN_COMMAND: CommandSpec = {
+  name: 'open',
+  summary: 'look at a store in the browser',
+  usage: ['open DIR [--write] [--team TEAM] [--port PORT] [--browser]'],
+  about: `Shows a store in a browser: its tables, an import by dropping a file, and how it works. Prints
+    an address, which works once and in one browser, and ends at SIGTERM or SIGINT (Ctrl-C).`,
+  options: OPTIONS,
+  operands: 'files',
+  notes: `Exit code 0: it was ended; 1: the store cannot be opened; 2: a wrong call. A store that a
+    server has open is shown by that server: "rowstash serve --page".`,
+}
 
 type OpenCommand = Readonly<{
   directory: string
@@ -46,7 +63,6 @@ type OpenCommand = Readonly<{
 /** Runs `rowstash open` until the signal. @throws {ProgramFailure} */
 export async function runOpen(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseOpenArgs(args)
-  if (command === 'help') return io.print(OPEN_USAGE.trimEnd())
   const store = await openShown(command, io)
   const failures = new FailureLog((line) => io.warn(line))
   try {
@@ -64,19 +80,12 @@ export async function runOpen(args: readonly string[], io: CommandIo): Promise<v
   }
 }
 
-function parseOpenArgs(args: readonly string[]): OpenCommand | 'help' {
+function parseOpenArgs(args: readonly string[]): OpenCommand {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      write: { type: 'boolean', default: false },
-      team: { type: 'string', default: TEAM_DEFAULT },
-      port: { type: 'string', default: '0' },
-      browser: { type: 'boolean', default: false },
-      help: HELP_OPTION,
-    },
+    options: OPTIONS,
   })
-  if (values.help) return 'help'
   const [directory, ...more] = positionals
   if (directory === undefined || more.length > 0) {
     throw new ProgramFailure('usage', 'Name one directory')

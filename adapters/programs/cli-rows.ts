@@ -2,26 +2,13 @@
 import { parseArgs } from 'node:util'
 import type { ExportOptions } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
-import { parseFind } from './cli-find-options.js'
-import { TABLE_OPTIONS, TABLE_USAGE, TEAM_USAGE, withTable } from './cli-table-options.js'
+import { type CommandIo, parseIntegerOption } from './cli-command.js'
+import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
+import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import type { ReadableTable } from './remote-store.js'
-
-export const ROWS_USAGE = `Usage: rowstash rows --directory DIR | --url URL --key KEY --table NAME
-Prints the first rows of a table, or of those that match.
-${TEAM_USAGE}
-${TABLE_USAGE}
-  --limit N         rows at most, from 1 to 10000 (default: 20)
-  --where JSON      only rows that match, such as '{ "total": { "gt": 10 } }'
-  --columns A,B     only these columns; IDs with a comma as a JSON array
-  --format FORMAT   table (default), csv, ndjson, or json: one array
-  --json            as --format ndjson
-  -h, --help        show this text
-A table has long cells cut. The other formats have every digit; for all rows
-there is "rowstash export". Exit code 1: the rows cannot be read; 2: a wrong
-call.
-`
 
 const LIMIT_DEFAULT = '20'
 const LIMIT_MAX = 10_000
@@ -31,21 +18,40 @@ const CELL_CHARS_MAX = 40
 
 const FORMATS = ['table', 'csv', 'ndjson', 'json'] as const
 
+const OPTIONS = {
+  ...TABLE_OPTIONS,
+  limit: {
+    type: 'string',
+    default: LIMIT_DEFAULT,
+    value: 'N',
+    help: `rows at most, from 1 to ${LIMIT_MAX} (default: ${LIMIT_DEFAULT})`,
+  },
+  ...FIND_OPTIONS,
+  format: {
+    type: 'string',
+    value: FORMATS.join('|'),
+    help: 'how they are printed (default: table); json is one array',
+  },
+  json: { type: 'boolean', default: false, help: 'as --format ndjson' },
+} as const satisfies OptionSpecs
+
+export const ROWS_COMMAND: CommandSpec = {
+  name: 'rows',
+  summary: 'print rows of a table',
+  usage: [`rows ${PLACE_FORM} --table NAME [options]`],
+  about: 'Prints the first rows of a table, or of those that match.',
+  options: OPTIONS,
+  notes: `A table has long cells cut. The other formats have every digit; for all rows there is
+    "rowstash export". Exit code 0: they are printed; 1: they cannot be read; 2: a wrong call.`,
+  details: [PLACE_ENVIRONMENT],
+}
+
 /** Runs `rowstash rows`. @throws {ProgramFailure} */
 export async function runRows(args: readonly string[], io: CommandIo): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
-    options: {
-      ...TABLE_OPTIONS,
-      limit: { type: 'string', default: LIMIT_DEFAULT },
-      where: { type: 'string' },
-      columns: { type: 'string' },
-      format: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      help: HELP_OPTION,
-    },
+    options: OPTIONS,
   })
-  if (values.help) return io.print(ROWS_USAGE.trimEnd())
   const format = parseFormat(values.format, values.json)
   const limit = parseIntegerOption('--limit', values.limit, 1, LIMIT_MAX)
   const options: ExportOptions = { ...parseFind(values), limit, signal: io.signal }

@@ -6,82 +6,17 @@ import { publishEvent } from '../base/diagnostics.js'
 import type { ConnectionLimits } from '../http/connections.js'
 import { TrustedProxies } from '../http/remote-address.js'
 import { nodeSources, openDirectory } from '../node.js'
-import {
-  aborted,
-  type CommandIo,
-  HELP_OPTION,
-  parseIntegerOption,
-  TEAM_DEFAULT,
-} from './cli-command.js'
+import { aborted, type CommandIo, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
+import { SERVE_OPTIONS } from './cli-serve-options.js'
 import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
 import { type GivenLimits, type LimitSources, readLimits } from './limit-options.js'
-import {
-  openSharedStore,
-  PLACE_ENVIRONMENT,
-  PLACE_OPTIONS,
-  PLACE_USAGE,
-  type PostgresPlace,
-  parsePostgresPlace,
-} from './postgres-place.js'
+import { openSharedStore, type PostgresPlace, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
 
-export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres URL [--s3 URL]] [options]
-
-Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
-
-  --directory DIR   where the data is kept; made if missing (default: ./rowstash-data)
-  --memory          keep the data in memory; it is gone at the end
-${PLACE_USAGE}
-  --host HOST       the address to listen on (default: 127.0.0.1)
-  --port PORT       the port, 0 for any free one (default: PORT, else 8080)
-  --base-url URL    where clients reach the server, if a proxy stands before it
-  --public-base-url URL
-                    where everybody reaches the files, if they have a host name of their own,
-                    which keeps them apart from the pages of all others (default: --base-url)
-  --key KEY[=TEAM]  an API key, and the team whose tables it reaches; may be repeated
-                    (default: ROWSTASH_KEY, else a key made at the first start and kept in
-                    DIR/key; with --postgres, those of "rowstash keys add"; default team: default)
-  --key-file FILE   a file of API keys, one a line, each written as KEY or KEY=TEAM; may be
-                    repeated; a file that other users can read is refused. Keys of "rowstash keys
-                    add" are known too
-  --admin-key-file FILE
-                    a file of keys for /metrics and /admin, one a line, as a scraper of metrics
-                    needs one; a file that other users can read is refused (default: none but the
-                    key that the commands of this machine use)
-  --cors-origin ORIGIN
-                    pages of this origin may use the API in a browser; may be repeated, "*" is
-                    every origin (default: none)
-  --app APPID       an app that exists; may be repeated (default: every app is known)
-  --allow-private-sources
-                    also fetch files from URLs of private addresses and other ports: for tests
-                    and for networks that trust their users
-  --trusted-proxy ADDRESS
-                    the IP address of a proxy before the server, or a network such as 10.0.0.0/8;
-                    clients are then told apart by X-Forwarded-For; may be repeated
-  --keyless-per-address N
-                    connections that one address may hold without a known key (default: 256); raise
-                    it behind a proxy that passes on many reads of files
-  --limit NAME=VALUE
-                    a limit of the store or the server, such as stashesMax=100; may be repeated;
-                    src/contract/LIMITS.md lists all names, units and defaults
-  --limits FILE     a file of limits, as a JSON object such as { "stashesMax": 100 }
-  --page            serve a page for people at /: it asks for an API key, shows tables and imports files
-  --log             print a line of JSON for each answered request; it has no secret
-  --accept-loss     start although commits are missing that the store had acknowledged, with what
-                    is left; without it, such a store is refused and says what is missing
-  -h, --help        show this text
-
-Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM), and a variable for each limit, such as
-ROWSTASH_LIMIT_STASHES_MAX. If a limit is given several times, --limit counts first, then the variable,
-then the file.
-${PLACE_ENVIRONMENT}
-`
-
 const DIRECTORY_DEFAULT = './rowstash-data'
-const HOST_DEFAULT = '127.0.0.1'
 const PORT_DEFAULT = '8080'
 /** As `adminKeys` of the handler demands. */
 const ADMIN_KEY_CHARS_MIN = 16
@@ -89,7 +24,6 @@ const ADMIN_KEY_CHARS_MIN = 16
 /** Runs `rowstash serve` until the signal. @throws {ProgramFailure} */
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
-  if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
   const { directory, keyFiles, adminKeyFile, limitSources, ...settings } = command
   const limits = await readLimits(limitSources)
   const fileKeys = await readKeyFiles(keyFiles)
@@ -181,37 +115,11 @@ type ServeCommand = Readonly<{
   acceptLoss: boolean
 }>
 
-export function parseServeArgs(
-  args: readonly string[],
-  env: CommandIo['env'],
-): ServeCommand | 'help' {
+export function parseServeArgs(args: readonly string[], env: CommandIo['env']): ServeCommand {
   const { values } = parseArgs({
     args: [...args],
-    options: {
-      directory: { type: 'string' },
-      memory: { type: 'boolean', default: false },
-      ...PLACE_OPTIONS,
-      host: { type: 'string', default: HOST_DEFAULT },
-      port: { type: 'string' },
-      'base-url': { type: 'string' },
-      'public-base-url': { type: 'string' },
-      key: { type: 'string', multiple: true },
-      'key-file': { type: 'string', multiple: true },
-      'admin-key-file': { type: 'string' },
-      'cors-origin': { type: 'string', multiple: true },
-      app: { type: 'string', multiple: true },
-      'allow-private-sources': { type: 'boolean', default: false },
-      'trusted-proxy': { type: 'string', multiple: true, default: [] },
-      'keyless-per-address': { type: 'string' },
-      limit: { type: 'string', multiple: true, default: [] },
-      limits: { type: 'string' },
-      page: { type: 'boolean', default: false },
-      log: { type: 'boolean', default: false },
-      'accept-loss': { type: 'boolean', default: false },
-      help: HELP_OPTION,
-    },
+    options: SERVE_OPTIONS,
   })
-  if (values.help) return 'help'
   const keyless = values['keyless-per-address']
   const portText = values.port ?? (env['PORT'] || PORT_DEFAULT)
   return {

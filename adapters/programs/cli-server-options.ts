@@ -1,14 +1,20 @@
 // Where the table of a command is: in a directory, or at a server.
 import { TEAM_DEFAULT } from './cli-command.js'
 import { parseServerUrl } from './command-client.js'
+import type { OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 
 export const SERVER_OPTIONS = {
-  url: { type: 'string' },
-  key: { type: 'string' },
-  'key-file': { type: 'string' },
-} as const
+  url: { type: 'string', value: 'URL', help: 'a server instead, with its base path' },
+  key: { type: 'string', value: 'KEY', help: `its API key (default: ${KEY_VARIABLE})` },
+  'key-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'a file with the key; refused if other users can read it',
+    isRare: true,
+  },
+} as const satisfies OptionSpecs
 
 export type ServerValues = Readonly<
   Partial<Record<'directory' | 'team' | 'url' | 'key' | 'key-file', string | undefined>>

@@ -4,30 +4,42 @@ import type { Team } from '../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from './cli-command.js'
 import { parseServer, readKey, SERVER_OPTIONS, type ServerValues } from './cli-server-options.js'
 import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
+import type { OptionSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { type ListedTable, listTables, type ReadableTable, remoteTable } from './remote-store.js'
 import { openStoreOf, type StorePlace } from './store-place.js'
 
+export const DIRECTORY_OPTION = {
+  type: 'string',
+  value: 'DIR',
+  help: 'a store that nobody else has open',
+} as const satisfies OptionSpec
+
+export const TEAM_OPTION = {
+  type: 'string',
+  value: 'TEAM',
+  help: `a team of the directory (default: ${TEAM_DEFAULT})`,
+  isRare: true,
+} as const satisfies OptionSpec
+
 export const TEAM_OPTIONS = {
-  directory: { type: 'string' },
-  ...PLACE_OPTIONS,
-  team: { type: 'string' },
+  directory: DIRECTORY_OPTION,
   ...SERVER_OPTIONS,
-} as const
+  team: TEAM_OPTION,
+  ...PLACE_OPTIONS,
+} as const satisfies OptionSpecs
 
 export const TABLE_OPTIONS = {
   ...TEAM_OPTIONS,
-  table: { type: 'string' },
-  'table-id': { type: 'string' },
-} as const
+  table: { type: 'string', value: 'NAME', help: 'the only table of that name' },
+  'table-id': { type: 'string', value: 'ID', help: 'the table of that ID' },
+} as const satisfies OptionSpecs
 
-export const TEAM_USAGE = `  --directory DIR   a store that nobody else has open; --team TEAM (default)
-  --url URL         a server instead; --key KEY, --key-file FILE or ROWSTASH_KEY`
+/** The places of the commands that read a store or ask a server, for their usage. */
+export const PLACE_FORM = '--directory DIR | --url URL'
 
-export const TABLE_USAGE = `  --table NAME, --table-id ID   the table`
-
-type TeamValues = ServerValues &
+export type TeamValues = ServerValues &
   Readonly<{
     postgres?: string[] | undefined
     s3?: string | undefined
@@ -50,7 +62,7 @@ export async function withTeam<T>(
   }
 }
 
-function placeOf(values: TeamValues, { env }: CommandIo): StorePlace {
+export function placeOf(values: TeamValues, { env }: CommandIo): StorePlace {
   const { directory } = values
   const place = parsePostgresPlace(values, env, { isElsewhere: directory !== undefined })
   const found = place ?? directory
@@ -62,7 +74,7 @@ function placeOf(values: TeamValues, { env }: CommandIo): StorePlace {
 }
 
 /** The server of the options; undefined: they name none. @throws {ProgramFailure} */
-async function serverOf(values: TeamValues, io: CommandIo): Promise<Asking | undefined> {
+export async function serverOf(values: TeamValues, io: CommandIo): Promise<Asking | undefined> {
   const server = parseServer(values, io.env)
   if (server === undefined) return undefined
   const isElsewhere = [values.directory, values.team, values.postgres, values.s3]
@@ -76,7 +88,7 @@ async function serverOf(values: TeamValues, io: CommandIo): Promise<Asking | und
 }
 
 /** Asks the server of the options. @throws {ProgramFailure} for failures of the client */
-async function asking<T>(server: Asking, use: (client: Client) => Promise<T>): Promise<T> {
+export async function asking<T>(server: Asking, use: (client: Client) => Promise<T>): Promise<T> {
   try {
     return await use(openClient(server))
   } catch (failure) {

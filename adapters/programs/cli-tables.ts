@@ -2,64 +2,77 @@
 import { parseArgs } from 'node:util'
 import type { Column } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
-import { type CommandIo, HELP_OPTION } from './cli-command.js'
+import type { CommandIo } from './cli-command.js'
 import {
+  PLACE_FORM,
   TABLE_OPTIONS,
-  TABLE_USAGE,
   TEAM_OPTIONS,
-  TEAM_USAGE,
   tablesOf,
   withTable,
 } from './cli-table-options.js'
-import { PLACE_HINT } from './postgres-place.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import type { ListedTable } from './remote-store.js'
-import { renderType, renderTypes } from './table-types.js'
+import { renderType, renderTypes, typesOf } from './table-types.js'
 
-export const TABLES_USAGE = `Usage: rowstash tables --directory DIR | --url URL --key KEY [--json]
-
-Lists the tables of a team, the oldest first: ID, rows, bytes, version and name, with tabs between
-them.
-
-${TEAM_USAGE}
-  --json            print each table as a line of JSON, with its schema
-  -h, --help        show this text
-
-Exit code 1: the store cannot be read; 2: a wrong call.
-${PLACE_HINT}
-`
-
-export const SCHEMA_USAGE = `Usage: rowstash schema --directory DIR | --url URL --key KEY --table NAME [--json]
-
-Shows the columns of a table: ID, type and display name, with tabs between them.
-
-${TEAM_USAGE}
-${TABLE_USAGE}
-  --json            print the schema as a line of JSON
-  -h, --help        show this text
-
-Exit code 1: there is no such table, or the store cannot be read; 2: a wrong call.
-${PLACE_HINT}
-`
-
-export const TYPES_USAGE = `Usage: rowstash types --directory DIR | --url URL --key KEY
-
-Writes TypeScript to the standard output: for each table of a team a schema as defineSchema takes it,
-and the type of its rows. "team.table(id, schema)" is then a table with these rows.
-
-${TEAM_USAGE}
-  -h, --help        show this text
-
-Exit code 1: the store cannot be read; 2: a wrong call.
-${PLACE_HINT}
-`
+const EXIT_CODES =
+  'Exit code 0: done; 1: the store cannot be read, or has no such table; 2: a wrong call.'
 
 const JSON_OPTION = { type: 'boolean', default: false } as const
 
+const TABLES_OPTIONS = {
+  ...TEAM_OPTIONS,
+  json: { ...JSON_OPTION, help: 'print each table as a line of JSON, with its schema' },
+} as const satisfies OptionSpecs
+
+export const TABLES_COMMAND: CommandSpec = {
+  name: 'tables',
+  summary: 'list the tables of a team',
+  usage: [`tables ${PLACE_FORM} [--json]`],
+  about: `Lists the tables of a team, the oldest first: ID, rows, bytes, version and name, with tabs
+    between them.`,
+  options: TABLES_OPTIONS,
+  notes: EXIT_CODES,
+  details: [PLACE_ENVIRONMENT],
+}
+
+const SCHEMA_OPTIONS = {
+  ...TABLE_OPTIONS,
+  json: { ...JSON_OPTION, help: 'print the schema as a line of JSON' },
+} as const satisfies OptionSpecs
+
+export const SCHEMA_COMMAND: CommandSpec = {
+  name: 'schema',
+  summary: 'show the columns of a table',
+  usage: [`schema ${PLACE_FORM} --table NAME [--json]`],
+  about: 'Shows the columns of a table: ID, type and display name, with tabs between them.',
+  options: SCHEMA_OPTIONS,
+  notes: EXIT_CODES,
+  details: [PLACE_ENVIRONMENT],
+}
+
+const TYPES_OPTIONS = {
+  ...TEAM_OPTIONS,
+  json: {
+    ...JSON_OPTION,
+    help: 'print names and text for each table as a line of JSON, without import',
+  },
+} as const satisfies OptionSpecs
+
+export const TYPES_COMMAND: CommandSpec = {
+  name: 'types',
+  summary: 'write TypeScript for the tables of a team',
+  usage: [`types ${PLACE_FORM}`],
+  about: `Writes TypeScript to the standard output: for each table of a team a schema as defineSchema
+    takes it, and the type of its rows. "team.table(id, schema)" is then a table with these rows.`,
+  options: TYPES_OPTIONS,
+  notes: EXIT_CODES,
+  details: [PLACE_ENVIRONMENT],
+}
+
 /** Runs `rowstash tables`. @throws {ProgramFailure} */
 export async function runTables(args: readonly string[], io: CommandIo): Promise<void> {
-  const options = { ...TEAM_OPTIONS, json: JSON_OPTION, help: HELP_OPTION }
-  const { values } = parseArgs({ args: [...args], options })
-  if (values.help) return io.print(TABLES_USAGE.trimEnd())
+  const { values } = parseArgs({ args: [...args], options: TABLES_OPTIONS })
   const tables = await tablesOf(values, io)
   for (const table of tables) io.print(values.json ? JSON.stringify(table) : lineOf(table))
 }
@@ -70,9 +83,7 @@ function lineOf({ id, rowCount, bytes, version, name }: ListedTable): string {
 
 /** Runs `rowstash schema`. @throws {ProgramFailure} */
 export async function runSchema(args: readonly string[], io: CommandIo): Promise<void> {
-  const options = { ...TABLE_OPTIONS, json: JSON_OPTION, help: HELP_OPTION }
-  const { values } = parseArgs({ args: [...args], options })
-  if (values.help) return io.print(SCHEMA_USAGE.trimEnd())
+  const { values } = parseArgs({ args: [...args], options: SCHEMA_OPTIONS })
   const schema = await withTable(values, io, (table) => table.schema())
   if (values.json) return io.print(JSON.stringify(schema))
   for (const column of schema.columns) io.print(columnLine(column))
@@ -85,9 +96,8 @@ function columnLine({ id, type, displayName }: Column): string {
 
 /** Runs `rowstash types`. @throws {ProgramFailure} */
 export async function runTypes(args: readonly string[], io: CommandIo): Promise<void> {
-  const options = { ...TEAM_OPTIONS, help: HELP_OPTION }
-  const { values } = parseArgs({ args: [...args], options })
-  if (values.help) return io.print(TYPES_USAGE.trimEnd())
+  const { values } = parseArgs({ args: [...args], options: TYPES_OPTIONS })
   const tables = await tablesOf(values, io)
-  io.print(renderTypes(tables).trimEnd())
+  if (!values.json) return io.print(renderTypes(tables).trimEnd())
+  for (const types of typesOf(tables)) io.print(JSON.stringify(types))
 }

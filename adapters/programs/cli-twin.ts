@@ -5,7 +5,10 @@ import { parseArgs } from 'node:util'
 import { ClientError, createClient } from '../../src/client/client.js'
 import { escapeControls } from '../base/arguments.js'
 import { openDirectory } from '../open-directory.js'
-import { type CommandIo, HELP_OPTION, TEAM_DEFAULT } from './cli-command.js'
+import { type CommandIo, printResult, TEAM_DEFAULT } from './cli-command.js'
+import { SERVER_OPTIONS } from './cli-server-options.js'
+import { TEAM_OPTION } from './cli-table-options.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOf, QUIET } from './store-place.js'
@@ -13,43 +16,61 @@ import { pullTable, type Twin, type Upstream } from './twin-pull.js'
 import { type PushPlan, planPush, pushTable } from './twin-push.js'
 import { TwinState, type TwinTable } from './twin-state.js'
 
-export const TWIN_USAGE = `Usage: rowstash twin pull --upstream URL --key KEY --directory DIR [--table NAME...] [--discard]
-       rowstash twin push --upstream URL --key KEY --directory DIR [--table NAME...] [--yes] [--force]
-
-pull copies tables of a server into a directory, as tables that every program can change, and copies
-those again that have changed since. push brings back only the rows that were changed, added or
-deleted here. It says first how many these are, as a hosted service may charge for each, and asks.
-
-  --upstream URL    where the server is, such as http://localhost:8080
-  --key KEY         the API key (default: the environment variable ROWSTASH_KEY)
-  --key-file FILE   a file that holds the API key; refused if other users can read it
-  --directory DIR   the twin; pull makes it if there is none. Nobody else may have it open
-  --team TEAM       the team of the twin that has the tables (default: default)
-  --table NAME      only tables with this name; several are several --table (default: all)
-  --discard         pull: give up rows that were changed here and not pushed
-  --yes             push: do not ask
-  --force           push: also if a table has changed upstream since it was pulled; rows that both
-                    sides have changed get the cells of the twin
-  -h, --help        show this text
-
-Each update is sent with If-Match. A push that ends early goes on with the next one; if the effect
-of its last request is unknown, the table counts as changed upstream. Row IDs here and upstream are
-not the same. Columns, names and files are not pushed, and numbers beyond 2^53 are refused. Exit code
-1: a table was refused, or the server failed, and others may be done; 2: a wrong call.
-`
-
 const OPTIONS = {
-  upstream: { type: 'string' },
-  key: { type: 'string' },
-  'key-file': { type: 'string' },
-  directory: { type: 'string' },
-  team: { type: 'string', default: TEAM_DEFAULT },
-  table: { type: 'string', multiple: true },
-  discard: { type: 'boolean', default: false },
-  yes: { type: 'boolean', default: false },
-  force: { type: 'boolean', default: false },
-  help: HELP_OPTION,
-} as const
+  upstream: {
+    type: 'string',
+    value: 'URL',
+    help: 'where the server is, such as http://localhost:8080',
+  },
+  key: SERVER_OPTIONS.key,
+  'key-file': SERVER_OPTIONS['key-file'],
+  directory: {
+    type: 'string',
+    value: 'DIR',
+    help: 'the twin; pull makes it if there is none. Nobody else may have it open',
+  },
+  team: { ...TEAM_OPTION, default: TEAM_DEFAULT },
+  table: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    help: 'only tables with this name; several are several --table (default: all)',
+  },
+  discard: {
+    type: 'boolean',
+    default: false,
+    help: 'pull: give up rows that were changed here and not pushed',
+  },
+  yes: { type: 'boolean', default: false, help: 'push: do not ask' },
+  force: {
+    type: 'boolean',
+    default: false,
+    help: `push: also if a table has changed upstream since it was pulled; rows that both sides have
+      changed get the cells of the twin`,
+  },
+  json: { type: 'boolean', default: false, help: 'print each table as a line of JSON' },
+} as const satisfies OptionSpecs
+
+export const TWIN_COMMAND: CommandSpec = {
+  name: 'twin',
+  summary: 'keep a copy of the tables of a server',
+  usage: [
+    'twin pull --upstream URL --key KEY --directory DIR [options]',
+    'twin push --upstream URL --key KEY --directory DIR [options]',
+  ],
+  about: `pull copies tables of a server into a directory, as tables that every program can change, and
+    copies those again that have changed since. push brings back only the rows that were changed, added
+    or deleted here. It says first how many these are, as a hosted service may charge for each, and asks.`,
+  options: OPTIONS,
+  operands: ['pull', 'push'],
+  notes: `Exit code 0: done; 1: a table was refused, or the server failed, and others may be done; 2: a
+    wrong call.`,
+  details: [
+    `Each update is sent with If-Match. A push that ends early goes on with the next one; if the effect
+    of its last request is unknown, the table counts as changed upstream. Row IDs here and upstream are
+    not the same. Columns, names and files are not pushed, and numbers beyond 2^53 are refused.`,
+  ],
+}
 
 /** Asks the person at the terminal; undefined: there is none. */
 export type Ask = (question: string) => Promise<boolean | undefined>
@@ -65,7 +86,6 @@ export async function runTwin(
     allowPositionals: true,
     options: OPTIONS,
   })
-  if (values.help) return io.print(TWIN_USAGE.trimEnd())
   const [action, ...more] = positionals
   if ((action !== 'pull' && action !== 'push') || more.length > 0) {
     throw new ProgramFailure('usage', 'Say pull or push')
@@ -102,6 +122,7 @@ type Values = Readonly<{
   discard: boolean
   yes: boolean
   force: boolean
+  json: boolean
 }>
 
 async function parseUpstream(values: Values, io: CommandIo): Promise<Upstream> {
@@ -132,8 +153,10 @@ async function pull(upstream: Upstream, twin: Twin, values: Values, io: CommandI
       failures.push(failure)
       return undefined
     })
-    if (report === null) io.print(`${name}: unchanged`)
-    else if (report !== undefined) io.print(`${name}: ${report.rows} rows, table ${report.tableId}`)
+    if (report === undefined) continue
+    const text = report === null ? 'unchanged' : `${report.rows} rows, table ${report.tableId}`
+    const result = { name: table.name, isPulled: report !== null, ...report }
+    printResult(io, values.json, result, `${name}: ${text}`)
   }
   refuseAll(failures)
 }
@@ -164,10 +187,12 @@ async function push(
   for (const { table, counts } of open) {
     const { changed, added, deleted } = counts
     const name = escapeControls(table.name)
-    io.print(`${name}: ${changed} rows changed, ${added} added, ${deleted} deleted`)
+    const text = `${name}: ${changed} rows changed, ${added} added, ${deleted} deleted`
+    printResult(io, values.json, { name: table.name, ...counts }, text)
   }
   const rows = open.reduce((sum, plan) => sum + plan.rows, 0)
-  if (rows === 0) io.print('Nothing to push')
+  const end = (pushed: number, text: string): void => printResult(io, values.json, { pushed }, text)
+  if (rows === 0) end(0, 'Nothing to push')
   else if (await isAgreed(rows, values.yes, ask)) {
     let pushed = 0
     for (const plan of open) {
@@ -175,8 +200,8 @@ async function push(
         pushed += count
       })
     }
-    io.print(`${pushed} rows pushed`)
-  } else io.print('Nothing was pushed')
+    end(pushed, `${pushed} rows pushed`)
+  } else end(0, 'Nothing was pushed')
   refuseAll(failures)
 }
 

@@ -2,47 +2,53 @@ import { parseArgs } from 'node:util'
 import type { VerifyFinding, VerifyReport } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { verifyServed } from './admin-client.js'
-import { type CommandIo, EXIT_CODE, HELP_OPTION } from './cli-command.js'
-import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
+import { type CommandIo, EXIT_CODE } from './cli-command.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, type StoreOrServer } from './store-place.js'
 
-export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json] [--verbose]
-       rowstash verify --postgres URL [--s3 URL] [--full] [--json] [--verbose]
+const OPTIONS = {
+  full: {
+    type: 'boolean',
+    default: false,
+    help: 'also read every row, every record and every byte of every file',
+  },
+  json: {
+    type: 'boolean',
+    default: false,
+    help: 'print each finding as a line of JSON, and a summary as the last line',
+  },
+  verbose: {
+    type: 'boolean',
+    default: false,
+    help: 'list the orphans as well; without it they are only counted',
+  },
+  ...PLACE_OPTIONS,
+} as const satisfies OptionSpecs
 
-Checks the store in a directory, also while \`rowstash serve\` has it open, and reports what is damaged and
-where. It changes nothing. Another program that has the directory open can call store.verify().
-
-  --full      also read every row, every record and every byte of every file
-  --json      print each finding as a line of JSON, and a summary as the last line
-  --verbose   list the orphans as well; without it they are only counted
-  -h, --help  show this text
-
-An orphan is an object or a record that nothing refers to, as an interrupted import leaves them. It takes
-up space only, and the store deletes it in time.
-
-${PLACE_HINT}
-
-Exit code: 0 nothing is damaged, 1 something is, 2 the store cannot be opened.
-`
+export const VERIFY_COMMAND: CommandSpec = {
+  name: 'verify',
+  summary: 'find damage in a store',
+  usage: ['verify DIR [--full] [--json] [--verbose]', 'verify --postgres URL [--s3 URL] [options]'],
+  about: `Checks a store, also while "rowstash serve" has its directory open, and reports what is
+    damaged and where. It changes nothing. Another program that has the directory open can call
+    store.verify().`,
+  options: OPTIONS,
+  operands: 'files',
+  notes: `An orphan is an object or a record that nothing refers to, as an interrupted import leaves
+    them. It takes up space only, and the store deletes it in time. Exit code 0: nothing is damaged;
+    1: something is; 2: the store cannot be opened.`,
+  details: [PLACE_ENVIRONMENT],
+}
 
 /** Runs `rowstash verify`. @returns the exit code. */
 export async function runVerify(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      ...PLACE_OPTIONS,
-      full: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      verbose: { type: 'boolean', default: false },
-      help: HELP_OPTION,
-    },
+    options: OPTIONS,
   })
-  if (values.help) {
-    io.print(VERIFY_USAGE.trimEnd())
-    return EXIT_CODE.done
-  }
   const [directory, ...more] = positionals
   const place =
     parsePostgresPlace(values, io.env, { isElsewhere: directory !== undefined }) ?? directory

@@ -1,89 +1,39 @@
 #!/usr/bin/env node
 import { isStoreError } from '../../src/index.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
-import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
-import { EXPORT_USAGE, runExport } from './cli-export.js'
-import { IMPORT_USAGE, runImport } from './cli-import.js'
-import { KEYS_USAGE, runKeys } from './cli-keys.js'
-import { MOVE_USAGE, runMove } from './cli-move.js'
-import { OPEN_USAGE, runOpen } from './cli-open.js'
-import { RECOVER_USAGE, runRecover } from './cli-recover.js'
-import { ROWS_USAGE, runRows } from './cli-rows.js'
-import { runServe, SERVE_USAGE } from './cli-serve.js'
-import {
-  runSchema,
-  runTables,
-  runTypes,
-  SCHEMA_USAGE,
-  TABLES_USAGE,
-  TYPES_USAGE,
-} from './cli-tables.js'
-import { runTwin, TWIN_USAGE } from './cli-twin.js'
-import { runVerify, VERIFY_USAGE } from './cli-verify.js'
+import { COMMANDS } from './cli-commands.js'
+import { askedHelp, renderCommands, renderHelp } from './command-spec.js'
 import { ProgramFailure } from './program-failure.js'
 
-const USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres URL [--s3 URL]] [options]
-       rowstash open DIR [--write] [--browser]
-       rowstash import FILE... --url URL --key KEY --table NAME [options]
-       rowstash export FILE --directory DIR|--url URL --table NAME [options]
-       rowstash tables|types --directory DIR|--url URL
-       rowstash schema|rows --directory DIR|--url URL --table NAME
-       rowstash keys add|list|revoke --directory DIR [options]
-       rowstash verify DIR [--full] [--json] [--verbose]
-       rowstash backup DIR FILE [--files include|reference]
-       rowstash restore FILE NEWDIR [--files-from DIR]
-       rowstash move --from DIR --to URL [--s3 URL]
-       rowstash recover --postgres URL [--yes]
-       rowstash twin pull|push --upstream URL --key KEY --directory DIR [options]
-       rowstash --version
-
-"rowstash COMMAND --help" describes a command.
-`
-
-type Command = Readonly<{
-  usage: string
-  /** @returns the exit code, if it is another than 0. */
-  run(args: readonly string[], io: CommandIo): Promise<unknown>
-}>
-
-const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Command>([
-  ['serve', { usage: SERVE_USAGE, run: runServe }],
-  ['open', { usage: OPEN_USAGE, run: runOpen }],
-  ['import', { usage: IMPORT_USAGE, run: (args, io) => runImport(args, io, process.stderr) }],
-  ['export', { usage: EXPORT_USAGE, run: (args, io) => runExport(args, io, process.stdout) }],
-  ['tables', { usage: TABLES_USAGE, run: runTables }],
-  ['schema', { usage: SCHEMA_USAGE, run: runSchema }],
-  ['rows', { usage: ROWS_USAGE, run: runRows }],
-  ['types', { usage: TYPES_USAGE, run: runTypes }],
-  ['keys', { usage: KEYS_USAGE, run: runKeys }],
-  ['verify', { usage: VERIFY_USAGE, run: runVerify }],
-  ['backup', { usage: BACKUP_USAGE, run: runBackup }],
-  ['restore', { usage: RESTORE_USAGE, run: runRestore }],
-  ['move', { usage: MOVE_USAGE, run: runMove }],
-  ['twin', { usage: TWIN_USAGE, run: runTwin }],
-  ['recover', { usage: RECOVER_USAGE, run: runRecover }],
-])
+/** What a command line without a command asks for; undefined: nothing that there is. */
+function renderAnswer([name, of, extent]: readonly string[]): string | undefined {
+  if (name === '--version') return PACKAGE_VERSION
+  if (name !== '--help' && name !== '-h' && name !== 'help') return undefined
+  const found = COMMANDS.find(({ spec }) => spec.name === of)
+  if (found !== undefined) return renderHelp(found.spec, extent === 'all' ? 'all' : 'short')
+  return renderCommands(COMMANDS.map(({ spec }) => spec))
+}
 
 /** Runs a command line. @returns the exit code. */
 async function main(args: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...rest] = args
-  const command = COMMANDS.get(name)
+  const command = COMMANDS.find(({ spec }) => spec.name === name)
   try {
-    if (command !== undefined) {
-      const exitCode = await command.run(rest, io)
-      return typeof exitCode === 'number' ? exitCode : EXIT_CODE.done
+    if (command === undefined) {
+      const answer = renderAnswer(args)
+      const problem = name === undefined ? 'Name a command' : `No command "${name}"`
+      if (answer === undefined) throw new ProgramFailure('usage', problem)
+      io.print(answer)
+      return EXIT_CODE.done
     }
-    if (name === '--version') io.print(PACKAGE_VERSION)
-    else if (name === '--help' || name === '-h' || name === 'help') {
-      io.print((COMMANDS.get(rest[0])?.usage ?? USAGE).trimEnd())
-    } else {
-      throw new ProgramFailure(
-        'usage',
-        name === undefined ? 'Name a command' : `No command "${name}"`,
-      )
+    const extent = askedHelp(rest)
+    if (extent !== undefined) {
+      io.print(renderHelp(command.spec, extent))
+      return EXIT_CODE.done
     }
-    return EXIT_CODE.done
+    const exitCode = await command.run(rest, io)
+    return typeof exitCode === 'number' ? exitCode : EXIT_CODE.done
   } catch (failure) {
     const help = command === undefined ? 'rowstash --help' : `rowstash ${name} --help`
     const isInterrupted = io.signal.aborted && !isOfStore(failure)

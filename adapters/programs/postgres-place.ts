@@ -6,34 +6,34 @@ import { isStoreError, openStore } from '../../src/index.js'
 import { noteObjectsPlace } from '../postgres/store-marks.js'
 import { openPostgresKv, openPostgresObjects, type PostgresKvOptions } from '../postgres.js'
 import type { S3Options } from '../s3/s3-options.js'
+import type { OptionSpecs } from './command-spec.js'
 import { ProgramFailure } from './program-failure.js'
 import { type Environment, parseS3Place } from './s3-place.js'
 
 export const POSTGRES_VARIABLE = 'ROWSTASH_POSTGRES'
 export const S3_VARIABLE = 'ROWSTASH_S3'
 
+const POSTGRES_HELP = `the store in a PostgreSQL database, as
+  postgres://USER@HOST:PORT/DATABASE; several servers of which one takes writes by repeating it.
+  "?schema=NAME" names the schema (default: rowstash), "?pgbouncer=true" says that PgBouncer is
+  there (default: ${POSTGRES_VARIABLE})`
+
+const S3_HELP = `its segments and files in a bucket, as s3://BUCKET/PREFIX, or as
+  https://HOST/BUCKET/PREFIX for a server other than AWS (default: ${S3_VARIABLE}, else they are in
+  PostgreSQL, too)`
+
 /** The options of the commands that take such a store. */
 export const PLACE_OPTIONS = {
-  postgres: { type: 'string', multiple: true },
-  s3: { type: 'string' },
-} as const
+  postgres: { type: 'string', multiple: true, value: 'URL', help: POSTGRES_HELP, isRare: true },
+  s3: { type: 'string', value: 'URL', help: S3_HELP, isRare: true },
+} as const satisfies OptionSpecs
 
-/** What the usage of these commands says of them. */
-export const PLACE_USAGE = `  --postgres URL    the store in a PostgreSQL database, as postgres://USER@HOST:PORT/DATABASE; several
-                    servers of which one takes writes by repeating it. "?schema=NAME" names the
-                    schema (default: rowstash), "?pgbouncer=true" says that PgBouncer is there
-  --s3 URL          its segments and files in a bucket, as s3://BUCKET/PREFIX, or as
-                    https://HOST/BUCKET/PREFIX for a server other than AWS (default: they are in
-                    PostgreSQL, too)`
-
-export const PLACE_ENVIRONMENT = `ROWSTASH_POSTGRES holds URLs as --postgres takes them, with spaces between them, and ROWSTASH_S3 one
-as --s3. Passwords belong there, or in PGPASSWORD or ~/.pgpass, as other users see the command line.
-Keys of S3 come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region from
-AWS_REGION, another server for s3:// URLs from AWS_ENDPOINT_URL.`
-
-/** The same in short. */
-export const PLACE_HINT = `A store in PostgreSQL is named by --postgres and --s3, or by ROWSTASH_POSTGRES and ROWSTASH_S3, as
-"rowstash serve --help" describes.`
+/** What the help of these commands says of the environment. */
+export const PLACE_ENVIRONMENT = `${POSTGRES_VARIABLE} holds URLs as --postgres takes them, with
+  spaces between them, and ${S3_VARIABLE} one as --s3. Passwords belong there, or in PGPASSWORD or
+  ~/.pgpass, as other users see the command line. Keys of S3 come from AWS_ACCESS_KEY_ID,
+  AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region from AWS_REGION, another server for s3://
+  URLs from AWS_ENDPOINT_URL.`
 
 export type PostgresPlace = Readonly<{
   urls: readonly string[]

@@ -5,23 +5,44 @@ import { escapeControls } from '../base/arguments.js'
 /** Characters of a table's name that its identifier has, at most. */
 const NAME_CHARS_MAX = 60
 
+/** The declarations of a table. */
+export type TableTypes = Readonly<{
+  id: string
+  name: string
+  /** The exported schema, and the exported type of its rows. */
+  schemaName: string
+  rowName: string
+  text: string
+}>
+
+/** The line in front of the declarations of tables. */
+const TYPES_IMPORT = "import { defineSchema, type Row } from 'rowstash'\n"
+
 /** A module with a schema for each table, and the type of its rows. */
-export function renderTypes(tables: readonly Pick<TableInfo, 'id' | 'name' | 'schema'>[]): string {
+export function renderTypes(tables: readonly NamedTable[]): string {
+  const parts = typesOf(tables).map(({ text }) => text)
+  return parts.length === 0 ? 'export {}\n' : [TYPES_IMPORT, ...parts].join('\n')
+}
+
+type NamedTable = Pick<TableInfo, 'id' | 'name' | 'schema'>
+
+export function typesOf(tables: readonly NamedTable[]): readonly TableTypes[] {
   const taken = new Set<string>()
-  const parts = tables.map(({ id, name, schema }) => {
+  return tables.map(({ id, name, schema }) => {
     const own = ownName(name, taken)
     const columns = schema.columns.map((column) => `    ${renderColumn(column)},\n`)
-    return [
+    const schemaName = `${own}Schema`
+    const rowName = `${own[0]?.toUpperCase()}${own.slice(1)}Row`
+    const text = [
       `/** Table ${quoted(name).replaceAll('*/', '*\\/')}, ${id} */`,
-      `export const ${own}Schema = defineSchema({`,
+      `export const ${schemaName} = defineSchema({`,
       columns.length === 0 ? '  columns: {},' : `  columns: {\n${columns.join('')}  },`,
       '})',
-      `export type ${own[0]?.toUpperCase()}${own.slice(1)}Row = Row<typeof ${own}Schema>`,
+      `export type ${rowName} = Row<typeof ${schemaName}>`,
       '',
     ].join('\n')
+    return { id, name, schemaName, rowName, text }
   })
-  const imports = "import { defineSchema, type Row } from 'rowstash'\n"
-  return tables.length === 0 ? 'export {}\n' : [imports, ...parts].join('\n')
 }
 
 /** An identifier that no other table has: of the letters and digits of the name, else `table`. */

@@ -136,6 +136,14 @@ export interface Client {
    * in a stash for a while. Only a server of rowstash can do it.
    */
   checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck>
+  /**
+   * The chunks of a stash that the server has acknowledged, in their order. Only a server of rowstash tells them; one that
+   * has none of this ID fails with the type `stash_not_found`.
+   */
+  stashChunks(
+    stashId: string,
+    options?: Abortable,
+  ): Promise<readonly Readonly<{ serial: string; rows: number }>[]>
   /** Deletes a stash. Also succeeds if there is none. */
   deleteStash(stashId: string, options?: Abortable): Promise<void>
   /** Uploads a file. @returns the URL under which it is read; put it into a row, else it is deleted after 7 days. */

@@ -117,6 +117,15 @@ class RemoteTeam implements Client {
     return checkRows(this.#requests, input, checkImport(options))
   }
 
+  async stashChunks(stashId: string, { signal }: Abortable = {}) {
+    const path = `/stashes/${encodeURIComponent(stashId)}`
+    const answer = await this.#requests.send({ method: 'GET', path, isRepeatable: true, signal })
+    const { data } = (await answer.json()) as {
+      data: { chunks: { serial: string; rows: number }[] }
+    }
+    return data.chunks
+  }
+
   async deleteStash(stashId: string, options: Abortable = {}): Promise<void> {
     await deleteStash(this.#requests, stashId, options)
   }

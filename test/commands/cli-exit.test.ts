@@ -66,7 +66,7 @@ describe('help', () => {
     const ended = await runCli(cli.path, ['-h'])
 
     expect(ended).toMatchObject({ code: 0, stderr: '' })
-    for (const name of COMMANDS) expect(ended.stdout).toContain(`rowstash ${name} `)
+    for (const name of COMMANDS) expect(ended.stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'))
   })
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import type { CommandIo } from '../../adapters/programs/cli-command.js'
-import { KEYS_USAGE, runKeys } from '../../adapters/programs/cli-keys.js'
+import { runKeys } from '../../adapters/programs/cli-keys.js'
 import { runServe } from '../../adapters/programs/cli-serve.js'
 
 const TABLE = '00000000-0000-4000-8000-000000000000'
@@ -149,9 +149,5 @@ describe('wrong calls', () => {
       kind: 'failed',
       message: expect.stringContaining('There is no store'),
     })
-  })
-
-  test('--help', async () => {
-    expect((await run('--help')).printed).toEqual([KEYS_USAGE.trimEnd()])
   })
 })

@@ -1,0 +1,85 @@
+// `rowstash stashes`: what is staged and not yet, or no longer, needed by a table.
+import { parseArgs } from 'node:util'
+import type { StashChunk } from '../../src/index.js'
+import { type CommandIo, printResult } from './cli-command.js'
+import {
+  asking,
+  PLACE_FORM,
+  serverOf,
+  TEAM_OPTIONS,
+  type TeamValues,
+  withTeam,
+} from './cli-table-options.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT } from './postgres-place.js'
+import { ProgramFailure } from './program-failure.js'
+
+const OPTIONS = {
+  ...TEAM_OPTIONS,
+  stash: { type: 'string', value: 'ID', help: 'list the chunks of one stash: serial and rows' },
+  delete: { type: 'boolean', default: false, help: 'delete that stash; tables made of it stay' },
+  json: { type: 'boolean', default: false, help: 'print each stash or chunk as a line of JSON' },
+} as const satisfies OptionSpecs
+
+export const STASHES_COMMAND: CommandSpec = {
+  name: 'stashes',
+  summary: 'list and delete staged rows',
+  usage: ['stashes --directory DIR', `stashes ${PLACE_FORM} --stash ID [--delete]`],
+  about: `Lists the stashes of a team: ID, chunks, rows and when it ends, with tabs between them. A
+    server lists the chunks of one stash only.`,
+  options: OPTIONS,
+  notes: `A stash ends by itself, 48 hours after its last chunk. Exit code 0: done; 1: it failed, or there
+    is no such stash; 2: a wrong call.`,
+  details: [PLACE_ENVIRONMENT],
+}
+
+/** Runs `rowstash stashes`. @throws {ProgramFailure} */
+export async function runStashes(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS })
+  const { stash, json } = values
+  if (stash !== undefined) {
+    if (values.delete) return deleteStash(stash, values, io)
+    for (const chunk of await chunksOf(stash, values, io)) {
+      printResult(io, json, chunk, `${chunk.serial}\t${chunk.rows}`)
+    }
+    return
+  }
+  if (values.delete) throw new ProgramFailure('usage', '--delete needs --stash ID')
+  if (values.url !== undefined) {
+    const problem = 'A server does not list the stashes of a team'
+    throw new ProgramFailure('usage', `${problem}; give --stash ID for one, or --directory`)
+  }
+  for (const entry of await withTeam(values, io, (team) => team.stashes())) {
+    const { id, chunks, rows, expiresAt } = entry
+    const text = [id, chunks, rows, new Date(expiresAt).toISOString()].join('\t')
+    printResult(io, json, entry, text)
+  }
+}
+
+async function chunksOf(
+  id: string,
+  values: TeamValues,
+  io: CommandIo,
+): Promise<readonly StashChunk[]> {
+  const server = await serverOf(values, io)
+  if (server !== undefined) {
+    return asking(server, (client) => client.stashChunks(id, { signal: io.signal }))
+  }
+  return withTeam(values, io, (team) => team.stash(id).chunks())
+}
+
+/** A server says nothing of a stash that was not there. */
+async function deleteStash(
+  id: string,
+  values: TeamValues & Readonly<{ json: boolean }>,
+  io: CommandIo,
+): Promise<void> {
+  const server = await serverOf(values, io)
+  if (server === undefined) {
+    const isDeleted = await withTeam(values, io, (team) => team.stash(id).delete())
+    if (!isDeleted) throw new ProgramFailure('failed', `There is no stash '${id}'`)
+  } else {
+    await asking(server, (client) => client.deleteStash(id, { signal: io.signal }))
+  }
+  printResult(io, values.json, { id }, `deleted ${id}`)
+}

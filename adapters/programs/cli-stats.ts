@@ -1,0 +1,121 @@
+// `rowstash stats`: how much a store holds; of a server, its metrics.
+import { opendir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Store, Team } from '../../src/index.js'
+import { type CommandIo, printResult, TEAM_DEFAULT } from './cli-command.js'
+import { PLACE_FORM, placeOf, serverOf, TEAM_OPTIONS } from './cli-table-options.js'
+import { parseServerUrl } from './command-client.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { PLACE_ENVIRONMENT } from './postgres-place.js'
+import { ProgramFailure } from './program-failure.js'
+import { openStoreOrServer, type StorePlace } from './store-place.js'
+
+const OPTIONS = {
+  ...TEAM_OPTIONS,
+  directory: {
+    ...TEAM_OPTIONS.directory,
+    help: 'a store, also while "rowstash serve" has it open',
+  },
+  key: { ...TEAM_OPTIONS.key, help: 'a key of --admin-key-file (default: ROWSTASH_KEY)' },
+  json: { type: 'boolean', default: false, help: 'print all numbers as one line of JSON' },
+} as const satisfies OptionSpecs
+
+export const STATS_COMMAND: CommandSpec = {
+  name: 'stats',
+  summary: 'tell how much a store holds and does',
+  usage: [`stats ${PLACE_FORM} [--json]`],
+  about: `Prints numbers of a store, with a tab between name and value: tables, rows, their bytes as they
+    are stored, stashes, and the bytes of the directory. Of a server, also one that has the directory
+    open, it prints all metrics, as GET /metrics answers them.`,
+  options: OPTIONS,
+  notes: 'Exit code 0: done; 1: the store cannot be read; 2: a wrong call.',
+  details: [PLACE_ENVIRONMENT],
+}
+
+/** Names with their values, in the order in which they are printed. */
+type Numbers = Readonly<Record<string, number>>
+
+/** Runs `rowstash stats`. @throws {ProgramFailure} */
+export async function runStats(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS })
+  const server = await serverOf(values, io)
+  const numbers =
+    server === undefined
+      ? await numbersOf(placeOf(values, io), values.team ?? TEAM_DEFAULT, io)
+      : await metricsOf(parseServerUrl(server.url), server.key, io.signal)
+  const text = Object.entries(numbers).map(([name, value]) => `${name}\t${value}`)
+  printResult(io, values.json, numbers, text.join('\n'))
+}
+
+async function numbersOf(place: StorePlace, teamId: string, io: CommandIo): Promise<Numbers> {
+  const opened = await openStoreOrServer(place, io)
+  if ('served' in opened) {
+    return metricsOf(opened.served.url, opened.served.adminKey, io.signal)
+  }
+  const held = await heldBy(opened.store, teamId)
+  return typeof place === 'string'
+    ? { ...held, directoryBytes: await bytesIn(resolve(place)) }
+    : held
+}
+
+async function heldBy(store: Store, teamId: string): Promise<Numbers> {
+  try {
+    return await countsOf(store.team(teamId))
+  } finally {
+    await store.close()
+  }
+}
+
+async function countsOf(team: Team): Promise<Numbers> {
+  const [tables, stashes] = [await team.tables(), await team.stashes()]
+  return {
+    tables: tables.length,
+    rows: sum(tables.map(({ rowCount }) => rowCount)),
+    tableBytes: sum(tables.map(({ bytes }) => bytes)),
+    stashes: stashes.length,
+    stashedChunks: sum(stashes.map(({ chunks }) => chunks)),
+    stashedRows: sum(stashes.map(({ rows }) => rows)),
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+async function bytesIn(directory: string): Promise<number> {
+  let bytes = 0
+  for await (const entry of await opendir(directory, { recursive: true })) {
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size
+  }
+  return bytes
+}
+
+/** @throws {ProgramFailure} */
+async function metricsOf(url: string, key: string, signal: AbortSignal): Promise<Numbers> {
+  const headers = { authorization: `Bearer ${key}` }
+  let answer: Response
+  try {
+    answer = await fetch(`${url}/metrics`, { headers, signal })
+  } catch (cause) {
+    signal.throwIfAborted()
+    const { message = '' } = Object((cause as Error).cause) as Partial<Error>
+    throw new ProgramFailure('failed', `No server answers at ${url}: ${message}`, { cause })
+  }
+  if (answer.ok) return parseMetrics(await answer.text())
+  await answer.body?.cancel()
+  const isRefused = [401, 403, 404].includes(answer.status)
+  const problem = isRefused
+    ? `The server at ${url} tells its metrics to an admin key only, and this is none`
+    : `The server at ${url} answered with status ${answer.status}`
+  throw new ProgramFailure('failed', `${problem}; "rowstash tables" takes any key`)
+}
+
+/** The samples of the text format of Prometheus, by name with labels. */
+function parseMetrics(text: string): Numbers {
+  const samples = text.split('\n').flatMap((line): [string, number][] => {
+    const [, name, value] = /^([a-z]\S*|[a-z][^{]*\{.*\}) (\S+)$/i.exec(line) ?? []
+    return name === undefined ? [] : [[name, Number(value)]]
+  })
+  return Object.fromEntries(samples)
+}

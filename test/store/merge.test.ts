@@ -98,6 +98,19 @@ describe('a merge', () => {
     expect(await table.merge({ rows, ...options })).toMatchObject({ version: 3, changed: 1 })
   })
 
+  test.each(['upsert', 'replace'] as const)(
+    'takes a header of CSV without rows for no rows, whatever it names, as an add does (%s)',
+    async (mode) => {
+      const table = await tableOf(await open(), [{ n: 1 }])
+      const csv = 'n,other\n'
+
+      expect(await table.addRows({ csv })).toMatchObject({ version: 1 })
+      const merged = await table.merge({ rows: { csv }, key: ['n'], mode })
+      const removed = mode === 'replace' ? 1 : 0
+      expect(merged).toMatchObject({ version: 1 + removed, added: 0, changed: 0, removed })
+    },
+  )
+
   test('into an empty table links the segments of the stash', async () => {
     const objects = memoryObjects()
     const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())

@@ -84,6 +84,7 @@ function mergedState(state: NonNullable<TableState>, merge: SimMerge): Merged | 
   return { state: isChanged ? { ...state, version, rows } : state, counts }
 }
 
+/** A header of CSV without rows names no column, as in an add. */
 function namesFiles({ rows, form }: SimMerge): boolean {
-  return form === 'csv' || rows.some(({ f }) => f !== null)
+  return (form === 'csv' && rows.length > 0) || rows.some(({ f }) => f !== null)
 }

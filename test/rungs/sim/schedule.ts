@@ -125,6 +125,8 @@ class Schedule {
   readonly #repeated = new Set<number>()
   /** Chooses operations on the life of tables and on many rows; null: the history has none. */
   readonly #life: Seeded | null
+  /** Chooses merges that bring no row; null: the history has none that it chooses. */
+  readonly #bare: Seeded | null
 
   constructor(seed: number, trace: string[]) {
     this.#random = seeded(seed)
@@ -140,6 +142,7 @@ class Schedule {
     const durable = withDurability(strict, durability)
     this.#life = anyOfTwo(seed ^ 0x2c1b3c6d)
     this.#keys = anyOfTwo(seed ^ 0x6a09e667)
+    this.#bare = anyOfTwo(seed ^ 0x3c6ef372)
     const store = { ...durable.store, historyRetentionMs: this.#life?.once(2) ? HISTORY_MS : 0 }
     const options = hasJobs ? withJobs({ ...durable, store }) : { ...durable, store }
     this.#jobs = hasJobs ? new SimJobs(() => this.world.clock.now()) : null
@@ -538,7 +541,7 @@ class Schedule {
     return { ...add, run }
   }
 
-  /** Rows of the table as they are and with other texts, in any order, and new ones. */
+  /** Rows of the table as they are and with other texts, in any order, and new ones; or none. */
   #merge(table: ModelTable): SimOperation {
     const random = this.#random
     const there = new Map((likelyState(table)?.rows ?? []).map((row) => [row.n, row]))
@@ -547,6 +550,7 @@ class Schedule {
       .map((row) => (random.once(2) ? row : { ...row, v: this.#oracle.newText(row.n) }))
     const rows = [...known, ...this.#newRows(0)]
     if (random.once(2)) rows.reverse()
+    if (this.#bare?.once(3)) rows.length = 0
     const mode = random.pick(['upsert', 'replace'] as const)
     return mergeTable(this.world, table, { mode, rows, form: this.#anyForm() })
   }

@@ -66,6 +66,7 @@ export type * from './engine/api/store-options.js'
 export type * from './engine/api/store-types.js'
 export type * from './engine/api/transaction-types.js'
 export type * from './engine/api/typed-types.js'
+export type * from './engine/api/unique-types.js'
 export type {
   FetchedSource,
   SourceLimits,

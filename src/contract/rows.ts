@@ -61,7 +61,8 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
     change: async (body, { onSchemaError, isCheck, idempotencyKey, receipt }) => {
       const rows = parseAddBody(body, call.team)
       if (isCheck) {
-        const report = await table.preflight({ rows, ...(onSchemaError && { onSchemaError }) })
+        const add = { rows, operation: 'add', ...(onSchemaError && { onSchemaError }) } as const
+        const report = await table.preflight(add)
         return renderPreflight(call, report, report.version)
       }
       const added = await table.addRows(rows, {

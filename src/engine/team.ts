@@ -73,10 +73,10 @@ export class StoreTeam implements Team {
       const { columnsMax } = this.#context.options
       const create = checkCreateArguments('preflight', request, columnsMax, ['key'])
       const { rows, schema, onSchemaError } = create
-      if (request.key !== undefined) checkKey(request.key)
+      const key = request.key === undefined ? undefined : checkKey(request.key)
       checkIdempotencyKey(request.idempotencyKey)
       checkRequestDigest(request.requestDigest)
-      return preflightCreate(this.#context, rows, schema, onSchemaError)
+      return preflightCreate(this.#context, rows, schema, onSchemaError, key)
     })
   }
 

@@ -4,17 +4,22 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import {
+  isStoreError,
   type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
+  type RowsInput,
   type RowWithId,
+  type SchemaInput,
+  type Stash,
   type Store,
   type StoreOptions,
   type Table,
   type Team,
 } from '../../src/index.js'
 import { all } from '../support/rich-database.js'
+import { seeded } from '../support/seeded.js'
 import { EngineWorld, turns } from './engine-world.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 
@@ -257,6 +262,154 @@ describe('a key', () => {
     expect(await byEmail(table, 'e1999')).toMatchObject({ n: 1_999 })
     await expectSound(store)
   })
+})
+
+/** What a call fails with, and nothing else of it. */
+async function failureOf(call: () => Promise<unknown>): Promise<object | null> {
+  try {
+    await call()
+    return null
+  } catch (failure) {
+    if (!isStoreError(failure)) throw failure
+    const { code, message, row, column, value } = failure
+    return { code, message, row, column, value }
+  }
+}
+
+describe('a preflight of a table with a key', () => {
+  const KEYS = { rows: 1, problemCount: 0 }
+
+  test('of an add compares the rows with each other and with those of the table', async () => {
+    const { table, ids } = await (await openKeys()).make([{ email: 'a', n: 1 }])
+    const add = (rows: RowsInput) => table.preflight({ rows, operation: 'add' })
+
+    expect(await add([{ email: 'b' }])).toMatchObject(KEYS)
+    expect(await add([{ n: 1 }])).toMatchObject(KEYS)
+    await expect(add({ csv: 'email,n\nb,1\na,2\n' })).rejects.toMatchObject({
+      ...NOT_UNIQUE,
+      row: 1,
+      column: 'email',
+      value: '"a"',
+      message: `The key ('email' "a") would be that of row '${ids[0]}' and of row 1 (counted from 0) of the input: change or delete one of them`,
+    })
+    expect(await table.version()).toBe(1)
+  })
+
+  test('of an overwrite compares the rows with each other alone', async () => {
+    const { table } = await (await openKeys()).make([{ email: 'a', n: 1 }])
+
+    expect(await table.preflight({ rows: [{ email: 'a' }] })).toMatchObject(KEYS)
+    const rows = [{ email: 'b' }, {}, { email: 'b' }]
+    await expect(table.preflight({ rows })).rejects.toMatchObject({ ...NOT_UNIQUE, row: 2 })
+    const schema = { columns: [{ id: 'n', type: 'number' }] } as const
+    await expect(table.preflight({ rows: [], schema })).rejects.toMatchObject(INVALID)
+  })
+
+  test('of a create compares them, by inferred types too, and of a stash', async () => {
+    const { team } = await openKeys()
+    const key = ['n']
+    const create = (rows: RowsInput | Stash, schema?: SchemaInput) => {
+      return { name: 'k', rows, key, ...(schema && { schema }) }
+    }
+    const twice = { csv: 'n,x\n34.5,a\n7,b\n34.50,c\n' }
+    await team.stash('s').put('0', { csv: 'n\n1\n2\n' })
+    await team.stash('s').put('1', { csv: 'n\n3\n1.0\n' })
+    for (const rows of [twice, team.stash('s')]) {
+      await expect(team.preflight(create(rows))).rejects.toMatchObject(NOT_UNIQUE)
+    }
+    const texts = { columns: ['n', 'x'].map((id) => ({ id, type: 'string' })) } as SchemaInput
+    expect(await team.preflight(create(twice, texts))).toMatchObject({ rows: 3, problemCount: 0 })
+    await expect(team.preflight(create([{ other: 1 }]))).rejects.toMatchObject(INVALID)
+    // As they are stored: TRUE of CSV is a text until its column is known to be one of booleans.
+    await expect(team.preflight(create({ csv: 'n\nTRUE\ntrue\n' }))).rejects.toMatchObject(
+      NOT_UNIQUE,
+    )
+  })
+
+  test('lists values that do not fit first, and does not count a cell that is dropped', async () => {
+    const { team } = await openKeys()
+    const columns = [{ id: 'n', type: 'number' }] as const
+    const rows = { csv: 'n\nx\nx\n1\n1\n' }
+    const create = { name: 'k', schema: { columns }, key: ['n'] }
+
+    expect(await team.preflight({ ...create, rows })).toMatchObject({ problemCount: 2 })
+    const dropping = { ...create, onSchemaError: 'dropColumns' } as const
+    await expect(team.preflight({ ...dropping, rows })).rejects.toMatchObject({ row: 3 })
+    const once = { csv: 'n\nx\nx\n1\n' }
+    expect(await team.preflight({ ...dropping, rows: once })).toMatchObject({ problemCount: 2 })
+  })
+
+  test('refuses what an add cannot have', async () => {
+    const { table } = await (await openKeys()).make([])
+    const rows: RowsInput = []
+    const wrong = [{ ifMatch: 1 }, { schema: SCHEMA }, { operation: 'merge' as 'add' }]
+    for (const more of wrong) {
+      const request = { rows, operation: 'add', ...more } as const
+      await expect(table.preflight(request)).rejects.toMatchObject(INVALID)
+    }
+  })
+
+  const seed = Number(process.env['ROWSTASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+  test.each(['inline', 'segments', 'runs'])(
+    `fails as the operation does, %s (seed ${seed})`,
+    async (kind) => {
+      const random = seeded(seed)
+      const size = kind === 'runs' ? 1_100 : 12
+      const { team, make } = await openKeys({ inlineRowsMax: kind === 'inline' ? 1_000 : 0 })
+      const refused = { add: 0, overwrite: 0, create: 0, merge: 0 }
+      for (let run = 0; run < (kind === 'runs' ? 6 : 40); run++) {
+        const key = random.pick([['email'], ['n'], ['n', 'email']])
+        const first = numbered(0, size)
+        const { table } = await make(first, key)
+        const from = random.pick([size - 1, size, size])
+        const rows = numbered(from, random.pick([1, 3, size]))
+        if (random.once(2))
+          rows.splice(random.below(rows.length), 0, { ...(rows[0] ?? { email: '', n: 0 }) })
+        if (random.once(4))
+          await table.updateRow((await table.page()).rows.at(-1)?.$rowID ?? '', {
+            email: 'x',
+            n: -1,
+          })
+        const lines = rows.map(({ email, n }) => `${email},${n}.0\n`).join('')
+        let given: RowsInput | Stash = random.pick([
+          rows,
+          { csv: `email,n\n${lines}` },
+          { json: JSON.stringify(rows) },
+        ])
+        if (random.once(3)) {
+          await team.stash(`s${run}`).put('0', given)
+          given = team.stash(`s${run}`)
+        }
+        const calls = {
+          create: [
+            () => team.preflight({ name: 'c', schema: SCHEMA, rows: given, key }),
+            () => team.createTable({ name: 'c', schema: SCHEMA, rows: given, key }),
+          ],
+          merge: [
+            () => table.merge({ rows: given, key, dryRun: true }),
+            () => table.merge({ rows: given, key }),
+          ],
+          add: [
+            () => table.preflight({ rows: given, operation: 'add' }),
+            () => table.addRows(given),
+          ],
+          overwrite: [
+            () => table.preflight({ rows: given }),
+            () => table.overwrite({ rows: given }),
+          ],
+        } as const
+        for (const name of [
+          random.pick(['create', 'merge', 'add', 'add'] as const),
+          'overwrite',
+        ] as const) {
+          const [checked, done] = [await failureOf(calls[name][0]), await failureOf(calls[name][1])]
+          expect(checked, `${name}, seed ${seed}, run ${run}`).toEqual(done)
+          if (done !== null) refused[name]++
+        }
+      }
+      expect(refused.add + refused.overwrite).toBeGreaterThan(0)
+    },
+  )
 })
 
 describe('verification of a key', () => {

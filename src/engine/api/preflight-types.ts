@@ -1,5 +1,6 @@
 // A request checked without being carried out.
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { OverwriteRequest } from './row-types.js'
 
 /** A value or a column of the input that does not fit the schema. */
 export type PreflightProblem = Readonly<{
@@ -32,13 +33,24 @@ export type PreflightReport = Readonly<{
 /** The result of the preflight of an add or an overwrite. `version`: the version of the table that it was made for. */
 export type TablePreflightReport = PreflightReport & Readonly<{ version: number }>
 
+/** What `table.preflight` checks: the request of an overwrite, or of an add. */
+export type TablePreflightRequest = OverwriteRequest &
+  Readonly<{
+    /**
+     * Whether the rows take the place of those of the table, or are added to them: then their keys are compared with
+     * those of the table, too. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
+     */
+    operation?: 'add' | 'overwrite' | undefined
+  }>
+
 /** The check of an operation that writes rows. */
 export interface Preflight<Request, Report = PreflightReport> {
   /**
    * Checks a request and writes nothing. `team.preflight` takes the request of a create; its `idempotencyKey` has no
-   * effect. `table.preflight` takes that of an overwrite; without `schema` and `ifMatch`, an add of the same rows is
-   * checked just so. Values that do not fit, and columns that the schema lacks, are in the report. Every other failure
-   * is the error that the operation would fail with.
+   * effect. `table.preflight` takes that of an overwrite, or with `operation: 'add'` that of an add. Values that do not
+   * fit, and columns that the schema lacks, are in the report. Every other failure is the error that the operation would
+   * fail with: KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a
+   * stash too.
    * @throws {StoreError} as the operation
    */
   preflight(request: Request): Promise<Report>

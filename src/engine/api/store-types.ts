@@ -15,7 +15,7 @@ import type { TableExports, TableLife, TeamTables } from './life-types.js'
 import type { ManyRows } from './many-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { Merges } from './merge-types.js'
-import type { Preflight, TablePreflightReport } from './preflight-types.js'
+import type { Preflight, TablePreflightReport, TablePreflightRequest } from './preflight-types.js'
 import type {
   DeleteResult,
   Page,
@@ -273,7 +273,7 @@ export interface Table
     Find,
     Merges,
     TableExports,
-    Preflight<OverwriteRequest, TablePreflightReport>,
+    Preflight<TablePreflightRequest, TablePreflightReport>,
     ManyRows,
     TableHistory,
     Receipts {

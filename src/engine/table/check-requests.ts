@@ -16,6 +16,7 @@ import {
 } from '../api/arguments.js'
 import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
 import type { MergeMode, MergeRequest } from '../api/merge-types.js'
+import type { TablePreflightRequest } from '../api/preflight-types.js'
 import type {
   Abortable,
   AddOptions,
@@ -156,6 +157,21 @@ export function checkOverwrite(
     receipt: checkFlag('receipt', given.receipt),
     signal: checkSignal(given.signal),
   }
+}
+
+export type CheckedPreflight = CheckedOverwrite & Readonly<{ operation: 'add' | 'overwrite' }>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkPreflight(given: TablePreflightRequest, columnsMax: number): CheckedPreflight {
+  const checked = checkOverwrite('preflight', given, columnsMax, ['operation'])
+  const { operation = 'overwrite' } = given
+  if (operation !== 'add' && operation !== 'overwrite') {
+    throw invalid(`operation must be add or overwrite, not ${shown(operation)}`)
+  }
+  if (operation === 'add' && (given.schema !== undefined || given.ifMatch !== undefined)) {
+    throw invalid('an add has no schema and no ifMatch: leave them out, or preflight an overwrite')
+  }
+  return { ...checked, operation }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

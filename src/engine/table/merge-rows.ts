@@ -19,7 +19,9 @@ import { KeyCollision } from '../merge/merged-row.js'
 import { INCOMING_ROWS_MAX } from '../merge/table-join.js'
 import { TableRows } from '../merge/table-rows.js'
 import { readHead } from '../read/generations.js'
+import { checkSameForm, keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
+import { KEYED_ROWS_MAX, tooManyKeys } from '../unique/keyed-rows.js'
 import { linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
@@ -62,10 +64,11 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
     if (request.requestKey !== undefined) await team.limits.checkKeys(team)
     checkNoneDropped(base.schema)
-    await checkTableKey(place, base.head, request.key)
+    const ids = await checkTableKey(place, base.head, request.key)
     const { onSchemaError, receipt, dryRun } = request
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
+    checkKeptForm(ids, ready)
     return new Merge(place, request, reader, ready).run()
   })
 }
@@ -130,6 +133,8 @@ class Merge {
       if (draft === null && !inTurn) continue
       if (draft !== null && dryRun) {
         checkIfMatch('table', ifMatch, toPublicVersion(team, draft.head).version)
+        const isKeyed = draft.head.generation.keyIndex !== null
+        if (isKeyed && draft.counts.added > KEYED_ROWS_MAX) throw tooManyKeys()
         return { version: draft.head.version, ...draft.counts, addedRowIds: rowIdsOf([]) }
       }
       const plan = this.#plan(draft, inTurn)
@@ -204,20 +209,28 @@ function columnsOfInput({ base }: ReadyRows, { columns }: IndexedSchema): Readon
 
 /**
  * A merge by the key of the table keeps the keys of all rows that it changes.
+ * @returns the IDs of its columns; none if it has no key.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 async function checkTableKey(
   { team, table }: TablePlace,
   { generation: { keyIndex } }: TableHead,
   key: readonly string[],
-): Promise<void> {
-  if (keyIndex === null) return
+): Promise<readonly string[]> {
+  if (keyIndex === null) return []
   const index = await team.partition.read((view) => {
     return readKeyIndex(table, keyIndex, (record) => view.get(record))
   })
   const { columns } = index.record
-  if (columns.length === key.length && key.every((id) => columns.includes(id))) return
+  if (columns.length === key.length && key.every((id) => columns.includes(id))) return columns
   throw invalidKey(`the table has a key, so it must be of the same columns: ${columns.join(', ')}`)
+}
+
+/** The commit checks it, too, but a dry run has none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function checkKeptForm(ids: readonly string[], { base, newSchema }: ReadyRows): void {
+  if (newSchema === null) return
+  const { columns } = indexSchema(newSchema.schema)
+  checkSameForm(keyColumnsOf(ids, base.schema.columns), keyColumnsOf(ids, columns))
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

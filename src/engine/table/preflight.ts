@@ -3,6 +3,7 @@
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-reader.js'
+import type { ReadRecord } from '../../kv/kv.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { isColumnId } from '../../schema/table-schema.js'
 import type { PreflightReport, TablePreflightReport } from '../api/preflight-types.js'
@@ -22,23 +23,35 @@ import { type OperationRows, RowsReader } from '../ingest/rows-reader.js'
 import { policyOf } from '../ingest/schema-of-rows.js'
 import type { FinishedSegment, SegmentTarget } from '../ingest/segment-sink.js'
 import { TeamStash } from '../ingest/stash.js'
+import { isFromText } from '../ingest/stored-form.js'
 import { readHead } from '../read/generations.js'
+import { checkSameForm, keyColumnsOf } from '../unique/key-columns.js'
+import { readKeyIndex } from '../unique/key-index.js'
 import { checkIfMatch } from './if-match.js'
+import { BodyKeys, compareKeys } from './preflight-keys.js'
 
 type GivenRows = RowsInput | Stash
 
-/** @param schema - undefined: it is inferred from the rows. */
+/** The key that rows are compared by, and the table whose rows they would be beside; null: a new or an emptied one. */
+type ComparedKey = Readonly<{ ids: readonly string[]; beside: TablePlace | null }>
+
+/**
+ * @param schema - undefined: it is inferred from the rows.
+ * @param keyColumns - undefined: the table is to have no key.
+ */
 export async function preflightCreate(
   team: TeamContext,
   rows: GivenRows,
   schema: TableSchema | undefined,
   onSchemaError: OnSchemaError,
+  keyColumns: readonly string[] | undefined,
 ): Promise<PreflightReport> {
   const reader = new RowsReader(team, 'preflight', rows)
   const base = schema === undefined ? null : indexSchema(schema)
-  const body = await readBody(team, rows, base, onSchemaError)
+  const key = keyColumns === undefined ? null : { ids: keyColumns, beside: null }
+  const body = await readBody(team, rows, base, onSchemaError, key)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
-  return report(team, source, body, base, onSchemaError)
+  return report(team, source, body, { base, onSchemaError, key })
 }
 
 type TableRequest = Readonly<{
@@ -47,32 +60,38 @@ type TableRequest = Readonly<{
   /** undefined: the table keeps its schema. */
   readSchema: (() => TableSchema) | undefined
   onSchemaError: OnSchemaError
+  /** Whether the rows are to be added to those of the table, or take their place. */
+  operation: 'add' | 'overwrite'
 }>
 
 /** Its errors come in the order of those of an overwrite. */
 export async function preflightTable(
   place: TablePlace,
-  { rows, ifMatch, readSchema, onSchemaError }: TableRequest,
+  { rows, ifMatch, readSchema, onSchemaError, operation }: TableRequest,
 ): Promise<TablePreflightReport> {
   const { team, table, tableId } = place
-  const { head, current } = await team.partition.read(async (view) => {
+  const { head, current, ids } = await team.partition.read(async (view) => {
     const head = await readHead(team, view, table, tableId)
-    const { schemaNumber } = head.generation
-    return { head, current: await team.schemas.get(table, schemaNumber, (key) => view.get(key)) }
+    const { schemaNumber, keyIndex } = head.generation
+    const read: ReadRecord = (key) => view.get(key)
+    const index = keyIndex === null ? null : await readKeyIndex(table, keyIndex, read)
+    const current = await team.schemas.get(table, schemaNumber, read)
+    return { head, current, ids: index?.record.columns ?? null }
   })
   const { version } = toPublicVersion(team, head)
   const check = (): void => checkIfMatch('table', ifMatch, version)
   const schema = readSchema && deferred(readSchema)
   const reader = new RowsReader(team, 'preflight', rows)
   const base = schemaOr(current, schema)
-  const body = await readBody(team, rows, base, onSchemaError).catch((failure: unknown) => {
+  const key = ids === null ? null : { ids, beside: operation === 'add' ? place : null }
+  const body = await readBody(team, rows, base, onSchemaError, key).catch((failure: unknown) => {
     if (isDataError(failure)) check()
     throw failure
   })
   if (schema !== undefined) checkSchema(schema, check)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
   check()
-  return { ...(await report(team, source, body, base, onSchemaError)), version }
+  return { ...(await report(team, source, body, { base, onSchemaError, key })), version }
 }
 
 /** The given schema; the current one if it has an error, which is reported after those of the rows. */
@@ -99,7 +118,7 @@ function checkSchema(schema: Deferred<TableSchema>, checkVersion: () => void): v
 }
 
 /** Rows that are not in a stash, after they were read. */
-type CheckedBody = Readonly<{ source: OperationRows; found: Problems }>
+type CheckedBody = Readonly<{ source: OperationRows; found: Problems; keys: BodyKeys | null }>
 
 /** null: the rows are in a stash. */
 async function readBody(
@@ -107,18 +126,23 @@ async function readBody(
   rows: GivenRows,
   base: IndexedSchema | null,
   onSchemaError: OnSchemaError,
+  key: ComparedKey | null,
 ): Promise<CheckedBody | null> {
   if (rows instanceof TeamStash) return null
   const slices = new TimeSlices(team.options.clock)
   const rules = rulesBeforeRows(team, base, onSchemaError)
   let problems = new ChunkProblems(rules, slices)
+  let keys = key && new BodyKeys(key.ids)
   const target: SegmentTarget = {
     begin: () => {
       problems = new ChunkProblems(rules, slices)
+      keys = key && new BodyKeys(key.ids)
     },
     async take(segment) {
-      await problems.addSegment(segment.ref, segment.columns, () => textsOf(segment))
-      return segment.ref
+      const { ref, columns } = segment
+      await problems.addSegment(ref, columns, () => textsOf(segment))
+      await keys?.addSegment(textsOf(segment), isFromText(columns), slices)
+      return ref
     },
   }
   const compression = { short: 'none', other: 'none' } as const
@@ -126,7 +150,7 @@ async function readBody(
   const { chunk } = await prepareRows(plain, rows as RowsInput, false, target)
   team.ids.release(chunk.segments.map(({ object }) => object))
   const source = { chunks: [{ chunk }], inline: null, check: null }
-  return { source, found: problems.end(chunk) }
+  return { source, found: problems.end(chunk), keys }
 }
 
 /**
@@ -158,12 +182,17 @@ async function* textsOf({ ref, bytes }: FinishedSegment): RowTexts {
   }
 }
 
+type ReportSettings = Readonly<{
+  base: IndexedSchema | null
+  onSchemaError: OnSchemaError
+  key: ComparedKey | null
+}>
+
 async function report(
   team: TeamContext,
   source: OperationRows,
   body: CheckedBody | null,
-  base: IndexedSchema | null,
-  onSchemaError: OnSchemaError,
+  { base, onSchemaError, key }: ReportSettings,
 ): Promise<PreflightReport> {
   const policy = policyOf(team, source, base, onSchemaError)
   const slices = new TimeSlices(team.options.clock)
@@ -171,5 +200,12 @@ async function report(
   const rows = source.chunks.reduce((sum, { chunk }) => sum + chunk.rowCount, 0)
   const { schema } = policy.schema
   const problems = found.problems.slice(0, PROBLEMS_MAX)
+  // The operation would fail with the first problem, before it looks at keys.
+  if (key !== null && (found.count === 0 || policy.drops)) {
+    const { ids, beside } = key
+    const columns = keyColumnsOf(ids, policy.schema.columns)
+    if (beside !== null && base !== null) checkSameForm(keyColumnsOf(ids, base.columns), columns)
+    await compareKeys(team, { columns, source, body: body?.keys ?? null, policy, slices }, beside)
+  }
   return { rows, schema, problems, problemCount: found.count }
 }

@@ -30,7 +30,7 @@ import type {
   UpdateRowsOptions,
 } from '../api/many-types.js'
 import type { MergeRequest, MergeResult } from '../api/merge-types.js'
-import type { TablePreflightReport } from '../api/preflight-types.js'
+import type { TablePreflightReport, TablePreflightRequest } from '../api/preflight-types.js'
 import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
 import type { Receipt } from '../api/receipt-types.js'
 import type {
@@ -77,6 +77,7 @@ import {
   checkIfTableMatch,
   checkMerge,
   checkOverwrite,
+  checkPreflight,
   checkRename,
 } from './check-requests.js'
 import { exported } from './export-rows.js'
@@ -135,10 +136,8 @@ export class TeamTable implements Table {
     })
   }
 
-  preflight(request: OverwriteRequest): Promise<TablePreflightReport> {
-    return this.#run((place) =>
-      preflightTable(place, checkOverwrite('preflight', request, this.#columnsMax)),
-    )
+  preflight(request: TablePreflightRequest): Promise<TablePreflightReport> {
+    return this.#run((place) => preflightTable(place, checkPreflight(request, this.#columnsMax)))
   }
 
   get #columnsMax(): number {

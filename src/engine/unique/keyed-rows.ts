@@ -27,10 +27,7 @@ export class KeyedRows {
 
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows */
   add(hash: Bytes, { extent, slot }: Position): void {
-    if (this.count === KEYED_ROWS_MAX) {
-      const message = `An operation on a table with a key takes at most ${KEYED_ROWS_MAX} rows; use several`
-      throw new StoreError('REQUEST_VALIDATION_ERROR', message)
-    }
+    if (this.count === KEYED_ROWS_MAX) throw tooManyKeys()
     const at = this.count++ * BUCKET_ENTRY_BYTES
     if (at === this.#bytes.length) this.#grow()
     this.#bytes.set(hash, at)
@@ -151,4 +148,9 @@ export class KeyedRows {
     this.#order = order
     return order
   }
+}
+
+export function tooManyKeys(): StoreError {
+  const message = `An operation on a table with a key takes at most ${KEYED_ROWS_MAX} rows; use several`
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }

@@ -15,6 +15,8 @@ import {
   VALIDATION,
 } from './api.js'
 
+const KEY_TWICE = { status: 422, type: 'key_not_unique' } as const
+
 type Report = Readonly<{
   rows: number
   schema: Readonly<{ columns: readonly Readonly<{ id: string; type: unknown }>[] }>
@@ -118,6 +120,23 @@ const ofBoth: ContractCase[] = OPERATIONS.flatMap(([operation, method, pathOf]):
 ])
 
 const others: ContractCase[] = [
+  {
+    name: 'validate=only of an add and an overwrite compares the keys of rows, as these do',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      await api.ok('PATCH', table.path, { body: { key: ['n'] } })
+      const [add, overwrite] = [
+        ['POST', `${table.rows}?validate=only`],
+        ['PUT', `${table.path}?validate=only`],
+      ] as const
+      const known = { body: [{ n: 2 }, { n: 1.0 }] }
+      assert.match(await api.refused(...add, known, KEY_TWICE), /row 1 /)
+      await api.ok(...overwrite, known)
+      const twice = { body: 'n\n3\n3.0\n', type: CSV }
+      await api.refused(...add, twice, KEY_TWICE)
+      assert.match(await api.refused(...overwrite, twice, KEY_TWICE), /row 0 .*row 1 /)
+    },
+  },
   {
     name: 'validate=only of a create answers 200 with the schema, and makes no table',
     run: async (api) => {

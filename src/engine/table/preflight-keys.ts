@@ -1,0 +1,218 @@
+// Compares the keys of rows that a request brings, as its operation would, without a change.
+import { isSync } from '../../base/awaitable.js'
+import { StoreError } from '../../base/store-error.js'
+import type { Steps, TimeSlices } from '../../base/time-slices.js'
+import { hashOfTokens, type KeyColumn, KeyHasher } from '../../format/key-hash.js'
+import type { Position } from '../../format/keys.js'
+import { readSpans, renderKey } from '../../format/row-text.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import type { RowTexts } from '../ingest/find-problems.js'
+import type { OperationRows } from '../ingest/rows-reader.js'
+import { cellFits, isFromText, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
+import { readHead } from '../read/generations.js'
+import { keyConflict, rowIdAt } from '../unique/key-conflict.js'
+import { readKeyIndex, rowWithKey } from '../unique/key-index.js'
+import { KEYED_ROWS_MAX, KeyedRows, tooManyKeys } from '../unique/keyed-rows.js'
+import { checkRunAgainstIndex } from '../unique/linked-keys.js'
+
+/** Characters of the keys of a body's rows, at most: they are kept until the types of their columns are known. */
+const KEY_CHARS_MAX = 67_108_864
+
+/** With more rows, the whole index is looked through instead of one bucket for each. */
+const LOOK_UPS_MAX = 1_024
+
+/** Slots of an extent: rows of the input get positions from their numbers. */
+const SLOT_BITS = 16
+
+/** The cells of the key in the rows of one segment, or of a part of it. */
+type KeyCells = Readonly<{ texts: readonly string[]; fromText: boolean }>
+
+/** The cells of a key in the rows of a body, whose segments are not kept. */
+export class BodyKeys {
+  readonly #ids: ReadonlySet<string>
+  readonly #parts: Readonly<{ text: string; count: number; fromText: boolean }>[] = []
+  #chars = 0
+  #rows = 0
+
+  constructor(ids: readonly string[]) {
+    this.#ids = new Set(ids)
+  }
+
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows, or their keys are too long together */
+  async addSegment(rows: RowTexts, fromText: boolean, slices: TimeSlices): Promise<void> {
+    for await (const texts of rows) {
+      // A token has no line feed: it would be escaped.
+      const text = texts.map((row) => this.#cellsOf(row)).join('\n')
+      this.#chars += text.length
+      this.#rows += texts.length
+      if (this.#rows > KEYED_ROWS_MAX) throw tooManyKeys()
+      if (this.#chars > KEY_CHARS_MAX) throw tooLongKeys()
+      this.#parts.push({ text, count: texts.length, fromText })
+      if (slices.spend(texts.reduce((sum, { length }) => sum + length, 0))) await slices.pause()
+    }
+  }
+
+  #cellsOf(row: string): string {
+    const spans = readSpans(row).filter(({ id }) => this.#ids.has(id))
+    return spans.map(({ start, end }) => row.slice(start, end)).join(',')
+  }
+
+  *cells(): Generator<KeyCells> {
+    for (const { text, count, fromText } of this.#parts) {
+      if (count > 0) yield { texts: text.split('\n'), fromText }
+    }
+  }
+}
+
+async function* cellsOfStash(
+  { segments }: TeamContext,
+  { chunks }: OperationRows,
+): AsyncGenerator<KeyCells> {
+  for (const { chunk } of chunks) {
+    for (const ref of chunk.segments) {
+      const { columns } = await segments.footer(ref)
+      const fromText = isFromText(columns)
+      for await (const texts of segments.rowTexts(ref, 0, ref.rowCount)) yield { texts, fromText }
+    }
+  }
+}
+
+/** The rows of a request, and the rules that its operation would store them by. */
+export type KeyedInput = Readonly<{
+  /** The columns of the key, under the schema that the table would have. */
+  columns: readonly KeyColumn[]
+  source: OperationRows
+  /** null: the rows are in a stash. */
+  body: BodyKeys | null
+  policy: RowPolicy
+  slices: TimeSlices
+}>
+
+/**
+ * @param beside - The table whose rows the new ones would be beside; null: there are none.
+ * @throws {StoreError} KEY_NOT_UNIQUE; REQUEST_VALIDATION_ERROR: too many rows
+ */
+export async function compareKeys(
+  team: TeamContext,
+  input: KeyedInput,
+  beside: TablePlace | null,
+): Promise<void> {
+  const keys = new InputKeys(team, input)
+  const rows = await keys.hashed()
+  const twice = rows.firstTwice()
+  if (twice >= 0) {
+    const [first, second] = [rows.positionAt(twice - 1), rows.positionAt(twice)].map(numberAt)
+    throw await keys.conflict(second ?? 0, `row ${first} (counted from 0) of the input`)
+  }
+  if (beside !== null && rows.count > 0) await compareWithTable(beside, keys, rows)
+}
+
+class InputKeys {
+  readonly columns: readonly KeyColumn[]
+  readonly #team: TeamContext
+  readonly #input: KeyedInput
+
+  constructor(team: TeamContext, input: KeyedInput) {
+    this.#team = team
+    this.#input = input
+    this.columns = input.columns
+  }
+
+  async hashed(): Promise<KeyedRows> {
+    const rows = new KeyedRows()
+    for await (const [number, tokens] of this.#tokens()) {
+      rows.add(hashOfTokens(this.columns, tokens), positionOf(number))
+    }
+    return rows
+  }
+
+  /** The error of a row whose key another row has. */
+  async conflict(number: number, other: string): Promise<StoreError> {
+    let text = ''
+    for await (const [at, tokens] of this.#tokens()) {
+      if (at !== number) continue
+      text = this.columns.map(({ id }, i) => `${renderKey(id)}:${tokens[i]}`).join(',')
+      break
+    }
+    const names = [other, `row ${number} (counted from 0) of the input`] as const
+    return keyConflict(this.columns, text, names, number)
+  }
+
+  /** The rows without an empty cell in the key: their numbers and tokens, as they would be stored. */
+  async *#tokens(): AsyncGenerator<readonly [number: number, tokens: readonly string[]]> {
+    const { source, body, slices } = this.#input
+    let number = 0
+    for await (const { texts, fromText } of body?.cells() ?? cellsOfStash(this.#team, source)) {
+      for (const text of texts) {
+        const found = slices.run(this.#tokensOf(text, fromText))
+        const tokens = isSync(found) ? found : await found
+        if (tokens.length > 0) yield [number, tokens]
+        number++
+        if (slices.spend(text.length)) await slices.pause()
+      }
+    }
+  }
+
+  /** Empty: a cell is. */
+  *#tokensOf(text: string, fromText: boolean): Steps<readonly string[]> {
+    const { policy } = this.#input
+    const cells = new Map<string, string>()
+    for (const { id, valueStart, end } of readSpans(text)) {
+      const column = policy.schema.columns.get(id)
+      if (column === undefined || !this.columns.some((one) => one.id === id)) continue
+      const token = text.slice(valueStart, end)
+      if (policy.drops && !(yield* cellFits(policy, column, token, fromText))) continue
+      const stored = toStoredToken(token, column.type, fromText)
+      if (stored !== null) cells.set(id, stored)
+    }
+    const tokens = this.columns.flatMap(({ id }) => cells.get(id) ?? [])
+    return tokens.length === this.columns.length ? tokens : []
+  }
+}
+
+function compareWithTable(place: TablePlace, keys: InputKeys, rows: KeyedRows): Promise<void> {
+  const { team, table, tableId } = place
+  return team.partition.read(async (view) => {
+    const head = await readHead(team, view, table, tableId)
+    const read: ReadRecord = (key) => view.get(key)
+    const { generation } = head
+    if (generation.keyIndex === null) return
+    const index = await readKeyIndex(table, generation.keyIndex, read)
+    checkSameKey(index.record.columns, keys.columns)
+    const hasher = new KeyHasher(keys.columns)
+    const keyed = { sources: team, table, generation, hasher, read }
+    const check = async (at: number, position: Position): Promise<void> => {
+      if ((await rowWithKey(keyed, position, rows.hashAt(at))) === null) return
+      const rowId = await rowIdAt(team, read, table, generation, position)
+      throw await keys.conflict(numberAt(rows.positionAt(at)), `row '${rowId}'`)
+    }
+    if (rows.count > LOOK_UPS_MAX) {
+      const { partition } = team
+      return checkRunAgainstIndex(team, { partition, before: head, index, run: rows, check })
+    }
+    for (let at = 0; at < rows.count; at++) {
+      for (const position of await index.positionsOf(rows.hashAt(at))) await check(at, position)
+    }
+  })
+}
+
+/** @throws {StoreError} STORAGE_UNAVAILABLE: the table has another key by now */
+function checkSameKey(ids: readonly string[], columns: readonly KeyColumn[]): void {
+  const isSame = ids.length === columns.length && columns.every(({ id }, at) => id === ids[at])
+  if (!isSame) throw tooBusy('The key of the table keeps changing')
+}
+
+function positionOf(number: number): Position {
+  return { extent: Math.floor(number / 2 ** SLOT_BITS), slot: number % 2 ** SLOT_BITS }
+}
+
+function numberAt({ extent, slot }: Position): number {
+  return extent * 2 ** SLOT_BITS + slot
+}
+
+function tooLongKeys(): StoreError {
+  const message = `The keys of the rows have more than ${KEY_CHARS_MAX} characters together; put the rows into a stash, and check that`
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
+}

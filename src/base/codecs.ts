@@ -3,10 +3,11 @@
 import { deflateSync, inflateSync } from 'fflate/browser'
 import type { Awaitable } from './awaitable.js'
 import { type Bytes, plainView } from './bytes.js'
+import { KeptUnzstd } from './kept-unzstd.js'
 import { builtIn, runtimeName, yieldToEventLoop } from './platform.js'
 import { StoreError } from './store-error.js'
 import { ZlibLanes, type ZlibStream } from './zlib-lanes.js'
-import { soleZstdFrame } from './zstd-frame.js'
+import { soleZstdFrame, zstdContentBytes } from './zstd-frame.js'
 
 export type CodecName = 'deflate' | 'zstd'
 
@@ -19,11 +20,12 @@ export interface Codec {
   compress(raw: Bytes, outBytesMax: number, effort?: Effort): Promise<Bytes | null>
 
   /**
-   * The bytes that were compressed, in memory that holds nothing else but may be larger.
+   * The bytes that were compressed, in `memory` or in memory that holds nothing else but may be larger.
    * @param rawBytes - How many they must be; no more than one above that is ever made.
+   * @param memory - May receive the bytes if it has room for them.
    * @throws {Error} of no special kind, at once or later: it is not the compressed form of `rawBytes` bytes.
    */
-  decompress(stored: Bytes, rawBytes: number): Awaitable<Bytes>
+  decompress(stored: Bytes, rawBytes: number, memory?: Bytes): Awaitable<Bytes>
 }
 
 /** null: the runtime lacks it. */
@@ -33,6 +35,7 @@ type StreamOptions = Readonly<{
   flush?: number
   level?: number
   chunkSize: number
+  maxOutputLength?: number
   params?: Readonly<Record<number, number>>
 }>
 
@@ -66,6 +69,7 @@ type Zlib = Readonly<{
   inflateRaw: Convert
   inflateRawSync?: ConvertSync
   createZstdCompress?: OpenZlib
+  createZstdDecompress?: (options: StreamOptions) => unknown
   zstdCompress?: Convert
   zstdDecompress?: Convert
   zstdDecompressSync?: ConvertSync
@@ -73,7 +77,7 @@ type Zlib = Readonly<{
 
 /**
  * The fastest level of each codec for frames on their way in (PERFORMANCE.md, P10). Level 3 of zstd takes 5 % less space
- * and is read faster (P35).
+ * and is read faster (P36).
  */
 const DEFLATE_LEVEL = { fast: 1, thorough: 6 } as const satisfies Record<Effort, number>
 const ZSTD_LEVEL: Readonly<Record<Effort, number>> = { fast: 1, thorough: 3 }
@@ -117,11 +121,13 @@ function zlibZstd(zlib: Zlib): Codec | null {
   const { constants, createZstdCompress, zstdCompress, zstdDecompress, zstdDecompressSync } = zlib
   if (createZstdCompress === undefined) return null
   if (zstdCompress === undefined || zstdDecompress === undefined) return null
+  const params = { [constants['ZSTD_d_windowLogMax'] ?? 100]: ZSTD_WINDOW_LOG_MAX }
   const decompress = unpackerOf({
     convert: zstdDecompress,
     convertSync: zstdDecompressSync,
-    settings: { params: { [constants['ZSTD_d_windowLogMax'] ?? 100]: ZSTD_WINDOW_LOG_MAX } },
+    settings: { params },
   })
+  const kept = keptUnzstd(zlib, params)
   const flush = constants['ZSTD_e_end'] ?? 2
   const compress = packerOf((effort) => {
     const params = { [constants['ZSTD_c_compressionLevel'] ?? 100]: ZSTD_LEVEL[effort] }
@@ -133,12 +139,34 @@ function zlibZstd(zlib: Zlib): Codec | null {
       const stored = await compress(raw, outBytesMax, effort)
       return (stored && soleZstdFrame(stored)) ?? null
     },
-    decompress(stored, rawBytes) {
+    decompress(stored, rawBytes, memory) {
       const frame = soleZstdFrame(stored)
       if (frame === undefined) throw new Error('it is not one whole frame of zstd')
-      return decompress(frame, rawBytes)
+      const isSmall = rawBytes <= SMALL_BYTES_MAX && zstdContentBytes(frame) === rawBytes
+      const raw = isSmall ? kept?.run(frame, rawBytes) : undefined
+      if (raw !== undefined) return copied(raw, memory)
+      const made = decompress(frame, rawBytes)
+      if (isSmall) kept?.giveUp()
+      return made
     },
   }
+}
+
+/** null: the runtime decompresses on other threads only. */
+function keptUnzstd(
+  { constants, createZstdDecompress: open, zstdDecompressSync }: Zlib,
+  params: Readonly<Record<number, number>>,
+): KeptUnzstd | null {
+  if (open === undefined || zstdDecompressSync === undefined) return null
+  const options = { chunkSize: SMALL_BYTES_MAX + 1, maxOutputLength: SMALL_BYTES_MAX, params }
+  return new KeptUnzstd(() => open(options), constants['ZSTD_e_continue'] ?? 0)
+}
+
+/** The same bytes in memory that is given, if it has room for them, or else in new memory. */
+function copied(bytes: Bytes, memory: Bytes | undefined): Bytes {
+  if (memory === undefined || memory.length < bytes.length) return bytes.slice()
+  memory.set(bytes)
+  return memory.subarray(0, bytes.length)
 }
 
 /** A stream of DEFLATE ends with its piece, and begins anew. */

@@ -1,10 +1,12 @@
-// The length of a zstd frame, RFC 8878 section 3.1.1.
+// The length of a zstd frame, and of its content. RFC 8878 section 3.1.1.
 import { type Bytes, sameBytes } from './bytes.js'
 
 const MAGIC = 0xfd2fb528
 const CHECKSUM_BYTES = 4
 const DICTIONARY_ID_BYTES: readonly number[] = [0, 1, 2, 4]
 const CONTENT_SIZE_BYTES: readonly number[] = [0, 2, 4, 8]
+/** What a size of two bytes counts from. */
+const TWO_BYTE_SIZE_MIN = 256
 const BLOCK_HEADER_BYTES = 3
 
 /** Kinds of blocks. */
@@ -47,11 +49,31 @@ function frameLength(bytes: Bytes): number | undefined {
   return length <= bytes.length ? length : undefined
 }
 
+/**
+ * How many bytes a whole frame says that it decompresses to; a decoder makes no more. undefined: it does not say so, or
+ * they are 4 GiB or more.
+ */
+export function zstdContentBytes(frame: Bytes): number | undefined {
+  const descriptor = frame[4] ?? 0
+  const sizeBytes = contentSizeBytes(descriptor)
+  const at = 5 + headerRest(descriptor) - sizeBytes
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength)
+  if (sizeBytes === 1) return view.getUint8(at)
+  if (sizeBytes === 2) return view.getUint16(at, true) + TWO_BYTE_SIZE_MIN
+  return sizeBytes === 4 ? view.getUint32(at, true) : undefined
+}
+
 /** Bytes of the header after the descriptor. */
 function headerRest(descriptor: number): number {
-  const isSingleSegment = (descriptor & 0x20) !== 0
+  const windowBytes = isSingleSegment(descriptor) ? 0 : 1
+  return windowBytes + (DICTIONARY_ID_BYTES[descriptor & 3] ?? 0) + contentSizeBytes(descriptor)
+}
+
+function contentSizeBytes(descriptor: number): number {
   const sizeFlag = descriptor >> 6
-  const windowBytes = isSingleSegment ? 0 : 1
-  const sizeBytes = sizeFlag === 0 && isSingleSegment ? 1 : (CONTENT_SIZE_BYTES[sizeFlag] ?? 0)
-  return windowBytes + (DICTIONARY_ID_BYTES[descriptor & 3] ?? 0) + sizeBytes
+  return sizeFlag === 0 && isSingleSegment(descriptor) ? 1 : (CONTENT_SIZE_BYTES[sizeFlag] ?? 0)
+}
+
+function isSingleSegment(descriptor: number): boolean {
+  return (descriptor & 0x20) !== 0
 }

@@ -76,6 +76,14 @@ export async function packFrame(
   return { codec: CODEC.none, stored: raw }
 }
 
+/** What a frame is opened with. */
+export type OpenStoredOptions = Readonly<{
+  /** Default: those of this runtime. */
+  available?: Codecs
+  /** May receive the bytes if they have to be decompressed, and it has room for them. */
+  memory?: Bytes | undefined
+}>
+
 /**
  * The raw bytes of a frame whose checksum was right; a promise only if there is much to decompress, or it fails.
  * @param problem - Makes the error for what is wrong with the frame.
@@ -85,7 +93,7 @@ export function openStored(
   { codec, stored }: StoredFrame,
   rawBytes: number,
   problem: (what: string, cause?: unknown) => Error,
-  available: Codecs = codecs,
+  { available = codecs, memory }: OpenStoredOptions = {},
 ): Awaitable<Bytes> {
   if (codec === CODEC.none) {
     if (rawBytes !== stored.length) throw problem('its sizes do not agree')
@@ -97,7 +105,7 @@ export function openStored(
     throw problem(`no compressed frame has ${rawBytes} bytes of rows`)
   }
   const reader = codecToRead(name, available)
-  const raw = tryCall(() => reader.decompress(stored, rawBytes))
+  const raw = tryCall(() => reader.decompress(stored, rawBytes, memory))
   if (isSync(raw)) return raw
   return raw.catch((cause: unknown) => {
     throw problem('it does not decompress to what its header says', cause)

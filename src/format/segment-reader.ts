@@ -171,12 +171,18 @@ export class Frame {
 }
 
 /**
- * A promise only if the frame is compressed, and large or broken. One that was compressed stands in memory of its own,
- * which may be larger, any other in that of `bytes`.
+ * A promise only if the frame is compressed, and large or broken. One that was compressed stands in `memory` or in memory
+ * of its own, which may be larger, any other in that of `bytes`.
  * @param bytes - The frame, header to crc.
+ * @param memory - May receive the rows of a compressed frame, if it has room for them.
  * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.
  */
-export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): Awaitable<Frame> {
+export function decodeFrame(
+  ref: SegmentRef,
+  place: FramePlace,
+  bytes: Bytes,
+  memory?: Bytes,
+): Awaitable<Frame> {
   if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${place.offset} is cut off`)
   const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - 4)
   const reader = new ByteReader(bytes, `frame at ${place.offset} of segment ${ref.object}`)
@@ -193,7 +199,7 @@ export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): A
     throw reader.corrupt('its sizes do not agree')
   }
   const problem = (what: string, cause?: unknown): StoreError => reader.corrupt(what, cause)
-  return chain(openStored({ codec, stored }, rawBytes, problem), (raw) =>
+  return chain(openStored({ codec, stored }, rawBytes, problem, { memory }), (raw) =>
     openFrame(reader, rowCount, raw),
   )
 }

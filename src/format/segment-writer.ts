@@ -41,7 +41,7 @@ const FRAME_TEXT_BYTES_MAX = 256 * 1024
 
 /**
  * Rows of a segment are short if those of its first frame have fewer bytes than this, on average. As they are, they
- * would take more space than in a database (PERFORMANCE.md, P35).
+ * would take more space than in a database (PERFORMANCE.md, P36).
  */
 const SHORT_ROW_BYTES = 128
 

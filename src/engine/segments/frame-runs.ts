@@ -3,11 +3,19 @@
 // The frames are not cached, so a walk does not evict the frames of point reads.
 
 import { type Awaitable, isSync, tryCall } from '../../base/awaitable.js'
+import type { BufferPool } from '../../base/buffer-pool.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { freeMemory, yieldToEventLoop } from '../../base/platform.js'
 import type { SegmentRef } from '../../format/extent-page.js'
+import { CODEC } from '../../format/frame-codec.js'
 import { claimedBytes, decodeFrame, type Frame } from '../../format/segment-reader.js'
-import { checkMemoryFor, partsOf, type ReadBounds, type StoredPart } from './frame-parts.js'
+import {
+  checkMemoryFor,
+  partsOf,
+  READ_BYTES_MAX,
+  type ReadBounds,
+  type StoredPart,
+} from './frame-parts.js'
 import type { RowRun } from './segment-opening.js'
 import type { StoredRuns } from './stored-runs.js'
 
@@ -28,12 +36,14 @@ export interface FrameSource {
 
 /**
  * The rows of a run in their frames. Each piece is valid only until the next is requested.
+ * @param buffers - For rows that have to be decompressed.
  * @throws {NeedsMemory} A frame is larger than `bounds` allow.
  */
 export async function* readFrames(
   runs: StoredRuns,
   { ref, start, limit }: RowRun,
   bounds: ReadBounds,
+  buffers: BufferPool,
 ): AsyncGenerator<FrameRows[]> {
   for (let run = await runs.next(); run !== null; run = await runs.next()) {
     try {
@@ -41,11 +51,18 @@ export async function* readFrames(
       for (const [number, part] of partsOf(frames, bytes, offset, bounds.bytes).entries()) {
         if (number > 0) await yieldToEventLoop() // Decompressing a part takes 1 ms or more.
         checkMemoryFor(part.length === 1 ? claimedBytes(part[0]?.bytes ?? NO_BYTES) : 0, bounds)
-        const read = await decodeAll(ref, part)
+        const memory = memoryFor(part, buffers)
         try {
-          yield read.map((frame, i) => frameRows(frame, part[i]?.place.firstRow ?? 0, start, limit))
+          const read = await decodeAll(ref, part, memory)
+          try {
+            yield read.map((frame, i) => {
+              return frameRows(frame, part[i]?.place.firstRow ?? 0, start, limit)
+            })
+          } finally {
+            freeAll(read, part, memory)
+          }
         } finally {
-          freeAll(read, part)
+          if (memory !== undefined) buffers.give(memory)
         }
       }
     } finally {
@@ -54,24 +71,45 @@ export async function* readFrames(
   }
 }
 
+/** Room for the rows of the frames of zstd of a part, as they claim; undefined: there are none, or one is large. */
+function memoryFor(part: StoredPart, buffers: BufferPool): Bytes | undefined {
+  const claimed = part.reduce((sum, { bytes }) => sum + packedBytes(bytes), 0)
+  return claimed === 0 || claimed > READ_BYTES_MAX ? undefined : buffers.take(claimed)
+}
+
+/** Bytes of the rows of a frame of zstd, as it claims; 0: it is none, so its rows would not use the memory. */
+function packedBytes(stored: Bytes): number {
+  return stored[0] === CODEC.zstd ? claimedBytes(stored) : 0
+}
+
 /**
  * Decodes the frames of a part, small ones without a promise, which would cost more than the decoding. If one fails, the
  * others are awaited first, because they read from a buffer that is reused.
+ * @param memory - Receives the rows of compressed frames, one after the other.
  */
-function decodeAll(ref: SegmentRef, part: StoredPart): Awaitable<Frame[]> {
-  const frames = part.map(({ place, bytes }) => tryCall(() => decodeFrame(ref, place, bytes)))
+function decodeAll(
+  ref: SegmentRef,
+  part: StoredPart,
+  memory: Bytes | undefined,
+): Awaitable<Frame[]> {
+  let at = 0
+  const frames = part.map(({ place, bytes }) => {
+    const room = memory?.subarray(at, at + packedBytes(bytes))
+    at += packedBytes(bytes)
+    return tryCall(() => decodeFrame(ref, place, bytes, room))
+  })
   return frames.every(isSync) ? frames : allSettled(frames)
 }
 
-/** A frame that was decompressed has memory of its own. */
-export function isDecompressed(frame: Frame, stored: Bytes): boolean {
-  return frame.texts.buffer !== stored.buffer
+/** Whether a frame has memory of its own, which one that was decompressed has. @param given - What it did not make. */
+export function isAlone({ texts }: Frame, given: readonly (Bytes | undefined)[]): boolean {
+  return given.every((bytes) => texts.buffer !== bytes?.buffer)
 }
 
-function freeAll(frames: readonly Frame[], part: StoredPart): void {
+function freeAll(frames: readonly Frame[], part: StoredPart, memory: Bytes | undefined): void {
   for (const [i, { bytes }] of part.entries()) {
     const frame = frames[i]
-    if (frame !== undefined && isDecompressed(frame, bytes)) freeMemory(frame.texts)
+    if (frame !== undefined && isAlone(frame, [bytes, memory])) freeMemory(frame.texts)
   }
 }
 

@@ -131,7 +131,7 @@ export class ReadAhead implements FrameSource {
         if (taken !== undefined) this.#end(taken)
       },
     }
-    return readFrames(stored, run, this.#bounds)
+    return readFrames(stored, run, this.#bounds, this.#reads.buffers)
   }
 
   /** Reads under way are awaited, because their memory is in use until then. */

@@ -18,6 +18,7 @@ import {
 } from '../../format/segment-footer.js'
 import { TRAILER_BYTES } from '../../format/segment-layout.js'
 import {
+  claimedBytes,
   decodeFooter,
   decodeFrame,
   type Frame,
@@ -26,7 +27,8 @@ import {
 } from '../../format/segment-reader.js'
 import { decodeFramePlaces, readRowText } from '../../format/segment-rows.js'
 import { decodeSegmentValues, type SegmentValues } from '../../format/segment-values.js'
-import { type FrameSource, isDecompressed, readFrames } from './frame-runs.js'
+import { READ_BYTES_MAX } from './frame-parts.js'
+import { type FrameSource, isAlone, readFrames } from './frame-runs.js'
 import { type FooterCache, ReadAhead, WALK_AT_WILL, type WalkBounds } from './read-ahead.js'
 import {
   frameIn,
@@ -301,9 +303,30 @@ export class SegmentCache implements FooterCache {
   #rowTextIn(ref: SegmentRef, frameKeys: string[], at: RowPlace, bytes: Bytes): Awaitable<string> {
     const { index, place, row } = at
     const text = readRowText(ref, place, bytes, row - place.firstRow)
-    if (text === null) return this.#decode(ref, frameKeys, at, bytes) // A decompressed frame has memory of its own.
+    if (text === null) return this.#packedRowText(ref, frameKeys, at, bytes)
     frameKeys[index] = frameKey(ref, index)
     return text
+  }
+
+  /** The text of a row of a compressed frame; the frame is cached only if it has memory of its own. */
+  #packedRowText(
+    ref: SegmentRef,
+    frameKeys: string[],
+    { index, place, row }: RowPlace,
+    bytes: Bytes,
+  ): Awaitable<string> {
+    const { buffers } = this.#reads
+    const memory = buffers.take(Math.min(claimedBytes(bytes), READ_BYTES_MAX))
+    return finallyDo(
+      () =>
+        chain(decodeFrame(ref, place, bytes, memory), (frame) => {
+          const key = frameKey(ref, index)
+          frameKeys[index] = key
+          const kept = isAlone(frame, [bytes, memory]) ? this.#kept(key, frame, bytes) : frame
+          return kept.rowText(row - place.firstRow)
+        }),
+      () => buffers.give(memory),
+    )
   }
 
   /** The text of a row of a frame, which is cached. @param bytes - The stored frame. */
@@ -322,7 +345,7 @@ export class SegmentCache implements FooterCache {
 
   /** Caches a frame and returns it in its cached form. @param read - The stored bytes of the frame. */
   #kept(key: string, frame: Frame, read: Bytes): Frame {
-    if (!isDecompressed(frame, read)) {
+    if (!isAlone(frame, [read])) {
       this.#pieces.set(key, { bytes: frame.bytes, frame })
       return frame
     }
@@ -345,6 +368,7 @@ export class SegmentCache implements FooterCache {
           runsInTurn(reads, run, () => this.footer(run.ref), bounds),
           run,
           bounds,
+          reads.buffers,
         )
       },
       close: () => undefined,

@@ -8,6 +8,7 @@ import { openDirectory } from '../../../adapters/node.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { codecs } from '../../../src/base/codecs.js'
 import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
+import type { FrameRows } from '../../../src/engine/segments/frame-runs.js'
 import { WALK_AT_WILL } from '../../../src/engine/segments/read-ahead.js'
 import { readFrames } from '../../../src/engine/segments/read-segment.js'
 import { decodeFrame, Frame } from '../../../src/format/segment-reader.js'
@@ -140,7 +141,7 @@ describe.each([
 })
 
 test('compressed rows take less than half of the space', async () => {
-  const bytesOf = async (compression: 'none' | 'deflate'): Promise<number> => {
+  const bytesOf = async (compression: 'none' | 'deflate' | 'zstd'): Promise<number> => {
     const { store, segments } = await open({ compression })
     await store.team('t').createTable({ name: 'x', rows: ROWS })
     return (await segments()).bytes
@@ -192,7 +193,7 @@ describe('the options compression and settledCompression', () => {
 const OBJECT = '00112233445566770000000000000001'
 
 /** A segment of these rows, alone among its objects. */
-async function putSegment(texts: readonly string[], compression: 'none' | 'deflate') {
+async function putSegment(texts: readonly string[], compression: 'none' | 'deflate' | 'zstd') {
   const objects = memoryObjects()
   const { bytes, footerBytes } = await buildSegment(OBJECT, texts, [], [], compression)
   await objects.put(OBJECT, bytes)
@@ -299,22 +300,55 @@ test('what was decompressed for a walk is freed when the next piece is asked for
   }
 })
 
-test('of damaged and sound frames side by side nothing is read, and nothing is left behind', async () => {
-  const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'text '.repeat(50)}"`)
-  const { objects, ref, bytes } = await putSegment(texts, 'deflate')
-  const damaged = new Uint8Array(bytes)
-  damaged[bytes.length >> 1] = (damaged[bytes.length >> 1] ?? 0) ^ 1
-  await replaceSegment(objects, damaged)
-  const cache = segmentCacheOf(objects, 0)
-  const read = async (): Promise<number> => {
-    let rows = 0
-    for await (const piece of cache.rowTexts(ref, 0, texts.length)) rows += piece.length
-    return rows
-  }
+const PACKED = codecs.zstd === null ? (['deflate'] as const) : (['deflate', 'zstd'] as const)
 
-  for (let turn = 0; turn < 10; turn++) {
-    await expect(read()).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
-  }
-  await replaceSegment(objects, bytes)
-  expect(await read()).toBe(640)
-})
+test.each(PACKED)(
+  'walks over one segment of %s at a time have the rows to themselves until they go on',
+  async (compression) => {
+    const texts = Array.from({ length: 3_000 }, (_, n) => `"n":${n},"t":"${'text '.repeat(150)}"`)
+    const { objects, ref } = await putSegment(texts, compression)
+    const cache = segmentCacheOf(objects, 0)
+    const walks = [0, 1, 2].map((at) => {
+      const run = { ref, start: at * 300, limit: 2_400 + at * 300 }
+      return cache.walk(() => [run], WALK_AT_WILL).frames(run)
+    })
+    const seen: string[][] = [[], [], []]
+    for (let isOver = false; !isOver; ) {
+      const pieces: IteratorResult<FrameRows[]>[] = []
+      for (const walk of walks) pieces.push(await walk.next())
+      expect(await cache.rowText(ref, 1_500)).toBe(texts[1_500])
+      for (const [at, { done, value }] of pieces.entries()) {
+        if (done) isOver = true
+        else
+          seen[at]?.push(
+            ...value.flatMap(({ frame, first, limit }) => frame.rowTexts(first, limit)),
+          )
+      }
+    }
+
+    expect(seen).toEqual([0, 300, 600].map((start) => texts.slice(start, start + 2_400)))
+  },
+)
+
+test.each(PACKED)(
+  'of damaged and sound frames of %s side by side nothing is read, and nothing is left behind',
+  async (compression) => {
+    const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'text '.repeat(50)}"`)
+    const { objects, ref, bytes } = await putSegment(texts, compression)
+    const damaged = new Uint8Array(bytes)
+    damaged[bytes.length >> 1] = (damaged[bytes.length >> 1] ?? 0) ^ 1
+    await replaceSegment(objects, damaged)
+    const cache = segmentCacheOf(objects, 0)
+    const read = async (): Promise<number> => {
+      let rows = 0
+      for await (const piece of cache.rowTexts(ref, 0, texts.length)) rows += piece.length
+      return rows
+    }
+
+    for (let turn = 0; turn < 10; turn++) {
+      await expect(read()).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
+    }
+    await replaceSegment(objects, bytes)
+    expect(await read()).toBe(640)
+  },
+)

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Awaitable } from '../../../src/base/awaitable.js'
 import type { Bytes } from '../../../src/base/bytes.js'
+import { codecs } from '../../../src/base/codecs.js'
 import type { SegmentRef } from '../../../src/format/extent-page.js'
 import { memoryObjects } from '../../../src/objects/memory-objects.js'
 import type { ByteRange, ObjectStore } from '../../../src/objects/objects.js'
@@ -17,13 +18,15 @@ let bytes: Bytes
 let ref: SegmentRef
 let reads: ByteRange[]
 
-beforeEach(async () => {
-  const built = await buildSegment(OBJECT, TEXTS, [newSummary('a')], [], 'none')
+beforeEach(() => put('none'))
+
+async function put(compression: 'none' | 'zstd'): Promise<void> {
+  const built = await buildSegment(OBJECT, TEXTS, [newSummary('a')], [], compression)
   bytes = Uint8Array.from(built.bytes)
   const { footerBytes } = built
   ref = { object: OBJECT, rowCount: TEXTS.length, objectBytes: bytes.length, footerBytes }
   reads = []
-})
+}
 
 /** Objects that put what they read into the memory they are given, as a disk does. */
 function objects(deliver: (read: () => Bytes) => Awaitable<Bytes>): ObjectStore {
@@ -51,14 +54,18 @@ describe('rows that come at once', () => {
     expect(reads.length).toBe(2)
   })
 
-  test('a frame is kept from its second row on', () => {
-    const cache = segmentCacheOf(objects(AT_ONCE), BUDGET_BYTES)
-    for (const [row, count] of [2, 1, 0, 0].entries()) {
-      reads = []
-      expect(cache.rowText(ref, row)).toBe(TEXTS[row])
-      expect(reads.length).toBe(count)
-    }
-  })
+  test.each(['none', ...(codecs.zstd === null ? [] : (['zstd'] as const))] as const)(
+    'a frame is kept from its second row on, compressed: %s',
+    async (compression) => {
+      await put(compression)
+      const cache = segmentCacheOf(objects(AT_ONCE), BUDGET_BYTES)
+      for (const [row, count] of [2, 1, 0, 0].entries()) {
+        reads = []
+        expect(cache.rowText(ref, row)).toBe(TEXTS[row])
+        expect(reads.length).toBe(count)
+      }
+    },
+  )
 
   test('every row of every frame is found, also without room to keep anything', () => {
     for (const budget of [0, BUDGET_BYTES]) {

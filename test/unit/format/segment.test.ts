@@ -252,7 +252,7 @@ describe('a stored frame', () => {
   test('of a codec that the runtime lacks says which one, and what has it', () => {
     const frame = { codec: CODEC.zstd, stored: new Uint8Array(20) }
 
-    expect(() => openStored(frame, 100, problem, openCodecs(undefined))).toThrow(
+    expect(() => openStored(frame, 100, problem, { available: openCodecs(undefined) })).toThrow(
       expect.objectContaining({
         code: 'FORMAT_UNKNOWN',
         message: expect.stringMatching(

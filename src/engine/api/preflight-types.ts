@@ -1,6 +1,5 @@
 // A request checked without being carried out.
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { OverwriteRequest } from './row-types.js'
 
 /** A value or a column of the input that does not fit the schema. */
 export type PreflightProblem = Readonly<{
@@ -32,16 +31,6 @@ export type PreflightReport = Readonly<{
 
 /** The result of the preflight of an add or an overwrite. `version`: the version of the table that it was made for. */
 export type TablePreflightReport = PreflightReport & Readonly<{ version: number }>
-
-/** What `table.preflight` checks: the request of an overwrite, or of an add. */
-export type TablePreflightRequest = OverwriteRequest &
-  Readonly<{
-    /**
-     * Whether the rows take the place of those of the table, or are added to them: then their keys are compared with
-     * those of the table, too. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
-     */
-    operation?: 'add' | 'overwrite' | undefined
-  }>
 
 /** The check of an operation that writes rows. */
 export interface Preflight<Request, Report = PreflightReport> {

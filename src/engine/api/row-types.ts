@@ -177,6 +177,16 @@ export type OverwriteRequest = Readonly<{
   receipt?: boolean | undefined
 }>
 
+/** What `table.preflight` checks: the request of an overwrite, or of an add. */
+export type TablePreflightRequest = OverwriteRequest &
+  Readonly<{
+    /**
+     * Whether the rows take the place of those of the table, or are added to them: then their keys are compared with
+     * those of the table, too. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
+     */
+    operation?: 'add' | 'overwrite' | undefined
+  }>
+
 /** Options of `updateRow`. */
 export type UpdateOptions = Readonly<{
   /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */

@@ -15,7 +15,7 @@ import type { TableExports, TableLife, TeamTables } from './life-types.js'
 import type { ManyRows } from './many-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { Merges } from './merge-types.js'
-import type { Preflight, TablePreflightReport, TablePreflightRequest } from './preflight-types.js'
+import type { Preflight, TablePreflightReport } from './preflight-types.js'
 import type {
   DeleteResult,
   Page,
@@ -40,6 +40,7 @@ import type {
   SchemaInput,
   Stash,
   StashEntry,
+  TablePreflightRequest,
   UpdateOptions,
 } from './row-types.js'
 import type { Transactions } from './transaction-types.js'

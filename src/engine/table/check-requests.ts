@@ -16,7 +16,6 @@ import {
 } from '../api/arguments.js'
 import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
 import type { MergeMode, MergeRequest } from '../api/merge-types.js'
-import type { TablePreflightRequest } from '../api/preflight-types.js'
 import type {
   Abortable,
   AddOptions,
@@ -27,6 +26,7 @@ import type {
   RowsFormat,
   RowsInput,
   Stash,
+  TablePreflightRequest,
 } from '../api/row-types.js'
 import type { RequestKey } from '../commit/idempotency.js'
 import { validatedRows } from '../ingest/validated-rows.js'

@@ -30,7 +30,7 @@ import type {
   UpdateRowsOptions,
 } from '../api/many-types.js'
 import type { MergeRequest, MergeResult } from '../api/merge-types.js'
-import type { TablePreflightReport, TablePreflightRequest } from '../api/preflight-types.js'
+import type { TablePreflightReport } from '../api/preflight-types.js'
 import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
 import type { Receipt } from '../api/receipt-types.js'
 import type {
@@ -41,6 +41,7 @@ import type {
   RowInput,
   RowsInput,
   Stash,
+  TablePreflightRequest,
   UpdateOptions,
 } from '../api/row-types.js'
 import type {

@@ -76,6 +76,7 @@ export function checkAccess(caller: Caller, { scopes, reach }: Access): void {
 
 /** The refusal of a key that is limited to tables. */
 export function limitedToTables(): Refusal {
-  const problem = 'The key is limited to tables, so it creates no tables and uses no stashes'
+  const problem =
+    'The key is limited to tables, so it creates none and reaches no stashes and no lists of files'
   return new Refusal('SCOPE_MISSING', problem)
 }

@@ -53,7 +53,7 @@ export function createEntries(
   const document = createServeDocument()
   return (request) => {
     const { method, path } = request
-    const open = matchOpenRoute(path, probes)
+    const open = isFileDeletion(request) ? undefined : matchOpenRoute(path, probes)
     if (open !== undefined) {
       const { path: route, methods } = OPEN_ROUTES[open.name]
       const answer = () => answerOpenly({ store, document }, request, open, watch)
@@ -74,6 +74,11 @@ export function createEntries(
       guardKeys(request, onKnown, (onKey) => answerAdmin(services, { ...request, onKey }, onRoute))
     return { isKeyless: false, cors, answer, operation: undefined }
   }
+}
+
+/** Whoever has the URL of a file reads it; only a key deletes it. */
+function isFileDeletion({ method, path }: ContractRequest): boolean {
+  return method === 'DELETE' && /^\/files\/[^/]+\/?$/.test(path)
 }
 
 /** Never has a text of the client: a method may be any. */

@@ -10,6 +10,18 @@ import { succeededResponse, tableResponse } from './table-response.js'
 /** An operation that ends within this time is answered at once, in milliseconds. */
 const AT_ONCE_MS = 1_000
 
+/** Jobs of a list, at most. */
+const LISTED_MAX = 1_000
+
+/** GET /jobs */
+export async function listJobs(call: Call): Promise<ContractResponse> {
+  const jobs = (await call.team.jobs()).toReversed().slice(0, LISTED_MAX)
+  const data = jobs.map(({ id, kind, tableId, status, createdAt }) => {
+    return { id, kind, tableID: tableId, status, createdAt }
+  })
+  return jsonResponse(200, JSON.stringify({ data }))
+}
+
 /** GET /jobs/{jobID} */
 export async function readJob(call: Call, jobId: string): Promise<ContractResponse> {
   const job = await call.team.job(jobId).status()

@@ -15,6 +15,8 @@ export type CallTeam = Pick<
   | 'importTable'
   | 'startJob'
   | 'job'
+  | 'jobs'
+  | 'stashes'
   | 'tableNames'
   | 'stash'
 > &
@@ -33,6 +35,8 @@ export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
       if (!tables.has(overwrite.tableId)) throw tableNotFound(overwrite.tableId)
       return team.startJob(request)
     },
+    jobs: async () => (await team.jobs()).filter(({ tableId }) => tables.has(tableId)),
+    stashes: async () => refuse(),
     job: (jobId) => limitJob(team.job(jobId), tables),
     tableNames: async () => (await team.tableNames()).filter(({ id }) => tables.has(id)),
     table: (tableId) => (tables.has(tableId) ? team.table(tableId) : missingTable(tableId)),

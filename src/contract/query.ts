@@ -72,6 +72,15 @@ export function refuseValidate(query: Query): void {
   throw invalidRequest('query', `validate is not a parameter of this operation; ${remedy}`)
 }
 
+/** `at`: a version of the table. */
+export function parseAt(query: Query): number | undefined {
+  const value = queryValue(query, 'at')
+  if (value === undefined) return undefined
+  const version = Number(value)
+  if (/^[1-9][0-9]*$/.test(value) && Number.isSafeInteger(version)) return version
+  throw invalidRequest('query', `at must be a version of the table, not '${shownId(value)}'`)
+}
+
 /** `limit`, never more than `rowsMax`: above the cap fewer rows are returned. */
 export function parseLimit(query: Query, rowsMax: number): number | undefined {
   const value = queryValue(query, 'limit')

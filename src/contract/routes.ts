@@ -4,13 +4,13 @@
 import type { Operation } from './call.js'
 import type { Access } from './caller.js'
 import { importTable } from './imports.js'
-import { readJob } from './jobs.js'
+import { listJobs, readJob } from './jobs.js'
 import { mergeRows } from './merges.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
-import { deleteStash, listChunks, putChunk } from './stashes.js'
+import { deleteStash, listChunks, listStashes, putChunk } from './stashes.js'
 import { alterTable, deleteTable, readTable } from './table-life.js'
 import { createTable, listTables, overwriteTable, readReceipt } from './tables.js'
-import { completeUpload, createUpload } from './uploads.js'
+import { completeUpload, createUpload, deleteFile, listFiles, listUploads } from './uploads.js'
 
 /** A route of a team: method, path, what it demands of a key, and its operation. */
 export type TeamRoute = readonly [
@@ -29,8 +29,10 @@ const CREATE: Access = { ...WRITE_TEAM, stores: 'unlessChecked' }
 const DELETE: Access = { ...WRITE, stores: false }
 /** Of what a table is, without its rows. */
 const ALTER: Access = DELETE
-/** To see what is staged, or to give it up. */
+/** To see what is staged, or to give up what the team has beside its tables. */
 const STASH: Access = { ...WRITE_TEAM, stores: false }
+/** What a whole team has. Whoever reads it knows the URLs of all files. */
+const READ_TEAM: Access = { ...READ, reach: 'team' }
 /** A key that may start a job may read its status too. */
 const READ_JOB: Access = { ...READ, scopes: ['read', 'write'] }
 /** Files belong to no table. */
@@ -55,9 +57,14 @@ export const ROUTES = [
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, deleteRow],
   ['PUT', '/stashes/{stashID}/{serial}', WRITE_TEAM, putChunk],
+  ['GET', '/stashes', STASH, listStashes],
   ['GET', '/stashes/{stashID}', STASH, listChunks],
   ['DELETE', '/stashes/{stashID}', STASH, deleteStash],
+  ['GET', '/jobs', READ_JOB, listJobs],
   ['GET', '/jobs/{jobID}', READ_JOB, readJob],
   ['POST', '/apps/{appID}/uploads', UPLOAD, createUpload],
   ['POST', '/apps/{appID}/uploads/{uploadID}/complete', COMPLETE, completeUpload],
+  ['GET', '/uploads', READ_TEAM, listUploads],
+  ['GET', '/files', READ_TEAM, listFiles],
+  ['DELETE', '/files/{fileID}', STASH, deleteFile],
 ] as const satisfies readonly TeamRoute[]

@@ -9,6 +9,7 @@ import { inOrder } from './order-of-refusals.js'
 import { answerFound, answerPage } from './page-answer.js'
 import { parseIfMatch, renderETag } from './precondition.js'
 import {
+  parseAt,
   parseLimit,
   parseOnSchemaError,
   parseValidate,
@@ -87,7 +88,9 @@ export async function readRow(
   tableId: string,
   rowId: string,
 ): Promise<ContractResponse> {
-  const found = await call.team.table(tableId).getJson(rowId)
+  const at = parseAt(call.query)
+  const table = call.team.table(tableId)
+  const found = await (at === undefined ? table : table.at(at)).getJson(rowId)
   if (found === null) throw rowNotFound(rowId)
   const { json, version } = found
   return jsonResponse(200, `{"data":${json}}`, version)

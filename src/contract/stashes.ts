@@ -27,6 +27,11 @@ export async function putChunk(
   })
 }
 
+/** GET /stashes */
+export async function listStashes(call: Call): Promise<ContractResponse> {
+  return jsonResponse(200, JSON.stringify({ data: await call.team.stashes() }))
+}
+
 /** GET /stashes/{stashID} */
 export async function listChunks(call: Call, stashId: string): Promise<ContractResponse> {
   const chunks = await call.team.stash(stashId).chunks()

@@ -3,10 +3,12 @@
 import { StoreError } from '../base/store-error.js'
 import type { PublicFiles, StoredFile } from '../engine/api/file-types.js'
 import { isName, NAME_CHARS_MAX } from '../engine/files/file-arguments.js'
+import { PAGE_FILES_MAX } from '../engine/files/list-files.js'
 import type { Call } from './call.js'
 import { parseChecksums } from './checksums.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { headerValues } from './message.js'
+import { parseLimit, queryValue, refuseValidate } from './query.js'
 import { announcedBytes, checkEncoding } from './read-body.js'
 import { invalidRequest, shownId } from './refusal.js'
 import { jsonResponse } from './render.js'
@@ -43,6 +45,35 @@ export async function completeUpload(
   const { files } = call.baseUrls()
   checkApp(call, appId)
   return fileResponse(files, await call.team.files.completeUpload(uploadId, { appId }))
+}
+
+/** GET /uploads */
+export async function listUploads(call: Call): Promise<ContractResponse> {
+  const uploads = await call.team.files.uploads()
+  const data = uploads.map(({ id, appId, bytes, ...about }) => {
+    return { id, appID: appId, ...about, ...(bytes !== null && { bytes }) }
+  })
+  return jsonResponse(200, JSON.stringify({ data }))
+}
+
+/** GET /files */
+export async function listFiles(call: Call): Promise<ContractResponse> {
+  const limit = parseLimit(call.query, PAGE_FILES_MAX)
+  const after = queryValue(call.query, 'continuation') || undefined
+  const { files, continuation } = await call.team.files.list({
+    ...(limit !== undefined && { limit }),
+    ...(after !== undefined && { continuation: after }),
+  })
+  const { files: baseUrl } = call.baseUrls()
+  const data = files.map(({ path, ...about }) => ({ ...about, url: below(baseUrl, path) }))
+  return jsonResponse(200, JSON.stringify({ data, continuation }))
+}
+
+/** DELETE /files/{fileID} */
+export async function deleteFile(call: Call, fileId: string): Promise<ContractResponse> {
+  refuseValidate(call.query)
+  await call.team.files.delete(fileId)
+  return jsonResponse(200, '{}')
 }
 
 /** PUT {uploadLocation}. `uploadId` is the raw text of the path, which the store checks. */

@@ -36,6 +36,7 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
   405: ['method_not_allowed'],
   408: ['source_url_timeout', 'request_timeout'],
   409: ['upload_incomplete', 'upload_already_completed', 'upload_superseded'],
+  410: ['history_gone'],
   412: ['precondition_failed'],
   413: ['request_too_large', 'file_too_large'],
   415: ['unsupported_media_type'],
@@ -68,7 +69,7 @@ export function checkReply(reply: CheckedReply): void {
   const { method, status, headers, text } = reply
   assert.equal(headers.get('x-content-type-options'), 'nosniff')
   assert.equal(headers.get('set-cookie'), null)
-  if (isOpen(reply.path)) {
+  if (isOpen(reply.path) && method !== 'DELETE') {
     assert.equal(headers.get('access-control-allow-origin'), '*', 'any page may read this')
     const check = method === 'OPTIONS' ? checkPreflight : openCheckOf(reply.path)
     if (check !== undefined && status < 400) {
@@ -128,6 +129,11 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'PATCH row': { status: 200, hasETag: true, check: checkEmpty },
   'DELETE row': { status: 200, hasETag: true, check: checkEmpty },
   'PUT chunk': { status: 200, hasETag: false, check: checkEmpty },
+  'GET stashes': { status: 200, hasETag: false, check: checkStashes },
+  'GET jobs': { status: 200, hasETag: false, check: checkJobs },
+  'GET uploads': { status: 200, hasETag: false, check: checkUploads },
+  'GET files': { status: 200, hasETag: false, check: checkFiles },
+  'DELETE file': { status: 200, hasETag: false, check: checkEmpty },
   'GET stash': { status: 200, hasETag: false, check: checkChunks },
   'DELETE stash': { status: 200, hasETag: false, check: checkEmpty },
   'POST uploads': { status: 200, hasETag: false, check: checkUpload },
@@ -146,6 +152,54 @@ function checkChunks(body: unknown): void {
   for (const chunk of chunks) {
     const { serial, rows } = closed(chunk, ['serial', 'rows'])
     assert.ok(typeof serial === 'string' && Number.isSafeInteger(rows))
+  }
+}
+
+function checkStashes(body: unknown): void {
+  for (const stash of array(closed(body, ['data'])['data'])) {
+    const numbers = ['chunks', 'rows', 'bytes', 'createdAt', 'expiresAt']
+    const given = closed(stash, ['id', ...numbers])
+    assert.equal(typeof given['id'], 'string')
+    for (const name of numbers) assert.ok(Number.isSafeInteger(given[name]), name)
+  }
+}
+
+function checkJobs(body: unknown): void {
+  for (const job of array(closed(body, ['data'])['data'])) {
+    const { id, kind, tableID, status, createdAt } = closed(job, [
+      'id',
+      'kind',
+      'tableID',
+      'status',
+      'createdAt',
+    ])
+    for (const uuid of [id, tableID]) assert.match(String(uuid), UUID)
+    assert.match(String(kind), /^(?:create|overwrite|import)$/)
+    assert.match(String(status), /^(?:running|succeeded|failed)$/)
+    assert.ok(Number.isSafeInteger(createdAt))
+  }
+}
+
+function checkUploads(body: unknown): void {
+  for (const upload of array(closed(body, ['data'])['data'])) {
+    const texts = ['id', 'appID', 'fileName', 'contentType']
+    const given = closed(upload, [...texts, 'createdAt', 'endsAt'], ['bytes'])
+    for (const name of texts) assert.equal(typeof given[name], 'string', name)
+    assert.match(String(given['id']), UPLOAD_ID)
+    for (const name of ['createdAt', 'endsAt']) assert.ok(Number.isSafeInteger(given[name]), name)
+  }
+}
+
+function checkFiles(body: unknown): void {
+  const { data, continuation } = closed(body, ['data'], ['continuation'])
+  assert.ok(continuation === undefined || typeof continuation === 'string')
+  for (const file of array(data)) {
+    const numbers = ['bytes', 'completedAt', 'keptUntil']
+    const texts = ['id', 'url', 'fileName', 'contentType', 'sha256']
+    const given = closed(file, [...texts, ...numbers])
+    assert.match(String(given['url']), FILE_URL)
+    assert.match(String(given['sha256']), /^[0-9a-f]{64}$/)
+    for (const name of numbers) assert.ok(Number.isSafeInteger(given[name]), name)
   }
 }
 
@@ -179,10 +233,11 @@ function resourceOf(path: string): string | undefined {
 /** By collection, and by how many segments follow it. */
 const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   tables: ['tables', 'table', 'rows', 'row'],
-  stashes: ['', 'stash', 'chunk'],
-  jobs: ['', 'job'],
+  stashes: ['stashes', 'stash', 'chunk'],
+  jobs: ['jobs', 'job'],
+  files: ['files', 'file'],
   apps: ['', '', 'uploads', '', 'complete'],
-  uploads: ['', 'upload'],
+  uploads: ['uploads', 'upload'],
   healthz: ['health'],
   readyz: ['ready'],
 }

@@ -19,6 +19,7 @@ import { jobCases } from './contract/job-cases.js'
 import { keptIdCases } from './contract/kept-id-cases.js'
 import { keptIdHistoryCases } from './contract/kept-id-history-cases.js'
 import { keptIdInputCases } from './contract/kept-id-input-cases.js'
+import { listCases } from './contract/list-cases.js'
 import { mergeCases } from './contract/merge-cases.js'
 import { orderCases } from './contract/order-cases.js'
 import { overwriteCases } from './contract/overwrite-cases.js'
@@ -71,6 +72,7 @@ const CASES: readonly ContractCase[] = [
   ...tableLifeCases,
   ...importCases,
   ...jobCases,
+  ...listCases,
   ...overwriteCases,
   ...keptIdCases,
   ...keptIdHistoryCases,

@@ -67,6 +67,17 @@ describe('the contract over HTTP on a store in memory', () => {
   for (const { name, run } of contractSuite(open)) test(name, run)
 })
 
+/** Sends a body to an operation that takes none; fetch would not. */
+async function sendBody(api: Api, method: string, path: string): Promise<void> {
+  const lines = head(api, `${method} ${path}`, 'Content-Length: 2')
+  const connection = new RawConnection(api)
+  connection.write(`${lines.join('\r\n')}\r\n\r\n{}`)
+  const reply = await connection.reply(method)
+  announce(api, lines, method === 'HEAD' ? { ...reply, body: '' } : reply)
+  connection.close()
+  expect(reply.status).toBe(400)
+}
+
 describe('answers that take a server of their own', () => {
   test('limits, known apps and a quota', async () => {
     const server = await serveContract(
@@ -310,6 +321,22 @@ describe('answers that take a server of their own', () => {
     await server.close()
   })
 
+  test('lists that are sent a body, and HEAD with parameters', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    const api = new Api(server)
+    for (const path of ['/stashes', '/jobs', '/uploads', '/files']) {
+      for (const method of ['GET', 'HEAD']) await sendBody(api, method, path)
+    }
+    expect((await send(server, 'DELETE', '/files/x?validate=only')).status).toBe(400)
+    expect((await send(server, 'HEAD', '/files?limit=1&continuation=')).status).toBe(200)
+    const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+    const row = `${table.rows}/${table.rowIds[0]}`
+    await api.ok('PATCH', row, { body: { n: 2 } })
+    expect((await send(server, 'HEAD', `${row}?at=2`)).status).toBe(200)
+    expect((await send(server, 'HEAD', `${row}?at=1`)).status).toBe(410)
+    await server.close()
+  })
+
   test('HEAD of a stash', async () => {
     const server = await serveContract((options) => openMemory(options), { proof })
     await new Api(server).putChunk('s', '0', [{ n: 1 }])
@@ -369,11 +396,7 @@ describe('answers that take a server of their own', () => {
     const server = await serveContract((options) => openMemory(options), { proof })
     expect((await send(server, 'HEAD', '/tables', { key: 'unknown' })).status).toBe(404)
     const api = new Api(server)
-    const lines = head(api, 'HEAD /tables', 'Content-Length: 2')
-    const connection = new RawConnection(api)
-    connection.write(`${lines.join('\r\n')}\r\n\r\n{}`)
-    announce(api, lines, { ...(await connection.reply('HEAD')), body: '' })
-    connection.close()
+    await sendBody(api, 'HEAD', '/tables')
     await server.close()
   })
 })

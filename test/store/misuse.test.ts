@@ -466,6 +466,15 @@ const FILES: Readonly<Record<string, Call>> = {
     () => ['x', {}],
     { 1: 'appId' },
   ),
+  list: call(
+    (request) => team.files.list(request),
+    () => [{ limit: 2 }],
+    { 0: 'limit continuation' },
+  ),
+  uploads: call(
+    () => team.files.uploads(),
+    () => [],
+  ),
   get: call(
     (id) => team.files.get(id),
     () => [file.id],
@@ -559,8 +568,10 @@ test('of the wrong values these work', () => {
       "FILES delete": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "FILES fromUrl": "",
       "FILES get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "FILES list": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0: {} | 0: an object without a prototype",
       "FILES put": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: bytes | 1.contentLength: undefined | 1.fileName: 'x' | 1.fileName: a text with a NUL | 1.fileName: a lone surrogate",
       "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "FILES uploads": "",
       "JOB wait": "0: undefined | 0: 0 | 0: 0.5",
       "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
       "LIBRARY defineSchema": "0.validator: undefined | 0.columns: {} | 0.columns: an object without a prototype",

@@ -4,6 +4,15 @@ import { KEYED } from './codes.js'
 import { ref } from './schemas.js'
 
 export const JOB_OPERATIONS = {
+  'GET /jobs': {
+    operationId: 'listJobs',
+    tag: 'Jobs',
+    summary: 'List the jobs of the team',
+    security: 'team',
+    ours: true,
+    success: { 200: unversioned('The newest first, 1,000 at most.', ref('JobList')) },
+    errors: KEYED,
+  },
   'GET /jobs/{jobID}': {
     operationId: 'readJob',
     tag: 'Jobs',

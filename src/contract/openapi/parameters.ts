@@ -107,6 +107,19 @@ export const PARAMETERS = {
     schema: { type: 'integer', minimum: 0 },
     ours: true,
   },
+  fileLimit: {
+    in: 'query',
+    name: 'limit',
+    description: 'Files of the page. Default: 100. Above 1,000, 1,000.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  at: {
+    in: 'query',
+    name: 'at',
+    description: 'A version of the table: the row as it was then.',
+    schema: { type: 'integer', minimum: 1 },
+    ours: true,
+  },
   asynchronous: {
     in: 'header',
     name: 'x-glide-asynchronous',

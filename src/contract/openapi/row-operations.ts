@@ -69,8 +69,9 @@ export const ROW_OPERATIONS = {
     tag: 'Rows',
     summary: 'Read a row',
     security: 'team',
+    parameters: ['at'],
     success: { 200: versioned('The ETag is the version of the row.', ref('RowAnswer')) },
-    errors: [...KEYED, 'TABLE_NOT_FOUND', 'ROW_NOT_FOUND'],
+    errors: [...KEYED, 'TABLE_NOT_FOUND', 'ROW_NOT_FOUND', 'HISTORY_GONE'],
   },
   'PATCH /tables/{tableID}/rows/{rowID}': {
     operationId: 'updateRow',

@@ -164,6 +164,61 @@ export const SCHEMAS = {
     required: ['$rowID'],
     additionalProperties: { oneOf: [SCALAR, list(SCALAR)] },
   }),
+  StashList: data(
+    list(
+      closed({
+        id: at('StashName'),
+        chunks: COUNT,
+        rows: COUNT,
+        bytes: COUNT,
+        createdAt: COUNT,
+        expiresAt: COUNT,
+      }),
+    ),
+  ),
+  JobList: data(
+    list(
+      closed({
+        id: at('JobID'),
+        kind: { type: 'string', enum: ['create', 'overwrite', 'import'] },
+        tableID: at('TableID'),
+        status: { type: 'string', enum: ['running', 'succeeded', 'failed'] },
+        createdAt: COUNT,
+      }),
+    ),
+  ),
+  UploadList: data(
+    list(
+      closed(
+        {
+          id: TEXT,
+          appID: TEXT,
+          fileName: TEXT,
+          contentType: TEXT,
+          createdAt: COUNT,
+          endsAt: COUNT,
+        },
+        { bytes: COUNT },
+      ),
+    ),
+  ),
+  FileList: closed(
+    {
+      data: list(
+        closed({
+          id: TEXT,
+          url: HTTP_URL,
+          fileName: TEXT,
+          contentType: TEXT,
+          bytes: COUNT,
+          sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+          completedAt: COUNT,
+          keptUntil: COUNT,
+        }),
+      ),
+    },
+    { continuation: TEXT },
+  ),
   TableList: data(list(closed({ id: at('TableID'), name: NAME }))),
   TableAnswer: {
     ...data(

@@ -15,6 +15,15 @@ export const STASH_OPERATIONS = {
     success: { 200: unversioned('The chunk is durable.', EMPTY) },
     errors: [...RECEIVING, 'STASH_NOT_FOUND', 'LIMIT_EXCEEDED'],
   },
+  'GET /stashes': {
+    operationId: 'listStashes',
+    tag: 'Stashes',
+    summary: 'List the stashes of the team',
+    security: 'team',
+    ours: true,
+    success: { 200: unversioned('Those that operations can use.', ref('StashList')) },
+    errors: KEYED,
+  },
   'GET /stashes/{stashID}': {
     operationId: 'listChunks',
     tag: 'Stashes',

@@ -1,6 +1,6 @@
 // CONTRACT.md, section 9: uploads and files.
 import { EMPTY, json, type Operation, unversioned } from './bodies.js'
-import { RECEIVING, SOURCE_FAILURES, WRITING } from './codes.js'
+import { KEYED, RECEIVING, SOURCE_FAILURES, WRITING } from './codes.js'
 import type { DocumentedCode, JsonSchema, SuccessEntry } from './model.js'
 import type { HeaderName } from './parameters.js'
 import { ref } from './schemas.js'
@@ -83,6 +83,35 @@ export const UPLOAD_OPERATIONS = {
       'UPLOAD_INCOMPLETE',
       'FILE_TOO_LARGE',
     ],
+  },
+  'GET /uploads': {
+    operationId: 'listUploads',
+    tag: 'Uploads',
+    summary: 'List the open uploads of the team',
+    security: 'team',
+    ours: true,
+    success: { 200: unversioned('The newest first, 1,000 at most.', ref('UploadList')) },
+    errors: KEYED,
+  },
+  'GET /files': {
+    operationId: 'listFiles',
+    tag: 'Files',
+    summary: 'List the files of the team',
+    security: 'team',
+    ours: true,
+    parameters: ['fileLimit', 'continuation'],
+    success: { 200: unversioned('A page, in the order of the IDs.', ref('FileList')) },
+    errors: [...KEYED, 'CONTINUATION_INVALID'],
+  },
+  'DELETE /files/{fileID}': {
+    operationId: 'deleteFile',
+    tag: 'Files',
+    summary: 'Delete a file',
+    description: 'Even if rows contain its URL. Succeeds also if there is none.',
+    security: 'team',
+    ours: true,
+    success: { 200: unversioned('There is no such file now.', EMPTY) },
+    errors: WRITING,
   },
   'GET /files/{fileID}/{fileName}': {
     operationId: 'readFile',

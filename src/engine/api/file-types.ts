@@ -39,6 +39,47 @@ export interface OpenFile extends StoredFile {
   readable(range?: ByteRange): ReadableStream<Uint8Array>
 }
 
+/** A file as `files.list` lists it. */
+export type FileEntry = StoredFile &
+  Readonly<{
+    /** Until then it is kept even if no row contains its URL, in milliseconds since 1970 UTC. */
+    keptUntil: number
+  }>
+
+/** Which files to list. */
+export type FilesPageRequest = Readonly<{
+  /** Files of the page. Default: 100. Range: 1 to 1,000; above it, 1,000. */
+  limit?: number | undefined
+  /** Of the page before. Default: the first page. */
+  continuation?: string | undefined
+}>
+
+/** A page of the files of a team. */
+export type FilesPage = Readonly<{
+  /** In the order of their IDs, which says nothing about their age. */
+  files: readonly FileEntry[]
+  /** Present if more files follow. */
+  continuation?: string
+}>
+
+/** An upload that waits for its bytes or its completion. */
+export type UploadEntry = Readonly<{
+  /** Names the upload, for `completeUpload`. */
+  id: string
+  /** The app of the upload; empty: none. */
+  appId: string
+  /** The name of its file. */
+  fileName: string
+  /** The media type of its file. */
+  contentType: string
+  /** The bytes that were received; null: none yet. */
+  bytes: number | null
+  /** Milliseconds since 1970 UTC. */
+  createdAt: number
+  /** When it ends by itself, in milliseconds since 1970 UTC. */
+  endsAt: number
+}>
+
 /** The name and type of a new file. */
 export type FileDetails = Readonly<{
   /** 1 to 255 characters; cleaned before it is kept. */
@@ -111,6 +152,13 @@ export interface Files {
   get(idOrUrl: string): Promise<OpenFile | null>
   /** As `get`, without access to the bytes. */
   stat(idOrUrl: string): Promise<StoredFile | null>
+  /**
+   * The files of the team, a page of them.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, CONTINUATION_INVALID
+   */
+  list(request?: FilesPageRequest): Promise<FilesPage>
+  /** The uploads that are open, the newest first; 1,000 of them at most. */
+  uploads(): Promise<readonly UploadEntry[]>
   /** Deletes a file, even if rows contain its URL. @returns Whether there was such a file. */
   delete(idOrUrl: string): Promise<boolean>
 }

@@ -49,6 +49,8 @@ export interface PastTable {
   readonly version: number
   /** A row as it was; null: there was none. */
   get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
+  /** As `get`, as JSON text. */
+  getJson(rowId: string): Promise<Readonly<{ json: string; version: number }> | null>
   /** A continuation is one of the same version. */
   page(request?: PageRequest): Promise<Page>
   /** All rows as they were, in order. */

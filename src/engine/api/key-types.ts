@@ -17,7 +17,7 @@ export type KeyRights = Readonly<{
   scopes?: readonly KeyScope[] | undefined
   /**
    * IDs of the only tables that the key reaches, at most 1,000. Other tables do not exist for it; and because tables
-   * and stashes belong to the team, it creates no tables and uses no stashes. Default: all tables of the team.
+   * and stashes belong to the team, it creates no tables, uses no stashes and lists no files. Default: all tables of the team.
    */
   tables?: readonly string[] | undefined
 }>

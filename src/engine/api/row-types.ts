@@ -226,6 +226,10 @@ export type StashEntry = Readonly<{
   chunks: number
   /** The number of rows in all of them. */
   rows: number
+  /** What they take in the store, in bytes. */
+  bytes: number
+  /** When its first chunk was put, in milliseconds since 1970. */
+  createdAt: number
   /** When it ends if no chunk is put, in milliseconds since 1970. */
   expiresAt: number
 }>

@@ -9,8 +9,11 @@ import type {
   FileContent,
   FileDetails,
   Files,
+  FilesPage,
+  FilesPageRequest,
   OpenFile,
   StoredFile,
+  UploadEntry,
   UploadInit,
   UploadTicket,
 } from '../api/file-types.js'
@@ -22,6 +25,7 @@ import { checkContentType, checkDetails, checkName } from './file-arguments.js'
 import { changeFiles, planFileDelete, putsOfFile, refusalOfFile } from './file-commits.js'
 import { type ContentRules, giveUp, piecesOf, storeContent, tooLarge } from './file-content.js'
 import { checkFileName, cleanFileName, nameInUrl } from './file-name.js'
+import { listFiles, listUploads } from './list-files.js'
 import { parseMediaType } from './media-type.js'
 import { openFile, readFileRecord, storedFile } from './stored-file.js'
 import { createUpload } from './uploads.js'
@@ -119,6 +123,14 @@ export class TeamFiles implements Files {
       const found = await this.#find(idOrUrl)
       return found && storedFile(found.name, found.file)
     })
+  }
+
+  list(request: FilesPageRequest = {}): Promise<FilesPage> {
+    return this.#team.lifecycle.run(() => listFiles(this.#team, request))
+  }
+
+  uploads(): Promise<readonly UploadEntry[]> {
+    return this.#team.lifecycle.run(() => listUploads(this.#team))
   }
 
   delete(idOrUrl: string): Promise<boolean> {

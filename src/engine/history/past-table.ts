@@ -9,6 +9,7 @@ import { parseRendered } from '../../schema/parse-rendered.js'
 import { checkArguments, checkNumbers, checkReadOptions, checkText } from '../api/arguments.js'
 import type { PastTable } from '../api/history-types.js'
 import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
+import type { ReadJsonResult } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
 import { continuationInvalid } from '../read/generations.js'
@@ -41,12 +42,17 @@ export class TableAtVersion implements PastTable {
   async get(rowId: string, options?: ReadOptions): Promise<ReadResult | null> {
     const numbers = checkReadOptions('get', options)
     checkText('A row ID', rowId)
-    const found = await this.#read(({ team, table }, { view, generation }) =>
-      findRow(team, (key) => view.get(key), table, generation, rowId),
-    )
+    const found = await this.#find(rowId)
     if (found === null) return null
     const row = parseRendered(renderRowObject(rowId, found.text), numbers) as RowWithId
-    return { row, version: found.version + versionBase(this.#place().team) }
+    return { row, version: this.#publicVersion(found) }
+  }
+
+  async getJson(rowId: string): Promise<ReadJsonResult | null> {
+    checkText('A row ID', rowId)
+    const found = await this.#find(rowId)
+    if (found === null) return null
+    return { json: renderRowObject(rowId, found.text), version: this.#publicVersion(found) }
   }
 
   async page(request: PageRequest = {}): Promise<Page> {
@@ -114,6 +120,16 @@ export class TableAtVersion implements PastTable {
       const chosen = chosenPage(place, { ...plan, forward }, rows, own)
       return pageOf(await readPage(chosen, undefined), numbers)
     })
+  }
+
+  #find(rowId: string): ReturnType<typeof findRow> {
+    return this.#read(({ team, table }, { view, generation }) =>
+      findRow(team, (key) => view.get(key), table, generation, rowId),
+    )
+  }
+
+  #publicVersion({ version }: Readonly<{ version: number }>): number {
+    return version + versionBase(this.#place().team)
   }
 
   #read<T>(use: (place: TablePlace, past: Past) => T | Promise<T>): Promise<T> {

@@ -48,14 +48,18 @@ async function countChunks(
 ): Promise<Omit<StashEntry, 'id'>> {
   let chunks = 0
   let rows = 0
+  let bytes = 0
   let lastPutAt = since
   for await (const entries of scanBatches(view, chunksRange(nonce))) {
     for (const [, value] of entries) {
       const { putAt, segments } = decodeChunkSegments(value)
       chunks++
-      rows += segments.reduce((sum, { rowCount }) => sum + rowCount, 0)
+      for (const { rowCount, objectBytes } of segments) {
+        rows += rowCount
+        bytes += objectBytes
+      }
       lastPutAt = Math.max(lastPutAt, putAt)
     }
   }
-  return { chunks, rows, expiresAt: lastPutAt + ttlMs }
+  return { chunks, rows, bytes, createdAt: since, expiresAt: lastPutAt + ttlMs }
 }

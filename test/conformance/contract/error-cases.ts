@@ -22,12 +22,10 @@ const unknownPaths: ContractCase[] = [
   '/nowhere',
   '/tables/x/columns',
   '/tables/x/rows/y/z',
-  '/stashes',
   '/stashes/a/0/0',
   '/Tables',
   '/TABLES/x/rows',
   '/%74ables',
-  '/jobs',
   '/jobs/x/y',
 ].map((path) => ({
   name: `404 request_error: an unknown path ${path}`,
@@ -209,6 +207,10 @@ const ALLOWED: readonly [path: string, allow: string, refused: readonly string[]
   [`/tables/${NO_ID}`, 'PUT, GET, PATCH, DELETE, HEAD', ['POST', 'OPTIONS']],
   [`/tables/${NO_ID}/rows`, 'GET, HEAD, POST', ['PUT', 'PATCH', 'DELETE']],
   [`/tables/${NO_ID}/rows/${NO_ROW}`, 'GET, PATCH, DELETE, HEAD', ['PUT', 'POST']],
+  ['/stashes', 'GET, HEAD', ['PUT', 'POST', 'PATCH', 'DELETE']],
+  ['/jobs', 'GET, HEAD', ['PUT', 'POST', 'PATCH', 'DELETE']],
+  ['/uploads', 'GET, HEAD', ['PUT', 'POST', 'PATCH', 'DELETE']],
+  ['/files', 'GET, HEAD', ['PUT', 'POST', 'PATCH', 'DELETE']],
   ['/stashes/s', 'GET, HEAD, DELETE', ['PUT', 'POST', 'PATCH']],
   ['/stashes/s/0', 'PUT', ['GET', 'POST', 'PATCH', 'DELETE']],
 ]

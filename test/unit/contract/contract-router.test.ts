@@ -20,6 +20,8 @@ describe('known paths', () => {
     ['/tables/a/rows', '/tables/{tableID}/rows', 'a'],
     ['/tables/rows/rows/rows', '/tables/{tableID}/rows/{rowID}', 'rows', 'rows'],
     ['/tables/a/rows/%C3%A4', '/tables/{tableID}/rows/{rowID}', 'a', 'ä'],
+    ['/stashes/', '/stashes'],
+    ['/files/f', '/files/{fileID}', 'f'],
     ['/stashes/s', '/stashes/{stashID}', 's'],
     ['/stashes/s/0/', '/stashes/{stashID}/{serial}', 's', '0'],
     ['/stashes/%73/0', '/stashes/{stashID}/{serial}', 's', '0'],
@@ -34,7 +36,11 @@ describe('the routes', () => {
   test('are those of the contract', () => {
     const section =
       readText('src/contract/CONTRACT.md').split('### Routes')[1]?.split('\n- ')[0] ?? ''
-    const told = [...section.matchAll(/^\| `([A-Z]+) (\/(?:tables|stashes|jobs|apps)[^`]*)` \|/gm)]
+    const told = [
+      ...section.matchAll(
+        /^\| `([A-Z]+) (\/(?:tables|stashes|jobs|apps|uploads|files)[^`]*)` \|/gm,
+      ),
+    ]
     const named = told.map(([, method, path]) => `${method} ${path}`)
 
     expect(named.length).toBeGreaterThan(0)
@@ -70,8 +76,9 @@ test.each([
   '/tables/%2e%2E/rows',
   '/tables/.%2e',
   '/%74ables',
-  '/stashes',
   '/stashes/s/0/1',
+  '/files/f/name',
+  '/uploads/u',
   '/apps',
   '/apps/a/upload',
   '/apps/a/uploads/u',

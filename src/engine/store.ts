@@ -96,7 +96,7 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   const { kv, objects, afterClose, ...given } = request
   checkPorts(kv, objects)
   checkFunctionOption('afterClose', afterClose)
-  const context = openContext(kv, objects, resolveStoreOptions(given))
+  const context = openContext(kv, objects, resolveStoreOptions(given, kv.shared))
   await context.codecs.checkReadable()
   return new OpenedStore(context, afterClose)
 }

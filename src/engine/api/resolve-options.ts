@@ -124,14 +124,19 @@ const OTHER_OPTIONS: readonly string[] = [
   'onEvent',
 ] satisfies OtherOption[]
 
-/** Fills in defaults and rejects unknown names, so a misspelled option fails at open. */
-export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
+/**
+ * Fills in defaults and rejects unknown names, so a misspelled option fails at open.
+ * @param isShared - Several processes share the store.
+ */
+export function resolveStoreOptions(given: StoreOptions, isShared = false): ResolvedOptions {
   const resolved = integerOptions('a store', given, STORE_LIMITS, OTHER_OPTIONS)
-  const others = resolveOthers(given)
+  const others = { ...resolveOthers(given), ...resolveCompressions(given, isShared) }
   return Object.freeze({ ...resolved, ...others })
 }
 
-function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {
+function resolveOthers(
+  given: StoreOptions,
+): Omit<Pick<ResolvedOptions, OtherOption>, 'compression' | 'settledCompression'> {
   const { clock = systemClock, random = openSystemRandom() } = given
   const { sources, quota = () => true, onBackgroundFailure = warnOnce() } = given
   const formatChecks = choiceOption('formatChecks', given.formatChecks, ['on', 'off'])
@@ -146,7 +151,6 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
   checkFunctionOption('onBackgroundFailure', onBackgroundFailure)
   checkFunctionOption('onEvent', given.onEvent)
   return {
-    ...resolveCompressions(given),
     valueFilters: booleanOption('valueFilters', given.valueFilters, false),
     formatChecks: formatChecks === 'on',
     clock,
@@ -181,13 +185,15 @@ function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
   }
 }
 
+/** @param isShared - Segments go over a network, where compressing a row costs less than sending it. */
 function resolveCompressions(
   given: Pick<StoreOptions, 'compression' | 'settledCompression'>,
+  isShared: boolean,
 ): Pick<ResolvedOptions, 'compression' | 'settledCompression'> {
   const isAuto = given.compression === undefined || given.compression === 'auto'
   const settled = isAuto && codecs.zstd !== null ? 'zstd' : 'none'
   const settledCompression = compressionOption(given, 'settledCompression', settled)
-  const other = compressionOption(given, 'compression', 'none')
+  const other = compressionOption(given, 'compression', isShared ? settledCompression : 'none')
   return { compression: { short: isAuto ? settledCompression : other, other }, settledCompression }
 }
 

@@ -183,7 +183,8 @@ export interface PerformanceOptions {
    * quarter of the space and needs Node 22.15 or newer, also for reading. `deflate` takes as much space, is
    * slower, and can be read everywhere. `none` is the fastest to write and to read. Compression runs on other threads.
    * Default: `auto`, which is `none`; but segments of rows of fewer than 128 bytes on average are written with
-   * `settledCompression` at once, as they would take more space than in a database.
+   * `settledCompression` at once, as they would take more space than in a database, and so are all segments of a store
+   * that several processes share, as they go over a network.
    */
   readonly compression?: 'auto' | Compression
   /**

@@ -31,7 +31,10 @@ type Opened = Readonly<{
   reads(): number
 }>
 
-async function open(options: StoreOptions): Promise<Opened> {
+async function open({
+  shared = false,
+  ...options
+}: StoreOptions & { shared?: boolean }): Promise<Opened> {
   const objects = memoryObjects()
   let reads = 0
   const get = objects.get.bind(objects)
@@ -39,15 +42,17 @@ async function open(options: StoreOptions): Promise<Opened> {
     reads++
     return get(id, range)
   }
+  const kv = await openLevelKv(
+    new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
+  )
+  const partition = (name: string) => kv.partition(name)
   const store = await openStore({
     sweepIntervalMs: 0,
     foldIntervalMs: 0,
     fileSweepIntervalMs: 0,
     inlineRowsMax: 0,
     ...options,
-    kv: await openLevelKv(
-      new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
-    ),
+    kv: shared ? { shared, partition, close: () => kv.close() } : kv,
     objects: Object.assign(objects, { get: counted }),
   })
   onTestFinished(() => store.close())
@@ -164,6 +169,14 @@ describe('the options compression and settledCompression', () => {
     }
     expect(resolved({ settledCompression: 'deflate' })).toEqual(['none', 'deflate', 'deflate'])
     expect(resolved({ settledCompression: 'none' })).toEqual(['none', 'none', 'none'])
+  })
+
+  test('compress all rows at once in a store that processes share, as they go over a network', async () => {
+    const { store, segments } = await open({ shared: true })
+    const rows = Array.from({ length: 500 }, (_, index) => ({ text: `${index} `.repeat(60) }))
+    await store.team('t').createTable({ name: 'a', rows })
+
+    expect((await segments()).codecs).toEqual([codecs.zstd === null ? 0 : 2])
   })
 
   test('compress nothing later if the compression of new segments is given, unless both are', () => {

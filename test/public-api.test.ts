@@ -125,6 +125,7 @@ test('the entry points export exactly these names', () => {
         "type CountOptions",
         "type CreateResult",
         "type CreateTableRequest",
+        "type CsvOptions",
         "type DeleteResult",
         "type DeleteRowsResult",
         "type Disposing",

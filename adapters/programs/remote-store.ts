@@ -1,11 +1,11 @@
 // The tables of a server, for the commands that read those of a store too.
 import type { Client } from '../../src/client/client.js'
-import type { ExportOptions, TableInfo, TableSchema } from '../../src/index.js'
+import type { CsvOptions, ExportOptions, TableInfo, TableSchema } from '../../src/index.js'
 
 /** What commands read of a table, in a store or at a server. */
 export interface ReadableTable {
   schema(): Promise<TableSchema>
-  toCSV(options?: ExportOptions): AsyncIterable<string | Uint8Array>
+  toCSV(options?: CsvOptions): AsyncIterable<string | Uint8Array>
   toNDJSON(options?: ExportOptions): AsyncIterable<string | Uint8Array>
 }
 
@@ -17,7 +17,9 @@ export function remoteTable(client: Client, tableId: string): ReadableTable {
   const table = client.table(tableId)
   return {
     schema: async () => (await table.info()).schema,
-    toCSV: (options = {}) => table.toCSV(given(options)),
+    toCSV: ({ delimiter, ...options } = {}) => {
+      return table.toCSV({ ...given(options), ...(delimiter !== undefined && { delimiter }) })
+    },
     toNDJSON: (options = {}) => table.toNDJSON(given(options)),
   }
 }

@@ -1,5 +1,6 @@
 // The public types of `rowstash/client`.
 import type { Where } from '../engine/api/find-types.js'
+import type { KeyValues } from '../engine/api/unique-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import type {
   AnySchema,
@@ -168,18 +169,23 @@ export interface ClientTable {
   ): AsyncIterableIterator<ClientRow>
   /**
    * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or as
-   * they are. @param options - `limit`: rows at most.
+   * they are. @param options - `limit`: rows at most; `delimiter`: between fields, a comma or a tab. Default: a comma.
    */
   toCSV(
-    options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
+    options?: Abortable & ClientFind & Readonly<{ limit?: number; delimiter?: ',' | '\t' }>,
   ): AsyncIterableIterator<string>
   /** As `toCSV`, as one JSON object per line, without row IDs: nothing is lost, as no number is parsed. */
   toNDJSON(
     options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
   ): AsyncIterableIterator<string>
-  /** A row and its version; null: there is none. */
+  /**
+   * A row and its version; null: there is none.
+   * @param row - Its ID; or the values of all key columns of a table with a key, such as `{ email: 'a@b.example' }`. Then
+   *   a server of rowstash is asked for the key and for the rows that match, which it finds by a scan. If these are not the
+   *   columns of the key, the call fails with the type `not_the_key`.
+   */
   get(
-    rowId: string,
+    row: string | KeyValues,
     options?: Abortable,
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null>
   /** Adds rows at the end, in one request. For many rows there is `importRows`. */
@@ -221,7 +227,7 @@ export interface TypedClientTable<S extends AnySchema>
     options?: TypedFind<S, Column>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>
   get(
-    rowId: string,
+    row: string | KeyValues,
     options?: Abortable,
   ): Promise<Readonly<{ row: Row<S>; version: string }> | null>
   addRows(

@@ -1,5 +1,6 @@
 // A table of a server.
 
+import type { KeyValues } from '../engine/api/unique-types.js'
 import { csvRows, NDJSON_ROWS, type RowsWriter } from '../format/rows-writer.js'
 import { ClientError } from './client-error.js'
 import type {
@@ -66,11 +67,11 @@ export class RemoteTable implements ClientTable {
     return this.#send({ method: 'GET', path, signal })
   }
 
-  async *toCSV(options: ExportRequest = {}): AsyncIterableIterator<string> {
+  async *toCSV({ delimiter, ...options }: ExportRequest = {}): AsyncIterableIterator<string> {
     const { schema } = await this.info(options)
     const { columns: ids } = options
     const columns = schema.columns.filter(({ id }) => ids === undefined || ids.includes(id))
-    yield* this.#export(csvRows({ columns }), options)
+    yield* this.#export(csvRows({ columns }, delimiter), options)
   }
 
   toNDJSON(options: ExportRequest = {}): AsyncIterableIterator<string> {
@@ -100,9 +101,11 @@ export class RemoteTable implements ClientTable {
   }
 
   async get(
-    rowId: string,
+    wanted: Parameters<ClientTable['get']>[0],
     { signal }: Signal = {},
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null> {
+    const rowId = typeof wanted === 'string' ? wanted : await this.#rowIdOf(wanted, signal)
+    if (rowId === null) return null
     try {
       const answer = await this.#send({ method: 'GET', path: this.#pathOf(rowId), signal })
       const { data } = (await answer.json()) as { data: ClientRow }
@@ -111,6 +114,25 @@ export class RemoteTable implements ClientTable {
       if (failure instanceof ClientError && failure.type === 'row_not_found') return null
       throw failure
     }
+  }
+
+  /** The ID of the row with a key; null: there is none. */
+  async #rowIdOf(values: KeyValues, signal: AbortSignal | undefined): Promise<string | null> {
+    const { key = [] } = await this.info({ signal })
+    const ids = Object.keys(values)
+    if (key.length === 0 || ids.length !== key.length || !key.every((id) => ids.includes(id))) {
+      const columns = key.length === 0 ? 'has no key' : `has the key ${key.join(', ')}`
+      const problem = `The table '${this.id}' ${columns}, not ${ids.join(', ') || 'no column'}`
+      throw new ClientError(problem, 0, 'not_the_key')
+    }
+    const conditions = Object.entries(values).map(([id, value]) => {
+      return [id.startsWith('$') ? `$${id}` : id, { eq: value }] as const
+    })
+    const where = Object.fromEntries(conditions)
+    for await (const { $rowID } of this.rows({ where, columns: [...key], limit: 1, signal })) {
+      return $rowID
+    }
+    return null
   }
 
   async addRows(

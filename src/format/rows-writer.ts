@@ -14,12 +14,16 @@ export type RowsWriter = Readonly<{
 export const NDJSON_ROWS: RowsWriter = { start: '', line: (text) => `{${text}}\n` }
 
 /** RFC 4180 with LF: the header has the IDs of the columns. A table without columns has empty lines. */
-export function csvRows({ columns }: TableSchema): RowsWriter {
+export function csvRows({ columns }: TableSchema, delimiter: ',' | '\t' = ','): RowsWriter {
+  const needsQuotes = NEEDS_QUOTES[delimiter]
+  const quoted = (field: string): string => {
+    return needsQuotes.test(field) ? `"${field.replaceAll('"', '""')}"` : field
+  }
   const places = new Map(columns.map(({ id }, place) => [id, place]))
   const record = (fields: readonly string[]): string => {
     const [only] = fields
     // An empty last line would be none.
-    return fields.length === 1 && only === '' ? '""\n' : `${fields.join(',')}\n`
+    return fields.length === 1 && only === '' ? '""\n' : `${fields.join(delimiter)}\n`
   }
   return {
     start: record(columns.map(({ id }) => quoted(id))),
@@ -41,8 +45,7 @@ function cellText(token: string): string {
 }
 
 /** White space, and a byte order mark at the beginning, are not kept by all readers unless they are in quotes. */
-const NEEDS_QUOTES = /[",\r\n]|^[\s\ufeff]|\s$/
-
-function quoted(field: string): string {
-  return NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field
-}
+const NEEDS_QUOTES = {
+  ',': /[",\r\n]|^[\s\ufeff]|\s$/,
+  '\t': /["\t\r\n]|^[\s\ufeff]|\s$/,
+} as const

@@ -70,6 +70,13 @@ export type ExportOptions = Readonly<{
   signal?: AbortSignal | undefined
 }>
 
+/** Options of an export as CSV. */
+export type CsvOptions = ExportOptions &
+  Readonly<{
+    /** What stands between two fields: a comma, or a tab for TSV. Default: a comma. */
+    delimiter?: ',' | '\t' | undefined
+  }>
+
 /** Bytes of text, a page of rows at a time. They are read once; `await using` ends them early. */
 export type ExportedRows = AsyncIterableIterator<Bytes> & Disposing
 
@@ -80,7 +87,7 @@ export interface TableExports {
    * with the same schema has the same rows, with new IDs; an empty text becomes an empty cell. Arrays are JSON.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    */
-  toCSV(options?: ExportOptions): ExportedRows
+  toCSV(options?: CsvOptions): ExportedRows
   /** As `toCSV`, as one JSON object per line, without row IDs: nothing is lost. */
   toNDJSON(options?: ExportOptions): ExportedRows
 }

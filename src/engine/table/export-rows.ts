@@ -14,7 +14,7 @@ import type { RowsWriter } from '../../format/rows-writer.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { checkArguments } from '../api/arguments.js'
 import { checkFindBounds } from '../api/find-arguments.js'
-import type { ExportedRows, ExportOptions } from '../api/life-types.js'
+import type { CsvOptions, ExportedRows } from '../api/life-types.js'
 import type { PageBytes } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -28,8 +28,10 @@ const EXPORT_ROWS = 1_000
 /** A row begins with `{"$rowID":"`, the 22 characters of its ID, and `"`. */
 const ROW_ID_CHARS = 34
 
-/** For the columns of a table. */
-type WriterOf = (schema: TableSchema) => RowsWriter
+/** For the columns of a table, and what stands between fields. */
+type WriterOf = (schema: TableSchema, delimiter: CsvOptions['delimiter']) => RowsWriter
+
+const OPTIONS = ['where', 'columns', 'limit', 'signal']
 
 /**
  * @param what - The name of the call in messages.
@@ -39,10 +41,11 @@ export function exported(
   what: string,
   placeOf: () => TablePlace,
   writerOf: WriterOf,
-  options: ExportOptions,
+  options: CsvOptions,
 ): ExportedRows {
   async function* checked(): AsyncGenerator<Bytes, void> {
-    checkArguments(what, options, ['where', 'columns', 'limit', 'signal'])
+    checkArguments(what, options, what === 'toCSV' ? [...OPTIONS, 'delimiter'] : OPTIONS)
+    checkDelimiter(options.delimiter)
     checkFindBounds(options)
     const { limit = 1 } = options
     if (!Number.isSafeInteger(limit) || limit < 1) {
@@ -60,7 +63,7 @@ export function exported(
 async function* exportRows(
   place: TablePlace,
   writerOf: WriterOf,
-  { where, columns, limit = Number.POSITIVE_INFINITY, signal }: ExportOptions,
+  { where, columns, limit = Number.POSITIVE_INFINITY, signal, delimiter }: CsvOptions,
 ): AsyncGenerator<Bytes, void> {
   const { team, table } = place
   const step = <T>(read: () => Promise<T>): Promise<T> => {
@@ -75,7 +78,8 @@ async function* exportRows(
         return team.schemas.get(table, schemaNumber, (key) => view.get(key))
       }),
     )
-    const writer = writerOf(columns === undefined ? schema : withColumns(schema, columns))
+    const wanted = columns === undefined ? schema : withColumns(schema, columns)
+    const writer = writerOf(wanted, delimiter)
     if (writer.start !== '') yield utf8(writer.start)
     const position = { extent: firstExtent, slot: 0 }
     const start = { table, generation: nonce, position }
@@ -94,6 +98,12 @@ async function* exportRows(
   } finally {
     await unpin()
   }
+}
+
+function checkDelimiter(delimiter: unknown): void {
+  if (delimiter === undefined || delimiter === ',' || delimiter === '\t') return
+  const problem = `delimiter must be a comma or a tab, not ${shown(delimiter)}`
+  throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
 
 /** A column that the table does not have is refused with the first page. */

@@ -319,7 +319,7 @@ export class TeamTable implements Table {
     return this.#run(readTableInfo)
   }
 
-  toCSV(options: ExportOptions = {}): ReturnType<Table['toCSV']> {
+  toCSV(options: Parameters<Table['toCSV']>[0] = {}): ReturnType<Table['toCSV']> {
     return exported('toCSV', () => this.#place(), csvRows, options)
   }
 

@@ -468,3 +468,38 @@ test.each([
 ])('an option that is not as it must be is refused: %j', (options, message) => {
   expect(() => createClient(options as ClientOptions)).toThrow(message)
 })
+
+test('a row is read by its key, which must be that of the table', async () => {
+  const { server, client } = await start()
+  const rows = [
+    { email: 'a@b.example', n: 1, $x: 'p' },
+    { email: 'c@d.example', n: 2, $x: 'q' },
+  ]
+  const { tableId } = await client.importRows(rows, { name: 'T' })
+  const table = client.table(tableId)
+  await expect(table.get({ email: 'a@b.example' })).rejects.toMatchObject({
+    type: 'not_the_key',
+    message: expect.stringContaining('has no key'),
+  })
+  const alter = async (key: readonly string[]) => {
+    const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ key })
+    const answer = await fetch(`${server.url}/tables/${tableId}`, {
+      method: 'PATCH',
+      headers,
+      body,
+    })
+    expect(answer.status).toBe(200)
+  }
+  await alter(['email'])
+  const found = await table.get({ email: 'c@d.example' })
+
+  expect(found).toMatchObject({ row: rows[1], version: expect.any(String) })
+  expect(await table.get({ email: 'x@y.example' })).toBeNull()
+  for (const wrong of [{ n: 1 }, { email: 'c@d.example', n: 2 }, {}]) {
+    await expect(table.get(wrong)).rejects.toMatchObject({ type: 'not_the_key' })
+  }
+  await alter(['n', '$x'])
+  expect((await table.get({ $x: 'p', n: 1 }))?.row).toMatchObject(rows[0] as object)
+  expect(await table.get({ $x: 'p', n: 2 })).toBeNull()
+})

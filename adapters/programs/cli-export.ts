@@ -1,6 +1,6 @@
 // `rowstash export`: rows of a table as CSV or NDJSON, in bounded memory.
 import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { rename, rm, stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
@@ -10,18 +10,26 @@ import type { CommandIo } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { parquetOf } from './parquet-write.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import type { ReadableTable } from './remote-store.js'
+
+const FORMATS = ['csv', 'tsv', 'ndjson', 'parquet'] as const
 
 const OPTIONS = {
   ...TABLE_OPTIONS,
   format: {
     type: 'string',
-    value: 'csv|ndjson',
+    value: FORMATS.join('|'),
     help: "default: by the file's name; one that goes on with .gz is compressed with gzip",
   },
   ...FIND_OPTIONS,
+  json: {
+    type: 'boolean',
+    default: false,
+    help: 'print path, format and bytes of the file as a line of JSON',
+  },
 } as const satisfies OptionSpecs
 
 export const EXPORT_COMMAND: CommandSpec = {
@@ -37,13 +45,15 @@ export const EXPORT_COMMAND: CommandSpec = {
   details: [
     `A directory is exported as it is at one moment. A server is asked page by page: rows that are
     changed meanwhile are as they were or as they are.`,
-    `CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. NDJSON
-    is one JSON object per line and loses nothing. Numbers keep their digits.`,
+    `CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. TSV is
+    the same with tabs. NDJSON is one JSON object per line and loses nothing. Numbers keep their
+    digits, except in Parquet, which has doubles: a number that is none is refused.`,
+    'Parquet needs the package hyparquet-writer. A file has the schema of its table, which import takes.',
     PLACE_ENVIRONMENT,
   ],
 }
 
-type Format = 'csv' | 'ndjson'
+type Format = (typeof FORMATS)[number]
 
 type Target = Readonly<{ path: string; format: Format; isCompressed: boolean }>
 
@@ -63,7 +73,12 @@ export async function runExport(
     ...parseFind(values),
     signal: io.signal,
   }
+  const { path, format } = target
+  if (values.json && path === '-') {
+    throw new ProgramFailure('usage', '--json does not go with FILE "-", which is the output')
+  }
   await withTable(values, io, (table) => write(table, target, options, output))
+  if (values.json) io.print(JSON.stringify({ path, format, bytes: (await stat(path)).size }))
 }
 
 async function write(
@@ -72,7 +87,7 @@ async function write(
   options: ExportOptions,
   output: NodeJS.WritableStream,
 ): Promise<void> {
-  const rows = format === 'csv' ? table.toCSV(options) : table.toNDJSON(options)
+  const rows = await bytesOf(table, format, options)
   const send = (to: NodeJS.WritableStream, end: boolean): Promise<void> => {
     const from = Readable.from(rows, { objectMode: false })
     return isCompressed ? pipeline(from, createGzip(), to, { end }) : pipeline(from, to, { end })
@@ -89,9 +104,38 @@ async function write(
   }
 }
 
+async function bytesOf(
+  table: ReadableTable,
+  format: Format,
+  options: ExportOptions,
+): Promise<AsyncIterable<string | Uint8Array>> {
+  switch (format) {
+    case 'csv':
+      return table.toCSV(options)
+    case 'tsv':
+      return table.toCSV({ ...options, delimiter: '\t' })
+    case 'ndjson':
+      return table.toNDJSON(options)
+    case 'parquet': {
+      const { columns } = await table.schema()
+      const wanted = columns.filter(({ id }) => options.columns?.includes(id) ?? true)
+      return parquetOf(table.toNDJSON(options), wanted)
+    }
+  }
+}
+
 function isOfFiles(failure: unknown): failure is Error {
   return failure instanceof Error && 'syscall' in failure
 }
+
+const EXTENSIONS: ReadonlyMap<string, Format> = new Map([
+  ['csv', 'csv'],
+  ['tsv', 'tsv'],
+  ['tab', 'tsv'],
+  ['ndjson', 'ndjson'],
+  ['jsonl', 'ndjson'],
+  ['parquet', 'parquet'],
+])
 
 function parseTarget([path, ...more]: readonly string[], given: string | undefined): Target {
   if (path === undefined || more.length > 0) {
@@ -99,11 +143,15 @@ function parseTarget([path, ...more]: readonly string[], given: string | undefin
   }
   const isCompressed = path.endsWith('.gz')
   const [, extension = ''] = /\.([a-z]+)(?:\.gz)?$/i.exec(path) ?? []
-  const format = given ?? { csv: 'csv', ndjson: 'ndjson', jsonl: 'ndjson' }[extension.toLowerCase()]
-  if (format === 'csv' || format === 'ndjson') return { path, format, isCompressed }
+  const named = given ?? EXTENSIONS.get(extension.toLowerCase())
+  const format = FORMATS.find((known) => known === named)
+  if (format === 'parquet' && isCompressed) {
+    throw new ProgramFailure('usage', 'Parquet is compressed by itself; leave out .gz')
+  }
+  if (format !== undefined) return { path, format, isCompressed }
   const problem =
     given === undefined
-      ? `The name "${path}" does not tell a format; give --format csv or ndjson`
-      : `--format must be csv or ndjson, not "${given}"`
+      ? `The name "${path}" does not tell a format; give --format ${FORMATS.join(', ')}`
+      : `--format must be one of ${FORMATS.join(', ')}, not "${given}"`
   throw new ProgramFailure('usage', problem)
 }

@@ -1,15 +1,14 @@
 // The arguments of `rowstash import`.
 import { parseArgs } from 'node:util'
 import type { OnSchemaError } from '../../src/client/client.js'
-import { isJson, SOURCE_FORMATS, type SourceFormat } from '../base/records.js'
 import { type CommandIo, parseIntegerOption } from './cli-command.js'
 import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-server-options.js'
 import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
-import { parseDelimiter } from './csv-fields.js'
+import { parseDelimiter, type Quotes } from './csv-fields.js'
 import { compressionOf, STANDARD_INPUT } from './import-bytes.js'
 import type { FileImport } from './import-files.js'
-import { formatOfPath, type SourceFile } from './import-source.js'
+import { FILE_FORMATS, type FileFormat, formatOfPath, type SourceFile } from './import-source.js'
 import { ProgramFailure } from './program-failure.js'
 
 const CHUNK_ROWS_DEFAULT = '1000'
@@ -89,7 +88,7 @@ const OPTIONS = {
   },
   format: {
     type: 'string',
-    value: SOURCE_FORMATS.join('|'),
+    value: FILE_FORMATS.join('|'),
     help: "default: by the file's extension",
   },
   delimiter: {
@@ -97,6 +96,14 @@ const OPTIONS = {
     value: 'D',
     help: `of csv and tsv: one character, comma, semicolon, tab or pipe (default: as the header of a
       csv file shows)`,
+    isRare: true,
+  },
+  quotes: {
+    type: 'string',
+    default: 'strict',
+    value: 'strict|relaxed',
+    help: `of csv and tsv: with relaxed, a quote inside a field that does not begin with one is text, as
+      spreadsheets write it; with strict (default), it is refused`,
     isRare: true,
   },
   encoding: {
@@ -145,6 +152,7 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   const given = {
     format: values.format === undefined ? undefined : parseFormat(values.format),
     delimiter: values.delimiter,
+    quotes: parseQuotes(values.quotes),
     encoding: parseEncoding(values.encoding),
   }
   const target = parseTarget(values)
@@ -170,12 +178,17 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   }
 }
 
-function parseFormat(text: string): SourceFormat {
-  const format = SOURCE_FORMATS.find((known) => known === text)
+function parseQuotes(text: string): Quotes {
+  if (text === 'strict' || text === 'relaxed') return text
+  throw new ProgramFailure('usage', `--quotes must be strict or relaxed, not "${text}"`)
+}
+
+function parseFormat(text: string): FileFormat {
+  const format = FILE_FORMATS.find((known) => known === text)
   if (format !== undefined) return format
   throw new ProgramFailure(
     'usage',
-    `--format must be one of ${SOURCE_FORMATS.join(', ')}, not "${text}"`,
+    `--format must be one of ${FILE_FORMATS.join(', ')}, not "${text}"`,
   )
 }
 
@@ -192,8 +205,9 @@ function parseEncoding(label: string | undefined): string | undefined {
 }
 
 type GivenFormat = Readonly<{
-  format: SourceFormat | undefined
+  format: FileFormat | undefined
   delimiter: string | undefined
+  quotes: Quotes
   encoding: string | undefined
 }>
 
@@ -204,17 +218,38 @@ function parseFile(path: string, given: GivenFormat): SourceFile {
   }
   const format = given.format ?? formatOfPath(path)
   const compression = compressionOf(path)
-  const file = { path, format, ...(compression && { compression }), ...(encoding && { encoding }) }
-  if (delimiterText === undefined) return file
-  if (isJson(format)) {
-    throw new ProgramFailure('usage', `--delimiter goes with csv and tsv; "${path}" is ${format}`)
+  const isText = format === 'csv' || format === 'tsv'
+  const quotes = given.quotes === 'relaxed' ? ({ quotes: 'relaxed' } as const) : {}
+  const file = {
+    path,
+    format,
+    ...(compression && { compression }),
+    ...(encoding && { encoding }),
+    ...quotes,
   }
+  if (format === 'parquet') checkParquet(file)
+  const other = delimiterText === undefined ? '--quotes relaxed' : '--delimiter'
+  if (!isText && (delimiterText !== undefined || given.quotes === 'relaxed')) {
+    throw new ProgramFailure('usage', `${other} goes with csv and tsv; "${path}" is ${format}`)
+  }
+  if (delimiterText === undefined) return file
   const delimiter = parseDelimiter(delimiterText)
   if (delimiter !== undefined) return { ...file, delimiter }
   throw new ProgramFailure(
     'usage',
     `--delimiter must be one ASCII character, comma, semicolon, tab or pipe, not "${delimiterText}"`,
   )
+}
+
+/** Its index is at its end, and it says itself how it is compressed. @throws {ProgramFailure} */
+function checkParquet({ path, compression, encoding }: SourceFile): void {
+  if (path === STANDARD_INPUT) {
+    throw new ProgramFailure('usage', 'Parquet is read from a file, not from the standard input')
+  }
+  if (compression !== undefined || encoding !== undefined) {
+    const what = compression === undefined ? '--encoding' : `A file compressed with ${compression}`
+    throw new ProgramFailure('usage', `${what} does not go with Parquet: "${path}"`)
+  }
 }
 
 type TargetValues = Readonly<{

@@ -7,6 +7,7 @@ import type { CommandIo } from './cli-command.js'
 import { openClient } from './command-client.js'
 import type { CheckResult, FileImport, FileImported, FoundProblem } from './import-files.js'
 import { findOddColumns, type OddColumn } from './import-oddities.js'
+import { renderPlace } from './import-places.js'
 import { renderCount } from './progress.js'
 import { renderType } from './table-types.js'
 
@@ -91,7 +92,7 @@ export function reportProblems(
 }
 
 function renderProblem({ place, column, value, rule }: FoundProblem): string {
-  const where = place === undefined ? '' : `${place.path}, line ${place.line}: `
+  const where = place === undefined ? '' : `${renderPlace(place)}: `
   const name = renderText(column, NAME_CHARS_MAX)
   if (value === undefined) return `${where}column '${name}' must be ${rule}`
   return `${where}value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
@@ -119,10 +120,10 @@ function renderWarning({ column, others, found }: OddColumn): string {
   const start = `warning: column '${name}' is text`
   if (found === undefined)
     return `${start} although nearly all of a sample of its values are ${others}`
-  const { oddCount, valueCount, value, path, line } = found
+  const { oddCount, valueCount, value } = found
   const shown = renderText(JSON.stringify(value), VALUE_CHARS_MAX)
   const count = `${renderCount(oddCount)} of ${renderCount(valueCount)} values`
-  return `${start} because of ${count}, the first in ${path}, line ${line}: ${shown} (the others are ${others})`
+  return `${start} because of ${count}, the first in ${renderPlace(found)}: ${shown} (the others are ${others})`
 }
 
 function renderText(text: string, charsMax: number): string {

@@ -13,6 +13,7 @@ import { renderDelimiter } from './csv-fields.js'
 import { STANDARD_INPUT } from './import-bytes.js'
 import { checkFiles, type FileImport, importFiles } from './import-files.js'
 import { ImportSample } from './import-sample.js'
+import { readParquetSchema } from './parquet-read.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, type Progress, type ProgressOutput } from './progress.js'
 import { withServedDirectory } from './served-directory.js'
@@ -130,12 +131,13 @@ async function stashOf({
 
 /** @throws {ProgramFailure} */
 async function targetOf(
-  { target, schemaPath }: ImportCommand,
+  { target, schemaPath, files }: ImportCommand,
   client: Client,
   server: Asking,
   signal: AbortSignal,
 ): Promise<ImportTarget> {
-  const schema = schemaPath === undefined ? {} : { schema: await readSchema(schemaPath) }
+  const given = await (schemaPath === undefined ? schemaOfFiles(files) : readSchema(schemaPath))
+  const schema = given === undefined ? {} : { schema: given }
   if (target.mode === 'create') return { name: target.name, ...schema }
   const tableId = await tableIdIn(target.table, client, server, signal)
   if (target.mode === 'merge') {
@@ -159,6 +161,17 @@ async function tableIdIn(
   } catch (failure) {
     throw explained(failure, server)
   }
+}
+
+/** The schema that all files were exported with; undefined: they tell none, or not the same. */
+async function schemaOfFiles(files: ImportCommand['files']): Promise<TableSchema | undefined> {
+  const schemas: string[] = []
+  for (const { path, format } of files) {
+    if (format !== 'parquet') return undefined
+    schemas.push(JSON.stringify((await readParquetSchema(path)) ?? null))
+  }
+  const [first = 'null'] = new Set(schemas)
+  return schemas.every((schema) => schema === first) ? (JSON.parse(first) ?? undefined) : undefined
 }
 
 async function readSchema(path: string): Promise<TableSchema> {

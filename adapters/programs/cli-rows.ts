@@ -16,7 +16,7 @@ const LIMIT_MAX = 10_000
 /** Characters of a cell that a table shows, at most. */
 const CELL_CHARS_MAX = 40
 
-const FORMATS = ['table', 'csv', 'ndjson', 'json'] as const
+const FORMATS = ['table', 'csv', 'tsv', 'ndjson', 'json'] as const
 
 const OPTIONS = {
   ...TABLE_OPTIONS,
@@ -77,7 +77,10 @@ async function linesOf(
   format: (typeof FORMATS)[number],
   options: ExportOptions,
 ): Promise<readonly string[]> {
-  if (format === 'csv') return [(await textOf(table.toCSV(options))).trimEnd()]
+  if (format === 'csv' || format === 'tsv') {
+    const delimiter = format === 'csv' ? ',' : '\t'
+    return [(await textOf(table.toCSV({ ...options, delimiter }))).replace(/\n$/, '')]
+  }
   const rows = (await textOf(table.toNDJSON(options))).split('\n').slice(0, -1)
   if (format === 'ndjson') return rows
   if (format === 'json') return [`[${rows.join(',\n')}]`]

@@ -33,11 +33,13 @@ export function renderDelimiter(delimiter: number): string {
 }
 
 /** The delimiter of a header record: a comma, unless it has none and has another delimiter. */
-export function detectDelimiter(header: Uint8Array): number {
+export function detectDelimiter(header: Uint8Array, quotes: Quotes = 'strict'): number {
   const counts = new Map<number, number>()
   let isQuoted = false
-  for (const byte of header) {
-    if (byte === QUOTE) isQuoted = !isQuoted
+  for (const [at, byte] of header.entries()) {
+    const before = header[at - 1]
+    const begins = before === undefined || before === COMMA || DETECTED_DELIMITERS.includes(before)
+    if (byte === QUOTE) isQuoted = isQuoted ? false : begins || quotes === 'strict'
     else if (!isQuoted) counts.set(byte, (counts.get(byte) ?? 0) + 1)
   }
   let found = COMMA
@@ -104,16 +106,30 @@ function textOf(bytes: Uint8Array, from: number, to: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
 }
 
-/** The same records with commas between their fields; a field with a comma in it gets quotes. */
-export function withCommas(bytes: Uint8Array, delimiter: number): Uint8Array {
-  // Two quotes for a field that is a comma at least: never more than twice the bytes.
-  const out = new Uint8Array(2 * bytes.length + 2)
+/** Whether a quote inside a field that does not begin with one is a fault, or text. */
+export type Quotes = 'strict' | 'relaxed'
+
+/**
+ * The same records with commas between their fields. A field with a comma in it gets quotes; so does one with a quote
+ * that is text, and its quotes are doubled.
+ */
+export function withCommas(
+  bytes: Uint8Array,
+  delimiter: number,
+  quotes: Quotes = 'strict',
+): Uint8Array {
+  const doubled = quotes === 'relaxed' ? QUOTE : undefined
+  // Two quotes for a field that is a comma at least, and one for each quote: never more than three times the bytes.
+  const out = new Uint8Array(3 * bytes.length + 2)
   let length = 0
   for (let from = 0; from < bytes.length; ) {
     const to = endOfField(bytes, from, bytes.length, delimiter)
-    const needsQuotes = bytes[from] !== QUOTE && hasComma(bytes, from, to)
+    const needsQuotes = bytes[from] !== QUOTE && hasAny(bytes, from, to, doubled)
     if (needsQuotes) out[length++] = QUOTE
-    for (let at = from; at < to; at++) out[length++] = bytes[at] ?? 0
+    for (let at = from; at < to; at++) {
+      out[length++] = bytes[at] ?? 0
+      if (needsQuotes && bytes[at] === doubled) out[length++] = QUOTE
+    }
     if (needsQuotes) out[length++] = QUOTE
     if (to < bytes.length) out[length++] = bytes[to] === delimiter ? COMMA : (bytes[to] ?? 0)
     from = to + 1
@@ -121,8 +137,10 @@ export function withCommas(bytes: Uint8Array, delimiter: number): Uint8Array {
   return out.subarray(0, length)
 }
 
-function hasComma(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (bytes[at] === COMMA) return true
+function hasAny(bytes: Uint8Array, from: number, to: number, other: number | undefined): boolean {
+  for (let at = from; at < to; at++) {
+    if (bytes[at] === COMMA || bytes[at] === other) return true
+  }
   return false
 }
 

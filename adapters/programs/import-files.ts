@@ -18,6 +18,7 @@ import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
 import { ProgramFailure } from './program-failure.js'
+import { isQuoteProblem, RELAXED_HINT } from './relaxed-quotes.js'
 
 export type FileImport = Asking &
   Readonly<{
@@ -127,5 +128,8 @@ const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 /** The error for a refused request, with the place of a refused row in the files. */
 async function explain(failure: ClientError, given: FileImport): Promise<unknown> {
   if (!STATUSES_OF_ROWS.has(failure.status)) return explained(failure, given)
-  return new ProgramFailure('failed', await placeMessage(failure.message, failure.place, given))
+  const message = await placeMessage(failure.message, failure.place, given)
+  const isRelaxed = given.files.some(({ quotes }) => quotes === 'relaxed')
+  const hint = isQuoteProblem(message) && !isRelaxed ? RELAXED_HINT : ''
+  return new ProgramFailure('failed', message + hint)
 }

@@ -1,10 +1,10 @@
 // Finds the columns of a new table that a few values turned into text: without those values they would be numbers,
 // booleans, dates or arrays.
 import { isJson } from '../base/records.js'
-import { canReadAgain, linesAt } from './import-bytes.js'
+import { canReadAgain } from './import-bytes.js'
 import type { Tally } from './import-sample.js'
-import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
-import { cellsOf, classOf, HeaderReader, startOfRow, type ValueClass } from './import-values.js'
+import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
+import { cellsOf, classOf, HeaderReader, offsetOf, type ValueClass } from './import-values.js'
 
 /** Odd values of a reported column, in percent: fewer than this. */
 const ODD_PERCENT = 1
@@ -24,6 +24,7 @@ export type OddColumn = Readonly<{
     value: unknown
     path: string
     line: number
+    unit: 'line' | 'row'
   }>
 }>
 
@@ -86,7 +87,7 @@ function countRun(
       count.valueCount++
       if (GROUP_OF[valueClass] === count.others) continue
       count.oddCount++
-      count.first ??= { value, file, offset: run.offset + startOfRow(run, record) }
+      count.first ??= { value, file, offset: offsetOf(run, record) }
     }
   }
 }
@@ -105,7 +106,7 @@ async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonl
   for (const file of new Set(firsts.map((first) => first.file))) {
     const ofFile = firsts.filter((first) => first.file === file)
     ofFile.sort((left, right) => left.offset - right.offset)
-    const found = await linesAt(
+    const found = await placesAt(
       file,
       ofFile.map(({ offset }) => offset),
     )
@@ -114,7 +115,8 @@ async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonl
   return rare.flatMap(([column, { others, oddCount, valueCount, first }]) => {
     if (first === undefined) return []
     const { value, file } = first
-    const found = { oddCount, valueCount, value, path: file.path, line: lines.get(first) ?? 1 }
+    const line = lines.get(first) ?? 1
+    const found = { oddCount, valueCount, value, path: file.path, line, unit: unitOf(file) }
     return [{ column, others, found }]
   })
 }

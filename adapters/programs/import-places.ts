@@ -5,8 +5,8 @@
 import type { ChunkPlace } from '../../src/client/client.js'
 import { isJson } from '../base/records.js'
 import { endOfLineBreak } from './csv-fields.js'
-import { canReadAgain, linesAt } from './import-bytes.js'
-import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
+import { canReadAgain } from './import-bytes.js'
+import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
 
 /** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
 const ROW_PLACE =
@@ -32,13 +32,18 @@ export async function placeMessage(
   const row = found === null ? 0 : Number(found[1])
   const [place] = await findPlaces(cut, [{ start, row }])
   if (place === undefined) return message
-  const { path, line } = place
-  if (found !== null) return message.replace(ROW_PLACE, () => ` in ${path}, line ${line}`)
+  if (found !== null) return message.replace(ROW_PLACE, () => ` in ${renderPlace(place)}`)
+  const { path, line, unit } = place
   if (HEADER_PLACE.test(message)) return message.replace(HEADER_PLACE, () => ` in ${path}, line 1`)
-  return `${message} (${path}, from line ${line} on)`
+  return `${message} (${path}, from ${unit} ${line} on)`
 }
 
-export type RowPlace = Readonly<{ path: string; line: number }>
+/** A line of a text file, from 1, or a row of a Parquet file, from 1. */
+export type RowPlace = Readonly<{ path: string; line: number; unit: 'line' | 'row' }>
+
+export function renderPlace({ path, line, unit }: RowPlace): string {
+  return `${path}, ${unit} ${line}`
+}
 
 /** A row: where its chunk begins, or a part of it, and its index from there on, as the server counts rows. */
 type WantedRow = Readonly<{ start: ChunkPlace | undefined; row: number }>
@@ -73,15 +78,18 @@ export async function findPlaces(
     if (found.length === 0) continue
     found.sort((left, right) => left.offset - right.offset)
     const offsets = found.map(({ offset }) => offset)
-    const lines = await linesAt(file, offsets)
-    for (const [i, { at }] of found.entries()) places[at] = { path: file.path, line: lines[i] ?? 1 }
+    const lines = await placesAt(file, offsets)
+    for (const [i, { at }] of found.entries()) {
+      places[at] = { path: file.path, line: lines[i] ?? 1, unit: unitOf(file) }
+    }
   }
   return places
 }
 
 /** Where in its source a row begins that the server counted from a record on. */
 function offsetOfRow(run: RowRun, firstRecord: number, row: number): number | undefined {
-  const { format, bytes, starts, ends, offset } = run
+  const { format, bytes, starts, ends, offset, isNumbered } = run
+  if (isNumbered) return offset + firstRecord + row
   if (isJson(format)) return sum(offset, starts[firstRecord + row])
   let rows = 0
   for (let record = firstRecord; record < starts.length; record++, rows++) {

@@ -13,17 +13,26 @@ import {
   SourceFault,
   type SourceFormat,
 } from '../base/records.js'
-import { detectDelimiter, withCommas } from './csv-fields.js'
-import { type FileBytes, lineAt, openFileBytes } from './import-bytes.js'
+import { detectDelimiter, type Quotes, withCommas } from './csv-fields.js'
+import { type FileBytes, lineAt, linesAt, openFileBytes } from './import-bytes.js'
+import { readParquetRuns } from './parquet-read.js'
 import { ProgramFailure } from './program-failure.js'
+import { isQuoteProblem, RELAXED_HINT, RelaxedScanner } from './relaxed-quotes.js'
 
 /** Bytes of the body that a run makes, brackets or header included. The server takes twice as much. */
 export const RUN_BYTES_MAX = 8 * 1024 * 1024
 
+/** The formats of files. */
+export const FILE_FORMATS = [...SOURCE_FORMATS, 'parquet'] as const
+
+export type FileFormat = (typeof FILE_FORMATS)[number]
+
 /** A file, and how it is read. */
 export type SourceFile = FileBytes &
   Readonly<{
-    format: SourceFormat
+    format: FileFormat
+    /** Of csv and tsv. Default: strict. */
+    quotes?: Quotes
     /** The byte between the fields of a csv or tsv file. Default: as the header of a csv file shows; a tab of tsv. */
     delimiter?: number
   }>
@@ -32,6 +41,10 @@ export type SourceFile = FileBytes &
 export type RowRun = CutRun &
   Readonly<{
     format: SourceFormat
+    /** Of csv and tsv. */
+    quotes: Quotes
+    /** `offset` is the number of the first row, from 0, as in Parquet, and not that of its first byte. */
+    isNumbered: boolean
     /** The byte between fields of csv and tsv. */
     delimiter: number
     /** The delimiter is another than the format's, which the header shows. */
@@ -39,28 +52,34 @@ export type RowRun = CutRun &
   }>
 
 /** The format that a file's name announces. */
-export function formatOfPath(path: string): SourceFormat {
+export function formatOfPath(path: string): FileFormat {
+  if (/\.parquet$/i.test(path)) return 'parquet'
   const format = formatOfName(path.replace(/\.(?:gz|zst)$/i, ''))
   if (format !== undefined) return format
   throw new ProgramFailure(
     'usage',
-    `The name "${path}" does not tell a format; give --format ${SOURCE_FORMATS.join(', ')}`,
+    `The name "${path}" does not tell a format; give --format ${FILE_FORMATS.join(', ')}`,
   )
 }
 
-export function contentTypeOf({ format, delimiter }: RowRun): string {
-  if (isJson(format)) return BODY_TYPE_OF_FORMAT[format]
-  return `${BODY_TYPE_OF_FORMAT[delimiter === TAB ? 'tsv' : 'csv']}; charset=utf-8`
+export function contentTypeOf(run: RowRun): string {
+  if (isJson(run.format)) return BODY_TYPE_OF_FORMAT[run.format]
+  const isTabbed = run.delimiter === TAB && !isWrittenAnew(run)
+  return `${BODY_TYPE_OF_FORMAT[isTabbed ? 'tsv' : 'csv']}; charset=utf-8`
+}
+
+/** Whether the records of a run are sent otherwise than they are. */
+function isWrittenAnew({ format, delimiter, quotes }: RowRun): boolean {
+  if (isJson(format)) return false
+  return quotes === 'relaxed' || (delimiter !== COMMA && delimiter !== TAB)
 }
 
 /** The body of a request with the rows from `first` up to `limit` of a run. */
 export function bodyOf(run: RowRun, first: number, limit: number): Uint8Array<ArrayBuffer> {
   const bytes = run.bytes.subarray(run.starts[first] ?? 0, limit > first ? run.ends[limit - 1] : 0)
   const parts = partsOfRun({ header: run.header, bytes }, run.format)
-  if (isJson(run.format) || run.delimiter === COMMA || run.delimiter === TAB) {
-    return Buffer.concat(parts)
-  }
-  return Buffer.concat(parts.map((part) => withCommas(part, run.delimiter)))
+  if (!isWrittenAnew(run)) return Buffer.concat(parts)
+  return Buffer.concat(parts.map((part) => withCommas(part, run.delimiter, run.quotes)))
 }
 
 /** A run as a chunk of the client. */
@@ -79,19 +98,56 @@ export async function* readFileRuns(
   rowsMax: number,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RowRun> {
-  const { path, format, delimiter } = file
+  const { path, format, delimiter, quotes } = file
   try {
-    yield* cutRuns(openFileBytes(file, onRead), format, rowsMax, delimiter)
+    if (format === 'parquet') yield* parquetRuns(path, rowsMax, onRead)
+    else yield* cutRuns(openFileBytes(file, onRead), format, rowsMax, { delimiter, quotes })
   } catch (failure) {
-    const isObject = failure instanceof SourceFault && failure.isObject
-    const hint = isObject ? '; use --format ndjson for one object per line' : ''
-    const reason = `${failure instanceof Error ? failure.message : String(failure)}${hint}`
+    const reason = `${failure instanceof Error ? failure.message : String(failure)}${hintFor(failure, file)}`
     const offset = failure instanceof SourceFault ? failure.offset : undefined
     const line = offset === undefined ? null : await lineAt(file, offset)
     const where = line === null ? path : `${path}, line ${line}`
     throw new ProgramFailure('failed', `${where}: ${reason}`, { cause: failure })
   }
 }
+
+async function* parquetRuns(
+  path: string,
+  rowsMax: number,
+  onRead?: (bytes: number) => void,
+): AsyncGenerator<RowRun> {
+  const how = { format: 'json', quotes: 'strict', delimiter: COMMA, isDetected: false } as const
+  for await (const run of readParquetRuns(path, { rowsMax, bytesMax: RUN_BYTES_MAX }, onRead)) {
+    yield { ...run, ...how, isNumbered: true }
+  }
+}
+
+/** What to do about a file that is not of its format. */
+function hintFor(failure: unknown, { format, quotes }: SourceFile): string {
+  if (!(failure instanceof SourceFault)) return ''
+  if (failure.isObject) return '; use --format ndjson for one object per line'
+  if (format !== 'csv' && format !== 'tsv') return ''
+  // A quote that opens a field too many takes all that follows, until the row is too large.
+  const mayBeQuotes = isQuoteProblem(failure.message) || failure.message.startsWith('this row is')
+  return mayBeQuotes && quotes !== 'relaxed' ? RELAXED_HINT : ''
+}
+
+/** As `linesAt`; of a file whose runs are numbered, the numbers of the rows from 1. */
+export async function placesAt(file: SourceFile, offsets: readonly number[]): Promise<number[]> {
+  if (file.format === 'parquet') return offsets.map((offset) => offset + 1)
+  return linesAt(file, offsets)
+}
+
+/** What the numbers of `placesAt` count. */
+export function unitOf({ format }: SourceFile): 'line' | 'row' {
+  return format === 'parquet' ? 'row' : 'line'
+}
+
+/** How the fields of csv and tsv are read. */
+type FieldOptions = Readonly<{
+  delimiter?: number | undefined
+  quotes?: Quotes | undefined
+}>
 
 /**
  * Cuts a source into runs of `rowsMax` rows, or fewer where RUN_BYTES_MAX asks for it. A source
@@ -103,16 +159,48 @@ export async function* cutRuns(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   rowsMax: number,
-  delimiter?: number,
+  { delimiter, quotes = 'strict' }: FieldOptions = {},
 ): AsyncGenerator<RowRun> {
   const limits = { rowsMax, bytesMax: RUN_BYTES_MAX, rowBytesMax: RUN_BYTES_MAX }
   let known = delimiter ?? (format === 'tsv' ? TAB : undefined)
   let isDetected = false
-  for await (const run of cutRecords(source, format, limits)) {
+  let bytes = source
+  let scanner: RelaxedScanner | undefined
+  if (quotes === 'relaxed' && !isJson(format)) {
+    const begun = await firstLineOf(source)
+    bytes = begun.bytes
+    isDetected = known === undefined && detectDelimiter(begun.line, quotes) !== COMMA
+    known ??= detectDelimiter(begun.line, quotes)
+    scanner = new RelaxedScanner(known)
+  }
+  for await (const run of cutRecords(bytes, format, limits, scanner)) {
     if (known === undefined) {
       known = isJson(format) ? COMMA : detectDelimiter(run.header)
       isDetected = known !== COMMA
     }
-    yield { ...run, format, delimiter: known, isDetected }
+    yield { ...run, format, quotes, isNumbered: false, delimiter: known, isDetected }
   }
+}
+
+/** Bytes of the first line of a file that its delimiter is found in, at most. */
+const FIRST_LINE_BYTES_MAX = 1024 * 1024
+
+/** The first line of a source, as far as it is needed to see its delimiter, and all its bytes. */
+async function firstLineOf(
+  source: AsyncIterable<Uint8Array>,
+): Promise<Readonly<{ line: Uint8Array; bytes: AsyncIterable<Uint8Array> }>> {
+  const rest = source[Symbol.asyncIterator]()
+  const begun: Uint8Array[] = []
+  let line = Buffer.alloc(0)
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    begun.push(next.value)
+    line = Buffer.concat([line, next.value])
+    if (line.includes('\n') || line.includes('\r') || line.length > FIRST_LINE_BYTES_MAX) break
+  }
+  const [first = ''] = line.toString('latin1').split(/[\r\n]/, 1)
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* begun
+    yield* { [Symbol.asyncIterator]: () => rest }
+  }
+  return { line: line.subarray(0, first.length), bytes: all() }
 }

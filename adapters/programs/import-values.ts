@@ -45,6 +45,11 @@ export function startOfRow({ format, bytes, starts }: RowRun, record: number): n
   return at
 }
 
+/** Where in its source a record begins, as `RowRun.offset` counts. */
+export function offsetOf(run: RowRun, record: number): number {
+  return run.offset + (run.isNumbered ? record : startOfRow(run, record))
+}
+
 /**
  * The cells of a record; none of one that cannot be read, which the server will refuse.
  * @param header - Of CSV and TSV.

@@ -7,7 +7,7 @@
 // - Memory is bounded by the longest run and one piece, whatever the size of the source.
 import { COMMA, LINE_FEED } from './ascii.js'
 import { concatBytes, markLength, NO_BYTES, utf8 } from './bytes.js'
-import { openRecordScanner, SourceFault } from './record-scanner.js'
+import { openRecordScanner, type RecordScanner, SourceFault } from './record-scanner.js'
 import { isJson, type SourceFormat } from './source-format.js'
 
 /** Where a source is cut. */
@@ -35,14 +35,16 @@ export type CutRun = Readonly<{
 
 /**
  * Cuts a source into runs. A source without rows makes one run without rows.
+ * @param scanner - Finds the rows. Default: that of the format.
  * @throws {SourceFault} if the source is not of this format, or a row is longer than `rowBytesMax`.
  */
 export async function* cutRecords(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   limits: CutLimits,
+  scanner: RecordScanner = openRecordScanner(format),
 ): AsyncGenerator<CutRun> {
-  const cutter = new RecordCutter(format, limits)
+  const cutter = new RecordCutter(format, limits, scanner)
   for await (const piece of withoutByteOrderMark(source)) {
     cutter.take(piece)
     yield* cutter.fullRuns()
@@ -66,15 +68,15 @@ export function partsOfRun(
 class RecordCutter {
   readonly #format: SourceFormat
   readonly #limits: CutLimits
-  readonly #scanner
+  readonly #scanner: RecordScanner
   readonly #window = new ByteWindow()
   #header: Uint8Array | undefined
   #runsCut = 0
 
-  constructor(format: SourceFormat, limits: CutLimits) {
+  constructor(format: SourceFormat, limits: CutLimits, scanner: RecordScanner) {
     this.#format = format
     this.#limits = limits
-    this.#scanner = openRecordScanner(format)
+    this.#scanner = scanner
     if (isJson(format)) this.#header = NO_BYTES
   }
 

@@ -330,3 +330,42 @@ describe('--check', () => {
     expect(data.map(({ name }) => name)).not.toContain('new.ndjson')
   })
 })
+
+describe('quotes inside of fields', () => {
+  const INCHES = 'name,size\nPipe 5" long,5\nRod "thin",2\n"a ""b""",1\n'
+
+  test('are told with their line and the option that takes them', async () => {
+    const path = join(folder, 'inches.csv')
+    await writeFile(path, INCHES)
+    const odd = join(folder, 'odd.csv')
+    await writeFile(odd, 'name,size\nPipe 5" long,5\n')
+    const place = ['--directory', join(folder, 'inches'), '--table', 'Inches']
+
+    for (const [file, line] of [
+      [path, 2],
+      [odd, 2],
+    ] as const) {
+      const { code, stderr } = await runCli(cli.path, ['import', file, ...place])
+      expect(code).toBe(1)
+      expect(stderr).toMatch(new RegExp(`^rowstash: .*line ${line}\\b.*--quotes relaxed\n$`))
+    }
+  })
+
+  test('are text with --quotes relaxed', async () => {
+    const place = ['--directory', join(folder, 'inches'), '--table', 'Inches']
+    const path = join(folder, 'inches.csv')
+    const done = await runCli(cli.path, ['import', path, '--quotes', 'relaxed', ...place])
+    const rows = await runCli(cli.path, ['rows', '--json', ...place])
+    const wrong = await runCli(cli.path, ['import', path, '--quotes', 'loose', ...place])
+
+    expect(done).toMatchObject({ code: 0, stderr: '' })
+    expect(rows.stdout).toBe(
+      '{"name":"Pipe 5\\" long","size":5}\n{"name":"Rod \\"thin\\"","size":2}\n' +
+        '{"name":"a \\"b\\"","size":1}\n',
+    )
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--quotes must be strict or relaxed, not "loose"'),
+    })
+  })
+})

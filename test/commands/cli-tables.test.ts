@@ -103,6 +103,22 @@ describe('an export', () => {
     expect(narrow).toBe('id,note\n2,\n3,x\n')
   })
 
+  test('has tabs for TSV, and tells what it wrote for programs', async () => {
+    const path = join(folder, 'out.tsv')
+    const lines = await printed(
+      (given, io) => runExport(given, io, new PassThrough()),
+      ...[path, '--table', 'Orders', '--json'],
+    )
+    await importing(path, '--table', 'From TSV')
+    const written = await readFile(path, 'utf8')
+
+    expect(written.split('\n').slice(0, 2)).toEqual(['id\ttotal\tnote', '1\t34.50\t"a, ""b"""'])
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { path, format: 'tsv', bytes: written.length },
+    ])
+    expect(await exporting('-', '--format', 'csv', '--table', 'From TSV')).toBe(CSV)
+  })
+
   test('leaves the file as it was when it fails', async () => {
     const path = join(folder, 'kept.csv')
     await writeFile(path, 'before')
@@ -118,8 +134,12 @@ describe('an export', () => {
   test.each([
     [[], 'Name one file'],
     [['x.txt', '--table', 'Orders'], 'does not tell a format'],
-    [['x.csv', '--format', 'xml', '--table', 'Orders'], '--format must be csv or ndjson'],
+    [
+      ['x.csv', '--format', 'xml', '--table', 'Orders'],
+      '--format must be one of csv, tsv, ndjson, parquet',
+    ],
     [['x.csv'], 'Give either --table or --table-id'],
+    [['-', '--format', 'csv', '--json', '--table', 'Orders'], '--json does not go with FILE "-"'],
     [['x.csv', '--table', 'Nope'], 'has no table "Nope"'],
     [['x.csv', '--table', 'Orders', '--where', '{'], '--where is not JSON'],
     [['x.csv', '--table', 'Orders', '--columns', '[1]'], '--columns must be column IDs'],
@@ -147,11 +167,17 @@ test('an import into a directory adds to a table, and says what is wrong with a 
 
 test('tables and their columns are listed, for people and for scripts', async () => {
   const tables = await printed(runTables)
+  const [types = ''] = await printed(runTypes, '--json')
   const [line = ''] = tables
   const [json = ''] = await printed(runTables, '--json')
 
   expect(line).toMatch(/^[0-9a-f-]{36}\t3\t[0-9]+\t1\tOrders$/)
   expect(JSON.parse(json)).toMatchObject({ name: 'Orders', rowCount: 3 })
+  expect(JSON.parse(types)).toMatchObject({
+    name: 'Orders',
+    rowName: 'OrdersRow',
+    text: expect.stringContaining('export const ordersSchema = defineSchema({'),
+  })
   expect(await printed(runSchema, '--table', 'Orders')).toEqual([
     'id\tnumber',
     'total\tnumber',
@@ -179,6 +205,9 @@ test('rows are printed as a table, and as formats of programs', async () => {
   ])
   const some = await rows('--where', '{"id":{"gt":1}}', '--columns', 'total', '--format', 'json')
   expect(some).toEqual(['[{"total":9007199254740993.0},\n{"total":7}]'])
+  expect(await rows('--format', 'tsv', '--columns', 'id,total', '--limit', '1')).toEqual([
+    'id\ttotal\n1\t34.50',
+  ])
   await expect(rows('--limit', '0')).rejects.toThrow('--limit must be an integer from 1 to 10000')
   await expect(rows('--format', 'x')).rejects.toThrow('--format must be one of table, csv')
 })

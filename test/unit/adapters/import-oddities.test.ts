@@ -89,6 +89,7 @@ describe('a column that a few values have made text', () => {
           value: 'n/a',
           path: join(folder, 'second.csv'),
           line: 2 + 101 * 3,
+          unit: 'line',
         },
       },
     ])

@@ -1,0 +1,194 @@
+// Parquet files: an export and the import of it give an equal table; files of other programs; what is refused.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
+import { ByteWriter, parquetWrite } from 'hyparquet-writer'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runExport } from '../../adapters/programs/cli-export.js'
+import { runImport } from '../../adapters/programs/cli-import.js'
+import { runSchema } from '../../adapters/programs/cli-tables.js'
+
+type Run = (args: readonly string[], io: Parameters<typeof runImport>[1]) => Promise<unknown>
+
+let folder: string
+let directory: string
+
+async function printed(run: Run, ...args: string[]): Promise<string[]> {
+  const lines: string[] = []
+  const print = (line: string): void => void lines.push(line)
+  const signal = new AbortController().signal
+  await run([...args, '--directory', directory], { print, warn: print, env: {}, signal })
+  return lines
+}
+
+const imported = (...args: string[]) =>
+  printed((given, io) => runImport(given, io, { write: () => true }), ...args)
+
+async function exported(name: string, ...args: string[]): Promise<string> {
+  const path = join(folder, name)
+  await printed((given, io) => runExport(given, io, process.stdout), path, ...args)
+  return path
+}
+
+const inFolder = (name: string): string => join(folder, name)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-parquet-'))
+  directory = inFolder('store')
+})
+
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+})
+
+/** Columns of every kind, and rows with values at the edges of each. */
+const KINDS = {
+  columns: [
+    { id: 'text', type: { kind: 'string' } },
+    { id: '__proto__', type: { kind: 'markdown' } },
+    { id: 'link', displayName: 'Link', type: { kind: 'uri' } },
+    { id: 'mail', type: { kind: 'emailAddress' } },
+    { id: 'day', type: { kind: 'date' } },
+    { id: 'clock', type: { kind: 'time' } },
+    { id: 'at', type: { kind: 'dateTime' } },
+    { id: 'span', type: { kind: 'duration' } },
+    { id: 'n', type: { kind: 'number' } },
+    { id: 'yes', type: { kind: 'boolean' } },
+    { id: 'numbers', type: { kind: 'array', items: { kind: 'number' } } },
+    { id: 'days', type: { kind: 'array', items: { kind: 'date' } } },
+    { id: 'texts', type: { kind: 'array', items: { kind: 'string' } } },
+  ],
+}
+
+const ROWS = [
+  '{"text":"","__proto__":"# a","link":"urn:x","mail":"a@b.org","day":"0001-01-01","clock":"12:30"}',
+  '{"day":"9999-12-31","at":"2024-02-15 10:00+02:00","span":"P1D","n":9007199254740991,"yes":true}',
+  '{"text":"\\u0000\\ud83d\\ude00\\n\\"","span":1500,"n":0.1,"numbers":[],"days":["1969-12-31"],"texts":["",",","a"]}',
+  '{"at":"2024-02-15","n":-1.5e-7,"yes":false,"numbers":[1,2.5,-3],"texts":["x"]}',
+  '{}',
+]
+
+describe('an import of an export', () => {
+  test('has the schema and the values of every kind', async () => {
+    await writeFile(inFolder('kinds.json'), JSON.stringify(KINDS))
+    await writeFile(inFolder('kinds.ndjson'), ROWS.join('\n'))
+    await imported(inFolder('kinds.ndjson'), '--table', 'Kinds', '--schema', inFolder('kinds.json'))
+    const path = await exported('kinds.parquet', '--table', 'Kinds')
+    await imported(path, '--table', 'Again')
+    const before = await readFile(await exported('before.ndjson', '--table', 'Kinds'), 'utf8')
+    const after = await readFile(await exported('after.ndjson', '--table', 'Again'), 'utf8')
+
+    const values = (text: string): unknown[] => {
+      return text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+    }
+    expect(values(after)).toEqual(values(before))
+    expect(values(after)).toEqual(ROWS.map((row) => JSON.parse(row)))
+    expect(await printed(runSchema, '--table', 'Again', '--json')).toEqual([JSON.stringify(KINDS)])
+  })
+
+  test('has all rows of several row groups, of which each is bounded', async () => {
+    const lines = Array.from({ length: 70_000 }, (_, id) => `{"id":${id},"name":"n${id % 7}"}\n`)
+    await writeFile(inFolder('many.ndjson'), lines.join(''))
+    await imported(inFolder('many.ndjson'), '--table', 'Many')
+    const path = await exported('many.parquet', '--table', 'Many')
+    const bytes = await readFile(path)
+    const file = bytes.buffer.slice(
+      bytes.byteOffset,
+      bytes.byteOffset + bytes.length,
+    ) as ArrayBuffer
+    const metadata = await parquetMetadataAsync(file)
+    await imported(path, '--table', 'Many again', '--chunk-rows', '999')
+    const again = await exported('many-again.ndjson', '--table', 'Many again')
+
+    expect(metadata.row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([65_536, 4_464])
+    expect(await readFile(again, 'utf8')).toBe(lines.join(''))
+    expect(await parquetReadObjects({ file, rowStart: 69_999, rowEnd: 70_000 })).toEqual([
+      { id: 69_999, name: 'n6' },
+    ])
+  })
+
+  test('has the columns and the rows that were asked for', async () => {
+    const where = ['--where', '{"n":{"gt":1}}', '--columns', 'yes,n']
+    const path = await exported('some.parquet', '--table', 'Kinds', ...where)
+    await imported(path, '--table', 'Some')
+
+    const text = await readFile(await exported('some.ndjson', '--table', 'Some'), 'utf8')
+    expect(text).toBe('{"n":9007199254740991,"yes":true}\n')
+  })
+})
+
+test.each(['9007199254740993', '0.12345678901234567', '1e-400', '123456789012345678e3'])(
+  'the number %s, which no double has, is refused in an export',
+  async (token) => {
+    const name = `exact-${token}`
+    await writeFile(inFolder('exact.ndjson'), `{"a":"1e400","n":1}\n{"n":${token}}\n`)
+    await imported(inFolder('exact.ndjson'), '--table', name)
+
+    await expect(exported('exact.parquet', '--table', name)).rejects.toThrow(
+      `The number ${token} in row 1 (counted from 0) is no double`,
+    )
+    await expect(readFile(inFolder('exact.parquet'))).rejects.toMatchObject({ code: 'ENOENT' })
+  },
+)
+
+/** A file as another program writes it. */
+async function foreign(name: string, columnData: unknown[], more: object = {}): Promise<string> {
+  const writer = new ByteWriter()
+  await parquetWrite({ writer, columnData: columnData as never, ...more })
+  await writeFile(inFolder(name), writer.getBytes())
+  return inFolder(name)
+}
+
+describe('a file of another program', () => {
+  test('gives values that a table takes, whatever its compression', async () => {
+    const path = await foreign(
+      'foreign.parquet',
+      [
+        { name: 'id', data: [1n, 2n ** 60n, null], type: 'INT64' },
+        { name: 'at', data: [new Date(0), new Date(1_708_000_000_123), null], type: 'TIMESTAMP' },
+        { name: 'x', data: [1.5, -0, null], type: 'DOUBLE' },
+        { name: 'name', data: ['a', 'é', null], type: 'STRING' },
+      ],
+      { codec: 'GZIP', compressors: { GZIP: (bytes: Uint8Array) => gzipSync(bytes) } },
+    )
+    await imported(path, '--table', 'Foreign')
+
+    expect(await readFile(await exported('foreign.ndjson', '--table', 'Foreign'), 'utf8')).toBe(
+      '{"id":1,"at":"1970-01-01T00:00:00Z","x":1.5,"name":"a"}\n' +
+        '{"id":1152921504606846976,"at":"2024-02-15T12:26:40.123Z","x":0,"name":"é"}\n{}\n',
+    )
+  })
+
+  test('with a value that does not fit is refused with its row', async () => {
+    const path = await foreign('wrong.parquet', [{ name: 'n', data: ['x', '1'], type: 'STRING' }])
+    const nan = await foreign('nan.parquet', [{ name: 'n', data: [1, Number.NaN], type: 'DOUBLE' }])
+    await writeFile(inFolder('n.ndjson'), '{"n":1}\n')
+    await imported(inFolder('n.ndjson'), '--table', 'Numbers')
+    const adding = ['--table', 'Numbers', '--mode', 'add']
+
+    await expect(imported(path, ...adding)).rejects.toThrow(/wrong\.parquet, row 1\b/)
+    await expect(imported(nan, ...adding)).rejects.toThrow('row 2: NaN in column "n"')
+    expect((await imported(path, ...adding, '--check'))[0]).toMatch(/wrong\.parquet, row 1: value/)
+    await expect(
+      imported(inFolder('n.ndjson'), '--format', 'parquet', '--table', 'X'),
+    ).rejects.toThrow(/n\.ndjson cannot be read: parquet file/)
+  })
+})
+
+test.each([
+  [['-', '--format', 'parquet', '--table', 'X'], 'read from a file, not from the standard input'],
+  [['a.parquet', '--encoding', 'latin1', '--table', 'X'], '--encoding does not go with Parquet'],
+  [['a.parquet', '--delimiter', ';', '--table', 'X'], '--delimiter goes with csv and tsv'],
+  [['a.parquet.gz', '--format', 'parquet', '--table', 'X'], 'compressed with gzip does not go'],
+])('an import of %j is refused', async (args, message) => {
+  await expect(imported(...args)).rejects.toThrow(message)
+})
+
+test('an export is not compressed again', async () => {
+  await expect(exported('x.parquet.gz', '--table', 'Kinds')).rejects.toThrow('leave out .gz')
+})

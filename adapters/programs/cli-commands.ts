@@ -1,7 +1,9 @@
 // All commands, in the order in which the help lists them.
 import { BACKUP_COMMAND, RESTORE_COMMAND, runBackup, runRestore } from './cli-backup.js'
+import { BENCH_COMMAND, runBench } from './cli-bench.js'
 import type { CommandIo } from './cli-command.js'
 import { COMPLETION_COMMAND, runCompletion } from './cli-completion.js'
+import { DEMO_COMMAND, runDemo } from './cli-demo.js'
 import { EXPORT_COMMAND, runExport } from './cli-export.js'
 import { runImport } from './cli-import.js'
 import { IMPORT_COMMAND } from './cli-import-args.js'
@@ -36,6 +38,7 @@ export type Command = Readonly<{
 export const COMMANDS: readonly Command[] = [
   { spec: SERVE_COMMAND, run: runServe },
   { spec: OPEN_COMMAND, run: runOpen },
+  { spec: DEMO_COMMAND, run: runDemo },
   { spec: IMPORT_COMMAND, run: (args, io) => runImport(args, io, process.stderr) },
   { spec: EXPORT_COMMAND, run: (args, io) => runExport(args, io, process.stdout) },
   { spec: TABLES_COMMAND, run: runTables },
@@ -52,6 +55,7 @@ export const COMMANDS: readonly Command[] = [
   { spec: MOVE_COMMAND, run: runMove },
   { spec: TWIN_COMMAND, run: runTwin },
   { spec: RECOVER_COMMAND, run: runRecover },
+  { spec: BENCH_COMMAND, run: runBench },
   {
     spec: COMPLETION_COMMAND,
     run: (args, io) =>

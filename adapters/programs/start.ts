@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Store, TableEntry } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { openDirectory } from '../node.js'
 import { aborted, EXIT_CODE, parseIntegerOption } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { importFiles } from './import-files.js'
 import { readOrMakeKey } from './key-file.js'
+import { linesToTry } from './lines-to-try.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, renderCount } from './progress.js'
 import { startServer } from './server.js'
@@ -41,9 +41,9 @@ async function start(signal: AbortSignal): Promise<void> {
     onWarning: (warning) => console.error(warning),
   })
   try {
-    const tables = await store.team(TEAM).tableNames()
-    if (tables.length === 0) await importDataSet(server.url, key, signal)
-    console.log(await renderCommands(store, server.url, key))
+    const team = store.team(TEAM)
+    if ((await team.tableNames()).length === 0) await importDataSet(server.url, key, signal)
+    console.log((await linesToTry(team, TABLE, server.url, key)).join('\n'))
     console.log(`\nthe page: ${server.url}/ asks for the key ${key}`)
     console.log(`listening on ${server.url}, data in ${directory}; Ctrl-C ends it`)
     await aborted(signal)
@@ -77,63 +77,6 @@ function dataSetPath(): string {
   const path = fileURLToPath(new URL(DATA_SET, entry))
   if (existsSync(path)) return path
   throw new ProgramFailure('failed', `${path} is missing; run npm install`)
-}
-
-/** Each answer is followed by a line end. */
-const CURL = `curl -sS -w '\\n'`
-
-/** Lines for a shell, which work as they stand. */
-async function renderCommands(store: Store, url: string, key: string): Promise<string> {
-  const tables = await store.team(TEAM).tableNames()
-  const table = tables.find(({ name }) => name === TABLE) ?? tables[0]
-  const authorization = `-H 'Authorization: Bearer ${key}'`
-  const json = `-H 'Content-Type: application/json'`
-  const lines = [
-    '',
-    '# All tables',
-    `${CURL} ${authorization} ${url}/tables`,
-    ...(table === undefined ? [] : await rowCommands(store, table, url, authorization)),
-    '',
-    '# A new table by way of a stash: chunks in any order, then one request that uses them all',
-    `${CURL} -X PUT ${authorization} ${json} ${url}/stashes/demo/0 -d '[{"name":"Ada","born":1815}]'`,
-    `${CURL} -X PUT ${authorization} ${json} ${url}/stashes/demo/1 -d '[{"name":"Alan","born":1912}]'`,
-    `${CURL} -X POST ${authorization} ${json} ${url}/tables -d '{"name":"People","rows":{"$stashID":"demo"}}'`,
-    `${CURL} -X DELETE ${authorization} ${url}/stashes/demo`,
-  ]
-  return lines.join('\n')
-}
-
-async function rowCommands(
-  store: Store,
-  { id: tableId, name }: TableEntry,
-  url: string,
-  authorization: string,
-): Promise<string[]> {
-  const table = store.team(TEAM).table(tableId)
-  const rows = `${url}/tables/${tableId}/rows`
-  const lines = ['', `# A page of "${name}"`, `${CURL} ${authorization} '${rows}?limit=5'`]
-  const [row] = (await table.page({ limit: 1 })).rows
-  if (row === undefined) return lines
-  const version = (await table.get(row.$rowID))?.version ?? 0
-  const cell = Object.entries(row).find(([id]) => id !== '$rowID')
-  const [columnId, value] = cell ?? []
-  // Another value of the same kind where that is easy, so that the change shows.
-  const changed = typeof value === 'number' ? value + 1 : value
-  const change = JSON.stringify(columnId === undefined ? {} : { [columnId]: changed })
-  return [
-    ...lines,
-    '',
-    '# One row, with its version as ETag',
-    `${CURL} -i ${authorization} ${rows}/${row.$rowID}`,
-    '',
-    '# Changes it, unless somebody else did since; done twice, the second time is refused with 412',
-    `${CURL} -i -X PATCH ${authorization} -H 'Content-Type: application/json' -H 'If-Match: "${version}"' ${rows}/${row.$rowID} -d ${quote(change)}`,
-  ]
-}
-
-/** A text as one word of a POSIX shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** Runs until a signal ends it. @returns the exit code. */

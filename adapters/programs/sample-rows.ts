@@ -1,0 +1,36 @@
+// Rows for a demonstration and for measurements: always the same, of every common kind.
+
+const CITIES = ['Aarhus', 'Lyon', 'Porto', 'Tartu', 'Utrecht', 'Vilnius']
+const ITEMS = ['bolt, M8', 'clamp', 'gasket', 'hinge', 'rivet', 'washer "A2"']
+
+const DAY_MS = 86_400_000
+const FIRST_DAY_MS = Date.UTC(2024, 0, 1)
+
+/** Steps that share no factor with what they are taken modulo, so that values do not repeat in step. */
+const [CITY_STEP, PRICE_STEP, DAY_STEP, MINUTE_STEP] = [7, 7_919, 37, 61]
+
+/** The JSON of the rows from `first` up to `limit`, as an array. */
+export function sampleRows(first: number, limit: number): Buffer {
+  const rows = Array.from({ length: limit - first }, (_, i) => JSON.stringify(sampleRow(first + i)))
+  return Buffer.from(`[${rows.join(',')}]`)
+}
+
+function sampleRow(id: number): object {
+  const day = new Date(FIRST_DAY_MS + ((id * DAY_STEP) % 366) * DAY_MS).toISOString().slice(0, 10)
+  const minute = (id * MINUTE_STEP) % 1_440
+  const time = [Math.floor(minute / 60), minute % 60, 0].map((part) =>
+    String(part).padStart(2, '0'),
+  )
+  return {
+    id,
+    item: ITEMS[id % ITEMS.length],
+    city: CITIES[(id * CITY_STEP) % CITIES.length],
+    email: `customer${id % 4_999}@example.org`,
+    quantity: 1 + (id % 12),
+    total: ((id * PRICE_STEP) % 100_000) / 100,
+    paid: id % 3 !== 0,
+    day,
+    at: `${day}T${time.join(':')}Z`,
+    tags: id % 4 === 0 ? ['gift', 'express'] : ['standard'],
+  }
+}

@@ -55,7 +55,12 @@ export function withPage(contract: Contract): Contract {
   let files: Promise<PageFiles> | undefined
   const answer = async (method: string, file: PageFile): Promise<ContractResponse> => {
     if (method !== 'GET' && method !== 'HEAD') return notAllowed(method)
-    files ??= import('./page-files.js').then(({ pageFiles }) => pageFiles())
+    files ??= import('./page-files.js')
+      .then(({ pageFiles }) => pageFiles())
+      .catch((failure: unknown) => {
+        files = undefined // It is made again by the next request.
+        throw failure
+      })
     const headers = { ...PAGE_HEADERS, 'content-type': file.type }
     return { status: 200, headers, body: method === 'GET' ? file.text(await files) : null }
   }

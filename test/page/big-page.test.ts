@@ -1,13 +1,12 @@
 // Goal: a table of a million rows is as quick to look at as a small one.
 // Method: open it, go to the middle, scroll through all of it; the largest size by ROWSTASH_PAGE_ROWS, which also prints
 // how long it took. Nothing is asserted of times: the machine may do other work.
-import { readFile } from 'node:fs/promises'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop } from './shop.js'
 import {
   HAS_BROWSER,
   makeShownDirectory,
+  rendererMemory,
   type ShownDirectory,
   showDirectory,
 } from './shown-page.js'
@@ -79,17 +78,3 @@ describe.skipIf(!HAS_BROWSER)(`a table of ${ROWS} rows`, () => {
     console.log(JSON.stringify({ ROWS, openedMs, firstRowsMs, middleMs, frames, heap, memory }))
   })
 })
-
-/** Private memory of the processes that render tabs, in bytes; Linux tells it. */
-async function rendererMemory(browser: Browser): Promise<readonly number[]> {
-  const session = await browser.newBrowserCDPSession()
-  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
-  const tabs = processInfo.filter(({ type }) => type === 'renderer')
-  return Promise.all(
-    tabs.map(async ({ id }) => {
-      const text = await readFile(`/proc/${id}/smaps_rollup`, 'utf8').catch(() => '')
-      const parts = [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB$/gm)]
-      return parts.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1_024, 0)
-    }),
-  )
-}

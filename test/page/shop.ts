@@ -8,7 +8,7 @@ const NAMES = ['Ada Byron', 'Alan Turing', 'Grace Hopper', 'Barbara Liskov', 'Ed
 const CITIES = ['Berlin', 'Zürich', 'São Paulo', 'Tōkyō', 'Reykjavík', 'Nairobi']
 
 /** Three pixels wide, one high. */
-const IMAGE = Buffer.from(
+export const IMAGE = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAMAAAABCAIAAACUgoPjAAAADklEQVR4nGP4z8DAAMYADvsC/gkcFjQAAAAASUVORK5CYII=',
   'base64',
 )

@@ -1,5 +1,5 @@
 // The page of a store in a real browser, for tests that use it as a person does.
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
@@ -83,4 +83,29 @@ export async function picture(page: Page, name: string): Promise<void> {
   if (PICTURES === undefined) return
   await mkdir(PICTURES, { recursive: true })
   await page.screenshot({ path: join(PICTURES, `${name}.png`) })
+}
+
+/** Private memory of the processes that render tabs, in bytes; Linux tells it. */
+export async function rendererMemory(browser: Browser): Promise<readonly number[]> {
+  const session = await browser.newBrowserCDPSession()
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+  const tabs = processInfo.filter(({ type }) => type === 'renderer')
+  return Promise.all(
+    tabs.map(async ({ id }) => {
+      const text = await readFile(`/proc/${id}/smaps_rollup`, 'utf8').catch(() => '')
+      const parts = [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB$/gm)]
+      return parts.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1_024, 0)
+    }),
+  )
+}
+
+/** Drops files of this machine, as a person does: the page gets them from the disk. */
+export async function dropFile(page: Page, path: string): Promise<void> {
+  const box = await page.locator('.drop').boundingBox()
+  const session = await page.context().newCDPSession(page)
+  const at = { x: (box?.x ?? 0) + 20, y: (box?.y ?? 0) + 10 }
+  const data = { items: [], files: [path], dragOperationsMask: 1 }
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, ...at, data })
+  await session.detach()
 }

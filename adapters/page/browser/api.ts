@@ -18,6 +18,8 @@ export type TableName = Pick<TableInfo, 'id' | 'name'>
 
 export type Row = ClientRow
 
+export type VersionedRow = Readonly<{ row: Row; version: number }>
+
 export type RowsRequest = Readonly<{
   from?: number
   limit: number
@@ -32,6 +34,46 @@ export type RowsPage = Readonly<{
   version: number
 }>
 
+/** What is staged under an ID. Times are in milliseconds since 1970. */
+export type StashInfo = Readonly<{
+  id: string
+  chunks: number
+  rows: number
+  bytes: number
+  createdAt: number
+  expiresAt: number
+}>
+
+export type JobInfo = Readonly<{
+  id: string
+  kind: string
+  tableID: string
+  status: string
+  createdAt: number
+}>
+
+export type UploadInfo = Readonly<{
+  id: string
+  appID: string
+  fileName: string
+  contentType: string
+  bytes?: number
+  createdAt: number
+  endsAt: number
+}>
+
+export type FileInfo = Readonly<{
+  id: string
+  url: string
+  fileName: string
+  contentType: string
+  bytes: number
+  completedAt: number
+  keptUntil: number
+}>
+
+export type FilesPage = Readonly<{ data: readonly FileInfo[]; continuation?: string }>
+
 /** Attempts for each request. A server that starts again is there within them. */
 const TRIES_MAX = 8
 
@@ -39,6 +81,8 @@ type Signal = AbortSignal | undefined
 
 export class Api {
   readonly requests: Requests
+  /** Told that a request is repeated after a pause. */
+  onRetry: () => void = () => undefined
   /** The URL of the contract, without a slash at the end. */
   readonly url: string
   /** null: the session has the right to see metrics; undefined: nobody has given a key. */
@@ -47,7 +91,7 @@ export class Api {
   constructor(url: string, key: string, adminKey: string | undefined | null) {
     this.url = url
     this.adminKey = adminKey
-    this.requests = requestsOf(url, key)
+    this.requests = requestsOf(url, key, TRIES_MAX, () => this.onRetry())
   }
 
   async tables(signal?: Signal): Promise<readonly TableName[]> {
@@ -74,11 +118,53 @@ export class Api {
     return { rows: data, continuation, version: Number(versionOf(answer)) }
   }
 
-  /** A row with its own version. */
-  async row(tableId: string, rowId: string): Promise<Readonly<{ row: Row; version: number }>> {
-    const answer = await this.#get(`${tablePath(tableId)}/rows/${encodeURIComponent(rowId)}`)
+  /**
+   * A row with its own version.
+   * @param at - As it was at this version of its table, which may fail with history_gone.
+   */
+  async row(tableId: string, rowId: string, at?: number): Promise<VersionedRow> {
+    const query = at === undefined ? '' : `?at=${at}`
+    const answer = await this.#get(
+      `${tablePath(tableId)}/rows/${encodeURIComponent(rowId)}${query}`,
+    )
     const { data } = parseJson(await answer.text()) as { data: Row }
     return { row: data, version: Number(versionOf(answer)) }
+  }
+
+  /** Changes the name of a table and those of its columns, unless the table has changed since a version. */
+  async alter(
+    tableId: string,
+    version: number,
+    change: Readonly<{ name: string; schema: Schema }>,
+  ): Promise<void> {
+    const headers = { 'content-type': 'application/json', 'if-match': `"${version}"` }
+    const body = JSON.stringify(change)
+    await this.#send({ method: 'PATCH', path: tablePath(tableId), headers, body })
+  }
+
+  async stashes(signal?: Signal): Promise<readonly StashInfo[]> {
+    return dataOf<StashInfo[]>(await this.#get('/stashes', signal))
+  }
+
+  async deleteStash(stashId: string): Promise<void> {
+    await this.#send({ method: 'DELETE', path: `/stashes/${stashId}` })
+  }
+
+  async jobs(signal?: Signal): Promise<readonly JobInfo[]> {
+    return dataOf<JobInfo[]>(await this.#get('/jobs', signal))
+  }
+
+  async uploads(signal?: Signal): Promise<readonly UploadInfo[]> {
+    return dataOf<UploadInfo[]>(await this.#get('/uploads', signal))
+  }
+
+  async files(continuation?: string, signal?: Signal): Promise<FilesPage> {
+    const query = continuation === undefined ? '' : `?continuation=${continuation}`
+    return (await this.#get(`/files${query}`, signal)).json() as Promise<FilesPage>
+  }
+
+  async deleteFile(fileId: string): Promise<void> {
+    await this.#send({ method: 'DELETE', path: `/files/${encodeURIComponent(fileId)}` })
   }
 
   async deleteTable(tableId: string): Promise<void> {
@@ -111,8 +197,12 @@ export class Api {
   }
 }
 
-function requestsOf(url: string, key: string, triesMax = TRIES_MAX): Requests {
-  const onRetry = (): void => undefined
+function requestsOf(
+  url: string,
+  key: string,
+  triesMax: number,
+  onRetry: () => void = () => undefined,
+): Requests {
   return new Requests({ url, key, triesMax, onRetry, fetch: (...given) => fetch(...given) })
 }
 

@@ -132,7 +132,7 @@ class HealthView {
     const facts = [
       [TEXT.accepts, total(samples, 'writable') === 1 ? TEXT.yes : TEXT.no],
       ...held,
-      [TEXT.jobs, shownCount(total(samples, 'jobs_running'))],
+      [TEXT.jobsRunning, shownCount(total(samples, 'jobs_running'))],
       [TEXT.sweeps, shownCount(total(samples, 'sweeps_total'))],
       [TEXT.folds, shownCount(total(samples, 'folds_total'))],
       [TEXT.runsSince, shownTime(began)],

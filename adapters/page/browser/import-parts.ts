@@ -34,7 +34,7 @@ export function previewView(sample: Sample, check: Check | undefined): readonly 
   const rows = sample.rows.slice(0, PREVIEW_ROWS).map((row) => {
     return sample.columns.map((id) => shortText(row[id]))
   })
-  const shown = tableOf(TEXT.preview, head, rows)
+  const shown = tableOf(TEXT.sample, head, rows)
   return (check?.problemCount ?? 0) > 0 ? [shown, ...checkView(check ?? {})] : [shown]
 }
 

@@ -1,4 +1,7 @@
 // An import: rows are staged in parallel chunks, checked as a whole, and become part of a table in one commit.
+import { toHex } from '../../../src/base/bytes.js'
+import { sha256Now } from '../../../src/base/platform.js'
+import { openSystemRandom } from '../../../src/base/random.js'
 import type { SourceFormat } from '../../../src/base/source-format.js'
 import { chunksOf } from '../../../src/client/chunks.js'
 import type {
@@ -11,7 +14,7 @@ import type {
 import { RemoteStash } from '../../../src/client/remote-stash.js'
 import { operationOf, readAnswer, tablePath } from '../../../src/client/table-operation.js'
 import { versionOf } from '../../../src/client/versions.js'
-import type { Api, Schema } from './api.js'
+import type { Api, Schema, StashInfo } from './api.js'
 import type { ReadFile, Sample } from './import-file.js'
 
 export type Target =
@@ -46,17 +49,17 @@ export class ImportRun {
   readonly #api: Api
   readonly #target: Target
   readonly #onSchemaError: OnSchemaError
-  readonly #stashId = crypto.randomUUID()
-  /** All chunks below this number are staged. */
-  #chunks = 0
+  readonly #stashId: string
 
-  constructor(api: Api, target: Target, onSchemaError: OnSchemaError) {
+  /** @param stashId - The stash of an import of this file that goes on, or a new one. */
+  constructor(api: Api, stashId: string, target: Target, onSchemaError: OnSchemaError) {
     this.#api = api
+    this.#stashId = stashId
     this.#target = target
     this.#onSchemaError = onSchemaError
   }
 
-  /** Stages the rows of a file. Called again after a failure, it goes on where it was. @returns how many rows there are */
+  /** Stages the rows of a file that are not staged yet. @returns how many rows there are */
   stage(
     file: ReadFile,
     format: SourceFormat,
@@ -65,13 +68,11 @@ export class ImportRun {
   ): Promise<number> {
     const stash = new RemoteStash(this.#api.requests, {
       stashId: this.#stashId,
-      startAt: this.#chunks,
+      resume: true,
+      startAt: 0,
       parallel: PARALLEL,
       signal,
-      onProgress: (progress) => {
-        this.#chunks = progress.chunks
-        onProgress(progress)
-      },
+      onProgress,
     })
     return stash.putAll(chunksOf(file, format, CHUNK_BYTES))
   }
@@ -105,10 +106,7 @@ export class ImportRun {
 
   /** Deletes what was staged. It would end by itself, so a failure is none of the import. */
   async discard(): Promise<void> {
-    const path = `/stashes/${this.#stashId}`
-    await this.#api.requests
-      .send({ method: 'DELETE', path, isRepeatable: true })
-      .catch(() => undefined)
+    await this.#api.deleteStash(this.#stashId).catch(() => undefined)
   }
 
   /** A merge that changed nothing has none. */
@@ -124,6 +122,23 @@ export class ImportRun {
     operation.query.set('onSchemaError', this.#onSchemaError)
     return operation
   }
+}
+
+/** The beginning of the IDs of stashes of a file: of its name, length and time, and how it is read. */
+export function stashPrefixOf({ file }: ReadFile, format: SourceFormat): string {
+  const identity = JSON.stringify([file.name, file.size, file.lastModified, format])
+  return `page-${toHex(sha256Now(new TextEncoder().encode(identity))).slice(0, 24)}-`
+}
+
+/** The ID of a new stash of a file: the idempotency key of its import, so another one for each import. */
+export function newStashId(prefix: string): string {
+  return prefix + toHex(openSystemRandom().bytes(8))
+}
+
+/** What was staged of a file by an import that did not end: here, or in a tab that was closed. */
+export async function findBegun(api: Api, prefix: string): Promise<StashInfo | undefined> {
+  const begun = (await api.stashes()).filter(({ id }) => id.startsWith(prefix))
+  return begun.toSorted((one, other) => other.createdAt - one.createdAt)[0]
 }
 
 /** Checks the first rows of a file against a target. */

@@ -3,6 +3,7 @@ import type { SourceFormat } from '../../../src/base/source-format.js'
 import type { OnSchemaError } from '../../../src/client/import-types.js'
 import type { TableName } from './api.js'
 import { button, el, fill, messageOf, start } from './dom.js'
+import { BegunNotice, Looks } from './import-begun.js'
 import { FORMATS, formatOf, plainName, ReadFile, readSample } from './import-file.js'
 import { checkView, doneView, ProgressView, previewView } from './import-parts.js'
 import { type Check, checkSample, ImportRun } from './import-run.js'
@@ -105,34 +106,45 @@ class ImportView {
     format.value = first
     const given = { name: plainName(file.file.name), tables: this.#tables, tableId: this.#tableId }
     const target = new TargetForm(api, given, this.#context.fail, () => look())
+    const show = (shown: readonly Node[]): void => fill(preview, ...shown)
+    const looks = new Looks()
     const look = (): void => {
       const { signal } = this.#ending
+      const isLast = looks.next()
       const looked = readSample(file, format.value as SourceFormat).then(async (sample) => {
+        if (!isLast()) return
         target.offerKeys(sample.columns)
         const where = target.target
         const check = where && (await checkSample(api, sample, where, signal))
-        if (!signal.aborted) fill(preview, ...previewView(sample, check))
+        if (isLast() && !signal.aborted) show(previewView(sample, check))
       })
-      start(looked, (failure) =>
-        fill(preview, el('p', { class: 'problem', role: 'alert' }, messageOf(failure))),
-      )
+      start(looked, (failure) => {
+        if (isLast()) show([el('p', { class: 'problem', role: 'alert' }, messageOf(failure))])
+      })
     }
+    const begun = new BegunNotice(api, file, this.#context)
+    const find = (): void => begun.find(format.value as SourceFormat)
     const begin = (): void => {
       const chosen = target.target
       if (chosen === undefined) return
-      const run = new ImportRun(api, chosen, target.onSchemaError)
+      const run = new ImportRun(api, begun.stashId, chosen, target.onSchemaError)
       this.#stage(run, file, format.value as SourceFormat, target.onSchemaError)
     }
-    format.addEventListener('change', look)
+    format.addEventListener('change', () => {
+      look()
+      find()
+    })
     fill(
       this.#body,
       el('h2', {}, file.file.name),
       el('div', { class: 'field' }, el('label', { for: 'format' }, TEXT.format), format),
       target.element,
       preview,
+      begun.element,
       el('div', { class: 'actions' }, button(TEXT.beginImport, begin, { class: 'primary' })),
     )
     look()
+    find()
   }
 
   #stage(run: ImportRun, file: ReadFile, format: SourceFormat, onSchemaError: OnSchemaError): void {
@@ -142,9 +154,9 @@ class ImportView {
     const progress = new ProgressView(file, this.#context.now)
     const cancel = button(TEXT.cancel, () => {
       ending.abort()
-      start(run.discard(), this.#context.fail)
-      this.#prepare(file, format)
       this.#context.say(TEXT.cancelled)
+      // A chunk that is under way would be staged again behind the deletion.
+      void staged.catch(() => undefined).then(() => this.#giveUp(run, file, format))
     })
     fill(
       this.#body,
@@ -161,7 +173,9 @@ class ImportView {
         this.#report(run, check, onSchemaError, file, format)
       })
     start(staged, (failure) => {
-      if (!signal.aborted) this.#fail(failure, () => this.#stage(run, file, format, onSchemaError))
+      if (signal.aborted) return
+      const again = (): void => this.#stage(run, file, format, onSchemaError)
+      this.#fail(failure, again, () => this.#giveUp(run, file, format))
     })
   }
 
@@ -184,13 +198,10 @@ class ImportView {
       const progress = new ProgressView(file, this.#context.now)
       fill(this.#body, progress.element)
       start(this.#commit(run, this.#ending.signal, progress), (failure) =>
-        this.#fail(failure, goOn),
+        this.#fail(failure, goOn, change),
       )
     }
-    const change = (): void => {
-      start(run.discard(), this.#context.fail)
-      this.#prepare(file, format)
-    }
+    const change = (): void => this.#giveUp(run, file, format)
     fill(
       this.#body,
       ...checkView(check),
@@ -203,14 +214,22 @@ class ImportView {
     )
   }
 
-  #fail(failure: unknown, again: () => void): void {
+  /** Deletes what was staged, and begins anew. */
+  #giveUp(run: ImportRun, file: ReadFile, format: SourceFormat): void {
+    start(
+      run.discard().then(() => this.#prepare(file, format)),
+      this.#context.fail,
+    )
+  }
+
+  #fail(failure: unknown, again: () => void, giveUp: () => void): void {
     const message = el('p', { class: 'problem', role: 'alert' }, messageOf(failure))
     const retry = button(TEXT.goOn, again, { class: 'primary' })
     fill(
       this.#body,
       message,
       el('p', { class: 'muted' }, TEXT.goOnHelp),
-      el('div', { class: 'actions' }, retry),
+      el('div', { class: 'actions' }, retry, button(TEXT.beginAnew, giveUp)),
     )
   }
 }

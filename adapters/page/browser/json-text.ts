@@ -42,10 +42,13 @@ export function jsonText(value: unknown, indent = 0, level = 0): string {
   return `${open}${gap}${parts.join(`,${gap}`)}${end}${close}`
 }
 
+/** What a field of CSV is quoted for, as the store does: spaces at its ends would be lost to some readers. */
+const NEEDS_QUOTES = /[",\r\n]|^[\s\ufeff]|\s$/
+
 /** One field of CSV. */
 export function csvField(value: unknown): string {
   const text = plainText(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 /** A cell as one text, as an export writes it. */

@@ -6,6 +6,7 @@ import { openImport } from './import-view.js'
 import type { PageSession } from './session.js'
 import { type OpenView, Shell } from './shell.js'
 import { askForKey, forgetKey, keptKey, showDeadEnd } from './sign-in.js'
+import { openStored } from './stored-view.js'
 import { openTable } from './table-view.js'
 import { openTables } from './tables-view.js'
 
@@ -13,6 +14,7 @@ const VIEWS: Readonly<Record<string, OpenView>> = {
   tables: openTables,
   table: openTable,
   import: openImport,
+  stored: openStored,
   health: openHealth,
 }
 

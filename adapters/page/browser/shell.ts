@@ -30,10 +30,15 @@ export type ViewContext = Readonly<{
   go: (place: string) => void
 }>
 
+/** The key of a person may turn out to be for reading only. */
+export function mayWrite({ session }: ViewContext): boolean {
+  return session.mode === 'key' || session.writable
+}
+
 /** Opens the view of a place, whose parameters are decoded. */
 export type OpenView = (context: ViewContext, parameter: string) => Promise<View>
 
-const TABS = ['tables', 'import', 'health'] as const
+const TABS = ['tables', 'import', 'stored', 'health'] as const
 
 export class Shell {
   readonly #api: Api
@@ -70,6 +75,7 @@ export class Shell {
       el('nav', { 'aria-label': TEXT.views }, ...this.#tabs),
       this.#place(),
     )
+    this.#api.onRetry = () => this.#say(TEXT.retrying)
     fill(document.body, skip, head, this.#failed, this.#main, this.#said)
     addEventListener('hashchange', () => this.#show())
     this.#show()

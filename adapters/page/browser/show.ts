@@ -34,8 +34,8 @@ const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 export function shownAge(at: number | null, now: number): string {
   if (at === null) return '–'
   const seconds = (now - at) / 1_000
-  const [unit, length] = AGES.find(([, each]) => seconds >= each) ?? ['second', 1]
-  return RELATIVE.format(-Math.floor(seconds / length), unit)
+  const [unit, length] = AGES.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
+  return RELATIVE.format(-Math.trunc(seconds / length), unit)
 }
 
 export function shownTime(at: number | null): string {

@@ -4,10 +4,14 @@ import { shownType, wholeCell } from './cells.js'
 import { copyText } from './clipboard.js'
 import { button, el, fill, messageOf, start } from './dom.js'
 import { jsonText } from './json-text.js'
+import { rowHistory } from './row-history.js'
+import { nameForm } from './schema-form.js'
 import { shownCount } from './show.js'
 import { TEXT } from './texts.js'
 
 export type PaneEvents = Readonly<{
+  /** The names of the table were changed; undefined: they must not be. */
+  onRenamed: (() => void) | undefined
   onClose: () => void
   /** Shows the row before or after. */
   onStep: (step: number) => void
@@ -45,15 +49,19 @@ export class SidePane {
     const version = el('span', { class: 'muted' })
     const step = (label: string, by: number) =>
       button(label, () => this.#events.onStep(by), { class: 'plain' })
+    const history = el('div')
     const copy = button(TEXT.copyJson, () => this.#copy(row))
     this.#show(
       TEXT.rowAt(shownCount(position + 1)),
       el('div', { class: 'actions' }, step(TEXT.rowBefore, -1), step(TEXT.rowAfter, 1), copy),
       el('p', { class: 'muted' }, `${row.$rowID} `, version),
       el('dl', {}, ...this.#info.schema.columns.flatMap((column) => fieldOf(row, column))),
+      history,
     )
     const asked = this.#api.row(this.#info.id, row.$rowID).then((found) => {
-      if (at === this.#shown) version.textContent = TEXT.rowVersion(shownCount(found.version))
+      if (at !== this.#shown) return
+      version.textContent = TEXT.rowVersion(shownCount(found.version))
+      history.append(rowHistory(this.#api, this.#info, found))
     })
     start(asked, (failure) => {
       if (at === this.#shown) version.textContent = messageOf(failure)
@@ -63,20 +71,27 @@ export class SidePane {
   showSchema(): void {
     this.#shown++
     const { schema, key } = this.#info
+    const { onRenamed } = this.#events
+    const inputs: HTMLInputElement[] = []
     const head = [TEXT.columnName, TEXT.columnId, TEXT.columnType].map((text) => el('th', {}, text))
     const rows = schema.columns.map(({ id, displayName = id, type }) => {
       const isKey = key?.includes(id) === true
+      const input = el('input', { value: displayName, 'aria-label': TEXT.displayNameOf(id) })
+      inputs.push(input)
+      const shown = onRenamed === undefined ? displayName : input
       return el(
         'tr',
         {},
-        el('td', {}, displayName, isKey ? el('span', { class: 'badge' }, TEXT.key) : null),
+        el('td', {}, shown, isKey ? el('span', { class: 'badge' }, TEXT.key) : null),
         el('td', {}, el('code', {}, id)),
         el('td', {}, shownType(type)),
       )
     })
+    const table = el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows))
+    const isFixed = onRenamed === undefined
     this.#show(
       TEXT.schema,
-      el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows)),
+      isFixed ? table : nameForm(this.#api, this.#info, inputs, table, onRenamed),
     )
   }
 

@@ -9,7 +9,7 @@ import { Grid } from './grid.js'
 import { GridColumns } from './grid-columns.js'
 import { columnMenu, copyMenu } from './menus.js'
 import { FoundRows, PositionRows, type RowSource, type SourceEvents } from './row-sources.js'
-import type { View, ViewContext } from './shell.js'
+import { mayWrite, type View, type ViewContext } from './shell.js'
 import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
 import { SidePane } from './side-pane.js'
 import { TEXT } from './texts.js'
@@ -50,6 +50,7 @@ class TableView {
     })
     this.#filter.element.hidden = true
     this.#pane = new SidePane(this.#api, info, {
+      onRenamed: mayWrite(context) ? () => this.#reopen() : undefined,
       onClose: () => this.#closePane(),
       onStep: (step) => this.#openRow((this.#grid?.activeRow ?? 0) + step),
       onSaid: context.say,
@@ -174,6 +175,11 @@ class TableView {
     if (row === undefined) return
     if (this.#grid?.activeRow !== position) this.#grid?.select(position)
     this.#pane.showRow(row, position)
+  }
+
+  #reopen(): void {
+    this.#context.say(TEXT.namesSaved)
+    this.#context.reload()
   }
 
   #closePane(): void {

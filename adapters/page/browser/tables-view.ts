@@ -1,7 +1,8 @@
 // The list of tables.
 import type { TableName } from './api.js'
+import { confirmDeletion } from './confirm.js'
 import { button, el, fill, start } from './dom.js'
-import type { View, ViewContext } from './shell.js'
+import { mayWrite, type View, type ViewContext } from './shell.js'
 import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
 import { TEXT } from './texts.js'
 
@@ -97,11 +98,6 @@ class TableList {
   }
 }
 
-/** The key of a person may turn out to be for reading only. */
-function mayWrite({ session }: ViewContext): boolean {
-  return session.mode === 'key' || session.writable
-}
-
 /** Asks for the numbers of all tables, some at the same time. */
 async function readAll({ signal }: ViewContext, lines: readonly TableLine[]): Promise<void> {
   const waiting = lines.values()
@@ -165,29 +161,12 @@ class TableLine {
   /** A table is gone for good, so its deletion is confirmed. */
   #ask(): void {
     const { name, id } = this.#table
-    const dialog = el('dialog', { 'aria-label': TEXT.deleteNamed(name) })
-    const close = (): void => {
-      dialog.close()
-      dialog.remove()
-    }
-    const remove = (): void => {
-      close()
+    confirmDeletion(TEXT.deleteNamed(name), TEXT.deleteQuestion(name), () => {
       const removed = this.#context.api.deleteTable(id).then(() => {
         this.#onDeleted()
         this.#context.say(TEXT.deleted(name))
       })
       start(removed, this.#context.fail)
-    }
-    dialog.append(
-      el('p', {}, TEXT.deleteQuestion(name)),
-      el(
-        'div',
-        { class: 'actions' },
-        button(TEXT.deleteTable, remove, { class: 'danger' }),
-        button(TEXT.cancel, close),
-      ),
-    )
-    document.body.append(dialog)
-    dialog.showModal()
+    })
   }
 }

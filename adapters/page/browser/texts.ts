@@ -6,7 +6,7 @@ function counted(count: number, shown: string, one: string, many: string): strin
 }
 
 export const TEXT = {
-  tabs: { tables: 'Tables', import: 'Import', health: 'Health' },
+  tabs: { tables: 'Tables', import: 'Import', stored: 'Stored', health: 'Health' },
   views: 'Views',
   skip: 'Skip to the content',
   tryAgain: 'Try again',
@@ -85,6 +85,15 @@ export const TEXT = {
   rowBefore: 'Previous',
   rowAfter: 'Next',
   rowVersion: (version: string) => `last changed in version ${version}`,
+  showHistory: 'What was it before?',
+  earlier: 'And before that?',
+  changedIn: (version: string) => `Changed in version ${version}`,
+  added: (version: string) => `It was added in version ${version}.`,
+  noHistory: (version: string) =>
+    `Version ${version} is the earliest that is known of it: the table keeps no history from before.`,
+  saveNames: 'Save the names',
+  namesSaved: 'The names were saved.',
+  displayNameOf: (id: string) => `Name of the column ${id}`,
   emptyCell: 'empty',
   schema: 'Schema',
   columnName: 'Name',
@@ -112,7 +121,7 @@ export const TEXT = {
     dropColumns: 'leave their cells empty',
     updateSchema: 'change the columns so that they fit',
   },
-  preview: 'The first rows, with the types that their columns get',
+  sample: 'The first rows, with the types that their columns get',
   beginImport: 'Import',
   progress: 'Progress of the import',
   underWay: (now: Readonly<Record<'rows' | 'bytes' | 'all' | 'rate' | 'speed' | 'left', string>>) =>
@@ -129,7 +138,11 @@ export const TEXT = {
   cancelled: 'Cancelled. Nothing was changed.',
   goOn: 'Go on',
   goOnHelp:
-    'Nothing was changed. What was sent is kept for 48 hours, and the import goes on from there.',
+    'Nothing was changed. What was sent is kept for 48 hours. The import goes on from there: here, or when the same file is dropped again. If rowstash was started again, open the address that it printed first.',
+  beginAnew: 'Begin anew',
+  begun: (rows: string, age: string, end: string) =>
+    `An import of this file was begun ${age} and did not end. ${rows} rows are staged until ${end}; the import goes on with them.`,
+  retrying: 'The server does not answer. Trying again …',
   imported: 'The import is done.',
   showTable: 'Show the table',
   rowsImported: 'Rows of the file',
@@ -140,6 +153,33 @@ export const TEXT = {
   columnsAdded: 'New columns',
   columnsChanged: 'Columns with another type',
   cellsDropped: 'Cells left empty',
+
+  files: 'Files',
+  filesHelp:
+    'A file stays while a row contains its URL. Others are deleted some time after the given day.',
+  fileColumns: ['Name', 'Type', 'Size', 'Stored', 'Unused until'],
+  stashes: 'Staged rows',
+  stashesHelp: 'Rows of imports that have not ended, such as those whose tab was closed.',
+  stashColumns: ['Name', 'Rows', 'Size', 'Begun', 'Ends'],
+  uploads: 'Open uploads',
+  uploadsHelp: 'Files that were announced and are not complete.',
+  uploadColumns: ['Name', 'Type', 'Size', 'Begun', 'Ends'],
+  jobs: 'Jobs',
+  jobsHelp: 'Operations in the background. They are kept for 7 days after their end.',
+  jobColumns: ['Operation', 'State', 'Table', 'Begun'],
+  jobStates: { running: 'running', succeeded: 'done', failed: 'failed' } as Readonly<
+    Record<string, string>
+  >,
+  nothingThere: 'None.',
+  moreFiles: 'Show more',
+  actions: 'Actions',
+  deleteStored: (name: string) => `Delete ${name}`,
+  forgetQuestion: (name: string) => `Delete “${name}”? It cannot be brought back.`,
+  preview: 'Preview',
+  previewOf: (name: string) => `Preview of ${name}`,
+  noPreview: 'There is no preview of this type. The link downloads the file.',
+  openFile: 'Open the file',
+  cutAt: (bytes: string) => `The first ${bytes}:`,
 
   adminKey: 'Admin key',
   adminKeyHelp:
@@ -158,7 +198,7 @@ export const TEXT = {
   },
   accepts: 'Accepts changes',
   held: (kind: string) => `Stored: ${kind}`,
-  jobs: 'Jobs that run',
+  jobsRunning: 'Jobs that run',
   sweeps: 'Sweeps',
   folds: 'Folds',
   runsSince: 'Runs since',

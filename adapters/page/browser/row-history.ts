@@ -1,0 +1,58 @@
+// What the changes of a row replaced, the last one first, as far back as the table keeps its history.
+import { ClientError } from '../../../src/client/client-error.js'
+import type { Api, Row, TableInfo, VersionedRow } from './api.js'
+import { shortText } from './cells.js'
+import { button, el, messageOf, start } from './dom.js'
+import { shownCount } from './show.js'
+import { TEXT } from './texts.js'
+
+/** @param now - The row as it is shown, with its version. */
+export function rowHistory(api: Api, info: TableInfo, now: VersionedRow): HTMLElement {
+  const list = el('ol', { class: 'history' })
+  const more = button(TEXT.showHistory, () => ask(), { class: 'plain' })
+  const say = (text: string): void => {
+    list.append(el('li', { class: 'muted' }, text))
+    more.remove()
+  }
+  let newer = now
+  const ask = (): void => {
+    more.disabled = true
+    const before = readBefore(api, info, newer).then((older) => {
+      if (typeof older === 'string') return say(older)
+      list.append(stepOf(info, older.row, newer))
+      newer = older
+      more.textContent = TEXT.earlier
+      more.disabled = false
+    })
+    start(before, (failure) => say(messageOf(failure)))
+  }
+  return el('div', { class: 'rowHistory' }, list, more)
+}
+
+/** The row before its last change; a text: there is none to show. */
+async function readBefore(
+  api: Api,
+  { id }: TableInfo,
+  { row, version }: VersionedRow,
+): Promise<VersionedRow | string> {
+  if (version <= 1) return TEXT.added(shownCount(version))
+  try {
+    return await api.row(id, row.$rowID, version - 1)
+  } catch (failure) {
+    const type = failure instanceof ClientError ? failure.type : ''
+    if (type === 'row_not_found') return TEXT.added(shownCount(version))
+    if (type === 'history_gone') return TEXT.noHistory(shownCount(version))
+    throw failure
+  }
+}
+
+function stepOf({ schema }: TableInfo, before: Row, { row, version }: VersionedRow): HTMLElement {
+  const changed = schema.columns.flatMap(({ id, displayName = id }) => {
+    const [old, now] = [shortText(before[id]), shortText(row[id])]
+    if (old === now) return []
+    const value = (text: string) => (text === '' ? TEXT.emptyCell : text)
+    return [el('dt', {}, displayName), el('dd', {}, el('del', {}, value(old)), ' → ', value(now))]
+  })
+  const title = el('strong', {}, TEXT.changedIn(shownCount(version)))
+  return el('li', {}, title, el('dl', {}, ...changed))
+}

@@ -1,0 +1,38 @@
+// The names of a table and of its columns, to be changed. IDs and types stay as they are.
+import type { Api, TableInfo } from './api.js'
+import { el, messageOf, start } from './dom.js'
+import { TEXT } from './texts.js'
+
+/** @param inputs - The display name of each column, in the order of the columns. */
+export function nameForm(
+  api: Api,
+  { id, name, schema, version }: TableInfo,
+  inputs: readonly HTMLInputElement[],
+  table: HTMLElement,
+  onSaved: () => void,
+): HTMLElement {
+  const given = el('input', { id: 'table-name', value: name, required: true, maxlength: 1_000 })
+  const problem = el('p', { class: 'problem', role: 'alert' })
+  const save = el('button', { type: 'submit', class: 'primary' }, TEXT.saveNames)
+  const form = el(
+    'form',
+    { class: 'names' },
+    el('label', { for: 'table-name' }, TEXT.tableName),
+    given,
+    table,
+    problem,
+    el('div', { class: 'actions' }, save),
+  )
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const columns = schema.columns.map(({ displayName: _, ...column }, at) => {
+      const shown = inputs[at]?.value.trim() ?? ''
+      return { ...column, ...(shown !== '' && shown !== column.id && { displayName: shown }) }
+    })
+    const change = { name: given.value.trim(), schema: { columns } }
+    start(api.alter(id, version, change).then(onSaved), (failure) => {
+      problem.textContent = messageOf(failure)
+    })
+  })
+  return form
+}

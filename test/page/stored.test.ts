@@ -1,0 +1,172 @@
+// Goal: a person sees what a store has beside its tables and what a change of a row replaced, gives names, and deletes
+// what is not wanted; behind the login of a host, nothing of the page is there for others.
+// Method: the page of `startServer`, and of `nodeHandler` behind a cookie of its host, in a real browser.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServer } from '../../adapters/http/start-server.js'
+import { nodeHandler, openDirectory } from '../../adapters/node.js'
+import type { Store } from '../../src/index.js'
+import { findChromium } from '../browser/chromium.js'
+import { makeDirectory } from './opened-store.js'
+import { IMAGE, MARKUP } from './shop.js'
+import { HAS_BROWSER, openPage, picture, violations } from './shown-page.js'
+
+const KEY = 'a-key-of-a-person'
+const KEYS = [{ key: KEY, teamId: 'default' }]
+
+describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
+  let browser: Browser
+  let directory: Awaited<ReturnType<typeof makeDirectory>>
+  let store: Store
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 30_000 })
+    directory = await makeDirectory(async () => undefined)
+    store = await openDirectory(directory.path, { historyRetentionMs: 86_400_000 })
+    const team = store.team('default')
+    const file = (fileName: string, contentType: string, content: Uint8Array | string) =>
+      team.files.put(content, { fileName, contentType })
+    await file('cat.png', 'image/png', IMAGE)
+    await file(`${MARKUP}.txt`, 'text/plain', MARKUP)
+    await file('page.svg', 'image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>')
+    await team.files.createUpload({ fileName: 'film.mp4', contentType: 'video/mp4' })
+    await team.stash('left-behind').put('0', [{ n: 1 }, { n: 2 }])
+    const made = await team.createTable({ name: 'People', rows: [{ id: 1, name: 'Ada' }] })
+    const table = team.table(made.tableId)
+    for (const name of ['Ada Byron', 'Ada Lovelace'])
+      await table.updateRow(made.rowIds.get(0), { name })
+    await (await team.startJob({ overwrite: { tableId: made.tableId, rows: [{ id: 1 }] } })).wait()
+    await team.table(made.tableId).delete()
+    const again = await team.createTable({ name: 'People', rows: [{ id: 1, name: 'Ada' }] })
+    for (const name of ['Ada Byron', MARKUP])
+      await team.table(again.tableId).updateRow(again.rowIds.get(0), { name })
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await store?.close()
+    await directory?.remove()
+  })
+
+  async function signIn(address: string, close: () => Promise<unknown>): Promise<Page> {
+    const page = await openPage(browser, address, {}, async () => void (await close()))
+    await page.getByLabel('API key').fill(KEY)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Tables' }).waitFor()
+    return page
+  }
+
+  async function shown(): Promise<Page> {
+    const server = await startServer(store, { keys: KEYS, port: 0, page: true })
+    return signIn(`${server.url}/`, () => server.close())
+  }
+
+  test('shows files, staged rows, uploads and jobs, and deletes what is not wanted', async () => {
+    const page = await shown()
+    await page.getByRole('link', { name: 'Stored' }).click()
+    const line = (name: string | RegExp) => page.getByRole('row', { name })
+    await line(/left-behind/).waitFor()
+    expect(await line(/left-behind/).innerText()).toMatch(
+      /left-behind\s+2\s+\d.*in 2 days|tomorrow/,
+    )
+    expect(await line(/cat\.png/).innerText()).toMatch(/image\/png\s+\d+ bytes.*in (?:7|6) days/s)
+    expect(await line(/film\.mp4/).innerText()).toMatch(/video\/mp4/)
+    expect(await line(/overwrite/).innerText()).toMatch(/done/)
+    expect(await violations(page)).toEqual([])
+    await picture(page, 'stored')
+
+    await page.getByRole('button', { name: 'Preview of cat.png' }).click()
+    const image = page.getByRole('dialog').getByRole('img')
+    await expect
+      .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth))
+      .toBe(3)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: /Preview of .*txt/ }).click()
+    await expect.poll(() => page.getByRole('dialog').locator('pre').innerText()).toBe(MARKUP)
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('button', { name: 'Preview of page.svg' }).click()
+    await page.getByText('There is no preview of this type').waitFor()
+    expect(await page.getByRole('dialog').getByRole('img').count()).toBe(0)
+    await page.keyboard.press('Escape')
+    expect(await page.title()).not.toBe('acted')
+
+    for (const name of ['left-behind', 'page.svg']) {
+      await page.getByRole('button', { name: `Delete ${name}` }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+      await expect.poll(() => line(new RegExp(name)).count()).toBe(0)
+    }
+    expect(await store.team('default').stashes()).toEqual([])
+    expect((await store.team('default').files.list()).files).toHaveLength(2)
+  })
+
+  test('shows what the changes of a row replaced, and changes names', async () => {
+    const page = await shown()
+    await page.getByRole('link', { name: 'People' }).click()
+    await page.getByRole('gridcell', { name: '1', exact: true }).dblclick()
+    const pane = page.getByRole('complementary')
+    await pane.getByRole('button', { name: 'What was it before?' }).click()
+    await pane.getByText('Changed in version 3', { exact: true }).waitFor()
+    expect(await pane.locator('.history').innerText()).toContain(`Ada Byron → ${MARKUP}`)
+    await pane.getByRole('button', { name: 'And before that?' }).click()
+    await pane.getByText('Changed in version 2', { exact: true }).waitFor()
+    expect(await pane.locator('.history').innerText()).toContain('Ada → Ada Byron')
+    await pane.getByRole('button', { name: 'And before that?' }).click()
+    await pane.getByText('It was added in version 1.').waitFor()
+    expect(await violations(page)).toEqual([])
+
+    await page.getByRole('button', { name: 'Schema' }).click()
+    await page.getByLabel('Name of the table').fill('Persons')
+    await page.getByLabel('Name of the column name').fill('Full name')
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Save the names' }).click()
+    await page.getByRole('heading', { name: 'Persons' }).waitFor()
+    await page.getByRole('columnheader', { name: 'Full name' }).waitFor()
+    const [info] = await store.team('default').tables()
+    expect(info).toMatchObject({ name: 'Persons', version: 4, rowCount: 1 })
+  })
+
+  test('behind the login of a host, nothing of it is there for others', async () => {
+    const handler = nodeHandler(store, { keys: KEYS, page: true, basePath: '/admin/data' })
+    const server = createServer((request, response) => {
+      const { pathname } = new URL(request.url ?? '', 'http://host')
+      if (pathname === '/login') {
+        response.setHeader('set-cookie', 'login=good; Path=/admin; HttpOnly; SameSite=Lax')
+        response.end('welcome')
+      } else if (request.headers.cookie === 'login=good') handler(request, response)
+      else {
+        response.writeHead(401, { 'content-type': 'text/html' })
+        response.end('<h1>Sign in</h1>')
+      }
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const [file] = (await store.team('default').files.list()).files
+    const paths = ['/', '/page/app.js', '/page/session', '/tables', '/files', `/${file?.path}`]
+    for (const path of paths) {
+      const answer = await fetch(`${origin}/admin/data${path}`, {
+        headers: { authorization: `Bearer ${KEY}` },
+      })
+      expect([path, answer.status, await answer.text()]).toEqual([path, 401, '<h1>Sign in</h1>'])
+    }
+
+    const page = await openPage(browser, `${origin}/login`, {}, async () => {
+      server.closeAllConnections()
+      server.close()
+    })
+    await page.goto(`${origin}/admin/data/`)
+    await page.getByLabel('API key').fill(KEY)
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Stored' }).click()
+    await page.getByRole('button', { name: 'Preview of cat.png' }).click()
+    const image = page.getByRole('dialog').getByRole('img')
+    await expect
+      .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth))
+      .toBe(3)
+    await page.context().clearCookies()
+    await page.reload()
+    expect(await page.locator('body').innerText()).toBe('Sign in')
+  })
+})

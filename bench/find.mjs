@@ -13,21 +13,31 @@ const BATCH_ROWS = 1_000
 
 const REPEATS = 5
 
+/** Look-ups by key of each kind, and how many keys are looked up again and again. */
+const LOOKUPS = 20_000
+const HOT_KEYS = 1_000
+
+/** Prime to every number of rows that is measured: keys that do not repeat are in steps of it. */
+const KEY_STEP = 7_368_787
+
 /** The rows of README.md, each with a key of its own, a batch and a number, both in the order of the rows. */
 function chunkOf(seed, serial, rows) {
   const [text] = makeChunks({ seed: seed + serial, count: 1, rows })
   const made = JSON.parse(text.toString()).map((row, index) => {
     const number = serial * CHUNK_ROWS + index
-    const key = `k${((number * 7_919) % 9_999_991).toString(36)}-${number}`
-    return { ...row, key, batch: `b${number % BATCH_ROWS}`, number }
+    return { ...row, key: keyOf(number), batch: `b${number % BATCH_ROWS}`, number }
   })
   return Buffer.from(JSON.stringify(made))
+}
+
+function keyOf(number) {
+  return `k${((number * 7_919) % 9_999_991).toString(36)}-${number}`
 }
 
 /** The conditions: for rowstash, for a filter in JavaScript, and for SQL. */
 function queriesOf(rows) {
   const number = Math.floor(rows * 0.617)
-  const key = `k${((number * 7_919) % 9_999_991).toString(36)}-${number}`
+  const key = keyOf(number)
   const [low, high] = [Math.floor(rows * 0.4), Math.floor(rows * 0.4) + 5_000]
   return [
     equality('equality, 1 row', 'key', key),
@@ -76,6 +86,7 @@ export async function measureFind(directory, { rows, seed }) {
   })
   const queries = queriesOf(count)
   const engines = []
+  const keys = [await measureKeys(join(directory, 'store-keys'), paths, count)]
   for (const valueFilters of [false, true]) {
     engines.push(
       ...(await measureRowstash(
@@ -86,9 +97,11 @@ export async function measureFind(directory, { rows, seed }) {
       )),
     )
   }
-  engines.push(...(await measureSqlite(directory, paths, queries)))
+  const sqlite = await measureSqlite(directory, paths, queries, count)
+  engines.push(...sqlite.engines)
+  keys.push(sqlite.keys)
   engines.push(await measureDuckDb(directory, paths, queries))
-  return { rows: count, queries: queries.map(({ name }) => name), engines }
+  return { rows: count, queries: queries.map(({ name }) => name), engines, keys }
 }
 
 async function measureRowstash(directory, paths, queries, valueFilters) {
@@ -125,6 +138,66 @@ async function measureRowstash(directory, paths, queries, valueFilters) {
   return results
 }
 
+/** A table with a key: rows by it, and what the key costs when the table is made and when as many rows are added. */
+async function measureKeys(directory, paths, rows) {
+  const store = await openDirectory(directory)
+  const { readFileSync } = await import('node:fs')
+  const team = store.team('t')
+  const half = Math.ceil(paths.length / 2)
+  const parts = [paths.slice(0, half), paths.slice(half)]
+  const stashes = []
+  for (const [name, part] of parts.entries()) {
+    const stash = team.stash(String(name))
+    for (const [serial, path] of part.entries())
+      await stash.put(serial, { json: readFileSync(path) })
+    stashes.push(stash)
+  }
+  const [first, second] = stashes
+  const created = await cpuMsOf(() => team.createTable({ name: 't', rows: first, key: ['key'] }))
+  const table = team.table(created.value.tableId)
+  const added = await cpuMsOf(() => table.addRows(second))
+  const get = async (key) => (await table.get({ key })).row.key
+  const lookups = await measureLookups(get, rows)
+  await store.close()
+  const perRow = (ms, count) => (ms * 1_000) / Math.max(1, count)
+  return {
+    name: 'rowstash',
+    ...lookups,
+    createUs: perRow(created.ms, half * CHUNK_ROWS),
+    addUs: perRow(added.ms, rows - half * CHUNK_ROWS),
+  }
+}
+
+async function cpuMsOf(call) {
+  const before = process.cpuUsage()
+  const value = await call()
+  const { user, system } = process.cpuUsage(before)
+  return { value, ms: (user + system) / 1_000 }
+}
+
+/** Microseconds of CPU of a look-up: of the same keys again and again, and of keys that do not repeat. */
+async function measureLookups(get, rows) {
+  const kinds = {
+    hotUs: (at) => keyOf((at % Math.min(rows, HOT_KEYS)) * Math.floor(rows / HOT_KEYS)),
+    coldUs: (at) => keyOf((at * KEY_STEP) % rows),
+  }
+  const found = {}
+  for (const [name, keyAt] of Object.entries(kinds)) {
+    const times = []
+    for (let repeat = 0; repeat < REPEATS; repeat++) {
+      const { ms } = await cpuMsOf(async () => {
+        for (let at = repeat * LOOKUPS; at < (repeat + 1) * LOOKUPS; at++) {
+          const key = keyAt(at)
+          if ((await get(key)) !== key) throw new Error(`The key ${key} led to another row`)
+        }
+      })
+      times.push((ms * 1_000) / LOOKUPS)
+    }
+    found[name] = median(times)
+  }
+  return found
+}
+
 /** Time, rows, and bytes read of each query. */
 async function measured(queries, run, bytesRead = () => 0, repeats = REPEATS) {
   const runs = []
@@ -144,7 +217,7 @@ async function measured(queries, run, bytesRead = () => 0, repeats = REPEATS) {
   return runs
 }
 
-async function measureSqlite(directory, paths, queries) {
+async function measureSqlite(directory, paths, queries, count) {
   const { default: Database } = await import('better-sqlite3')
   const { readFileSync } = await import('node:fs')
   const db = new Database(join(directory, 'find.db'))
@@ -173,8 +246,10 @@ async function measureSqlite(directory, paths, queries) {
     db.exec(`CREATE INDEX bench_${column} ON bench (${column})`)
   }
   results.push({ name: 'better-sqlite3, indexes', runs: await measured(queries, found) })
+  const byKey = db.prepare('SELECT row FROM bench WHERE key = ?').pluck()
+  const lookups = await measureLookups((key) => JSON.parse(byKey.get(key)).key, count)
   db.close()
-  return results
+  return { engines: results, keys: { name: 'better-sqlite3, index', ...lookups } }
 }
 
 async function measureDuckDb(directory, paths, queries) {
@@ -195,7 +270,7 @@ async function measureDuckDb(directory, paths, queries) {
   return { name: 'DuckDB', runs }
 }
 
-export function printFind({ rows, queries, engines }) {
+export function printFind({ rows, queries, engines, keys }) {
   console.log(`\n${rows} rows; milliseconds, rows found, megabytes of segments read`)
   const shown = ({ ms, rows: found, bytes }) => {
     return `${ms.toFixed(1)} (${found}${bytes > 0 ? `, ${(bytes / 1e6).toFixed(1)} MB` : ''})`
@@ -204,13 +279,27 @@ export function printFind({ rows, queries, engines }) {
     ['', ...queries],
     engines.map(({ name, runs }) => [name, ...runs.map(shown)]),
   )
+  console.log('\nRows by their key; microseconds of CPU')
+  printTable(
+    [
+      '',
+      `${HOT_KEYS} keys again and again`,
+      'keys that do not repeat',
+      'create, a row',
+      'add, a row',
+    ],
+    keys.map(({ name, ...us }) => {
+      const shown = ['hotUs', 'coldUs', 'createUs', 'addUs'].map((of) => us[of]?.toFixed(1) ?? '')
+      return [name, ...shown]
+    }),
+  )
   for (const { name, putCpuMs } of engines) {
     if (putCpuMs !== undefined) console.log(`${name}: PUT took ${putCpuMs.toFixed(0)} ms of CPU`)
   }
 }
 
-/** At least five times as fast as a scan with a filter; every engine finds the same rows. */
-export function findRules({ engines, queries }) {
+/** At least five times as fast as a scan with a filter; every engine finds the same rows; a key is near an index. */
+export function findRules({ engines, queries, keys: [ours, sqlite] }) {
   const [plain, scan] = engines
   const rules = queries.map((query, at) => {
     const ratio = plain.runs[at].ms / scan.runs[at].ms
@@ -220,6 +309,12 @@ export function findRules({ engines, queries }) {
     return new Set(engines.map(({ runs }) => runs[at].rows)).size > 1
   })
   rules.push(judge('queries of which engines found other rows', differing.length, 0, ''))
+  for (const [what, of] of [
+    ['the same keys', 'hotUs'],
+    ['other keys each time', 'coldUs'],
+  ]) {
+    rules.push(judge(`look-up by key, ${what}, of SQLite's index`, ours[of] / sqlite[of], 3, 'x'))
+  }
   const filtered = engines.find(({ name }) => name === 'rowstash, valueFilters')
   const slowed = 100 * (filtered.putCpuMs / plain.putCpuMs - 1)
   rules.push(judge('PUT with valueFilters: more CPU', slowed, 8, '%'))

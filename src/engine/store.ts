@@ -37,6 +37,7 @@ import { FileClaims } from './context/file-claims.js'
 import { GenerationPins } from './context/generation-pins.js'
 import { HotRowCache } from './context/hot-row-cache.js'
 import { Incarnation } from './context/incarnation.js'
+import { KeysOfHeads } from './context/keys-of-heads.js'
 import { Lifecycle } from './context/lifecycle.js'
 import { ObjectHolds } from './context/object-holds.js'
 import { ObjectIds } from './context/object-ids.js'
@@ -140,6 +141,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     limits: new TeamLimits({ options, shares: counts }),
     tableCounts: new TableCounts(options),
     hotRows: new HotRowCache(shares.hotRows),
+    keysOfHeads: new KeysOfHeads(),
     pointReads: new PointReadCache(shares.pointReads),
     writers: new TableWriters(options, heads, shared, beside),
     ...beside,

@@ -1,11 +1,12 @@
 // The hash of the key of a row: of the values of its key columns, in whatever form they were written (FORMAT.md, section 4).
-import { QUOTE } from '../base/ascii.js'
+import { COMMA, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sha256Now, sliceText } from '../base/platform.js'
 import type { ColumnKind } from '../schema/column-kind.js'
 import { KEY_HASH_BYTES } from './key-index.js'
 import { RowCells } from './row-cells.js'
-import { canonicalToken } from './row-values.js'
+import { renderKey } from './row-text.js'
+import { canonicalToken, cellsOf } from './row-values.js'
 
 /** A column of a key. */
 export type KeyColumn = Readonly<{ id: string; kind: ColumnKind }>
@@ -46,10 +47,57 @@ export class KeyHasher {
 
 /** The hash, of `KEY_HASH_BYTES`. @param tokens - Those of the key columns, in their order. */
 export function hashOfTokens(columns: readonly KeyColumn[], tokens: readonly string[]): Bytes {
-  const parts = columns.map(({ kind }, at) => {
+  return hashOfValues(valuesOfTokens(columns, tokens))
+}
+
+/** The tokens as they read, each as the one that all tokens of its value have. */
+export function valuesOfTokens(
+  columns: readonly KeyColumn[],
+  tokens: readonly string[],
+): readonly string[] {
+  return columns.map(({ kind }, at) => {
     const token = tokens[at] ?? ''
     const isBare = isTextKind(kind) && token.charCodeAt(0) !== QUOTE
-    return `${canonicalToken(isBare ? `"${token}"` : token)}\0`
+    return canonicalToken(isBare ? `"${token}"` : token)
   })
-  return sha256Now(utf8(parts.join(''))).subarray(0, KEY_HASH_BYTES)
+}
+
+export function hashOfValues(values: readonly string[]): Bytes {
+  const text = values.map((value) => `${value}\0`).join('')
+  return sha256Now(utf8(text)).subarray(0, KEY_HASH_BYTES)
+}
+
+/**
+ * Whether the text of a row has the values of a key in its columns.
+ * @param values - As `valuesOfTokens` has them.
+ */
+export function hasValues(
+  text: string,
+  columns: readonly KeyColumn[],
+  values: readonly string[],
+): boolean {
+  if (columns.every(({ id }, at) => hasCell(text, id, values[at] ?? ''))) return true
+  const cells = cellsOf(text)
+  if (!columns.every(({ id }) => cells.has(id))) return false
+  const found = valuesOfTokens(
+    columns,
+    columns.map(({ id }) => cells.get(id) ?? ''),
+  )
+  return found.every((value, at) => value === values[at])
+}
+
+/** IDs that cannot follow the quote at the end of a text. */
+const BEGINS_WITH_WORD = /^\w/
+
+/**
+ * Whether the text of a row has a cell as it is written here. A quote behind a comma is not escaped, and one before a word
+ * does not end a text, so it begins one; and a text before a colon is the ID of a column.
+ */
+function hasCell(text: string, id: string, token: string): boolean {
+  const cell = `${renderKey(id)}:${token}`
+  const at = text.indexOf(cell)
+  if (at < 0 || !BEGINS_WITH_WORD.test(id)) return false
+  const end = at + cell.length
+  const isWhole = end === text.length || text.charCodeAt(end) === COMMA
+  return isWhole && (at === 0 || text.charCodeAt(at - 1) === COMMA)
 }

@@ -19,6 +19,7 @@ import type { FileClaims } from './file-claims.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { HotRowCache } from './hot-row-cache.js'
 import type { Incarnation } from './incarnation.js'
+import type { KeysOfHeads } from './keys-of-heads.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { ObjectHolds } from './object-holds.js'
 import type { ObjectIds } from './object-ids.js'
@@ -61,6 +62,7 @@ export type StoreContext = Readonly<{
   limits: TeamLimits
   tableCounts: TableCounts
   hotRows: HotRowCache
+  keysOfHeads: KeysOfHeads
   pointReads: PointReadCache
   writers: TableChanges
   wakes: TableWakes

@@ -1,22 +1,34 @@
 // The row with a key, without a scan: the index leads to it.
 import { type Awaitable, chain } from '../../base/awaitable.js'
-import { type Bytes, toHex } from '../../base/bytes.js'
+import { NO_BYTES, toHex } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
-import { hashOfTokens, isTextKind, type KeyColumn, KeyHasher } from '../../format/key-hash.js'
-import type { Position } from '../../format/keys.js'
+import {
+  hashOfValues,
+  hasValues,
+  isTextKind,
+  type KeyColumn,
+  valuesOfTokens,
+} from '../../format/key-hash.js'
+import type { Position, TableKey } from '../../format/keys.js'
+import type { TableHead } from '../../format/records.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
 import type { ReadJsonResult } from '../api/store-types.js'
 import type { KeyValues } from '../api/unique-types.js'
 import type { RowJson } from '../context/hot-row-cache.js'
+import type { KeyOfHead } from '../context/keys-of-heads.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
+import { findRowAt } from '../read/row-lookup.js'
 import { keyColumnsOf } from './key-columns.js'
 import { rowIdAt } from './key-conflict.js'
-import { type KeyedGeneration, readKeyIndex, rowWithKey } from './key-index.js'
+import { KeyIndex, readKeyIndex } from './key-index.js'
+
+/** Characters of the values of a key that name its row in the cache; the name of longer ones is their hash. */
+const NAME_CHARS_MAX = 200
 
 /** @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT */
 export function readByKey(
@@ -25,30 +37,64 @@ export function readByKey(
 ): Awaitable<ReadJsonResult | null> {
   return readAwaitable(team.partition, (view) =>
     chain(readHead(team, view, table, tableId), (head) => {
-      const { generation } = head
       const read: ReadRecord = (key) => view.get(key)
-      if (generation.keyIndex === null) {
-        throw invalid('the table has no key: give it one with alter({ key }), or use find')
-      }
-      return chain(readKeyIndex(table, generation.keyIndex, read), (index) =>
-        chain(team.schemas.get(table, generation.schemaNumber, read), (schema) => {
-          const columns = keyColumnsOf(index.record.columns, schema.columns)
-          const hash = hashOfTokens(columns, tokensOf(columns, values))
-          const name = `${toHex(index.place.index)}${toHex(hash)}` // No row ID is so long.
-          const kept = team.hotRows.get(head, name)
-          if (kept !== undefined) return told(team, kept)
-          const hasher = new KeyHasher(columns)
-          const keyed = { sources: team, table, generation, hasher, read }
-          return chain(index.positionsOf(hash), (positions) =>
-            chain(rowAmong(team, keyed, positions, hash), (row) => {
-              if (row === null) return null
-              team.hotRows.note(head, name, row)
-              return told(team, row)
-            }),
-          )
-        }),
-      )
+      return chain(keyOf(team, table, head, read), (key) => {
+        const { columns, prefix } = key
+        const wanted = valuesOfTokens(columns, tokensOf(columns, values))
+        const text = wanted.join('\0')
+        const isShort = text.length <= NAME_CHARS_MAX
+        const name = `${prefix}${isShort ? text : toHex(hashOfValues(wanted))}`
+        const kept = team.hotRows.get(head, name)
+        if (kept !== undefined) return told(team, kept)
+        return chain(findByKey({ team, table, head, read, key }, wanted), (row) => {
+          if (row === null) return null
+          team.hotRows.note(head, name, row)
+          return told(team, row)
+        })
+      })
     }),
+  )
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR: the table has no key */
+function keyOf(
+  team: TeamContext,
+  table: TableKey,
+  head: TableHead,
+  read: ReadRecord,
+): Awaitable<KeyOfHead> {
+  const known = team.keysOfHeads.get(head)
+  if (known !== undefined) return known
+  const { keyIndex, schemaNumber } = head.generation
+  if (keyIndex === null) {
+    throw invalid('the table has no key: give it one with alter({ key }), or use find')
+  }
+  return chain(readKeyIndex(table, keyIndex, read), ({ record }) =>
+    chain(team.schemas.get(table, schemaNumber, read), (schema) => {
+      const columns = keyColumnsOf(record.columns, schema.columns)
+      // No row ID is as long as this.
+      const prefix = `key ${toHex(keyIndex)} `
+      return team.keysOfHeads.set(head, { record, columns, prefix })
+    }),
+  )
+}
+
+/** A table with a key, in one view. */
+type KeyedTable = Readonly<{
+  team: TeamContext
+  table: TableKey
+  head: TableHead
+  read: ReadRecord
+  key: KeyOfHead
+}>
+
+/** @param wanted - The values of the key. */
+function findByKey(keyed: KeyedTable, wanted: readonly string[]): Awaitable<RowJson | null> {
+  const { table, head, read, key } = keyed
+  const place = { table, index: head.generation.keyIndex ?? NO_BYTES }
+  const index = new KeyIndex(place, key.record, read)
+  return chain(index.positionsOf(hashOfValues(wanted)), (positions) =>
+    rowAmong(keyed, positions, wanted),
   )
 }
 
@@ -59,19 +105,24 @@ function told(team: TeamContext, { json, version }: RowJson): ReadJsonResult {
 
 /** The first row with a key among the rows at some positions. */
 function rowAmong(
-  team: TeamContext,
-  keyed: KeyedGeneration,
+  keyed: KeyedTable,
   [position, ...others]: readonly Position[],
-  hash: Bytes,
+  wanted: readonly string[],
 ): Awaitable<RowJson | null> {
   if (position === undefined) return null
-  const { read, table, generation } = keyed
-  return chain(rowWithKey(keyed, position, hash), (row): Awaitable<RowJson | null> => {
-    if (row === null) return rowAmong(team, keyed, others, hash)
-    return chain(rowIdAt(team, read, table, generation, position), (rowId) => {
-      return { json: renderRowObject(rowId, row.text), version: row.version }
-    })
-  })
+  const { team, table, head, read, key } = keyed
+  const { generation } = head
+  return chain(
+    findRowAt(team, read, table, generation, position),
+    (row): Awaitable<RowJson | null> => {
+      if (row === null || !hasValues(row.text, key.columns, wanted)) {
+        return rowAmong(keyed, others, wanted)
+      }
+      return chain(rowIdAt(team, read, table, generation, position), (rowId) => {
+        return { json: renderRowObject(rowId, row.text), version: row.version }
+      })
+    },
+  )
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

@@ -46,6 +46,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: 'return known === null ? null : row',
   },
   {
+    name: 'a read by a key answers the row at an entry, whatever key it has now',
+    file: 'unique/find-by-key.ts',
+    find: 'if (row === null || !hasValues(row.text, key.columns, wanted)) {',
+    replace: 'if (row === null) {',
+  },
+  {
     name: 'rows that come one by one are not compared with each other',
     file: 'unique/changed-keys.ts',
     find: 'if (twin !== undefined) throw await this.#conflict(row.text, twin.position, position)',

@@ -21,6 +21,17 @@ describe('rows that were found', () => {
     expect(rows.get(HEAD, 'y')).toBeUndefined()
   })
 
+  test('are kept also if some IDs that are read in turn have one place', () => {
+    const rows = new HotRowCache(4_194_304)
+    const names = Array.from(
+      { length: 1_000 },
+      (_, i) => `key 0123456789abcdef "user${i}@example.com"`,
+    )
+    for (let time = 0; time < 2; time++) for (const name of names) rows.note(HEAD, name, ROW)
+    const kept = names.filter((name) => rows.get(HEAD, name) !== undefined).length
+    expect(kept).toBeGreaterThan(0.95 * names.length)
+  })
+
   test('take no more memory than they may', () => {
     const rows = new HotRowCache(100_000)
     const ids = Array.from({ length: 500 }, (_, i) => `row ${i}`)

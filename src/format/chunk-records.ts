@@ -48,6 +48,14 @@ export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): By
   for (const { summary, firstRow } of columns) {
     writer.u16(summary.scalarMask).u16(summary.elementMask).u32(summary.seen).u32(firstRow)
   }
+  return writeSegments(writer, version, segments)
+}
+
+function writeSegments(
+  writer: ByteWriter,
+  version: number,
+  segments: readonly SegmentRef[],
+): Bytes {
   writer.u16(segments.length)
   for (const segment of segments) {
     writer.bytes(objectBytes(storedIn(segment))).u32(segment.rowCount)
@@ -55,6 +63,20 @@ export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): By
     if (version === SHARED_VERSION) writeShared(writer, segment)
   }
   return writer.finish()
+}
+
+/** The reference with other segments, which have the same rows. @param replace - Given a segment, the one in its place. */
+export function withSegments(bytes: Bytes, replace: (segment: SegmentRef) => SegmentRef): Bytes {
+  const { reader, version: before } = openChunk(bytes)
+  reader.bytes(LIST_AT)
+  reader.bytes(8)
+  reader.bytes(SUMMARY_BYTES * reader.u16())
+  const kept = bytes.subarray(1, bytes.length - reader.rest().length)
+  const segments = Array.from({ length: reader.u16() }, () => replace(readSegment(reader, before)))
+  reader.end()
+  const version = someShare(segments) ? SHARED_VERSION : VERSION
+  const writer = new ByteWriter(bytes.length + SHARED_BYTES * segments.length)
+  return writeSegments(writer.u8(version).bytes(kept), version, segments)
 }
 
 const VERSION = 1
@@ -126,6 +148,8 @@ const KNOWN_MAX = 1_000
 type Known = Readonly<{ bytes: Bytes; columns: readonly ChunkColumn[] }>
 
 const SUMMARY_BYTES = 12
+/** Bytes between the record version and the name of the column list. */
+const LIST_AT = 6 + 6 + 4 + 1
 const LIST_BYTES = 4 + 4 + 2
 
 /** The parts of a reference that the sweep needs. */
@@ -146,7 +170,7 @@ export function decodeChunkSegments(bytes: Bytes): ChunkSegments {
 /** The name of the column list that a reference uses. */
 export function decodeListName(bytes: Bytes): ColumnListName {
   const { reader } = openChunk(bytes)
-  reader.bytes(6 + 6 + 4 + 1)
+  reader.bytes(LIST_AT)
   return { crc: reader.u32(), probe: reader.u32() }
 }
 

@@ -211,7 +211,7 @@ export function deadStashKey(stashNonce: Bytes): Bytes {
   return nonceWriter(KEY_SPACE.deadStash, stashNonce).finish()
 }
 
-export function nonceOfDeadStashKey(key: Bytes): Bytes {
+export function stashNonceOf(key: Bytes): Bytes {
   return key.slice(1, 9)
 }
 

@@ -12,6 +12,7 @@ import {
   openLevelKv,
   openStore,
   type RowWithId,
+  type Stash,
   type Store,
   type StoreOptions,
   type Table,
@@ -48,7 +49,7 @@ type Opened = Readonly<{
   objects: ObjectStore
   /** The time of the store. */
   clock: { time: number }
-  reopen(options?: StoreOptions): Promise<Store>
+  reopen(options?: StoreOptions, versionBaseMin?: number): Promise<Store>
   /** The codecs of the first frames of all segments, the oldest first, and their bytes together. */
   segments(): Promise<
     Readonly<{ codecs: readonly number[]; sizes: readonly number[]; bytes: number }>
@@ -64,10 +65,10 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
   const hooks: Hooks = { put: () => undefined, commit: () => undefined, get: () => undefined }
   const clock = { time: 1_000_000_000_000 }
   let last: Store | undefined
-  const reopen = async (more: StoreOptions = {}): Promise<Store> => {
+  const reopen = async (more: StoreOptions = {}, versionBaseMin = 0): Promise<Store> => {
     await last?.close()
     await database.open()
-    const kv = hookedKv(await openLevelKv(database), hooks)
+    const kv = hookedKv(await openLevelKv(database, { versionBaseMin }), hooks)
     const now = (): number => clock.time
     last = await openStore({
       ...{ ...SETTLING, clock: { now }, ...options, ...more },
@@ -196,8 +197,6 @@ describe('a settle', () => {
     await stash.put('0', rows)
     await store.sweep()
     await table.overwrite({ rows: stash })
-    await stash.delete()
-    await store.sweep() // Deletes the chunks.
     const before = await stateOf(table)
 
     expect(await store.sweep()).toMatchObject({ settled: 10 })
@@ -208,25 +207,52 @@ describe('a settle', () => {
     await expectClean(store)
   })
 
-  test('leaves segments that a stash names until the stash ends', async () => {
-    const { store, segments } = await open()
+  test('swaps segments in the chunks of a stash too, which can be used and added to as before', async () => {
+    const { store, segments, reopen } = await open({ segmentRowsMax: 100 })
     const team = store.team('t')
     const stash = team.stash('s')
-    await stash.put('0', rowsFrom(0, 300))
+    for (const at of [0, 1, 2]) await stash.put(String(at), rowsFrom(at * 300, 300))
     const { tableId } = await team.createTable({ name: 'staged', rows: stash })
     const table = team.table(tableId)
     const before = await stateOf(table)
 
+    expect(await store.sweep()).toMatchObject({ settled: 9 })
     expect(await store.sweep()).toMatchObject({ settled: 0 })
-    expect((await segments()).codecs).toEqual([NONE])
-    await stash.delete()
-    await store.sweep() // Deletes the chunks.
-    expect(await store.sweep()).toMatchObject({ settled: 1 })
-    await store.sweep() // Deletes the old object.
-
-    expect((await segments()).codecs).toEqual([DEFLATE])
+    expect((await segments()).codecs).toEqual(new Array(9).fill(DEFLATE))
     expect(await stateOf(table)).toEqual(before)
     await expectClean(store)
+
+    await stash.put('3', rowsFrom(900, 10))
+    await stash.put('1', rowsFrom(0, 1))
+    const again = await reopen()
+    const from = again.team('t').stash('s')
+    const second = await again.team('t').createTable({ name: 'again', rows: from })
+    expect(second.rowIds.length).toBe(611)
+    const numbers = (await rowsOf(again.team('t').table(second.tableId))).map(({ n }) => n)
+    const numbered = (start: number, count: number): number[] =>
+      rowsFrom(start, count).map(({ n }) => n)
+    expect(numbers).toEqual([
+      ...[...numbered(0, 300), 0, ...numbered(600, 300), ...numbered(900, 10)],
+    ])
+    await from.delete()
+    for (let i = 0; i < 4; i++) await again.sweep()
+    await expectClean(again)
+  })
+
+  test('leaves the chunks of a stash that may have lost some', async () => {
+    const { store, reopen } = await open()
+    const stash = store.team('t').stash('s')
+    await stash.put('0', rowsFrom(0, 300))
+    await store.team('t').createTable({ name: 'staged', rows: stash })
+    const again = await reopen({}, 2)
+
+    expect(await again.sweep()).toMatchObject({ settled: 1 })
+    const rows = again.team('t').stash('s')
+    await expect(again.team('t').createTable({ name: 'lost', rows })).rejects.toMatchObject({
+      code: 'STASH_NOT_FOUND',
+    })
+    await again.sweep()
+    await expectClean(again)
   })
 
   test('leaves rows of the past as they were', async () => {
@@ -333,7 +359,7 @@ describe('a settle', () => {
 /** Whether it is a commit of a settle, and not of a fold, which swaps entries too. */
 function isSwap({ checks = [], puts = [] }: KvCommit): boolean {
   const [put] = puts
-  if (put?.[0][0] !== KEY_SPACE.extentPage || puts.length > 1 || checks.length !== 1) return false
+  if (put?.[0][0] !== KEY_SPACE.extentPage || puts.length !== checks.length) return false
   return decodeExtentPage(put[1]).some(({ settled }) => settled)
 }
 
@@ -411,6 +437,112 @@ describe('a settle, while others change the table,', () => {
     expect(adds).toBeGreaterThan(20)
     expect((await rowsOf(table)).length).toBe(498 + 20)
     await expectClean(store)
+  })
+})
+
+describe('a settle of staged segments', () => {
+  const ROWS = rowsFrom(0, 400)
+
+  async function openStaged(): Promise<Opened & Readonly<{ table: Table }>> {
+    const opened = await open({ segmentRowsMax: 100 })
+    const team = opened.store.team('t')
+    await team.stash('s').put('0', ROWS)
+    await team.stash('s').put('1', [{ n: -1, text: 'the last one' }])
+    const { tableId } = await team.createTable({ name: 'first', rows: team.stash('s') })
+    return { ...opened, table: team.table(tableId) }
+  }
+
+  /** What happens to the stash between the put of a settled segment and the commit that swaps it, and what is in it then. */
+  const changes: Readonly<Record<string, readonly [(stash: Stash) => Promise<unknown>, number[]]>> =
+    {
+      'is used': [async () => undefined, [...ROWS.map(({ n }) => n), -1]],
+      'gets a chunk': [(stash) => stash.put('2', [{ n: 7 }]), [...ROWS.map(({ n }) => n), -1, 7]],
+      'has its chunk replaced': [(stash) => stash.put('0', [{ n: 8 }]), [8, -1]],
+      ends: [(stash) => stash.delete(), []],
+      'ends and begins anew': [
+        async (stash) => {
+          await stash.delete()
+          await stash.put('0', [{ n: 9 }])
+        },
+        [9],
+      ],
+    }
+
+  test.each(Object.entries(changes))('loses nothing when the stash %s', async (_, change) => {
+    const { store, hooks, table, segments } = await openStaged()
+    const team = store.team('t')
+    const [act, numbers] = change
+    const before = await stateOf(table)
+    let isChanged = false
+    hooks.commit = async (commit) => {
+      if (isChanged || !isSwap(commit)) return
+      isChanged = true
+      await act(team.stash('s'))
+      if (numbers.length > 0) await team.createTable({ name: 'meanwhile', rows: team.stash('s') })
+    }
+    for (let i = 0; i < 4; i++) await store.sweep()
+
+    expect(isChanged).toBe(true)
+    expect(await stateOf(table)).toEqual(before)
+    for (const { id, name } of (await team.tables()).slice(1)) {
+      expect([name, (await rowsOf(team.table(id))).map(({ n }) => n)]).toEqual([name, numbers])
+    }
+    const { codecs, sizes } = await segments()
+    expect(codecs.filter((codec, at) => codec !== DEFLATE && (sizes[at] ?? 0) > 1_000)).toEqual([])
+    await expectClean(store)
+  })
+
+  test.each(['createTable', 'addRows', 'overwrite', 'put'] as const)(
+    'refuses a %s that has read the stash before, which reads it again',
+    async (call) => {
+      const { store, hooks, table } = await openStaged()
+      const team = store.team('t')
+      const stash = team.stash('s')
+      const use = {
+        createTable: () => team.createTable({ name: 'second', rows: stash }),
+        addRows: () => table.addRows(stash),
+        overwrite: () => table.overwrite({ rows: stash }),
+        put: () => stash.put('0', ROWS.slice(0, 5)),
+      }
+      let settled = 0
+      hooks.commit = async () => {
+        if (settled > 0) return
+        hooks.commit = () => undefined
+        settled = (await store.sweep()).settled
+        await store.sweep() // Deletes what no record names any more.
+      }
+      await use[call]()
+      for (let i = 0; i < 3; i++) await store.sweep()
+
+      expect(settled).toBe(4)
+      const { tableId } = await team.createTable({ name: 'third', rows: stash })
+      const expected = {
+        createTable: [401, 401, 401],
+        addRows: [802, 401],
+        overwrite: [401, 401],
+        put: [401, 6],
+      }
+      const counts: number[] = []
+      for (const { id } of await team.tables()) counts.push((await rowsOf(team.table(id))).length)
+      expect([tableId, counts]).toEqual([expect.any(String), expected[call]])
+      await expectClean(store)
+    },
+  )
+
+  test('ends whole or not at all', async () => {
+    const { store, hooks, reopen, table, segments } = await openStaged()
+    const before = await stateOf(table)
+    hooks.commit = (commit) => {
+      if (isSwap(commit)) throw new Error('the power is off')
+    }
+    await expect(store.sweep()).rejects.toThrow('the power is off')
+    hooks.commit = () => undefined
+
+    const again = await reopen()
+    expect(await stateOf(again.team('t').table(table.id))).toEqual(before)
+    for (let i = 0; i < 3; i++) await again.sweep()
+    expect((await segments()).codecs.filter((codec) => codec === NONE)).toHaveLength(1) // The short chunk.
+    await expectClean(again)
   })
 })
 

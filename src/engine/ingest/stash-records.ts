@@ -70,7 +70,7 @@ export async function readStash(
   const key = stashHeadKey(stashId)
   const headBytes = await view.get(key)
   const head = headBytes === null ? null : decodeStashHead(headBytes)
-  if (head !== null) checkIsWhole(stashId, head, firstNumber(base))
+  if (head !== null) checkIsWhole(stashId, head, base)
   const entries = head === null ? [] : await readAllChunks(view, head.nonce, shared)
   if (headBytes === null || entries.length === 0) {
     throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
@@ -82,11 +82,17 @@ export async function readStash(
   }
 }
 
-/** @param first - The number of a stash that begins now. */
-function checkIsWhole(stashId: string, { state, number }: StashHead, first: number): void {
-  if (state !== 'expired' && number >= first) return
+/** Whether a stash may be used: it has not expired, nor lost chunks. @param base - The version base of the store. */
+export function isWhole({ state, number }: StashHead, base: number): boolean {
+  return state !== 'expired' && number >= firstNumber(base)
+}
+
+function checkIsWhole(stashId: string, head: StashHead, base: number): void {
+  if (isWhole(head, base)) return
   const why =
-    state === 'expired' ? 'has expired' : 'was begun before changes of the store may have been lost'
+    head.state === 'expired'
+      ? 'has expired'
+      : 'was begun before changes of the store may have been lost'
   throw new StoreError(
     'STASH_NOT_FOUND',
     `Stash with ID '${stashId}' ${why}: it must be deleted, and its chunks put again`,

@@ -2,7 +2,8 @@
 //
 // Invariants:
 // - The commit that swaps segments checks the page, and swaps an entry only if it still has the segment that was
-//   rewritten: so it takes back nothing that a fold, a merge or an append wrote.
+//   rewritten: so it takes back nothing that a fold, a merge or an append wrote. Chunks that name such a segment are
+//   swapped by the same commit (staged-chunks).
 // - A new segment is durable before that commit. The old one is left to the sweep, which spares it while readers may
 //   still use it.
 // - An entry is flagged as settled by the commit that names the settled segment, or that finds its segment not worth it.
@@ -23,15 +24,25 @@ import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { SettledCounts } from '../context/activity.js'
+import { versionBase } from '../context/public-versions.js'
 import type { StoreContext } from '../context/store-context.js'
 import { putSegment } from '../context/stored-segments.js'
+import { type ChunkSwaps, planChunkSwaps, type StagedIn, type StagedSwap } from './staged-chunks.js'
 import type { Visit } from './team-visits.js'
 
 /** A page that others change in between is read again; after so many times it is left to the next run. */
 const SWAP_TRIES_MAX = 8
 
-/** An entry to be swapped. `after`: null if its segment stays. */
-type Swap = Readonly<{ index: number; before: SegmentRef; after: SegmentRef | null }>
+/** An entry to be swapped. `after`: null if its segment stays. `staged`: where a stash names it too. */
+type Swap = Readonly<{
+  index: number
+  before: SegmentRef
+  after: SegmentRef | null
+  staged: StagedIn | undefined
+}>
+
+/** A commit that swaps segments: the page before and after, and the chunks that name some of them. */
+type SwapPlan = Readonly<{ due: readonly Swap[]; page: Bytes; next: Bytes; chunks: ChunkSwaps }>
 
 /** Counts that grow while a run goes on. */
 export type Sum = { -readonly [K in keyof SettledCounts]: SettledCounts[K] }
@@ -73,15 +84,18 @@ export class SettledPage {
     return (await this.entries()).some(({ segment }) => segment?.object === object)
   }
 
-  /** @throws {StoreError} DATA_CORRUPT */
-  async rewrite(index: number, ref: SegmentRef): Promise<void> {
+  /**
+   * @param staged - Where a stash names the segment too.
+   * @throws {StoreError} DATA_CORRUPT
+   */
+  async rewrite(index: number, ref: SegmentRef, staged: StagedIn | undefined): Promise<void> {
     const { objects, buffers } = this.#context
     const read = (limit: number, memory?: Bytes): Awaitable<Bytes | null> => {
       return objects.get(storedIn(ref), rangeInObject(ref, { start: 0, limit }), memory)
     }
     const start = await read(PACKED_SEEN_BYTES)
     if (start !== null && isPacked(start)) {
-      this.#swaps.push({ index, before: ref, after: null })
+      this.#swaps.push({ index, before: ref, after: null, staged })
       return
     }
     const memory = buffers.take(ref.objectBytes)
@@ -91,7 +105,7 @@ export class SettledPage {
         throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
       }
       this.bytes += ref.objectBytes
-      this.#swaps.push({ index, before: ref, after: await this.#repack(ref, bytes) })
+      this.#swaps.push({ index, before: ref, after: await this.#repack(ref, bytes), staged })
     } finally {
       buffers.give(memory)
     }
@@ -141,24 +155,33 @@ export class SettledPage {
 
   async #trySwap(): Promise<boolean> {
     const { partition, teamId } = this.#visit
-    const page = await partition.read((view) => this.#read(view))
-    if (page === null) return true
+    const plan = await partition.read((view) => this.#planSwap(view))
+    if (plan === null) return true
+    const { due, page, next, chunks } = plan
+    const { ok } = await this.#context.incarnation.commit({ teamId, partition }, objectsOf(due), {
+      checks: [{ key: this.#of.key, equals: page }, ...chunks.checks],
+      puts: [[this.#of.key, next], ...chunks.puts],
+    })
+    if (ok) this.#count(due)
+    return ok
+  }
+
+  /** @returns null: nothing is left to swap. */
+  async #planSwap(view: KvView): Promise<SwapPlan | null> {
+    const page = await this.#read(view)
+    if (page === null) return null
     const entries = decodeExtentPage(page)
     const due = this.#swaps.filter(({ index, before }) => {
       return entries[index]?.segment?.object === before.object
     })
-    if (due.length === 0) return true
+    if (due.length === 0) return null
     for (const { index, after } of due) {
       const entry = entries[index]
       if (entry === undefined) continue
       entries[index] = { ...entry, segment: after ?? entry.segment, settled: true }
     }
-    const { ok } = await this.#context.incarnation.commit({ teamId, partition }, objectsOf(due), {
-      checks: [{ key: this.#of.key, equals: page }],
-      puts: [[this.#of.key, encodeExtentPage(entries)]],
-    })
-    if (ok) this.#count(due)
-    return ok
+    const chunks = await planChunkSwaps(view, stagedOf(due), versionBase(this.#context))
+    return { due, page: page.slice(), next: encodeExtentPage(entries), chunks }
   }
 
   #count(swaps: readonly Swap[]): void {
@@ -184,4 +207,10 @@ export class SettledPage {
 
 function objectsOf(swaps: readonly Swap[]): ObjectId[] {
   return swaps.flatMap(({ after }) => (after === null ? [] : [after.object]))
+}
+
+function stagedOf(swaps: readonly Swap[]): StagedSwap[] {
+  return swaps.flatMap(({ before, after, staged }) => {
+    return after === null || staged === undefined ? [] : [{ before, after, staged }]
+  })
 }

@@ -24,7 +24,7 @@ import type { DutyRun } from './duty-run.js'
 import { SegmentAges } from './segment-ages.js'
 import { Pace } from './settle-pace.js'
 import { SettledPage, type Sum } from './settle-page.js'
-import { StagedSegments } from './staged-segments.js'
+import { type StagedIn, stagedAmong } from './staged-chunks.js'
 import type { Left, TeamVisits, Visit } from './team-visits.js'
 
 /** Bytes of segments that are rewritten before a commit names what came of them. */
@@ -40,12 +40,17 @@ const DAMAGED_MAX = 10_000
 const EXTENTS_MAX = 2 ** 48 - PAGE_EXTENTS
 
 /** How a run does its work. */
-type Work = Readonly<{ codec: CodecName; pace: Pace; isHurried: boolean }>
+type Work = Readonly<{ codec: CodecName; pace: Pace }>
+
+/** Segments that have their age, and where stashes name some of them. */
+type OldSegments = Readonly<{
+  due: ReadonlySet<ObjectId>
+  staged: ReadonlyMap<ObjectId, StagedIn>
+}>
 
 export class Settler {
   readonly #context: StoreContext
   readonly #ages: SegmentAges
-  readonly #staged = new StagedSegments()
   readonly #damaged = new Set<ObjectId>()
   /** Of the run under way. */
   #pace: Pace | undefined
@@ -75,7 +80,7 @@ export class Settler {
     if (isHurried) pace.hurry()
     let isLeft = false
     await visits.each(run, async (visit) => {
-      const tables = await this.#settleTeam(visit, { codec, pace, isHurried }, sum)
+      const tables = await this.#settleTeam(visit, { codec, pace }, sum)
       if (sum.settled > 0) limits.forget(visit.teamId)
       isLeft ||= tables.length > 0
       return this.#later(tables)
@@ -93,7 +98,7 @@ export class Settler {
 
   /** @returns the tables with segments that were left. */
   async #settleTeam(visit: Visit, work: Work, sum: Sum): Promise<Bytes[]> {
-    const { codec, pace, isHurried } = work
+    const { codec, pace } = work
     const left = new Map<string, Bytes>()
     for (const keys of inBatches(await pagesToSettle(visit), PAGES_AT_ONCE)) {
       const pages = keys.map((key) => {
@@ -101,12 +106,10 @@ export class Settler {
       })
       const due = new Set<ObjectId>()
       for (const { page } of pages) for (const object of await this.#oldIn(page)) due.add(object)
-      for (const object of await this.#staged.among(visit.partition, due, isHurried)) {
-        due.delete(object)
-      }
+      const staged = await stagedAmong(visit.partition, due)
       for (const { key, page } of pages) {
         const table = tableOfKey(key)
-        if (await this.#leavesSome(page, pace, due)) left.set(toHex(table), table)
+        if (await this.#leavesSome(page, pace, { due, staged })) left.set(toHex(table), table)
       }
     }
     return [...left.values()]
@@ -119,14 +122,14 @@ export class Settler {
     })
   }
 
-  /** @param due - What may be rewritten. The page is read again, as those before it may have taken minutes. */
-  async #leavesSome(page: SettledPage, pace: Pace, due: ReadonlySet<ObjectId>): Promise<boolean> {
+  /** @param old - What may be rewritten. The page is read again, as those before it may have taken minutes. */
+  async #leavesSome(page: SettledPage, pace: Pace, old: OldSegments): Promise<boolean> {
     let isLeft = false
     try {
       for (const [index, { segment, settled }] of (await page.entries()).entries()) {
         if (segment === null || settled || this.#isSkipped(segment)) continue
-        if (pace.isOver || !due.has(segment.object)) isLeft = true
-        else if (!(await this.#settleOne(page, index, segment, pace))) isLeft = true
+        if (pace.isOver || !old.due.has(segment.object)) isLeft = true
+        else if (!(await this.#settleOne(page, index, segment, { pace, old }))) isLeft = true
       }
       return !(await page.swap()) || isLeft
     } catch (failure) {
@@ -145,11 +148,11 @@ export class Settler {
     page: SettledPage,
     index: number,
     ref: SegmentRef,
-    pace: Pace,
+    { pace, old }: Readonly<{ pace: Pace; old: OldSegments }>,
   ): Promise<boolean> {
     await pace.turn(ref.objectBytes)
     try {
-      await page.rewrite(index, ref)
+      await page.rewrite(index, ref, old.staged.get(ref.object))
     } catch (failure) {
       if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
       if (!(await page.names(ref))) return true // Something has come in its place, so it may be gone.

@@ -12,9 +12,9 @@ import {
   chunksRange,
   columnListsRange,
   DEAD_STASHES_RANGE,
-  nonceOfDeadStashKey,
   STASH_HEADS_RANGE,
   stashHeadKey,
+  stashNonceOf,
 } from '../../format/keys.js'
 import { decodeStashHead, encodeStashHead, type StashHead } from '../../format/records.js'
 import type { Hint } from '../../format/work-records.js'
@@ -154,7 +154,7 @@ async function sweepDeadStashes(partition: KvPartition): Promise<void> {
     return found
   })
   for (const key of dead) {
-    const nonce = nonceOfDeadStashKey(key)
+    const nonce = stashNonceOf(key)
     await sweepRange(partition, chunksRange(nonce))
     await sweepRange(partition, columnListsRange(nonce))
     await partition.commit({ deletes: [key] })

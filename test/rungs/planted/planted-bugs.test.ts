@@ -17,6 +17,7 @@ import { PLANTED_BUGS as PLANTED_MERGE_BUGS } from './planted-merge-bugs.js'
 import { PLANTED_BUGS as PLANTED_PLACE_BUGS } from './planted-place-bugs.js'
 import { PLANTED_BUGS as PLANTED_POSTGRES_BUGS } from './planted-postgres-bugs.js'
 import { PLANTED_BUGS as PLANTED_S3_BUGS } from './planted-s3-bugs.js'
+import { PLANTED_BUGS as PLANTED_SETTLE_BUGS } from './planted-settle-bugs.js'
 import { PLANTED_BUGS as PLANTED_SHARING_BUGS } from './planted-sharing-bugs.js'
 import { PLANTED_BUGS as PLANTED_SIM_BUGS } from './planted-sim-bugs.js'
 import { PLANTED_BUGS as PLANTED_SQLITE_BUGS } from './planted-sqlite-bugs.js'
@@ -39,6 +40,7 @@ const BUGS = [
   ...PLANTED_PLACE_BUGS,
   ...PLANTED_POSTGRES_BUGS,
   ...PLANTED_S3_BUGS,
+  ...PLANTED_SETTLE_BUGS,
   ...PLANTED_SHARING_BUGS,
   ...PLANTED_SIM_BUGS,
   ...PLANTED_SQLITE_BUGS,

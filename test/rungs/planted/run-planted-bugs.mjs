@@ -82,6 +82,7 @@ const SUITES = [
     only: '',
     isPlain: true,
   },
+  { list: 'planted-settle-bugs.ts', test: 'test/store/settle.test.ts', only: '', isPlain: true },
   { list: 'planted-duty-bugs.ts', test: 'test/store/duties.test.ts', only: '', isPlain: true },
   {
     list: 'planted-hint-bugs.ts',

@@ -469,6 +469,16 @@ const MAINTENANCE: readonly Scenario[] = [
     isMaintenance: true,
   },
   {
+    name: 'settle segments that a stash names too',
+    options: { ...SEGMENTS, ...SETTLES },
+    async prepare(world) {
+      await withStash(world)
+      await create(world, world.team.stash('s'))
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
     name: 'fold records over a segment',
     options: { ...SEGMENTS, foldRecordsMin: 1 },
     prepare: withRecordsOverSegment,

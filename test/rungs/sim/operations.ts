@@ -332,6 +332,16 @@ export function readBeside(world: DiskJudge, table: ModelTable): SimOperation {
   }
 }
 
+/** Folds, settles and sweeps, which changes nothing that can be read. */
+export function sweepBeside(): SimOperation {
+  return {
+    text: 'sweep',
+    table: null,
+    run: ({ store }) => store.sweep(),
+    apply: (state) => [state],
+  }
+}
+
 export function putChunk(
   stash: ModelStash,
   serial: string,

@@ -27,6 +27,9 @@ const ANY: readonly What[] = [
   'read',
 ]
 
+/** Uses of a stash whose segments are swapped meanwhile. */
+const OF_STASHES: readonly What[] = ['add stash', 'add stash', 'settle', 'settle', 'update', 'read']
+
 /** Those that meet in a key, and some others. */
 const OF_KEYS: readonly What[] = [
   ...(['add twin', 'add twin', 'take text', 'take text', 'get by key', 'get by key'] as const),
@@ -42,6 +45,7 @@ function anySpecOf(whats: readonly What[]): fc.Arbitrary<RaceSpec> {
 type Kind = Readonly<{ whats: readonly What[]; keys: readonly Race['key'][] }>
 
 const PLAIN: Kind = { whats: ANY, keys: [null] }
+const STAGED: Kind = { whats: OF_STASHES, keys: [null] }
 const KEYED: Kind = { whats: OF_KEYS, keys: ['v', 'v', null] }
 
 function anyRace(checks: boolean, { whats, keys }: Kind): fc.Arbitrary<Race> {
@@ -66,10 +70,10 @@ test('operations at once are those of some order', { timeout: 3_600_000 }, async
   const [runs, seed] = [sizeOf({ push: 1_000, deep: 50_000 }), suiteSeed()]
   const startedAt = performance.now()
   for (const again of recordedSeeds('T3')) {
-    const known = await race(again.runs, again.seed, true, [PLAIN, KEYED])
+    const known = await race(again.runs, again.seed, true, [PLAIN, KEYED, STAGED])
     expect(known.failed ? fc.defaultReportMessage(known) : '').toBe('')
   }
-  const done = await race(runs, seed, true, [PLAIN, KEYED])
+  const done = await race(runs, seed, true, [PLAIN, KEYED, STAGED])
   const seconds = (performance.now() - startedAt) / 1_000
   report({ suite: 'T3 races', seed, runs, seconds, violations: done.failed ? 1 : 0 })
 

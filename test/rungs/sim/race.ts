@@ -18,12 +18,13 @@ import {
   type RowsOf,
   readBeside,
   type SimOperation,
+  sweepBeside,
   updateRow,
 } from './operations.js'
 import type { KeyColumn, ModelTable, Outcome } from './oracle.js'
 import { applyInSomeOrder, likelyState, Oracle, showState } from './oracle.js'
 import { scheduledKv, scheduledObjects, type Turn, turnsOf } from './scheduled-ports.js'
-import { TEAM } from './world.js'
+import { SETTLES, TEAM } from './world.js'
 
 export type RaceSpec = Readonly<{
   /** Which of the two stores. */
@@ -42,6 +43,7 @@ export type RaceSpec = Readonly<{
     | 'give key'
     | 'take key'
     | 'get by key'
+    | 'settle'
   row: number
 }>
 
@@ -95,6 +97,7 @@ async function openPlaces(race: Race, turn: Turn): Promise<OperationPlace[]> {
   const opening = [0, 1].map(async () => {
     const store = await openStore({
       ...race.options,
+      ...SETTLES,
       sweepIntervalMs: 0,
       foldIntervalMs: 0,
       settleIntervalMs: 0,
@@ -142,6 +145,8 @@ function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable): SimOp
       return alterKey(NO_DISK, table, row % 2 === 0 ? 'v' : 'n')
     case 'take key':
       return alterKey(NO_DISK, table, null)
+    case 'settle':
+      return sweepBeside()
     case 'get by key':
       return getBeside(NO_DISK, table, 'v', row % 2 === 0 ? TWIN : target.v)
   }

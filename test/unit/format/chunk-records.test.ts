@@ -1,0 +1,76 @@
+// A chunk reference whose segments others replace: what it says of its rows stays, byte by byte.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  type ChunkReference,
+  encodeChunkReference,
+  withSegments,
+} from '../../../src/format/chunk-records.js'
+import type { SegmentRef } from '../../../src/format/extent-page.js'
+import { runOptions } from '../../support/fast-check-options.js'
+
+const INCARNATION = '0011223344556677'
+
+const objectOf = (count: number): string => INCARNATION + count.toString(16).padStart(16, '0')
+
+const anySegment: fc.Arbitrary<SegmentRef> = fc
+  .record({
+    count: fc.integer({ min: 1, max: 1_000 }),
+    isShared: fc.boolean(),
+    rowCount: fc.integer({ min: 1, max: 65_536 }),
+    objectBytes: fc.integer({ min: 100, max: 2 ** 40 }),
+    footerBytes: fc.integer({ min: 20, max: 2 ** 30 }),
+  })
+  .map(({ count, isShared, ...size }) => ({
+    object: objectOf(count),
+    ...size,
+    ...(isShared && { shared: { object: objectOf(count + 7), offset: 8 * count } }),
+  }))
+
+const anyReference: fc.Arbitrary<ChunkReference> = fc.record({
+  putAt: fc.nat({ max: 2 ** 40 }),
+  list: fc.record({ crc: fc.nat(), probe: fc.nat({ max: 9 }) }),
+  chunk: fc.record({
+    rowCount: fc.nat({ max: 2 ** 40 }),
+    firstLine: fc.nat(),
+    hasClaims: fc.boolean(),
+    namesFiles: fc.boolean(),
+    columns: fc.array(
+      fc.record({
+        summary: fc.record({
+          id: fc.string(),
+          scalarMask: fc.nat({ max: 65_535 }),
+          elementMask: fc.nat({ max: 65_535 }),
+          seen: fc.nat(),
+        }),
+        firstRow: fc.nat(),
+      }),
+      { maxLength: 5 },
+    ),
+    segments: fc.array(anySegment, { maxLength: 5 }),
+  }),
+})
+
+test('a reference with other segments is that of a chunk that has them', () => {
+  fc.assert(
+    fc.property(anyReference, fc.array(anySegment, { maxLength: 5 }), (reference, others) => {
+      const { chunk } = reference
+      const segments = chunk.segments.map((segment, at) => others[at] ?? segment)
+      const replace = (segment: SegmentRef): SegmentRef => {
+        return segments[chunk.segments.indexOf(segment)] ?? segment
+      }
+      let at = 0
+      const given: SegmentRef[] = []
+      const replaced = withSegments(encodeChunkReference(reference), (segment) => {
+        given.push(segment)
+        return replace(chunk.segments[at++] ?? segment)
+      })
+
+      expect(given).toEqual(chunk.segments)
+      expect(replaced).toEqual(
+        encodeChunkReference({ ...reference, chunk: { ...chunk, segments } }),
+      )
+    }),
+    runOptions(300),
+  )
+})

@@ -79,8 +79,8 @@ export interface Transactions {
    * moment also in a call that will be repeated.
    *
    * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment of
-   * added rows counts as a part of one), 100,000 rows read. Receipts, idempotency keys, jobs, imports, files and other
-   * transactions are no part of it: a call of `team.transaction` within the function is a transaction of its own, which
+   * added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files and
+   * other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its own, which
    * does not see this one's changes and makes it be repeated if it changes the same tables.
    * @returns What the function resolved to.
    * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function

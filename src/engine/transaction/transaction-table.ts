@@ -130,6 +130,16 @@ export class StagedTable implements TransactionTable {
     return this.#versioned(await this.#open().deleteRows(rows))
   }
 
+  /**
+   * No member of `TransactionTable`: it answers callers without types.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR
+   */
+  async merge(): Promise<never> {
+    const message =
+      'A merge is no part of a transaction, because it reads all rows of its table: call merge of the table, which is one commit'
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+
   async version(): Promise<number> {
     return this.#open().version()
   }

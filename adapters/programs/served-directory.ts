@@ -1,29 +1,30 @@
-// A directory as the commands that speak HTTP see it: served to this process alone.
+// A directory as the commands that ask a server see it: served to this process alone, without a connection.
 import { resolve } from 'node:path'
-import { startServer } from '../http/start-server.js'
+import { fetchHandler } from '../../src/index.js'
 import { openDirectory } from '../open-directory.js'
+import type { Asking } from './command-client.js'
 import { makeKey } from './key-file.js'
 import { QUIET } from './store-place.js'
 
+/** Nobody connects to it: the host is only a part of URLs. */
+const URL_OF_DIRECTORY = 'http://directory.invalid'
+
 /**
- * Serves a directory on a free port of this machine while a function runs, with a key that nobody else knows. A directory
- * without a store gets one.
+ * Serves a directory to a function while it runs: `fetch` answers in this process, so that no bytes pass through a socket.
+ * A directory without a store gets one.
  * @throws {StoreError} STORE_LOCKED if somebody else has it open, and as `openDirectory`
  */
 export async function withServedDirectory<T>(
   directory: string,
   teamId: string,
-  use: (server: Readonly<{ url: string; key: string }>) => Promise<T>,
+  use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
 ): Promise<T> {
   const store = await openDirectory(resolve(directory), QUIET)
   try {
     const key = makeKey()
-    const server = await startServer(store, { keys: [{ key, teamId }], port: 0 })
-    try {
-      return await use({ url: server.url, key })
-    } finally {
-      await server.close()
-    }
+    const handle = fetchHandler(store, { keys: [{ key, teamId }] })
+    const answer: typeof fetch = (input, init) => handle(new Request(input, init))
+    return await use({ url: URL_OF_DIRECTORY, key, fetch: answer })
   } finally {
     await store.close()
   }

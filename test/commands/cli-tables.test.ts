@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openDirectory, startServer } from '../../adapters/node.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
 import { runRows } from '../../adapters/programs/cli-rows.js'
 import { runSchema, runTables, runTypes } from '../../adapters/programs/cli-tables.js'
-import { withServedDirectory } from '../../adapters/programs/served-directory.js'
 import { renderTypes } from '../../adapters/programs/table-types.js'
 import { defineSchema } from '../../src/index.js'
 import { buildCli, runCli } from '../support/built-cli.js'
@@ -223,7 +223,14 @@ test('a server is read as a directory is', async () => {
     csv: await exporting('-', '--format', 'csv', ...table),
     rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
   }
-  const served = await withServedDirectory(directory, 'default', async ({ url, key }) => {
+  const key = 'a-key-for-the-tests'
+  const store = await openDirectory(directory)
+  const { url, close } = await startServer(store, { keys: [{ key, teamId: 'default' }], port: 0 })
+  onTestFinished(async () => {
+    await close()
+    await store.close()
+  })
+  const readServed = async () => {
     const server = ['--url', url, '--key', key]
     const asked = (run: typeof runTables, ...args: string[]) => printedAt(server, run, ...args)
     const output = new PassThrough()
@@ -243,9 +250,9 @@ test('a server is read as a directory is', async () => {
       csv: await written,
       rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
     }
-  })
+  }
 
-  expect(served).toEqual(direct)
+  expect(await readServed()).toEqual(direct)
 })
 
 test('types are TypeScript that makes the schemas of the tables', async () => {

@@ -11,6 +11,7 @@ const KINDS = [
   { form: /^dist\/openapi\.json$/, max: 400 * KB },
   { form: /^(?:src\/(?:[\w-]+\/)*|bench\/)[\w-]+\.md$/, max: 64 * KB },
   { form: /^bench\/results\/[\w-]+\.svg$/, max: 24 * KB },
+  { form: /^adapters\/page\/pictures\/readme\.png$/, max: 60 * KB },
   { form: /^adapters\/programs\/examples\/[\w.-]+$/, max: 8 * KB },
 ]
 
@@ -51,8 +52,8 @@ export function wrongManifest({ exports, bin, scripts }, files) {
 }
 
 /**
- * Pictures that a reader of the package would not see. A page of a registry shows the README alone, so its pictures need
- * a URL; those of other documents are in the package.
+ * Pictures that a reader of the package would not see: they are in it, or have a URL. A page of a registry, which shows
+ * the README alone, finds the pictures of it in the repository that `repository` names.
  * @param {string} path - Of the document.
  */
 export function wrongPictures(path, text, files) {
@@ -64,7 +65,7 @@ export function wrongPictures(path, text, files) {
   return targets
     .filter((target) => {
       if (target.startsWith('https://')) return false
-      return path === 'README.md' || !packed.has(posix.join(posix.dirname(path), target))
+      return !packed.has(posix.join(posix.dirname(path), target))
     })
     .map((target) => `${path} shows ${target}, which a reader of the package does not see`)
 }

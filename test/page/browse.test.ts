@@ -52,6 +52,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       .poll(() => thumbnail.evaluate((image) => (image as HTMLImageElement).naturalWidth))
       .toBe(3)
     await picture(page, 'table-light')
+    await picture(page, 'readme', { width: 860, height: 420 })
   })
 
   test('goes to the middle by the scrollbar, and shows the rows that are there', async () => {

@@ -78,9 +78,14 @@ export async function violations(page: Page): Promise<readonly string[]> {
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
-/** Takes a picture, if pictures are wanted. */
-export async function picture(page: Page, name: string): Promise<void> {
+/** Takes a picture, if pictures are wanted. @param size - Of the window. Default: as it is. */
+export async function picture(
+  page: Page,
+  name: string,
+  size?: Readonly<{ width: number; height: number }>,
+): Promise<void> {
   if (PICTURES === undefined) return
+  if (size !== undefined) await page.setViewportSize(size)
   await mkdir(PICTURES, { recursive: true })
   await page.screenshot({ path: join(PICTURES, `${name}.png`) })
 }

@@ -157,7 +157,7 @@ export const TEXT = {
   files: 'Files',
   filesHelp:
     'A file stays while a row contains its URL. Others are deleted some time after the given day.',
-  fileColumns: ['Name', 'Type', 'Size', 'Stored', 'Unused until'],
+  fileColumns: ['Name', 'Type', 'Size', 'Stored', 'Kept unused until'],
   stashes: 'Staged rows',
   stashesHelp: 'Rows of imports that have not ended, such as those whose tab was closed.',
   stashColumns: ['Name', 'Rows', 'Size', 'Begun', 'Ends'],

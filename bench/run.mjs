@@ -1,4 +1,4 @@
-// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|merge|guard|scale|load|limits|shared [options]. See README.md.
+// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|settle|merge|guard|scale|load|limits|shared [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { finalizeRule, measureFinalize, printFinalize } from './finalize.mjs'
 import { importRules, measureImport, printImport } from './import.mjs'
 import { openResults, printRules, writeResults } from './report.mjs'
 
-const USAGE = `Usage: npm run bench                       all of them but guard and shared, one after the other
+const USAGE = `Usage: npm run bench                       all of them but guard, shared and settle, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- find [--rows N] [--seed N] [--directory DIR]
@@ -18,6 +18,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard 
        npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
                         [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- main [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
+       npm run bench -- settle [--rows N] [--seed N] [--directory DIR]
        npm run bench -- merge [--rows N] [--rounds N] [--engines A,B] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
        npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
@@ -190,6 +191,11 @@ async function runMain() {
   await runOne('main', peersSettings('main'), { measure, print })
 }
 
+async function runSettle(settings) {
+  const { measureSettle: measure, printSettle: print } = await import('./settle.mjs')
+  await runOne('settle', settings, { measure, print })
+}
+
 async function runMerge() {
   const {
     measureMerge: measure,
@@ -265,6 +271,7 @@ const RUNS = {
   files: runFiles,
   peers: runPeers,
   main: runMain,
+  settle: runSettle,
   merge: runMerge,
   scale: runScale,
   load: runLoad,
@@ -272,8 +279,8 @@ const RUNS = {
   guard: runGuard,
   shared: runShared,
 }
-/** These need what not every machine has: a baseline, a server. */
-const NOT_BY_DEFAULT = ['guard', 'shared']
+/** These need what not every machine has: a baseline, a server, a Node with zstd. */
+const NOT_BY_DEFAULT = ['guard', 'shared', 'settle']
 const names =
   positionals.length > 0
     ? positionals

@@ -67,6 +67,7 @@ const ROWS = [
   '{"day":"9999-12-31","at":"2024-02-15 10:00+02:00","span":"P1D","n":9007199254740991,"yes":true}',
   '{"text":"\\u0000\\ud83d\\ude00\\n\\"","span":1500,"n":0.1,"numbers":[],"days":["1969-12-31"],"texts":["",",","a"]}',
   '{"at":"2024-02-15","n":-1.5e-7,"yes":false,"numbers":[1,2.5,-3],"texts":["x"]}',
+  '{"n":1e2,"text":"0.12345678901234567 1e400"}',
   '{}',
 ]
 
@@ -118,7 +119,7 @@ describe('an import of an export', () => {
     await imported(path, '--table', 'Some')
 
     const text = await readFile(await exported('some.ndjson', '--table', 'Some'), 'utf8')
-    expect(text).toBe('{"n":9007199254740991,"yes":true}\n')
+    expect(text).toBe('{"n":9007199254740991,"yes":true}\n{"n":100}\n')
   })
 })
 

@@ -24,9 +24,8 @@ const OPTIONS = {
 export const STASHES_COMMAND: CommandSpec = {
   name: 'stashes',
   summary: 'list and delete staged rows',
-  usage: ['stashes --directory DIR', `stashes ${PLACE_FORM} --stash ID [--delete]`],
-  about: `Lists the stashes of a team: ID, chunks, rows and when it ends, with tabs between them. A
-    server lists the chunks of one stash only.`,
+  usage: [`stashes ${PLACE_FORM} [--json]`, `stashes ${PLACE_FORM} --stash ID [--delete]`],
+  about: 'Lists the stashes of a team: ID, chunks, rows and when it ends, with tabs between them.',
   options: OPTIONS,
   notes: `A stash ends by itself, 48 hours after its last chunk. Exit code 0: done; 1: it failed, or there
     is no such stash; 2: a wrong call.`,
@@ -45,11 +44,12 @@ export async function runStashes(args: readonly string[], io: CommandIo): Promis
     return
   }
   if (values.delete) throw new ProgramFailure('usage', '--delete needs --stash ID')
-  if (values.url !== undefined) {
-    const problem = 'A server does not list the stashes of a team'
-    throw new ProgramFailure('usage', `${problem}; give --stash ID for one, or --directory`)
-  }
-  for (const entry of await withTeam(values, io, (team) => team.stashes())) {
+  const server = await serverOf(values, io)
+  const entries =
+    server === undefined
+      ? await withTeam(values, io, (team) => team.stashes())
+      : await asking(server, (client) => client.stashes({ signal: io.signal }))
+  for (const entry of entries) {
     const { id, chunks, rows, expiresAt } = entry
     const text = [id, chunks, rows, new Date(expiresAt).toISOString()].join('\t')
     printResult(io, json, entry, text)

@@ -1,5 +1,6 @@
 // The public types of `rowstash/client`.
 import type { Where } from '../engine/api/find-types.js'
+import type { StashEntry } from '../engine/api/row-types.js'
 import type { KeyValues } from '../engine/api/unique-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import type {
@@ -137,6 +138,8 @@ export interface Client {
    * in a stash for a while. Only a server of rowstash can do it.
    */
   checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck>
+  /** The stashes of the team, in the order of their IDs. Only a server of rowstash lists them. */
+  stashes(options?: Abortable): Promise<readonly StashEntry[]>
   /**
    * The chunks of a stash that the server has acknowledged, in their order. Only a server of rowstash tells them; one that
    * has none of this ID fails with the type `stash_not_found`.

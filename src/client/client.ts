@@ -10,6 +10,7 @@ import {
   optionError,
   shown,
 } from '../base/options.js'
+import type { StashEntry } from '../engine/api/row-types.js'
 import type { AnySchema } from '../schema/row-types.js'
 import { ClientError } from './client-error.js'
 import type {
@@ -115,6 +116,12 @@ class RemoteTeam implements Client {
 
   async checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck> {
     return checkRows(this.#requests, input, checkImport(options))
+  }
+
+  async stashes({ signal }: Abortable = {}) {
+    const request = { method: 'GET', path: '/stashes', isRepeatable: true, signal }
+    const answer = await this.#requests.send(request)
+    return ((await answer.json()) as { data: StashEntry[] }).data
   }
 
   async stashChunks(stashId: string, { signal }: Abortable = {}) {

@@ -30,7 +30,7 @@ export type ImportCommand = Pick<
   'files' | 'chunkRowsMax' | 'parallel' | 'onSchemaError'
 > &
   Readonly<{
-    place: GivenServer | Readonly<{ directory: string; team: string }>
+    place: GivenServer | Readonly<{ directory: string; team: string | undefined }>
     target: GivenTarget
     /** The file with the schema of the table. */
     schemaPath: string | undefined

@@ -3,11 +3,12 @@ import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Client, ImportTarget } from '../../src/client/client.js'
 import { ClientError } from '../../src/client/client.js'
-import type { TableSchema } from '../../src/index.js'
+import type { Store, TableSchema } from '../../src/index.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { type GivenTarget, type ImportCommand, parseImportArgs } from './cli-import-args.js'
 import { reportImport, reportProblems } from './cli-import-report.js'
 import { readKey } from './cli-server-options.js'
+import { teamToImportInto } from './cli-team.js'
 import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
 import { renderDelimiter } from './csv-fields.js'
 import { STANDARD_INPUT } from './import-bytes.js'
@@ -30,7 +31,9 @@ export async function runImport(
   const command = parseImportArgs(args, io.env)
   const { place } = command
   if ('directory' in place) {
-    return withServedDirectory(place.directory, place.team, (server) => {
+    const { directory, team } = place
+    const chosen = (store: Store) => teamToImportInto(store, team, io)
+    return withServedDirectory(directory, chosen, (server) => {
       return importInto(command, server, io, progressOutput)
     })
   }

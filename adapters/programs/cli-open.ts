@@ -9,6 +9,7 @@ import type { Store } from '../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../node.js'
 import { createGuard } from '../page/guard.js'
 import { aborted, type CommandIo, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
+import { teamOf } from './cli-team.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { FailureLog } from './failure-log.js'
 import { makeKey } from './key-file.js'
@@ -23,9 +24,8 @@ const OPTIONS = {
   },
   team: {
     type: 'string',
-    default: TEAM_DEFAULT,
     value: 'TEAM',
-    help: `the team whose tables are shown (default: ${TEAM_DEFAULT})`,
+    help: `default: the only team with tables, else ${TEAM_DEFAULT}`,
   },
   port: {
     type: 'string',
@@ -55,7 +55,7 @@ export const OPEN_COMMAND: CommandSpec = {
 type OpenCommand = Readonly<{
   directory: string
   writable: boolean
-  team: string
+  team: string | undefined
   port: number
   browser: boolean
 }>
@@ -66,7 +66,8 @@ export async function runOpen(args: readonly string[], io: CommandIo): Promise<v
   const store = await openShown(command, io)
   const failures = new FailureLog((line) => io.warn(line))
   try {
-    const { address, server } = await listen(store, command, failures)
+    const { id: team } = await teamOf(store, command.team, io)
+    const { address, server } = await listen(store, { ...command, team }, failures)
     try {
       io.print(`open ${address}`)
       if (command.browser) showInBrowser(address, io)
@@ -117,7 +118,7 @@ function secret(): string {
 /** Serves a store to whoever opens the address first. */
 async function listen(
   store: Store,
-  { directory, writable, team, port }: OpenCommand,
+  { directory, writable, team, port }: OpenCommand & Readonly<{ team: string }>,
   failures: FailureLog,
 ): Promise<Listening> {
   const [key, adminKey, token] = [makeKey(), makeKey(), secret()]

@@ -1,5 +1,4 @@
 // Where the table of a command is: in a directory, or at a server.
-import { TEAM_DEFAULT } from './cli-command.js'
 import { parseServerUrl } from './command-client.js'
 import type { OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
@@ -40,7 +39,7 @@ export function parseServer(
 export function parseServerOrDirectory(
   values: ServerValues,
   env: Readonly<Record<string, string | undefined>>,
-): GivenServer | Readonly<{ directory: string; team: string }> {
+): GivenServer | Readonly<{ directory: string; team: string | undefined }> {
   const { directory, team, url, key } = values
   if (directory === undefined) {
     if (team !== undefined) throw new ProgramFailure('usage', '--team goes with --directory')
@@ -48,7 +47,7 @@ export function parseServerOrDirectory(
     return parseServer(values, env) ?? { url, key: '' }
   }
   const isServer = url !== undefined || key !== undefined || values['key-file'] !== undefined
-  if (!isServer) return { directory, team: team ?? TEAM_DEFAULT }
+  if (!isServer) return { directory, team }
   throw new ProgramFailure('usage', '--directory does not go with --url, --key and --key-file')
 }
 

@@ -3,8 +3,9 @@ import { opendir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store, Team } from '../../src/index.js'
-import { type CommandIo, printResult, TEAM_DEFAULT } from './cli-command.js'
+import { type CommandIo, printResult } from './cli-command.js'
 import { PLACE_FORM, placeOf, serverOf, TEAM_OPTIONS } from './cli-table-options.js'
+import { teamOf } from './cli-team.js'
 import { parseServerUrl } from './command-client.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
@@ -42,26 +43,30 @@ export async function runStats(args: readonly string[], io: CommandIo): Promise<
   const server = await serverOf(values, io)
   const numbers =
     server === undefined
-      ? await numbersOf(placeOf(values, io), values.team ?? TEAM_DEFAULT, io)
+      ? await numbersOf(placeOf(values, io), values.team, io)
       : await metricsOf(parseServerUrl(server.url), server.key, io.signal)
   const text = Object.entries(numbers).map(([name, value]) => `${name}\t${value}`)
   printResult(io, values.json, numbers, text.join('\n'))
 }
 
-async function numbersOf(place: StorePlace, teamId: string, io: CommandIo): Promise<Numbers> {
+async function numbersOf(
+  place: StorePlace,
+  teamId: string | undefined,
+  io: CommandIo,
+): Promise<Numbers> {
   const opened = await openStoreOrServer(place, io)
   if ('served' in opened) {
     return metricsOf(opened.served.url, opened.served.adminKey, io.signal)
   }
-  const held = await heldBy(opened.store, teamId)
+  const held = await heldBy(opened.store, teamId, io)
   return typeof place === 'string'
     ? { ...held, directoryBytes: await bytesIn(resolve(place)) }
     : held
 }
 
-async function heldBy(store: Store, teamId: string): Promise<Numbers> {
+async function heldBy(store: Store, teamId: string | undefined, io: CommandIo): Promise<Numbers> {
   try {
-    return await countsOf(store.team(teamId))
+    return await countsOf(await teamOf(store, teamId, io))
   } finally {
     await store.close()
   }

@@ -3,6 +3,7 @@ import type { Client } from '../../src/client/client.js'
 import type { Team } from '../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from './cli-command.js'
 import { parseServer, readKey, SERVER_OPTIONS, type ServerValues } from './cli-server-options.js'
+import { teamOf } from './cli-team.js'
 import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
 import type { OptionSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
@@ -19,8 +20,7 @@ export const DIRECTORY_OPTION = {
 export const TEAM_OPTION = {
   type: 'string',
   value: 'TEAM',
-  help: `a team of the directory (default: ${TEAM_DEFAULT})`,
-  isRare: true,
+  help: `default: the only team with tables, else ${TEAM_DEFAULT}`,
 } as const satisfies OptionSpec
 
 export const TEAM_OPTIONS = {
@@ -56,7 +56,7 @@ export async function withTeam<T>(
 ): Promise<T> {
   const store = await openStoreOf(placeOf(values, io), io)
   try {
-    return await use(store.team(values.team ?? TEAM_DEFAULT))
+    return await use(await teamOf(store, values.team, io))
   } finally {
     await store.close()
   }

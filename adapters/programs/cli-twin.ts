@@ -29,7 +29,11 @@ const OPTIONS = {
     value: 'DIR',
     help: 'the twin; pull makes it if there is none. Nobody else may have it open',
   },
-  team: { ...TEAM_OPTION, default: TEAM_DEFAULT },
+  team: {
+    ...TEAM_OPTION,
+    default: TEAM_DEFAULT,
+    help: `a team of the directory (default: ${TEAM_DEFAULT})`,
+  },
   table: {
     type: 'string',
     multiple: true,

@@ -1,6 +1,6 @@
 // A directory as the commands that ask a server see it: served to this process alone, without a connection.
 import { resolve } from 'node:path'
-import { fetchHandler } from '../../src/index.js'
+import { fetchHandler, type Store, type Team } from '../../src/index.js'
 import { openDirectory } from '../open-directory.js'
 import type { Asking } from './command-client.js'
 import { makeKey } from './key-file.js'
@@ -16,11 +16,12 @@ const URL_OF_DIRECTORY = 'http://directory.invalid'
  */
 export async function withServedDirectory<T>(
   directory: string,
-  teamId: string,
+  teamOf: (store: Store) => Promise<Team>,
   use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
 ): Promise<T> {
   const store = await openDirectory(resolve(directory), QUIET)
   try {
+    const { id: teamId } = await teamOf(store)
     const key = makeKey()
     const handle = fetchHandler(store, { keys: [{ key, teamId }] })
     const answer: typeof fetch = (input, init) => handle(new Request(input, init))

@@ -49,7 +49,7 @@ import { SigningKeys } from './context/signing-keys.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TableCounts } from './context/table-counts.js'
 import { TeamAliases } from './context/team-alias.js'
-import { isWithoutTeams } from './context/team-entries.js'
+import { isWithoutTeams, readTeams } from './context/team-entries.js'
 import { TeamLimits } from './context/team-limits.js'
 import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
@@ -252,6 +252,11 @@ class OpenedStore implements Store, LendsBuffers {
 
   team(teamId: string): Team {
     return this.#openTeam(teamId).team
+  }
+
+  teams(): Promise<readonly string[]> {
+    const { kv, lifecycle } = this.#context
+    return lifecycle.run(() => kv.partition('').read(readTeams))
   }
 
   #openTeam(teamId: string): OpenTeam {

@@ -10,6 +10,7 @@ import { openDirectory, startServer } from '../../adapters/node.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
 import { runRows } from '../../adapters/programs/cli-rows.js'
+import { runStats } from '../../adapters/programs/cli-stats.js'
 import { runSchema, runTables, runTypes } from '../../adapters/programs/cli-tables.js'
 import { renderTypes } from '../../adapters/programs/table-types.js'
 import { defineSchema } from '../../src/index.js'
@@ -281,6 +282,40 @@ test('types are TypeScript that makes the schemas of the tables', async () => {
     .replaceAll('export const ', 'const ')
   const made = new Function('defineSchema', `${javaScript}; return xSchema`)(defineSchema)
   expect(made).toEqual(schema)
+})
+
+test('a store with one team needs no --team, and a team without tables names the others', async () => {
+  const csv = join(folder, 'team.csv')
+  await writeFile(csv, 'n\n1\n')
+  const at = join(folder, 'teams')
+  const place = ['--directory', at]
+  const put = (given: readonly string[], io: Parameters<typeof runTables>[1]) =>
+    runImport(given, io, { write: () => true })
+  await printedAt(place, put, csv, '--table', 'One', '--team', 'acme')
+  const tables = await printedAt(place, runTables)
+  const schema = await printedAt(place, runSchema, '--table', 'One')
+  const stats = await printedAt(place, runStats, '--json')
+  const imported = await printedAt(place, put, csv, '--table', 'Two')
+  const empty = await printedAt(place, runTables, '--team', 'default')
+  await printedAt(place, put, csv, '--table', 'Three', '--team', 'b')
+
+  expect(tables).toEqual([expect.stringMatching(/\tOne$/)])
+  expect(schema).toEqual(['n\tnumber'])
+  expect(JSON.parse(stats[0] ?? '')).toMatchObject({ tables: 1, rows: 1 })
+  expect(imported[0]).toBe('The rows are of the team "acme", the only one with tables')
+  expect(empty).toEqual([
+    'rowstash: The team "default" has no tables; the store has tables of "acme": give --team acme',
+  ])
+  const lines: string[] = []
+  const io = { print: () => undefined, warn: (line: string) => lines.push(line), env: {} }
+  const wrong = runRows([...place, '--table', 'One'], {
+    ...io,
+    signal: new AbortController().signal,
+  })
+  await expect(wrong).rejects.toThrow('The team "default" has no table "One"')
+  expect(lines).toEqual([
+    'rowstash: The team "default" has no tables; the store has tables of "acme", "b": give --team acme',
+  ])
 })
 
 test('the built program exports, and ends with the codes of its help', async () => {

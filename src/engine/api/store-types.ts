@@ -146,6 +146,8 @@ export type PageBytes = Readonly<{
 export interface Store extends Disposing {
   /** The tables, stashes and files of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
   team(teamId: string): Team
+  /** The IDs of the teams that ever stored anything, in the order of their UTF-8 bytes. They may have no tables any more. */
+  teams(): Promise<readonly string[]>
   /**
    * Folds row records into segments, then deletes what is unreferenced or expired. Both also run in the
    * background. Of several processes that share a store, one does so for each team in the background, until it ends;

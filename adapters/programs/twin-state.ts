@@ -77,7 +77,7 @@ export class TwinState {
     const team = store.team(`twin of ${teamId}`)
     const [found] = await team.tablesByName('twin')
     if (found !== undefined) return new TwinState(team, found)
-    const key = ['url', 'upstream']
+    const key = ['url', 'upstream'] as const
     const made = await team.createTable({ name: 'twin', schema: TWIN, rows: [], key })
     return new TwinState(team, team.table(made.tableId))
   }

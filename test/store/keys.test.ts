@@ -26,6 +26,10 @@ import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 const NOT_UNIQUE = { code: 'KEY_NOT_UNIQUE' }
 const INVALID = { code: 'REQUEST_VALIDATION_ERROR' }
 
+function noColumn(id: string): string {
+  return `Column '${id}' cannot be part of the table's key: the table would have no column '${id}'`
+}
+
 const SCHEMA = {
   columns: [
     { id: 'email', type: { kind: 'string' } },
@@ -216,12 +220,19 @@ describe('a key', () => {
     const { table } = await make([{ email: 'a', n: 1 }], ['n'])
     const text = { columns: [{ id: 'email', type: { kind: 'string' } }] } as const
 
-    await expect(table.alter({ schema: text })).rejects.toMatchObject(INVALID)
+    await expect(table.alter({ schema: text })).rejects.toMatchObject({
+      ...INVALID,
+      message: `${noColumn('n')}. Change the key first, with alter({ key })`,
+    })
     await expect(table.overwrite({ schema: text, rows: [] })).rejects.toMatchObject(INVALID)
     await expect(
       table.addRows([{ n: 'x' }], { onSchemaError: 'updateSchema' }),
     ).rejects.toMatchObject(INVALID)
-    await expect(table.alter({ key: ['m'] })).rejects.toMatchObject(INVALID)
+    const missing = { ...INVALID, message: noColumn('m') }
+    await expect(table.alter({ key: ['m'] })).rejects.toMatchObject(missing)
+    const create = { name: 'c', schema: text, rows: [], key: ['m'] }
+    await expect(team.createTable(create)).rejects.toMatchObject(missing)
+    await expect(team.preflight(create)).rejects.toMatchObject(missing)
     await expect(table.alter({ key: ['n'], name: 'x' })).rejects.toMatchObject(INVALID)
     await expect(table.alter({ key: ['n', 'n'] })).rejects.toMatchObject(INVALID)
     const lists = { name: 'l', rows: [{ tags: [1, 2] }], key: ['tags'] }

@@ -162,11 +162,16 @@ test('a create with a schema takes its rows only; without one, any', async () =>
   ]
   for (const create of creates) await expect(create()).rejects.toThrow(/qty|quantity/)
 
+  await team.createTable({ name: 'Keyed', schema: orders, rows: [], key: ['name'] })
+  // @ts-expect-error No such column.
+  const misspelled = team.createTable({ name, schema: orders, rows: [], key: ['nam'] })
+  await expect(misspelled).rejects.toThrow("no column 'nam'")
+
   await team.createTable({ name, rows: [{ any: 1 }] })
   await team.createTable({
     name,
     schema: { columns: [{ id: 'n', type: 'number' }] },
     rows: [{ n: 1 }],
   })
-  expect(await team.tableNames()).toHaveLength(2)
+  expect(await team.tableNames()).toHaveLength(3)
 })

@@ -1,6 +1,6 @@
 // Rows as callers give them, the requests that bring them, and the results.
 import type { Bytes } from '../../base/bytes.js'
-import type { AnySchema, InputRow } from '../../schema/row-types.js'
+import type { AnySchema, ColumnOf, InputRow } from '../../schema/row-types.js'
 import type { Receipt } from './receipt-types.js'
 
 /**
@@ -89,6 +89,9 @@ export type RowsOf<S> = [S] extends [never]
     ? TypedRowsInput<S>
     : RowsInput
 
+/** The columns of a key that goes with a schema: those of a schema of `defineSchema`, or any. */
+type KeyColumnOf<S> = [S] extends [never] ? string : S extends AnySchema ? ColumnOf<S> : string
+
 /** A call that its caller may give up. */
 export type Abortable = Readonly<{
   /**
@@ -107,7 +110,7 @@ export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
   /** The rows: objects, an iterable, text, a stream, or a stash. */
   rows: RowsOf<S> | Stash
   /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. A job does not take it. */
-  key?: readonly string[] | undefined
+  key?: readonly KeyColumnOf<S>[] | undefined
   /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
   /** As in `AddOptions`; a repeat returns the result of the first create. */

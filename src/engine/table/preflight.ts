@@ -25,7 +25,7 @@ import type { FinishedSegment, SegmentTarget } from '../ingest/segment-sink.js'
 import { TeamStash } from '../ingest/stash.js'
 import { isFromText } from '../ingest/stored-form.js'
 import { readHead } from '../read/generations.js'
-import { checkSameForm, keyColumnsOf } from '../unique/key-columns.js'
+import { checkSameForm, keptKeyColumnsOf, keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
 import { checkIfMatch } from './if-match.js'
 import { BodyKeys, compareKeys } from './preflight-keys.js'
@@ -33,7 +33,12 @@ import { BodyKeys, compareKeys } from './preflight-keys.js'
 type GivenRows = RowsInput | Stash
 
 /** The key that rows are compared by, and the table whose rows they would be beside; null: a new or an emptied one. */
-type ComparedKey = Readonly<{ ids: readonly string[]; beside: TablePlace | null }>
+type ComparedKey = Readonly<{
+  ids: readonly string[]
+  beside: TablePlace | null
+  /** Whether the table has the key already. */
+  isKept: boolean
+}>
 
 /**
  * @param schema - undefined: it is inferred from the rows.
@@ -48,7 +53,7 @@ export async function preflightCreate(
 ): Promise<PreflightReport> {
   const reader = new RowsReader(team, 'preflight', rows)
   const base = schema === undefined ? null : indexSchema(schema)
-  const key = keyColumns === undefined ? null : { ids: keyColumns, beside: null }
+  const key = keyColumns === undefined ? null : { ids: keyColumns, beside: null, isKept: false }
   const body = await readBody(team, rows, base, onSchemaError, key)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
   return report(team, source, body, { base, onSchemaError, key })
@@ -83,7 +88,8 @@ export async function preflightTable(
   const schema = readSchema && deferred(readSchema)
   const reader = new RowsReader(team, 'preflight', rows)
   const base = schemaOr(current, schema)
-  const key = ids === null ? null : { ids, beside: operation === 'add' ? place : null }
+  const beside = operation === 'add' ? place : null
+  const key = ids === null ? null : { ids, beside, isKept: true }
   const body = await readBody(team, rows, base, onSchemaError, key).catch((failure: unknown) => {
     if (isDataError(failure)) check()
     throw failure
@@ -202,8 +208,8 @@ async function report(
   const problems = found.problems.slice(0, PROBLEMS_MAX)
   // The operation would fail with the first problem, before it looks at keys.
   if (key !== null && (found.count === 0 || policy.drops)) {
-    const { ids, beside } = key
-    const columns = keyColumnsOf(ids, policy.schema.columns)
+    const { ids, beside, isKept } = key
+    const columns = (isKept ? keptKeyColumnsOf : keyColumnsOf)(ids, policy.schema.columns)
     if (beside !== null && base !== null) checkSameForm(keyColumnsOf(ids, base.columns), columns)
     await compareKeys(team, { columns, source, body: body?.keys ?? null, policy, slices }, beside)
   }

@@ -41,7 +41,7 @@ import { ExtentWalk } from '../context/extents.js'
 import { indexSchema } from '../context/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
 import { findRowAt } from '../read/row-lookup.js'
-import { checkSameForm, keyColumnsOf } from './key-columns.js'
+import { checkSameForm, keptKeyColumnsOf, keyColumnsOf } from './key-columns.js'
 import { keyConflict, NewRows, rowIdAt } from './key-conflict.js'
 import { KeyIndex, readKeyIndex, rowWithKey } from './key-index.js'
 import type { KeyedRows } from './keyed-rows.js'
@@ -145,7 +145,7 @@ async function columnsAfter(
     record === undefined
       ? await schemas.get(table, next.schemaNumber, read)
       : indexSchema(parseSchemaText(decodeSchema(record)).schema)
-  const columns = keyColumnsOf(ids, schema.columns)
+  const columns = keptKeyColumnsOf(ids, schema.columns)
   if (sameBytes(next.nonce, generation.nonce)) {
     checkSameForm(keyColumnsOf(ids, known.columns), columns)
   }

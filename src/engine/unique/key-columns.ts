@@ -3,15 +3,37 @@ import { StoreError } from '../../base/store-error.js'
 import { isTextKind, type KeyColumn } from '../../format/key-hash.js'
 import type { Column } from '../../schema/column-kind.js'
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR: one is missing, or has arrays */
+/** What to do about an operation that the key of a table does not allow. */
+const CHANGE_KEY = 'Change the key first, with alter({ key })'
+
+/**
+ * The columns of a key that a table is given, or has.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR: one is missing, or has arrays
+ */
 export function keyColumnsOf(
   ids: readonly string[],
   columns: ReadonlyMap<string, Column>,
 ): readonly KeyColumn[] {
+  return columnsOfKey(ids, columns, undefined)
+}
+
+/** As `keyColumnsOf`, of a key that a table keeps while its columns change. */
+export function keptKeyColumnsOf(
+  ids: readonly string[],
+  columns: ReadonlyMap<string, Column>,
+): readonly KeyColumn[] {
+  return columnsOfKey(ids, columns, CHANGE_KEY)
+}
+
+function columnsOfKey(
+  ids: readonly string[],
+  columns: ReadonlyMap<string, Column>,
+  remedy: string | undefined,
+): readonly KeyColumn[] {
   return ids.map((id) => {
     const type = columns.get(id)?.type
-    if (type === undefined) throw invalidKey(`the table would have no column '${id}'`, id)
-    if (type.kind === 'array') throw invalidKey(`column '${id}' has arrays`, id)
+    if (type === undefined) throw invalidKey(`the table would have no column '${id}'`, id, remedy)
+    if (type.kind === 'array') throw invalidKey(`column '${id}' has arrays`, id, remedy)
     return { id, kind: type.kind }
   })
 }
@@ -24,11 +46,12 @@ export function checkSameForm(before: readonly KeyColumn[], after: readonly KeyC
   for (const [at, { id, kind }] of after.entries()) {
     const old = before[at]?.kind ?? kind
     if (isTextKind(old) === isTextKind(kind)) continue
-    throw invalidKey(`column '${id}' would change from ${old} to ${kind}`, id)
+    throw invalidKey(`column '${id}' would change from ${old} to ${kind}`, id, CHANGE_KEY)
   }
 }
 
-function invalidKey(problem: string, column: string): StoreError {
-  const message = `Column '${column}' cannot be part of the table's key: ${problem}. Change the key first, with alter({ key })`
+function invalidKey(problem: string, column: string, remedy: string | undefined): StoreError {
+  const phrase = `Column '${column}' cannot be part of the table's key: ${problem}`
+  const message = remedy === undefined ? phrase : `${phrase}. ${remedy}`
   return new StoreError('REQUEST_VALIDATION_ERROR', message, { column })
 }

@@ -116,8 +116,14 @@ export class StoreTeam implements Team {
     return this.#context.lifecycle.run(() => readTableNames(this.#context, null))
   }
 
-  async tableByName(name: string): Promise<Table | null> {
-    return (await this.tablesByName(name))[0] ?? null
+  tableByName<S extends AnySchema>(name: string, schema: S): Promise<TypedTable<S> | null>
+  tableByName(name: string): Promise<Table | null>
+  async tableByName(
+    name: string,
+    schema?: AnySchema,
+  ): Promise<Table | TypedTable<AnySchema> | null> {
+    const table = (await this.tablesByName(name))[0] ?? null
+    return table === null || schema === undefined ? table : typedTable(table, schema)
   }
 
   async tablesByName(name: string): Promise<readonly Table[]> {

@@ -124,7 +124,11 @@ test('a table of a schema is read and written without casts', async () => {
     schema: orders,
     rows: [{ name: 'a', qty: 2, tags: ['x'], sizes: [1, 2], $price: 3 }, { name: 'b' }],
   })
-  const table = team.table(made.tableId, orders)
+  const table = await team.tableByName('Orders', orders)
+  if (table === null) throw new Error('The table has this name')
+  expect(table.id).toBe(made.tableId)
+  expectTypeOf(table).toEqualTypeOf(team.table(made.tableId, orders))
+  expect(await team.tableByName('Order', orders)).toBe(null)
 
   for await (const row of table.find({ qty: { gt: 1 } })) {
     expectTypeOf(row).toEqualTypeOf<Order>()

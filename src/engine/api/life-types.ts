@@ -123,8 +123,6 @@ export interface TeamTables<T> {
   tables(): Promise<readonly TableInfo[]>
   /** As `tables`, with no more than their IDs and names, which is quicker. */
   tableNames(): Promise<readonly TableEntry[]>
-  /** The oldest table with a name; null: there is none. */
-  tableByName(name: string): Promise<T | null>
   /** All tables with a name, the oldest first. */
   tablesByName(name: string): Promise<readonly T[]>
   /**

@@ -237,6 +237,10 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
   table<S extends AnySchema>(tableId: string, schema: S): TypedTable<S>
   /** A table by its ID. Does not check that it exists: its operations fail with TABLE_NOT_FOUND. */
   table(tableId: string): Table
+  /** As `tableByName`, with rows that the compiler knows. @param schema - What `defineSchema` returns. */
+  tableByName<S extends AnySchema>(name: string, schema: S): Promise<TypedTable<S> | null>
+  /** The oldest table with a name; null: there is none. */
+  tableByName(name: string): Promise<Table | null>
   /**
    * A stash by an ID of the caller: 1 to 256 letters, digits, `-` and `_`, beginning with a letter or a digit.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR for another ID

@@ -98,7 +98,7 @@ export class Requests {
     } finally {
       end.forget()
     }
-    return answer.ok ? answer : await failedAnswer(answer)
+    return answer.ok ? answer : await failedAnswer(answer, target)
   }
 }
 
@@ -165,16 +165,20 @@ function firstLine(text: string): string {
   return /^.*/.exec(text.trim())?.[0] ?? ''
 }
 
-async function failedAnswer(answer: Response): Promise<Failed> {
+async function failedAnswer(answer: Response, target: string | URL): Promise<Failed> {
   const { status, headers } = answer
   const text = await answer.text().catch(() => '')
   const { type, message } = errorIn(text)
-  const failure = new ClientError(
-    message ?? `The server answered with status ${status}`,
-    status,
-    type,
-  )
+  const failure = new ClientError(message ?? messageOf(status, target), status, type)
   return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
+}
+
+/** The message for an answer that is no error of the contract. */
+function messageOf(status: number, target: string | URL): string {
+  if (status !== 404 || target instanceof URL) return `The server answered with status ${status}`
+  const { origin, pathname } = new URL(target)
+  const place = `There is no rowstash API at ${origin}${pathname} (status 404)`
+  return `${place}: is the base path, such as /api, missing from the url?`
 }
 
 function errorIn(text: string): Readonly<{ type: string; message: string | undefined }> {
@@ -200,7 +204,15 @@ function retryAfterMs(header: string | null): number | undefined {
 }
 
 /** 429 and 503 say that nothing was done, unless the outcome is unknown. */
-function mayRepeat({ status }: ClientError, { isRepeatable }: ClientRequest): boolean {
+function mayRepeat(failure: ClientError, { isRepeatable }: ClientRequest): boolean {
+  const { status } = failure
+  if (isRefusedByFetch(failure)) return false
   if (status === 429) return true
   return isRepeatable && (status === 0 || status === 408 || status >= 500)
+}
+
+/** Whether fetch refuses the URL itself, as it does for ports of other protocols. */
+function isRefusedByFetch({ cause }: ClientError): boolean {
+  const { cause: reason } = Object(cause) as { cause?: unknown }
+  return reason instanceof Error && reason.message === 'bad port'
 }

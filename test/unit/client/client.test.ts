@@ -503,3 +503,21 @@ test('a row is read by its key, which must be that of the table', async () => {
   expect((await table.get({ $x: 'p', n: 1 }))?.row).toMatchObject(rows[0] as object)
   expect(await table.get({ $x: 'p', n: 2 })).toBeNull()
 })
+
+test('a 404 of no API says that the base path may be missing', async () => {
+  const fetch = async () => new Response('Not Found', { status: 404 })
+  const client = createClient({ url: 'http://127.0.0.1:8787', key: 'k', fetch })
+  await expect(client.tables()).rejects.toMatchObject({
+    status: 404,
+    message:
+      'There is no rowstash API at http://127.0.0.1:8787/tables (status 404): is the base path, such as /api, missing from the url?',
+  })
+})
+
+test('a port that fetch refuses is asked once', async () => {
+  const onRetry = () => {
+    throw new Error('It was repeated')
+  }
+  const client = createClient({ url: 'http://127.0.0.1:1/api', key: 'k', onRetry })
+  await expect(client.tables()).rejects.toThrow('The server did not answer: bad port')
+})

@@ -215,6 +215,17 @@ describe('a key', () => {
     expect(await ask()).toBe(null)
   })
 
+  test('is not what a change of a row takes, which says how to get the row ID', async () => {
+    const { make } = await openKeys()
+    const { table } = await make([{ email: 'a', n: 1 }], ['email'])
+    const key = { email: 'a' } as unknown as string
+    for (const change of [table.updateRow(key, { n: 2 }), table.deleteRow(key)]) {
+      const message = expect.stringContaining('(await table.get(key))?.row.$rowID')
+      await expect(change).rejects.toMatchObject({ ...INVALID, message })
+    }
+    expect(await table.version()).toBe(1)
+  })
+
   test('keeps its columns: they are not dropped, missing, arrays or other texts', async () => {
     const { make, team } = await openKeys()
     const { table } = await make([{ email: 'a', n: 1 }], ['n'])

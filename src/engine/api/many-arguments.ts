@@ -31,3 +31,13 @@ export function checkRowList(
 function invalid(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
+
+/** The ID of a row to change. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowId(given: unknown): string {
+  if (typeof given === 'object' && given !== null) {
+    const remedy = 'get the row ID first, with (await table.get(key))?.row.$rowID'
+    const message = `A row is changed by its row ID, not by the values of its key: ${remedy}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  return checkText('A row ID', given)
+}

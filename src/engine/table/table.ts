@@ -22,7 +22,7 @@ import { FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
 import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
-import { checkRowIds } from '../api/many-arguments.js'
+import { checkRowId, checkRowIds } from '../api/many-arguments.js'
 import type {
   DeleteRowsResult,
   RowsToDelete,
@@ -258,7 +258,7 @@ export class TeamTable implements Table {
 
   deleteRow(rowId: string): Promise<DeleteResult> {
     return this.#run(async (place) => {
-      return toPublicVersion(place.team, await deleteRow(place, checkText(ROW_ID, rowId)))
+      return toPublicVersion(place.team, await deleteRow(place, checkRowId(rowId)))
     })
   }
 
@@ -351,7 +351,7 @@ export class TeamTable implements Table {
 
   #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
     return this.#runWriting(async (place) => {
-      checkText(ROW_ID, rowId)
+      checkRowId(rowId)
       checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)

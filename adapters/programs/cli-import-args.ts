@@ -20,7 +20,7 @@ export type TableName = Readonly<{ name: string } | { tableId: string }>
 
 /** What is done with a table, and with which. */
 export type GivenTarget = Readonly<
-  | { mode: 'create'; name: string }
+  | { mode: 'create'; name: string; isNameShared: boolean }
   | { mode: 'add' | 'overwrite'; table: TableName }
   | { mode: 'merge'; table: TableName; key: readonly string[]; missing: 'keep' | 'delete' }
 >
@@ -48,6 +48,12 @@ const OPTIONS = {
   team: TEAM_OPTION,
   table: { type: 'string', value: 'NAME', help: 'a new table, or the only one of that name' },
   'table-id': { type: 'string', value: 'ID', help: 'the table of that ID' },
+  'new-table': {
+    type: 'boolean',
+    default: false,
+    help: 'make a new table also if another one has the name',
+    isRare: true,
+  },
   mode: {
     type: 'string',
     value: 'create|add|overwrite|merge',
@@ -253,6 +259,7 @@ function checkParquet({ path, compression, encoding }: SourceFile): void {
 }
 
 type TargetValues = Readonly<{
+  'new-table': boolean
   table?: string | undefined
   'table-id'?: string | undefined
   mode?: string | undefined
@@ -269,10 +276,13 @@ function parseTarget(values: TargetValues): GivenTarget {
   if (mode !== 'merge' && (by !== undefined || values.missing !== undefined)) {
     throw new ProgramFailure('usage', '--by and --missing go with --mode merge')
   }
+  if (values['new-table'] && mode !== 'create') {
+    throw new ProgramFailure('usage', '--new-table goes with --mode create')
+  }
   const table = tableId === undefined ? { name: name ?? '' } : { tableId }
   switch (mode) {
     case 'create':
-      if (name !== undefined) return { mode, name }
+      if (name !== undefined) return { mode, name, isNameShared: values['new-table'] }
       throw new ProgramFailure('usage', '--mode create goes with --table')
     case 'add':
     case 'overwrite':

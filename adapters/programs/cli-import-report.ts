@@ -1,7 +1,7 @@
 // The reports of `rowstash import`: on a new table the inferred types, and columns that a few values turned into text;
 // with `--check` the values that do not fit.
 import { ClientError } from '../../src/client/client.js'
-import type { Column } from '../../src/index.js'
+import type { Column, ReceiptDropped } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
 import type { CommandIo } from './cli-command.js'
 import { openClient } from './command-client.js'
@@ -14,6 +14,7 @@ import { renderType } from './table-types.js'
 /** Columns that are listed, at most; further ones are only counted. */
 const COLUMNS_SHOWN_MAX = 100
 const WARNINGS_MAX = 20
+const DROPPED_SHOWN_MAX = 10
 
 /** The table is there already: where its types cannot be had, the import has not failed. */
 const TRIES_MAX = 3
@@ -29,14 +30,23 @@ export async function reportImport(
   asJson: boolean,
 ): Promise<void> {
   const { tableId, version, rows, seconds, skipped, merged } = imported
+  const dropped = droppedOf(imported)
   const columns = given.sample === undefined ? undefined : await columnsOf(io, given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
   if (asJson) {
-    const counts = { rows, ...merged, seconds, rowsPerSecond, skippedChunks: skipped }
+    const counts = {
+      rows,
+      ...merged,
+      seconds,
+      rowsPerSecond,
+      skippedChunks: skipped,
+      ...(dropped && { dropped }),
+    }
     io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
   } else {
     if (merged === undefined) io.print(`rows: ${rows}`)
     for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
+    if (dropped !== undefined && dropped.count > 0) io.print(renderDropped(dropped))
     if (skipped > 0) io.print(`chunks that were there: ${skipped}`)
     io.print(`seconds: ${seconds.toFixed(2)}`)
     if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
@@ -44,6 +54,26 @@ export async function reportImport(
     for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
   }
   if (columns !== undefined) await warnOfOddColumns(io, given, columns)
+}
+
+/** The values that did not fit and were left out, of a server that tells it. */
+type Dropped = Pick<ReceiptDropped, 'count' | 'columns'>
+
+function droppedOf({ receipt }: FileImported): Dropped | undefined {
+  const dropped = receipt?.['dropped'] as Dropped | undefined
+  return dropped && { count: dropped.count, columns: dropped.columns }
+}
+
+function renderDropped({ count, columns }: Dropped): string {
+  const counts = new Map<string, number>()
+  for (const { column, count: more } of columns)
+    counts.set(column, (counts.get(column) ?? 0) + more)
+  const shown = [...counts].slice(0, DROPPED_SHOWN_MAX).map(([column, dropped]) => {
+    return `${renderText(column, NAME_CHARS_MAX)} ${renderCount(dropped)}`
+  })
+  const more = counts.size > shown.length ? ', …' : ''
+  const values = count === 1 ? 'value' : 'values'
+  return `dropped ${renderCount(count)} ${values} (${shown.join(', ')}${more})`
 }
 
 /** The columns of a new table; undefined: the server does not tell them. */

@@ -30,24 +30,26 @@ export async function runImport(
 ): Promise<number> {
   const command = parseImportArgs(args, io.env)
   const { place } = command
+  const bytes = await bytesOf(command.files)
   if ('directory' in place) {
     const { directory, team } = place
     const chosen = (store: Store) => teamToImportInto(store, team, io)
     return withServedDirectory(directory, chosen, (server) => {
-      return importInto(command, server, io, progressOutput)
+      return importInto(command, bytes, server, io, progressOutput)
     })
   }
   const server = { url: place.url, key: await readKey(place.key) }
-  return importInto(command, server, io, progressOutput)
+  return importInto(command, bytes, server, io, progressOutput)
 }
 
 async function importInto(
   command: ImportCommand,
+  bytes: number,
   server: Asking,
   io: CommandIo,
   progressOutput: ProgressOutput,
 ): Promise<number> {
-  const progress = openProgress(progressOutput, await bytesOf(command.files), command.isJson)
+  const progress = openProgress(progressOutput, bytes, command.isJson)
   const asking = { ...server, onRetry: retryNotes(progress) }
   const client = openClient(asking)
   try {
@@ -56,6 +58,7 @@ async function importInto(
     const sample = isNew ? new ImportSample() : undefined
     const given: FileImport = {
       ...command,
+      receipt: command.onSchemaError === 'dropColumns',
       ...asking,
       target,
       signal: io.signal,
@@ -134,14 +137,20 @@ async function stashOf({
 
 /** @throws {ProgramFailure} */
 async function targetOf(
-  { target, schemaPath, files }: ImportCommand,
+  command: ImportCommand,
   client: Client,
   server: Asking,
   signal: AbortSignal,
 ): Promise<ImportTarget> {
+  const { target, schemaPath, files } = command
   const given = await (schemaPath === undefined ? schemaOfFiles(files) : readSchema(schemaPath))
   const schema = given === undefined ? {} : { schema: given }
-  if (target.mode === 'create') return { name: target.name, ...schema }
+  if (target.mode === 'create') {
+    // A resumed import may have made its table already, which the server knows by the ID of its stash.
+    const mayBeTaken = command.isCheck || command.isResumable || target.isNameShared
+    if (!mayBeTaken) await checkIsFree(target.name, client, server, signal)
+    return { name: target.name, ...schema }
+  }
   const tableId = await tableIdIn(target.table, client, server, signal)
   if (target.mode === 'merge') {
     const { mode, key, missing } = target
@@ -150,6 +159,27 @@ async function targetOf(
   return target.mode === 'add'
     ? { tableId, mode: 'add' }
     : { tableId, mode: 'overwrite', ...schema }
+}
+
+/** Statuses of a server that lists no tables, or not with this key. */
+const STATUSES_WITHOUT_LIST: ReadonlySet<number> = new Set([403, 404, 405])
+
+/** @throws {ProgramFailure} if the team has a table of that name */
+async function checkIsFree(
+  name: string,
+  client: Client,
+  server: Asking,
+  signal: AbortSignal,
+): Promise<void> {
+  const tables = await client.tables({ signal }).catch((failure: unknown) => {
+    const isUnlisted = failure instanceof ClientError && STATUSES_WITHOUT_LIST.has(failure.status)
+    if (isUnlisted) return []
+    throw explained(failure, server)
+  })
+  const taken = tables.find((table) => table.name === name)
+  if (taken === undefined) return
+  const what = 'give --mode add, overwrite or merge, another name, or --new-table'
+  throw new ProgramFailure('failed', `A table "${name}" exists (${taken.id}); ${what}`)
 }
 
 async function tableIdIn(

@@ -32,6 +32,8 @@ export type FileImport = Asking &
     signal: AbortSignal
     /** The stash of an import that goes on if it was begun, and that can go on later. Default: one that cannot. */
     resumeStash?: string
+    /** Asks what was left out, of a server that tells it. Default: false. */
+    receipt?: boolean
     /** Receives every run. Default: none. */
     sample?: ImportSample
     /** Called with the rows that are on the server, and the bytes that were read. */
@@ -44,10 +46,10 @@ export type FileImported = ImportResult & Readonly<{ seconds: number }>
 
 export async function importFiles(given: FileImport): Promise<FileImported> {
   const startMs = performance.now()
-  const { target, resumeStash } = given
+  const { target, resumeStash, receipt = false } = given
   const resumed = resumeStash === undefined ? {} : { stashId: resumeStash, resume: true }
   const result = await sending(given, (client, input, options) => {
-    return client.importRows(input, { ...target, ...options, ...resumed })
+    return client.importRows(input, { ...target, ...options, ...resumed, receipt })
   })
   return { ...result, seconds: (performance.now() - startMs) / 1000 }
 }

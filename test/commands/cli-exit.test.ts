@@ -202,6 +202,7 @@ describe('a restore', () => {
 })
 
 describe('an import that is interrupted', () => {
+  const NO_TABLES = { status: 200, body: { data: [] } }
   const putsOf = (asked: readonly Asked[]) => asked.filter(({ method }) => method === 'PUT').length
 
   test.each([
@@ -211,6 +212,7 @@ describe('an import that is interrupted', () => {
     let answer: () => void = () => undefined
     const done: string[] = []
     const { url, asked } = await fakeServer(async ({ method }) => {
+      if (method === 'GET') return NO_TABLES
       if (method === 'PUT') {
         await new Promise<void>((resolve) => {
           answer = resolve
@@ -230,7 +232,9 @@ describe('an import that is interrupted', () => {
   })
 
   test('twice ends at once, also while its server is silent', async () => {
-    const { url, asked } = await fakeServer(() => new Promise(() => undefined))
+    const { url, asked } = await fakeServer(({ method }) => {
+      return method === 'GET' ? NO_TABLES : new Promise(() => undefined)
+    })
     const { child, ended } = start(importInto(url))
     await expect.poll(() => putsOf(asked)).toBe(1)
 

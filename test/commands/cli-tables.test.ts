@@ -166,6 +166,56 @@ test('an import into a directory adds to a table, and says what is wrong with a 
   await expect(both).rejects.toThrow('--directory does not go with --url')
 })
 
+test('an import does not make a second table of a name unless it is told to', async () => {
+  const path = join(folder, 'taken.csv')
+  await writeFile(path, 'n\n1\n')
+  const target = ['--table', 'Taken', '--team', 'taken']
+  await importing(path, ...target)
+
+  await expect(importing(path, ...target)).rejects.toThrow(
+    /^A table "Taken" exists \([0-9a-f-]{36}\); give --mode add, overwrite or merge, another name, or --new-table$/,
+  )
+  await expect(importing(path, ...target, '--mode', 'add', '--new-table')).rejects.toThrow(
+    '--new-table goes with --mode create',
+  )
+  expect(await printed(runTables, '--team', 'taken')).toHaveLength(1)
+  await importing(path, ...target, '--resume')
+  const resumed = await importing(path, ...target, '--resume')
+  await importing(path, ...target, '--new-table')
+  expect(await printed(runTables, '--team', 'taken')).toHaveLength(3)
+  expect(resumed).toContain('rows: 1')
+})
+
+test('an import tells which values it dropped', async () => {
+  const path = join(folder, 'dropped.csv')
+  await writeFile(path, 'latitude,name\n1.5,a\n')
+  const made = await importing(path, '--table', 'Dropped', '--team', 'dropped')
+  const tableId = made.find((line) => line.startsWith('table: '))?.slice(7) ?? ''
+  await writeFile(path, 'latitude,name\nnorth,b\n')
+  const target = ['--table-id', tableId, '--mode', 'add', '--team', 'dropped', '--on-error', 'drop']
+  const lines = await importing(path, ...target)
+  const [json = ''] = await importing(path, ...target, '--json')
+
+  expect(lines).toContain('dropped 1 value (latitude 1)')
+  expect(JSON.parse(json).dropped).toEqual({
+    count: 1,
+    columns: [{ column: 'latitude', rule: expect.any(String), count: 1 }],
+  })
+})
+
+test('an import of a file that is not there makes no directory', async () => {
+  const at = join(folder, 'none-made')
+  const io = { print: () => undefined, warn: () => undefined, env: {} }
+  const missing = runImport(
+    [join(folder, 'nosuch.csv'), '--table', 'X', '--directory', at],
+    { ...io, signal: new AbortController().signal },
+    { write: () => true },
+  )
+
+  await expect(missing).rejects.toThrow(/^There is no file .*nosuch\.csv to read$/)
+  await expect(readdir(at)).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
 test('tables and their columns are listed, for people and for scripts', async () => {
   const tables = await printed(runTables)
   const [types = ''] = await printed(runTypes, '--json')
@@ -187,7 +237,7 @@ test('tables and their columns are listed, for people and for scripts', async ()
   const [schema = ''] = await printed(runSchema, '--table-id', JSON.parse(json).id, '--json')
   expect(JSON.parse(schema)).toEqual(JSON.parse(json).schema)
   await importing(join(folder, 'orders.csv'), '--table', 'Twice')
-  await importing(join(folder, 'orders.csv'), '--table', 'Twice')
+  await importing(join(folder, 'orders.csv'), '--table', 'Twice', '--new-table')
   await expect(printed(runSchema, '--table', 'Twice')).rejects.toThrow('2 tables have the name')
 })
 

@@ -137,6 +137,11 @@ const EXTENSIONS: ReadonlyMap<string, Format> = new Map([
   ['parquet', 'parquet'],
 ])
 
+/** An array is what `rows` prints. */
+function arrayHint(extension: string): string {
+  return extension.toLowerCase() === 'json' ? ', or name it .ndjson, one object a line' : ''
+}
+
 function parseTarget([path, ...more]: readonly string[], given: string | undefined): Target {
   if (path === undefined || more.length > 0) {
     throw new ProgramFailure('usage', 'Name one file, or - for the standard output')
@@ -151,7 +156,7 @@ function parseTarget([path, ...more]: readonly string[], given: string | undefin
   if (format !== undefined) return { path, format, isCompressed }
   const problem =
     given === undefined
-      ? `The name "${path}" does not tell a format; give --format ${FORMATS.join(', ')}`
+      ? `The name "${path}" does not tell a format; give --format ${FORMATS.join(', ')}${arrayHint(extension)}`
       : `--format must be one of ${FORMATS.join(', ')}, not "${given}"`
   throw new ProgramFailure('usage', problem)
 }

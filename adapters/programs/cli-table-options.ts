@@ -9,7 +9,7 @@ import type { OptionSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { type ListedTable, listTables, type ReadableTable, remoteTable } from './remote-store.js'
-import { openStoreOf, type StorePlace } from './store-place.js'
+import { openUnserved, type StorePlace } from './store-place.js'
 
 export const DIRECTORY_OPTION = {
   type: 'string',
@@ -54,7 +54,7 @@ export async function withTeam<T>(
   io: CommandIo,
   use: (team: Team) => Promise<T>,
 ): Promise<T> {
-  const store = await openStoreOf(placeOf(values, io), io)
+  const store = await openUnserved(placeOf(values, io), io)
   try {
     return await use(await teamOf(store, values.team, io))
   } finally {

@@ -21,8 +21,12 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
   const command = COMMANDS.find(({ spec }) => spec.name === name)
   try {
     if (command === undefined) {
+      if (name === undefined) {
+        io.warn(renderCommands(COMMANDS.map(({ spec }) => spec)))
+        return EXIT_CODE.usage
+      }
       const answer = renderAnswer(args)
-      const problem = name === undefined ? 'Name a command' : `No command "${name}"`
+      const problem = `No command "${name}"`
       if (answer === undefined) throw new ProgramFailure('usage', problem)
       io.print(answer)
       return EXIT_CODE.done

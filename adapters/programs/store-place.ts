@@ -41,6 +41,21 @@ export async function openStoreOf(
   return openDirectory(path, options)
 }
 
+/**
+ * As `openStoreOf`, for a command that does not work through a server. If one has the directory open, the failure says
+ * how to ask it.
+ * @throws {ProgramFailure}
+ */
+export async function openUnserved(place: StorePlace, output: Output): Promise<Store> {
+  const opened = await openStoreOrServer(place, output)
+  if ('store' in opened) return opened.store
+  const problem = `A server has ${String(place)} open, at ${opened.served.url}`
+  throw new ProgramFailure(
+    'failed',
+    `${problem}; give --url ${opened.served.url} and its key by --key or --key-file`,
+  )
+}
+
 /** A store, or the server that has it open. */
 export type StoreOrServer = Readonly<{ store: Store }> | Readonly<{ served: Served }>
 

@@ -85,7 +85,6 @@ describe('a wrong command line is one line that names the help', () => {
     [['verify'], 'rowstash verify --help'],
     [['backup', 'a'], 'rowstash backup --help'],
     [['restore', 'a', 'b', 'c'], 'rowstash restore --help'],
-    [[], 'rowstash --help'],
     [['--x'], 'rowstash --help'],
   ])('%j', async (args, help) => {
     const ended = await runCli(cli.path, args)

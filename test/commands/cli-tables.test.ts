@@ -14,7 +14,7 @@ import { runStats } from '../../adapters/programs/cli-stats.js'
 import { runSchema, runTables, runTypes } from '../../adapters/programs/cli-tables.js'
 import { renderTypes } from '../../adapters/programs/table-types.js'
 import { defineSchema } from '../../src/index.js'
-import { buildCli, runCli } from '../support/built-cli.js'
+import { buildCli, runCli, serveCli } from '../support/built-cli.js'
 
 let folder: string
 let directory: string
@@ -135,6 +135,7 @@ describe('an export', () => {
   test.each([
     [[], 'Name one file'],
     [['x.txt', '--table', 'Orders'], 'does not tell a format'],
+    [['x.json', '--table', 'Orders'], 'or name it .ndjson, one object a line'],
     [
       ['x.csv', '--format', 'xml', '--table', 'Orders'],
       '--format must be one of csv, tsv, ndjson, parquet',
@@ -383,6 +384,10 @@ test('the built program exports, and ends with the codes of its help', async () 
     ])
     const failed = await runCli(cli.path, ['schema', '--table', 'Nope', ...place])
     const wrong = await runCli(cli.path, ['tables'])
+    const bare = await runCli(cli.path, [])
+    const serving = await serveCli(cli.path, ['--directory', directory])
+    const locked = await runCli(cli.path, ['tables', ...place])
+    await serving.stop()
 
     expect(done).toEqual({ code: 0, stdout: CSV, stderr: '' })
     expect(failed).toEqual({
@@ -390,6 +395,12 @@ test('the built program exports, and ends with the codes of its help', async () 
       stdout: '',
       stderr: 'rowstash: The team "default" has no table "Nope"\n',
     })
+    expect(bare).toMatchObject({ code: 2, stdout: '' })
+    expect(bare.stderr).toMatch(/^ {2}import {2}/m)
+    expect(locked).toMatchObject({ code: 1, stdout: '' })
+    expect(locked.stderr).toContain(
+      `open, at ${serving.url}; give --url ${serving.url} and its key`,
+    )
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
   } finally {
     await cli.remove()

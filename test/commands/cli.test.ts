@@ -205,7 +205,7 @@ describe('rowstash serve', () => {
 
 describe('the command line', () => {
   test.each([
-    [[], 'Name a command'],
+    [[], 'Usage: rowstash COMMAND'],
     [['server'], 'No command "server"'],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
     [['serve', '--port', '65536'], '--port must be an integer from 0 to 65535, not "65536"'],

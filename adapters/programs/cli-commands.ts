@@ -1,6 +1,7 @@
 // All commands, in the order in which the help lists them.
 import { BACKUP_COMMAND, RESTORE_COMMAND, runBackup, runRestore } from './cli-backup.js'
 import { BENCH_COMMAND, runBench } from './cli-bench.js'
+import { DELETE_COMMAND, RENAME_COMMAND, runDelete, runRename } from './cli-change-table.js'
 import type { CommandIo } from './cli-command.js'
 import { COMPLETION_COMMAND, runCompletion } from './cli-completion.js'
 import { DEMO_COMMAND, runDemo } from './cli-demo.js'
@@ -45,6 +46,8 @@ export const COMMANDS: readonly Command[] = [
   { spec: SCHEMA_COMMAND, run: runSchema },
   { spec: ROWS_COMMAND, run: runRows },
   { spec: TYPES_COMMAND, run: runTypes },
+  { spec: RENAME_COMMAND, run: runRename },
+  { spec: DELETE_COMMAND, run: runDelete },
   { spec: STASHES_COMMAND, run: runStashes },
   { spec: STATS_COMMAND, run: runStats },
   { spec: SWEEP_COMMAND, run: runSweep },

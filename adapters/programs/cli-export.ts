@@ -13,7 +13,7 @@ import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { parquetOf } from './parquet-write.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import type { ReadableTable } from './remote-store.js'
+import type { CommandTable } from './remote-store.js'
 
 const FORMATS = ['csv', 'tsv', 'ndjson', 'parquet'] as const
 
@@ -82,7 +82,7 @@ export async function runExport(
 }
 
 async function write(
-  table: ReadableTable,
+  table: CommandTable,
   { path, format, isCompressed }: Target,
   options: ExportOptions,
   output: NodeJS.WritableStream,
@@ -105,7 +105,7 @@ async function write(
 }
 
 async function bytesOf(
-  table: ReadableTable,
+  table: CommandTable,
   format: Format,
   options: ExportOptions,
 ): Promise<AsyncIterable<string | Uint8Array>> {

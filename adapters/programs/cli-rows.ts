@@ -8,7 +8,7 @@ import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import type { ReadableTable } from './remote-store.js'
+import type { CommandTable } from './remote-store.js'
 
 const LIMIT_DEFAULT = '20'
 const LIMIT_MAX = 10_000
@@ -73,7 +73,7 @@ function parseFormat(text: string | undefined, asJson: boolean): (typeof FORMATS
 }
 
 async function linesOf(
-  table: ReadableTable,
+  table: CommandTable,
   format: (typeof FORMATS)[number],
   options: ExportOptions,
 ): Promise<readonly string[]> {

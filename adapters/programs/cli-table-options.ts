@@ -8,7 +8,7 @@ import { type Asking, explained, openClient, tableIdOf } from './command-client.
 import type { OptionSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import { type ListedTable, listTables, type ReadableTable, remoteTable } from './remote-store.js'
+import { type CommandTable, type ListedTable, listTables, remoteTable } from './remote-store.js'
 import { openUnserved, type StorePlace } from './store-place.js'
 
 export const DIRECTORY_OPTION = {
@@ -107,7 +107,7 @@ export async function tablesOf(values: TeamValues, io: CommandIo): Promise<reado
 export async function withTable<T>(
   values: TableValues,
   io: CommandIo,
-  use: (table: ReadableTable) => Promise<T>,
+  use: (table: CommandTable) => Promise<T>,
 ): Promise<T> {
   const { table: name, 'table-id': tableId } = values
   if ((name === undefined) === (tableId === undefined)) {

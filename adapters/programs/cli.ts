@@ -2,7 +2,7 @@
 import { isStoreError } from '../../src/index.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
-import { COMMANDS } from './cli-commands.js'
+import { COMMANDS, type Command } from './cli-commands.js'
 import { askedHelp, renderCommands, renderHelp } from './command-spec.js'
 import { ProgramFailure } from './program-failure.js'
 
@@ -41,7 +41,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
   } catch (failure) {
     const help = command === undefined ? 'rowstash --help' : `rowstash ${name} --help`
     const isInterrupted = io.signal.aborted && !isOfStore(failure)
-    return reportFailure(isInterrupted ? io.signal.reason : failure, help, io)
+    return reportFailure(isInterrupted ? io.signal.reason : failure, { help, command }, io)
   }
 }
 
@@ -51,7 +51,11 @@ function isOfStore(failure: unknown): boolean {
 }
 
 /** Shows failures that the user can act on as one line, and faults of this program with their stack. */
-function reportFailure(failure: unknown, help: string, io: CommandIo): number {
+function reportFailure(
+  failure: unknown,
+  { help, command }: Readonly<{ help: string; command: Command | undefined }>,
+  io: CommandIo,
+): number {
   if (failure instanceof ProgramFailure) {
     const { kind, message } = failure
     if (message !== '') io.warn(`rowstash: ${message}${kind === 'usage' ? `; see ${help}` : ''}`)
@@ -59,8 +63,8 @@ function reportFailure(failure: unknown, help: string, io: CommandIo): number {
   }
   if (isArgumentError(failure)) {
     // Text after the first sentence is advice that does not apply here.
-    const [problem] = failure.message.split(/\. |\n/)
-    io.warn(`rowstash: ${problem}; see ${help}`)
+    const [problem = ''] = failure.message.split(/\. |\n/)
+    io.warn(`rowstash: ${problem}${meantBy(failure, problem, command)}; see ${help}`)
     return EXIT_CODE.usage
   }
   if (isStoreError(failure)) io.warn(`rowstash: ${failure.message}`)
@@ -68,8 +72,19 @@ function reportFailure(failure: unknown, help: string, io: CommandIo): number {
   return EXIT_CODE.failed
 }
 
+/** What was meant by a directory that stands alone, or that an option of other commands names. */
+function meantBy({ code }: NodeJS.ErrnoException, problem: string, command: Command | undefined) {
+  const [, word] = /'(.*)'/.exec(problem) ?? []
+  const takesOption = command !== undefined && 'directory' in command.spec.options
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' && takesOption) {
+    return `: did you mean --directory ${word}?`
+  }
+  const isUnknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && word === '--directory'
+  return isUnknown ? ': name the directory without it' : ''
+}
+
 /** Whether a failure is one of util.parseArgs, by the prefix of its code. */
-function isArgumentError(failure: unknown): failure is Error {
+function isArgumentError(failure: unknown): failure is NodeJS.ErrnoException {
   return (
     failure instanceof Error &&
     'code' in failure &&

@@ -41,9 +41,9 @@ export function explained(failure: unknown, { url }: Pick<Asking, 'url'>): unkno
 }
 
 function messageOf(failure: ClientError, url: string): string {
-  const { message, status, type } = failure
+  const { message, status } = failure
   if (failure.isUnsent) return `No server answers at ${url}: ${reasonOf(failure)}`
-  const isUnknownPath = status === 404 && (type === '' || /^Unknown path/.test(message))
+  const isUnknownPath = status === 404 && /^Unknown path/.test(message)
   return isUnknownPath
     ? `${message}; is ${url} the URL of the server, with its base path?`
     : message

@@ -2,8 +2,11 @@
 import type { Client } from '../../src/client/client.js'
 import type { CsvOptions, ExportOptions, TableInfo, TableSchema } from '../../src/index.js'
 
-/** What commands read of a table, in a store or at a server. */
-export interface ReadableTable {
+/** What commands do with a table, in a store or at a server. */
+export interface CommandTable {
+  readonly id: string
+  rename(name: string): Promise<unknown>
+  delete(): Promise<void>
   schema(): Promise<TableSchema>
   toCSV(options?: CsvOptions): AsyncIterable<string | Uint8Array>
   toNDJSON(options?: ExportOptions): AsyncIterable<string | Uint8Array>
@@ -13,9 +16,12 @@ export interface ReadableTable {
 export type ListedTable = Pick<TableInfo, 'id' | 'name' | 'schema' | 'rowCount' | 'bytes'> &
   Readonly<{ version: number | string }>
 
-export function remoteTable(client: Client, tableId: string): ReadableTable {
+export function remoteTable(client: Client, tableId: string): CommandTable {
   const table = client.table(tableId)
   return {
+    id: tableId,
+    rename: (name) => table.rename(name),
+    delete: () => table.delete(),
     schema: async () => (await table.info()).schema,
     toCSV: ({ delimiter, ...options } = {}) => {
       return table.toCSV({ ...given(options), ...(delimiter !== undefined && { delimiter }) })

@@ -125,6 +125,14 @@ export interface Client {
   table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
   /** A table by its ID. Nothing is asked: a table that is not there shows with the first request. */
   table(tableId: string): ClientTable
+  /** The oldest table of a name, with the rows of a schema if one is given, as `table`; null: there is none. */
+  tableByName<S extends AnySchema>(
+    name: string,
+    schema: S,
+    options?: Abortable,
+  ): Promise<TypedClientTable<S> | null>
+  /** The oldest table of a name; null: there is none. */
+  tableByName(name: string, schema?: undefined, options?: Abortable): Promise<ClientTable | null>
   /**
    * Puts rows as chunks of a stash, several at the same time, and then creates, extends, overwrites or merges into a
    * table in one step. Chunks that the server finds too large are halved. The input is read once, in bounded memory.
@@ -160,6 +168,10 @@ export interface ClientTable {
   readonly id: string
   /** What the table is. Only a server of rowstash tells it. */
   info(options?: Abortable): Promise<ClientTableInfo>
+  /** Gives the table another name. Only a server of rowstash can do it. */
+  rename(name: string, options?: Abortable): Promise<Readonly<{ version: string }>>
+  /** Deletes the table with all rows. Also succeeds if there is none. Only a server of rowstash can do it. */
+  delete(options?: Abortable): Promise<void>
   /** The version of the table. */
   version(options?: Abortable): Promise<string>
   /** Some rows, from the beginning or from a continuation on. `limit` has the default of the server. */
@@ -216,7 +228,10 @@ type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
 
 /** A table of a server with the rows of a schema. Its methods are those of `ClientTable`. */
 export interface TypedClientTable<S extends AnySchema>
-  extends Pick<ClientTable, 'id' | 'info' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'> {
+  extends Pick<
+    ClientTable,
+    'id' | 'info' | 'rename' | 'delete' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'
+  > {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
     request?: TypedFind<S, Column> & Readonly<{ continuation?: string }>,
   ): Promise<

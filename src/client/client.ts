@@ -110,6 +110,21 @@ class RemoteTeam implements Client {
     return new RemoteTable(this.#requests, tableId, this.#hasIdempotencyKeys)
   }
 
+  tableByName<S extends AnySchema>(
+    name: string,
+    schema: S,
+    options?: Abortable,
+  ): Promise<TypedClientTable<S> | null>
+  tableByName(name: string, schema?: undefined, options?: Abortable): Promise<ClientTable | null>
+  async tableByName<S extends AnySchema>(
+    name: string,
+    _schema?: S,
+    options?: Abortable,
+  ): Promise<ClientTable | TypedClientTable<S> | null> {
+    const found = (await this.tables(options)).find((table) => table.name === name)
+    return found === undefined ? null : this.table(found.id)
+  }
+
   async importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult> {
     return importRows(this.#requests, input, checkImport(options), this.#hasIdempotencyKeys)
   }

@@ -44,6 +44,26 @@ export class RemoteTable implements ClientTable {
     return { ...data, version: versionOf(answer) }
   }
 
+  async rename(name: string, { signal }: Signal = {}): Promise<Readonly<{ version: string }>> {
+    const answer = await this.#send({
+      method: 'PATCH',
+      path: tablePath(this.id),
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name }),
+      signal,
+    })
+    return { version: versionOf(answer) }
+  }
+
+  async delete({ signal }: Signal = {}): Promise<void> {
+    try {
+      await this.#send({ method: 'DELETE', path: tablePath(this.id), signal })
+    } catch (failure) {
+      const isGone = failure instanceof ClientError && failure.type === 'table_not_found'
+      if (!isGone) throw failure // Its answer may have been lost, and the request repeated.
+    }
+  }
+
   async version({ signal }: Signal = {}): Promise<string> {
     return versionOf(await this.#send({ method: 'HEAD', signal }))
   }

@@ -149,15 +149,23 @@ describe('an import that cannot begin', () => {
   })
 
   test.each([
-    ['another server', {}, 'The server answered with status 404'],
-    ['another path', { error: { type: 'request_error', message: 'Unknown path' } }, 'Unknown path'],
+    [
+      'another server',
+      {},
+      /There is no rowstash API at (.*\/api)\/\S+ \(status 404\): is the base path,/,
+    ],
+    [
+      'another path',
+      { error: { type: 'request_error', message: 'Unknown path' } },
+      /Unknown path; is (.*) the URL of the server, with its base path\?\n$/,
+    ],
   ])('names its URL where it is that of %s', async (_, body, message) => {
     const { url } = await fakeServer(() => ({ status: 404, body }))
 
     const ended = await runCli(cli.path, importInto(`${url}/api`))
 
-    const stderr = `rowstash: ${message}; is ${url}/api the URL of the server, with its base path?\n`
-    expect(ended).toEqual({ code: 1, stdout: '', stderr })
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(message.exec(ended.stderr)?.[1]).toBe(`${url}/api`)
   })
 
   test('ends with one line where its key is wrong', async () => {

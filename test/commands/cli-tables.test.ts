@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory, startServer } from '../../adapters/node.js'
+import { runDelete, runRename } from '../../adapters/programs/cli-change-table.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
 import { runRows } from '../../adapters/programs/cli-rows.js'
@@ -369,6 +370,43 @@ test('a store with one team needs no --team, and a team without tables names the
   ])
 })
 
+describe('a table', () => {
+  const made = async (name: string) => importing(join(folder, 'orders.csv'), '--table', name)
+  const names = async (...place: string[]) =>
+    (await printedAt(place, runTables)).map((line) => line.split('\t')[4])
+
+  test('gets another name, and is deleted only with --yes', async () => {
+    await made('Old')
+    const place = ['--directory', directory]
+
+    await printed(runRename, '--table', 'Old', '--to', 'New')
+    expect(await names(...place)).toContain('New')
+    await expect(printed(runDelete, '--table', 'New')).rejects.toThrow('--yes')
+    await printed(runDelete, '--table', 'New', '--yes')
+
+    expect(await names(...place)).not.toContain('New')
+    await expect(printed(runDelete, '--table', 'New', '--yes')).rejects.toThrow('no table "New"')
+  })
+
+  test('of a server, too', async () => {
+    await made('Far')
+    const store = await openDirectory(directory)
+    const keys = [{ key: 'k'.repeat(24), teamId: 'default' }]
+    const server = await startServer(store, { keys, port: 0 })
+    onTestFinished(async () => {
+      await server.close()
+      await store.close()
+    })
+    const place = ['--url', server.url, '--key', 'k'.repeat(24)]
+
+    await printedAt(place, runRename, '--table', 'Far', '--to', 'Near')
+    expect(await names(...place)).toContain('Near')
+    await printedAt(place, runDelete, '--table', 'Near', '--yes')
+
+    expect(await names(...place)).not.toContain('Near')
+  })
+})
+
 test('the built program exports, and ends with the codes of its help', async () => {
   const cli = await buildCli()
   try {
@@ -384,6 +422,8 @@ test('the built program exports, and ends with the codes of its help', async () 
     ])
     const failed = await runCli(cli.path, ['schema', '--table', 'Nope', ...place])
     const wrong = await runCli(cli.path, ['tables'])
+    const alone = await runCli(cli.path, ['tables', directory])
+    const named = await runCli(cli.path, ['verify', ...place])
     const bare = await runCli(cli.path, [])
     const serving = await serveCli(cli.path, ['--directory', directory])
     const locked = await runCli(cli.path, ['tables', ...place])
@@ -401,6 +441,8 @@ test('the built program exports, and ends with the codes of its help', async () 
     expect(locked.stderr).toContain(
       `open, at ${serving.url}; give --url ${serving.url} and its key`,
     )
+    expect(alone.stderr).toContain(`: did you mean --directory ${directory}?; see rowstash tables`)
+    expect(named.stderr).toContain(`Unknown option '--directory': name the directory without it`)
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
   } finally {
     await cli.remove()

@@ -218,6 +218,10 @@ const STORE: Readonly<Record<string, Call>> = {
     (id) => store.team(id),
     () => ['team'],
   ),
+  teams: call(
+    () => store.teams(),
+    () => [],
+  ),
   verify: call(
     (options) => store.verify(options),
     () => [{}],
@@ -596,6 +600,7 @@ test('of the wrong values these work', () => {
       "STASH put": "0: 0 | 0: 'x' | 1: []",
       "STORE backup": "0: undefined | 0.files: undefined | 0.signal: undefined | 0: {} | 0: an object without a prototype",
       "STORE team": "0: 'x' | 0: a text with a NUL",
+      "STORE teams": "",
       "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype",
       "TABLE alter": "0.schema: undefined | 0.ifMatch: undefined | 0.name: 'x' | 0.name: a text with a NUL",

@@ -521,3 +521,24 @@ test('a port that fetch refuses is asked once', async () => {
   const client = createClient({ url: 'http://127.0.0.1:1/api', key: 'k', onRetry })
   await expect(client.tables()).rejects.toThrow('The server did not answer: bad port')
 })
+
+describe('a table', () => {
+  test('is found by its name, gets another, and ends, also if the answer is lost', async () => {
+    const { server, client } = await start()
+    const { tableId } = await client.importRows(rowsOf(3), { name: 'A' })
+    await client.importRows(rowsOf(1), { name: 'A' })
+    const table = await client.tableByName('A')
+    if (table === null) throw new Error('no table')
+
+    expect(table.id).toBe(tableId)
+    const { version } = await table.rename('B')
+    expect(await table.info()).toMatchObject({ name: 'B', rowCount: 3, version })
+    expect((await client.tableByName('A'))?.id).not.toBe(tableId)
+    server.fail({ method: 'DELETE', fault: { cut: 'answer' } })
+    await table.delete()
+
+    expect(await client.tableByName('B', defineSchema({ columns: { n: 'number' } }))).toBeNull()
+    await table.delete()
+    await expect(table.info()).rejects.toMatchObject({ type: 'table_not_found' })
+  })
+})

@@ -17,11 +17,20 @@ const PAGE = 'FROM bench WHERE id > ? ORDER BY id LIMIT 1000'
 /** As much memory for pages as rowstash has for frames. */
 const CACHE_KIB = 16 * 1024
 
+/** better-sqlite3 12.11 ends the process on Node 24 if a statement is collected as garbage, so all are kept. */
+const kept = []
+
 function openDatabase(directory, synchronous) {
   const db = new Database(join(directory, 'bench.db'))
-  db.pragma('journal_mode = WAL')
-  db.pragma(`synchronous = ${synchronous}`)
-  db.pragma(`cache_size = -${CACHE_KIB}`)
+  const prepare = db.prepare.bind(db)
+  db.prepare = (sql) => {
+    const statement = prepare(sql)
+    kept.push(db, statement)
+    return statement
+  }
+  db.exec('PRAGMA journal_mode = WAL')
+  db.exec(`PRAGMA synchronous = ${synchronous}`)
+  db.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
   return db
 }
 

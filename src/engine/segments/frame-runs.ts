@@ -94,8 +94,9 @@ function decodeAll(
 ): Awaitable<Frame[]> {
   let at = 0
   const frames = part.map(({ place, bytes }) => {
-    const room = memory?.subarray(at, at + packedBytes(bytes))
-    at += packedBytes(bytes)
+    const from = at
+    if (memory !== undefined) at += packedBytes(bytes)
+    const room = memory?.subarray(from, at)
     return tryCall(() => decodeFrame(ref, place, bytes, room))
   })
   return frames.every(isSync) ? frames : allSettled(frames)

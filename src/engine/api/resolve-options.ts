@@ -130,13 +130,11 @@ const OTHER_OPTIONS: readonly string[] = [
  */
 export function resolveStoreOptions(given: StoreOptions, isShared = false): ResolvedOptions {
   const resolved = integerOptions('a store', given, STORE_LIMITS, OTHER_OPTIONS)
-  const others = { ...resolveOthers(given), ...resolveCompressions(given, isShared) }
+  const others = resolveOthers(given, isShared)
   return Object.freeze({ ...resolved, ...others })
 }
 
-function resolveOthers(
-  given: StoreOptions,
-): Omit<Pick<ResolvedOptions, OtherOption>, 'compression' | 'settledCompression'> {
+function resolveOthers(given: StoreOptions, isShared: boolean): Pick<ResolvedOptions, OtherOption> {
   const { clock = systemClock, random = openSystemRandom() } = given
   const { sources, quota = () => true, onBackgroundFailure = warnOnce() } = given
   const formatChecks = choiceOption('formatChecks', given.formatChecks, ['on', 'off'])
@@ -151,6 +149,7 @@ function resolveOthers(
   checkFunctionOption('onBackgroundFailure', onBackgroundFailure)
   checkFunctionOption('onEvent', given.onEvent)
   return {
+    ...resolveCompressions(given, isShared),
     valueFilters: booleanOption('valueFilters', given.valueFilters, false),
     formatChecks: formatChecks === 'on',
     clock,

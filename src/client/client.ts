@@ -30,6 +30,7 @@ import type {
   ImportTarget,
   SendOptions,
 } from './import-types.js'
+import { listChunks } from './remote-stash.js'
 import { RemoteTable } from './remote-table.js'
 import { Requests } from './requests.js'
 
@@ -139,13 +140,8 @@ class RemoteTeam implements Client {
     return ((await answer.json()) as { data: StashEntry[] }).data
   }
 
-  async stashChunks(stashId: string, { signal }: Abortable = {}) {
-    const path = `/stashes/${encodeURIComponent(stashId)}`
-    const answer = await this.#requests.send({ method: 'GET', path, isRepeatable: true, signal })
-    const { data } = (await answer.json()) as {
-      data: { chunks: { serial: string; rows: number }[] }
-    }
-    return data.chunks
+  stashChunks(stashId: string, { signal }: Abortable = {}) {
+    return listChunks(this.#requests, stashId, signal)
   }
 
   async deleteStash(stashId: string, options: Abortable = {}): Promise<void> {

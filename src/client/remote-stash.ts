@@ -39,6 +39,20 @@ type Part = Readonly<{
   width: number
 }>
 
+/** The chunks of a stash that a server has, in their order. */
+export async function listChunks(
+  requests: Requests,
+  stashId: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly Readonly<{ serial: string; rows: number }>[]> {
+  const path = `/stashes/${encodeURIComponent(stashId)}`
+  const answer = await requests.send({ method: 'GET', path, isRepeatable: true, signal })
+  const { data } = (await answer.json()) as {
+    data: { chunks: { serial: string; rows: number }[] }
+  }
+  return data.chunks
+}
+
 export class RemoteStash {
   readonly id: string
   /** Chunks that were there already. */
@@ -171,9 +185,8 @@ export class RemoteStash {
     const { signal } = this.#settings
     const path = `/stashes/${this.id}`
     try {
-      const answer = await this.#requests.send({ method: 'GET', path, isRepeatable: true, signal })
-      const { data } = (await answer.json()) as { data: { chunks: { serial: string }[] } }
-      return new Set(data.chunks.map(({ serial }) => serial))
+      const chunks = await listChunks(this.#requests, this.id, signal)
+      return new Set(chunks.map(({ serial }) => serial))
     } catch (failure) {
       if (!(failure instanceof ClientError)) throw failure
       if (failure.type === 'stash_not_found') {

@@ -1,6 +1,6 @@
 // What the page asks of the contract.
 import { ClientError } from '../../../src/client/client-error.js'
-import type { ClientRow, ClientTableInfo } from '../../../src/client/client-types.js'
+import type { Client, ClientRow, ClientTableInfo } from '../../../src/client/client-types.js'
 import { type ClientRequest, Requests } from '../../../src/client/requests.js'
 import { tablePath } from '../../../src/client/table-operation.js'
 import { versionOf } from '../../../src/client/versions.js'
@@ -35,14 +35,7 @@ export type RowsPage = Readonly<{
 }>
 
 /** What is staged under an ID. Times are in milliseconds since 1970. */
-export type StashInfo = Readonly<{
-  id: string
-  chunks: number
-  rows: number
-  bytes: number
-  createdAt: number
-  expiresAt: number
-}>
+export type StashInfo = Awaited<ReturnType<Client['stashes']>>[number]
 
 export type JobInfo = Readonly<{
   id: string

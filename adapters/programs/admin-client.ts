@@ -9,6 +9,7 @@ import type {
 } from '../../src/index.js'
 import { ProgramFailure } from './program-failure.js'
 import type { Served } from './served-file.js'
+import { linesOf } from './text-lines.js'
 
 type VerifyRequest = Readonly<{
   full: boolean
@@ -178,14 +179,4 @@ async function* unbroken(
 
 function brokenOff({ url }: Served, cause?: unknown): ProgramFailure {
   return new ProgramFailure('failed', `The connection to the server at ${url} broke off`, { cause })
-}
-
-async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const piece of pieces) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line !== '') yield line
-  }
 }

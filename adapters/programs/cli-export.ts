@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
 import type { ExportOptions } from '../../src/index.js'
+import { formatOfName } from '../base/records.js'
 import type { CommandIo } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
@@ -128,35 +129,24 @@ function isOfFiles(failure: unknown): failure is Error {
   return failure instanceof Error && 'syscall' in failure
 }
 
-const EXTENSIONS: ReadonlyMap<string, Format> = new Map([
-  ['csv', 'csv'],
-  ['tsv', 'tsv'],
-  ['tab', 'tsv'],
-  ['ndjson', 'ndjson'],
-  ['jsonl', 'ndjson'],
-  ['parquet', 'parquet'],
-])
-
-/** An array is what `rows` prints. */
-function arrayHint(extension: string): string {
-  return extension.toLowerCase() === 'json' ? ', or name it .ndjson, one object a line' : ''
-}
-
 function parseTarget([path, ...more]: readonly string[], given: string | undefined): Target {
   if (path === undefined || more.length > 0) {
     throw new ProgramFailure('usage', 'Name one file, or - for the standard output')
   }
   const isCompressed = path.endsWith('.gz')
-  const [, extension = ''] = /\.([a-z]+)(?:\.gz)?$/i.exec(path) ?? []
-  const named = given ?? EXTENSIONS.get(extension.toLowerCase())
+  const name = path.replace(/\.gz$/i, '')
+  const announced = /\.parquet$/i.test(name) ? 'parquet' : formatOfName(name)
+  const named = given ?? announced
   const format = FORMATS.find((known) => known === named)
   if (format === 'parquet' && isCompressed) {
     throw new ProgramFailure('usage', 'Parquet is compressed by itself; leave out .gz')
   }
   if (format !== undefined) return { path, format, isCompressed }
+  // An array is what `rows` prints.
+  const hint = announced === 'json' ? ', or name it .ndjson, one object a line' : ''
   const problem =
     given === undefined
-      ? `The name "${path}" does not tell a format; give --format ${FORMATS.join(', ')}${arrayHint(extension)}`
+      ? `The name "${path}" does not tell a format; give --format ${FORMATS.join(', ')}${hint}`
       : `--format must be one of ${FORMATS.join(', ')}, not "${given}"`
   throw new ProgramFailure('usage', problem)
 }

@@ -8,7 +8,8 @@ import { parseArgs } from 'node:util'
 import type { Store } from '../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../node.js'
 import { createGuard } from '../page/guard.js'
-import { aborted, type CommandIo, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
+import { aborted, type CommandIo, parseIntegerOption } from './cli-command.js'
+import { TEAM_OPTION } from './cli-table-options.js'
 import { teamOf } from './cli-team.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { FailureLog } from './failure-log.js'
@@ -22,11 +23,7 @@ const OPTIONS = {
     default: false,
     help: 'also import, change and delete; without it, nothing can be changed',
   },
-  team: {
-    type: 'string',
-    value: 'TEAM',
-    help: `default: the only team with tables, else ${TEAM_DEFAULT}`,
-  },
+  team: TEAM_OPTION,
   port: {
     type: 'string',
     default: '0',

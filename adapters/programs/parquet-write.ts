@@ -4,6 +4,7 @@ import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { cellWriter, elementsOf, inexactNumber, SCHEMA_ENTRY } from './parquet-columns.js'
 import { loadWriter } from './parquet-packages.js'
 import { ProgramFailure } from './program-failure.js'
+import { linesOf } from './text-lines.js'
 
 /** Rows of a row group, at most. */
 const GROUP_ROWS_MAX = 65_536
@@ -77,15 +78,4 @@ async function* rowGroups(
 function inexactFailure(token: string, row: number): ProgramFailure {
   const problem = `The number ${token} in row ${row} (counted from 0) is no double, as Parquet has them`
   return new ProgramFailure('failed', `${problem}; export csv or ndjson, which keep all digits`)
-}
-
-async function* linesOf(pieces: AsyncIterable<string | Uint8Array>): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const piece of pieces) {
-    const text = typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
 }

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { BufferPool } from '../../../src/base/buffer-pool.js'
@@ -8,10 +6,8 @@ import { MemoryBudget } from '../../../src/contract/memory-budget.js'
 import type { HeaderList } from '../../../src/contract/message.js'
 import type { BodyFormat } from '../../../src/contract/read-body.js'
 import { withBody } from '../../../src/contract/read-body.js'
+import { collectGarbage } from '../../support/collect-garbage.js'
 import { runOptions } from '../../support/fast-check-options.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 const ALL: readonly BodyFormat[] = ['json', 'csv', 'tsv']
 

@@ -7,6 +7,7 @@ import { pieceCrc } from './piece-crc.js'
 import {
   DIRECTORY_ENTRY_BYTES,
   DIRECTORY_PLACE,
+  FRAME_HEADER_BYTES,
   TRAILER_BYTES,
   TRAILER_MAGIC,
   TRAILER_PLACE,
@@ -129,6 +130,32 @@ export function framesOf(ref: SegmentRef, places: FramePlaces): FramePlace[] {
   }
 }
 
-export function corrupt(ref: SegmentRef, problem: string): StoreError {
-  return new StoreError('DATA_CORRUPT', `Segment ${ref.object} cannot be read: ${problem}`)
+/**
+ * Holds a stored frame, header to crc, against its checksum and its place in the index.
+ * @throws {StoreError} DATA_CORRUPT
+ */
+export function checkFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): void {
+  const { idCrc, offset, rowCount } = place
+  const limit = bytes.length - CRC_BYTES
+  const storedBytes = limit - FRAME_HEADER_BYTES
+  if (bytes.length !== place.bytes || storedBytes < 0) {
+    throw corrupt(ref, `the frame at ${offset} is cut off`)
+  }
+  if (readUint32(bytes, limit) !== pieceCrc(idCrc, offset, bytes.subarray(0, limit))) {
+    throw corrupt(ref, `the checksum of the frame at ${offset} is wrong`)
+  }
+  const isOfPlace = (bytes[1] ?? 0) * 256 + (bytes[2] ?? 0) === rowCount
+  if (!isOfPlace || readUint32(bytes, 7) !== storedBytes) {
+    throw corrupt(ref, `the sizes of the frame at ${offset} do not agree`)
+  }
+}
+
+/** How many bytes of rows a frame says it has. */
+export function rawBytesOf(frame: Bytes): number {
+  return readUint32(frame, 3)
+}
+
+export function corrupt(ref: SegmentRef, problem: string, cause?: unknown): StoreError {
+  const message = `Segment ${ref.object} cannot be read: ${problem}`
+  return new StoreError('DATA_CORRUPT', message, { cause })
 }

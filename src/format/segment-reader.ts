@@ -11,8 +11,10 @@ import { ByteReader } from './byte-reader.js'
 import type { SegmentRef } from './extent-page.js'
 import { isFileList } from './file-references.js'
 import { openStored } from './frame-codec.js'
-import { objectIdCrc, pieceCrc } from './piece-crc.js'
+import { objectIdCrc } from './piece-crc.js'
 import {
+  CRC_BYTES,
+  checkFrame,
   corrupt,
   decodeFrameIndex,
   directoryOf,
@@ -20,6 +22,7 @@ import {
   type FramePlaces,
   frameOf,
   framesOf,
+  rawBytesOf,
   sectionAt,
 } from './segment-footer.js'
 import { FRAME_HEADER_BYTES, SECTION, TRAILER_BYTES } from './segment-layout.js'
@@ -183,38 +186,26 @@ export function decodeFrame(
   bytes: Bytes,
   memory?: Bytes,
 ): Awaitable<Frame> {
-  if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${place.offset} is cut off`)
-  const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - 4)
-  const reader = new ByteReader(bytes, `frame at ${place.offset} of segment ${ref.object}`)
-  const codec = reader.u8()
-  const rowCount = reader.u16()
-  const rawBytes = reader.u32()
-  const storedBytes = reader.u32()
-  const covered = bytes.subarray(0, bytes.length - 4)
-  const crc = pieceCrc(place.idCrc, place.offset, covered)
-  if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {
-    throw reader.corrupt('its checksum is wrong')
-  }
-  if (rowCount !== place.rowCount || storedBytes !== stored.length) {
-    throw reader.corrupt('its sizes do not agree')
-  }
-  const problem = (what: string, cause?: unknown): StoreError => reader.corrupt(what, cause)
-  return chain(openStored({ codec, stored }, rawBytes, problem, { memory }), (raw) =>
-    openFrame(reader, rowCount, raw),
-  )
+  checkFrame(ref, place, bytes)
+  const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - CRC_BYTES)
+  const problem = (what: string, cause?: unknown): StoreError =>
+    corrupt(ref, `the frame at ${place.offset}: ${what}`, cause)
+  const raw = openStored({ codec: bytes[0] ?? 0, stored }, rawBytesOf(bytes), problem, { memory })
+  return chain(raw, (texts) => openFrame(ref, place, texts))
 }
 
 /** How many bytes of rows a stored frame says it has: good for planning, as its checksum was not looked at. */
-export function claimedBytes({ buffer, byteOffset, length }: Bytes): number {
-  return length < FRAME_HEADER_BYTES ? 0 : new DataView(buffer, byteOffset).getUint32(3)
+export function claimedBytes(bytes: Bytes): number {
+  return bytes.length < FRAME_HEADER_BYTES ? 0 : rawBytesOf(bytes)
 }
 
-function openFrame(reader: ByteReader, rowCount: number, raw: Bytes): Frame {
+function openFrame(ref: SegmentRef, { rowCount, offset }: FramePlace, raw: Bytes): Frame {
   const tableBytes = 4 * rowCount
-  if (raw.length < tableBytes) throw reader.corrupt('its row table does not fit')
-  const ends = new DataView(raw.buffer, raw.byteOffset, tableBytes)
+  const ends = new DataView(raw.buffer, raw.byteOffset, Math.min(tableBytes, raw.length))
   const texts = raw.subarray(tableBytes)
-  if (!isAscending(ends, texts.length)) throw reader.corrupt('its row table does not fit')
+  if (raw.length < tableBytes || !isAscending(ends, texts.length)) {
+    throw corrupt(ref, `the row table of the frame at ${offset} does not fit`)
+  }
   return new Frame(rowCount, ends, texts)
 }
 

@@ -7,14 +7,16 @@ import { type Bytes, readUint32 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 import type { SegmentRef } from './extent-page.js'
 import { CODEC } from './frame-codec.js'
-import { objectIdCrc, pieceCrc } from './piece-crc.js'
+import { objectIdCrc } from './piece-crc.js'
 import {
   CRC_BYTES,
+  checkFrame,
   corrupt,
   decodeFrameIndex,
   directoryOf,
   type FramePlace,
   type FramePlaces,
+  rawBytesOf,
   sectionAt,
 } from './segment-footer.js'
 import { FRAME_HEADER_BYTES, SECTION } from './segment-layout.js'
@@ -41,18 +43,13 @@ export function readRowText(
   bytes: Bytes,
   row: number,
 ): string | null {
+  if (bytes[0] !== CODEC.none) return null
+  checkFrame(ref, place, bytes)
   const { rowCount, offset } = place
   const limit = place.bytes - CRC_BYTES
-  if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${offset} is cut off`)
-  if (bytes[0] !== CODEC.none) return null
-  const crc = pieceCrc(place.idCrc, offset, bytes.subarray(0, limit))
-  if (readUint32(bytes, limit) !== crc) {
-    throw corrupt(ref, `the checksum of the frame at ${offset} is wrong`)
+  if (rawBytesOf(bytes) !== limit - FRAME_HEADER_BYTES) {
+    throw corrupt(ref, `the sizes of the frame at ${offset} do not agree`)
   }
-  const rawBytes = readUint32(bytes, 3)
-  const isOfPlace = (bytes[1] ?? 0) * 256 + (bytes[2] ?? 0) === rowCount
-  const isWhole = rawBytes === limit - FRAME_HEADER_BYTES && readUint32(bytes, 7) === rawBytes
-  if (!isOfPlace || !isWhole) throw corrupt(ref, `the sizes of the frame at ${offset} do not agree`)
   const texts = FRAME_HEADER_BYTES + 4 * rowCount
   const endOf = FRAME_HEADER_BYTES + 4 * row
   const start = row === 0 ? 0 : readUint32(bytes, endOf - 4)

@@ -105,9 +105,9 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
   {
     test: 'corrupt',
     name: 'the checksum of a frame is not looked at',
-    file: 'segment-reader.ts',
-    find: "if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {",
-    replace: 'if (crc < 0) {',
+    file: 'segment-footer.ts',
+    find: 'if (readUint32(bytes, limit) !== pieceCrc(idCrc, offset, bytes.subarray(0, limit))) {',
+    replace: 'if (readUint32(bytes, limit) < 0) {',
   },
   {
     test: 'http-fuzz',

@@ -241,7 +241,7 @@ describe('a walk that fails, or ends early', () => {
   })
 
   test.each([
-    ['a frame', 100, 'its checksum is wrong'],
+    ['a frame', 100, 'the checksum of the frame at'],
     ['the end', -8, 'checksum'],
   ])('a damaged byte of %s is found', async (_, at, message) => {
     const { far, runs } = await threeSegments()

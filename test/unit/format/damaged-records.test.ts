@@ -378,7 +378,7 @@ describe('a footer whose checksums are right', () => {
 
     expect(problemOf(() => decodeFrame(ref, place, stored))).toBe('nothing')
     expect(problemOf(() => decodeFrame(ref, { ...place, rowCount: 2 }, stored))).toMatch(
-      'its sizes do not agree',
+      'the sizes of the frame at',
     )
     expect(problemOf(() => decodeFrame(ref, place, stored.subarray(0, -1)))).toMatch('is cut off')
   })

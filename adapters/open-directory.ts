@@ -1,5 +1,5 @@
 import type { Store, StoreOptions, UrlFetcher } from '../src/index.js'
-import { openStore } from '../src/index.js'
+import { checkStoreOptions, openStore } from '../src/index.js'
 import { checkOptionNames, pathOf } from './base/arguments.js'
 import { publishEvent } from './base/diagnostics.js'
 import { type DirectoryPortOptions, openDirectoryPorts } from './directory/directory.js'
@@ -46,21 +46,20 @@ export async function openDirectory(
   const directory = pathOf('The directory', path)
   checkOptionNames('openDirectory', options, (name) => !OWN_OPTIONS.includes(name))
   const { sources: given = {}, acceptLoss, durability, flushMs, onEvent, ...others } = options
-  const sources = isSources(given) ? given : nodeSources(given)
+  const storeOptions = {
+    ...others,
+    onEvent: publishing(onEvent),
+    sources: isSources(given) ? given : nodeSources(given),
+  }
+  // Before a new directory is made.
+  checkStoreOptions(storeOptions)
   const { kv, objects, close } = await openDirectoryPorts(directory, {
     acceptLoss,
     durability,
     flushMs,
   })
   try {
-    return await openStore({
-      ...others,
-      onEvent: publishing(onEvent),
-      sources,
-      kv,
-      objects,
-      afterClose: close,
-    })
+    return await openStore({ ...storeOptions, kv, objects, afterClose: close })
   } catch (failure) {
     await close()
     throw failure

@@ -71,6 +71,7 @@ test('the entry points export exactly these names', () => {
         "RESTORED_VERSION_STEP",
         "STORE_LIMITS",
         "StoreError",
+        "checkStoreOptions",
         "createContract",
         "defineSchema",
         "fetchHandler",

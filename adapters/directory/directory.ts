@@ -19,6 +19,7 @@ import { isStoreError, StoreError } from '../../src/base/store-error.js'
 import { readHighWater } from '../../src/kv/high-water.js'
 import type { KvStore } from '../../src/kv/kv.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
+import { resolveLevelOptions } from '../../src/kv/level-options.js'
 import type { ObjectStore } from '../../src/objects/objects.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
@@ -76,6 +77,7 @@ export async function openDirectoryPorts(
   options: PortOptions = {},
 ): Promise<DirectoryPorts> {
   const absolute = resolve(path)
+  resolveLevelOptions(options)
   try {
     if ((await findDirectory(absolute)) !== 'store') {
       await createDirectory(absolute)

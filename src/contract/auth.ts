@@ -26,9 +26,9 @@ export function createAuthenticate(
     ? async (token) => (await given(token)) ?? (await lookUpStored(stored, token))
     : given
   return async (headers) => {
-    const token = bearerToken(headers)
+    const { token, problem } = bearerToken(headers)
     const caller = token === '' ? await lookUpNothing() : await lookUp(token)
-    if (caller === undefined) throw unknownKey(token)
+    if (caller === undefined) throw unknownKey(token, problem)
     return caller
   }
 }
@@ -51,8 +51,11 @@ async function lookUpStored(
   return key === null ? undefined : callerOf(key, key.id)
 }
 
-function unknownKey(token: string): Refusal {
-  return new Refusal('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
+/** @param problem - Why the request has no token. The published message stays in front of it: clients match on it. */
+function unknownKey(token: string, problem?: string): Refusal {
+  const published = `API key not found, or duplicate ${maskKey(token)}`
+  const hint = problem === undefined ? '' : `: ${problem}; send Authorization: Bearer KEY`
+  return new Refusal('REQUEST_ERROR', `${published}${hint}`)
 }
 
 /** Finds the name of the admin key of a request. @throws {Refusal} REQUEST_ERROR */
@@ -61,9 +64,9 @@ export type AuthenticateAdmin = (headers: HeaderList) => Promise<Readonly<{ keyI
 export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAdmin {
   const lookUp = lookUpIn(keys.map((key) => ({ key, teamId: '' })))
   return async (headers) => {
-    const token = bearerToken(headers)
+    const { token, problem } = bearerToken(headers)
     const caller = await lookUp(token)
-    if (caller === undefined) throw unknownKey(token)
+    if (caller === undefined) throw unknownKey(token, problem)
     return caller
   }
 }
@@ -78,11 +81,17 @@ async function nameOfKey(key: string): Promise<string> {
   return (await digestOf(`rowstash upload owner ${key}`)).slice(0, NAME_DIGITS)
 }
 
-/** The key of the one `Authorization: Bearer` header, or an empty text when there is no such thing. */
-function bearerToken(headers: HeaderList): string {
+/** The key of the one `Authorization: Bearer` header; without one, an empty text, and what is the matter. */
+function bearerToken(headers: HeaderList): Readonly<{ token: string; problem?: string }> {
   const values = headerValues(headers, 'authorization')
-  if (values.length !== 1) return ''
-  return /^bearer +(\S.*)$/i.exec(values[0] ?? '')?.[1] ?? ''
+  const [value, second] = values
+  if (value === undefined) return { token: '', problem: 'the request has no Authorization header' }
+  if (second !== undefined) {
+    return { token: '', problem: 'the request has more than one Authorization header' }
+  }
+  const token = /^bearer +(\S.*)$/i.exec(value)?.[1]
+  if (token !== undefined) return { token }
+  return { token: '', problem: 'the Authorization header is not of the form "Bearer KEY"' }
 }
 
 function lookUpIn(keys: readonly ContractKey[]): LookUp {

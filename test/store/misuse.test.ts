@@ -1,7 +1,7 @@
 // Goal: whatever a caller hands to a public function, it gets a StoreError that says what to do, or a call that
 // works; never an error from inside, and no crash.
 
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -159,6 +159,11 @@ const LIBRARY: Readonly<Record<string, Call>> = {
   kvObjects: call(
     (kv) => core.kvObjects(kv),
     () => [level],
+  ),
+  checkStoreOptions: call(
+    (options) => core.checkStoreOptions(options),
+    () => [{}],
+    { 0: 'compression sources' },
   ),
   isStoreError: call(
     (failure) => core.isStoreError(failure),
@@ -577,6 +582,7 @@ test('of the wrong values these work', () => {
       "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "FILES uploads": "",
       "JOB wait": "0: undefined | 0: 0 | 0: 0.5",
+      "LIBRARY checkStoreOptions": "0.compression: undefined | 0.sources: undefined | 0: {} | 0: an object without a prototype",
       "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
       "LIBRARY defineSchema": "0.validator: undefined | 0.columns: {} | 0.columns: an object without a prototype",
       "LIBRARY fetchHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.clientOf: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function | 1.clientOf: a function",
@@ -734,6 +740,25 @@ test('what is wrong is named, and what to do about it', async () => {
     ]
   `)
   await (await notAwaited).close()
+})
+
+test('an option that is refused leaves no directory behind', async () => {
+  const refused: Record<string, unknown>[] = [
+    { pageRowsMax: 0 },
+    { chacheBytesMax: 1 },
+    { durability: 'never' },
+    { flushMs: 1 },
+    { onEvent: 1 },
+    { sources: 1 },
+    { settledCompression: 'lzma' },
+  ]
+  for (const options of refused) {
+    const path = newPath()
+    await expect(node.openDirectory(path, options)).rejects.toMatchObject({
+      code: 'OPTION_NOT_ALLOWED',
+    })
+    expect(existsSync(path), JSON.stringify(options)).toBe(false)
+  }
 })
 
 test('a directory is named by a file URL too', async () => {

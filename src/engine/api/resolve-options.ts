@@ -134,6 +134,23 @@ export function resolveStoreOptions(given: StoreOptions, isShared = false): Reso
   return Object.freeze({ ...resolved, ...others })
 }
 
+/**
+ * Checks the options of a store without opening one, such as before its place is made. An option that depends on the
+ * place, such as a compression that several processes must share, is checked by `openStore` again.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { checkStoreOptions, isStoreError } from 'rowstash'
+ *
+ * try {
+ *   checkStoreOptions({ pageRowsMax: 0 })
+ * } catch (error) {
+ *   console.log(isStoreError(error) && error.code) // OPTION_NOT_ALLOWED
+ * }
+ */
+export function checkStoreOptions(options: StoreOptions): void {
+  resolveStoreOptions(options)
+}
+
 function resolveOthers(given: StoreOptions, isShared: boolean): Pick<ResolvedOptions, OtherOption> {
   const { clock = systemClock, random = openSystemRandom() } = given
   const { sources, quota = () => true, onBackgroundFailure = warnOnce() } = given

@@ -14,6 +14,9 @@ import {
 const UNKNOWN_KEY = 'an-unknown-key-of-nobody'
 const MASKED = 'API key not found, or duplicate an****dy'
 const MASKED_WHOLE = 'API key not found, or duplicate ****'
+const HINT = 'send Authorization: Bearer KEY'
+const NO_HEADER = `${MASKED_WHOLE}: the request has no Authorization header; ${HINT}`
+const NOT_BEARER = `${MASKED_WHOLE}: the Authorization header is not of the form "Bearer KEY"; ${HINT}`
 const NO_ID = '00000000-0000-4000-8000-000000000000'
 
 const OPERATIONS: readonly (readonly [method: string, path: string, body?: unknown])[] = [
@@ -54,12 +57,12 @@ const unknownKey: ContractCase[] = OPERATIONS.map(([method, path, body]) => ({
 }))
 
 const HEADERS: readonly [what: string, options: SendOptions, message: string][] = [
-  ['a missing header', { key: null }, MASKED_WHOLE],
-  ['another scheme', { key: null, headers: { authorization: 'Basic dXNlcjpwYXNz' } }, MASKED_WHOLE],
-  ['no scheme', { key: null, headers: { authorization: UNKNOWN_KEY } }, MASKED_WHOLE],
-  ['an empty token', { key: null, headers: { authorization: 'Bearer ' } }, MASKED_WHOLE],
-  ['a scheme alone', { key: null, headers: { authorization: 'Bearer' } }, MASKED_WHOLE],
-  ['an empty header', { key: null, headers: { authorization: '' } }, MASKED_WHOLE],
+  ['a missing header', { key: null }, NO_HEADER],
+  ['another scheme', { key: null, headers: { authorization: 'Basic dXNlcjpwYXNz' } }, NOT_BEARER],
+  ['no scheme', { key: null, headers: { authorization: UNKNOWN_KEY } }, NOT_BEARER],
+  ['an empty token', { key: null, headers: { authorization: 'Bearer ' } }, NOT_BEARER],
+  ['a scheme alone', { key: null, headers: { authorization: 'Bearer' } }, NOT_BEARER],
+  ['an empty header', { key: null, headers: { authorization: '' } }, NOT_BEARER],
   ['a key shorter than 7 characters', { key: 'abcdef' }, MASKED_WHOLE],
   ['a key of one character', { key: 'a' }, MASKED_WHOLE],
   ['a key of 7 characters', { key: 'abcdefg' }, 'API key not found, or duplicate ab****fg'],

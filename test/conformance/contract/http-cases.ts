@@ -178,7 +178,8 @@ const duplicates: ContractCase[] = [
         `Authorization: Bearer ${api.server.key}`,
       )
       const { status, body } = await sendRaw(api, lines)
-      const message = 'API key not found, or duplicate ****'
+      const problem = 'the request has more than one Authorization header'
+      const message = `API key not found, or duplicate ****: ${problem}; send Authorization: Bearer KEY`
       expectRefusal({ status, text: body }, { ...REQUEST_ERROR, message })
     },
   },

@@ -59,19 +59,28 @@ describe('a list of keys', () => {
   })
 
   test.each([
-    ['no header', []],
-    ['two headers', [...bearer('first-key'), ...bearer('first-key')]],
-    ['two headers in different letter case', [...bearer('first-key'), ['authorization', 'x']]],
-    ['another scheme', [['authorization', 'Basic first-key']]],
-    ['no token', [['authorization', 'Bearer ']]],
-    ['no space', [['authorization', 'Bearerfirst-key']]],
-  ] as [string, [string, string][]][])(
-    '%s: refused with the mask of nothing',
-    async (_, headers) => {
-      await expect(authenticate(headers)).rejects.toMatchObject({
-        code: 'REQUEST_ERROR',
-        message: 'API key not found, or duplicate ****',
-      })
+    ['no header', [], 'has no Authorization header'],
+    ['two headers', [...bearer('first-key'), ...bearer('first-key')], 'more than one'],
+    [
+      'two headers in different letter case',
+      [...bearer('first-key'), ['authorization', 'x']],
+      'more than one',
+    ],
+    ['another scheme', [['authorization', 'Basic first-key']], 'not of the form "Bearer KEY"'],
+    ['no token', [['authorization', 'Bearer ']], 'not of the form "Bearer KEY"'],
+    ['no space', [['authorization', 'Bearerfirst-key']], 'not of the form "Bearer KEY"'],
+  ] as [string, [string, string][], string][])(
+    '%s: refused with the mask of nothing, and what is the matter',
+    async (_, headers, problem) => {
+      const failure: { code: string; message: string } = await authenticate(headers).then(
+        () => expect.unreachable(),
+        (reason) => reason,
+      )
+      expect(failure.code).toBe('REQUEST_ERROR')
+      expect(failure.message).toMatch(/^API key not found, or duplicate \*{4}: the /)
+      expect(failure.message).toContain(problem)
+      expect(failure.message).toMatch(/; send Authorization: Bearer KEY$/)
+      expect(failure.message).not.toContain('first-key')
     },
   )
 

@@ -42,7 +42,7 @@ export const EXPORT_COMMAND: CommandSpec = {
   options: OPTIONS,
   operands: 'files',
   notes: `Exit code 0: the file is complete; 1: the export failed, and FILE is as it was; 2: a wrong
-    call. More in src/COMMANDS.md.`,
+    call.`,
   details: [
     `A directory is exported as it is at one moment. A server is asked page by page: rows that are
     changed meanwhile are as they were or as they are.`,

@@ -27,7 +27,7 @@ export type GivenTarget = Readonly<
 
 export type ImportCommand = Pick<
   FileImport,
-  'files' | 'chunkRowsMax' | 'parallel' | 'onSchemaError'
+  'files' | 'chunkRowsMax' | 'parallel' | 'onSchemaError' | 'refusesShortLines'
 > &
   Readonly<{
     place: GivenServer | Readonly<{ directory: string; team: string | undefined }>
@@ -79,8 +79,8 @@ const OPTIONS = {
   },
   'on-error': {
     type: 'string',
-    value: 'abort|drop|update',
-    help: 'values that do not fit (default: abort)',
+    value: 'abort|strict|drop|update',
+    help: 'values that do not fit (default: abort); strict refuses short lines, too',
   },
   check: {
     type: 'boolean',
@@ -144,7 +144,7 @@ export const IMPORT_COMMAND: CommandSpec = {
   options: OPTIONS,
   operands: 'files',
   notes: `Exit code 0: all rows are imported; 1: none, or --check found problems; 2: a wrong call; 130,
-    143: stopped by a signal. More in src/COMMANDS.md.`,
+    143: stopped by a signal.`,
 }
 
 /** @throws {ProgramFailure} */
@@ -169,7 +169,8 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   if (values.check && values.resume) {
     throw new ProgramFailure('usage', '--check does not go with --resume')
   }
-  const onSchemaError = parseOnError(values['on-error'])
+  const onError = values['on-error']
+  const onSchemaError = parseOnError(onError)
   return {
     files: positionals.map((path) => parseFile(path, given)),
     place: parseServerOrDirectory(values, env),
@@ -179,6 +180,7 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
     target,
     schemaPath,
     ...(onSchemaError !== undefined && { onSchemaError }),
+    refusesShortLines: onError === 'strict',
     chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
     parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
   }
@@ -303,6 +305,7 @@ function parseTarget(values: TargetValues): GivenTarget {
 
 const ON_ERROR: ReadonlyMap<string, OnSchemaError> = new Map([
   ['abort', 'abort'],
+  ['strict', 'abort'],
   ['drop', 'dropColumns'],
   ['update', 'updateSchema'],
 ])
@@ -311,5 +314,8 @@ function parseOnError(text: string | undefined): OnSchemaError | undefined {
   if (text === undefined) return undefined
   const found = ON_ERROR.get(text)
   if (found !== undefined) return found
-  throw new ProgramFailure('usage', `--on-error must be abort, drop or update, not "${text}"`)
+  throw new ProgramFailure(
+    'usage',
+    `--on-error must be abort, strict, drop or update, not "${text}"`,
+  )
 }

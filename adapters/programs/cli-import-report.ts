@@ -9,6 +9,7 @@ import type { CheckResult, FileImport, FileImported, FoundProblem } from './impo
 import { findOddColumns, type OddColumn } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
 import { renderCount } from './progress.js'
+import { placeOfShort, type ShortRows } from './short-lines.js'
 import { renderType } from './table-types.js'
 
 /** Columns that are listed, at most; further ones are only counted. */
@@ -30,6 +31,7 @@ export async function reportImport(
   asJson: boolean,
 ): Promise<void> {
   const { tableId, version, rows, seconds, skipped, merged } = imported
+  const { shortLines } = imported
   const dropped = droppedOf(imported)
   const columns = given.sample === undefined ? undefined : await columnsOf(io, given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
@@ -41,6 +43,7 @@ export async function reportImport(
       rowsPerSecond,
       skippedChunks: skipped,
       ...(dropped && { dropped }),
+      ...(shortLines && { shortLines }),
     }
     io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
   } else {
@@ -53,7 +56,15 @@ export async function reportImport(
     io.print(`table: ${tableId}`)
     for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
   }
+  if (shortLines !== undefined) io.warn(`warning: ${renderShort(shortLines)}`)
   if (columns !== undefined) await warnOfOddColumns(io, given, columns)
+}
+
+function renderShort(shortLines: ShortRows): string {
+  const { count } = shortLines
+  const lines = count === 1 ? 'line has' : 'lines have'
+  const place = placeOfShort(shortLines)
+  return `${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`
 }
 
 /** The values that did not fit and were left out, of a server that tells it. */
@@ -107,11 +118,13 @@ async function warnOfOddColumns(
 /** Prints the result of `--check`. */
 export function reportProblems(
   io: CommandIo,
-  { rowCount, problems, problemCount }: CheckResult,
+  { rowCount, problems, problemCount, shortLines }: CheckResult,
   asJson: boolean,
 ): void {
+  if (shortLines !== undefined) io.warn(`warning: ${renderShort(shortLines)}`)
   if (asJson) {
-    io.print(JSON.stringify({ rows: rowCount, problemCount, problems }))
+    const short = shortLines && { shortLines }
+    io.print(JSON.stringify({ rows: rowCount, problemCount, problems, ...short }))
     return
   }
   for (const problem of problems) io.print(renderProblem(problem))

@@ -41,12 +41,19 @@ export function explained(failure: unknown, { url }: Pick<Asking, 'url'>): unkno
 }
 
 function messageOf(failure: ClientError, url: string): string {
-  const { message, status } = failure
+  const { status } = failure
+  const message = forPeople(failure.message)
   if (failure.isUnsent) return `No server answers at ${url}: ${reasonOf(failure)}`
   const isUnknownPath = status === 404 && /^Unknown path/.test(message)
   return isUnknownPath
     ? `${message}; is ${url} the URL of the server, with its base path?`
     : message
+}
+
+/** A message of a server without the part of the request: nobody at a command line has written one. */
+export function forPeople(message: string): string {
+  const problem = message.replace(/^Invalid request (?:body|headers|params|query): /, '')
+  return problem === message ? message : problem.charAt(0).toUpperCase() + problem.slice(1)
 }
 
 /** Without the words that every failure without an answer begins with. */

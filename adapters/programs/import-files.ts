@@ -13,12 +13,13 @@ import {
   type RowChunk,
   type SendOptions,
 } from '../../src/client/client.js'
-import { type Asking, explained, openClient } from './command-client.js'
+import { type Asking, explained, forPeople, openClient } from './command-client.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
 import { ProgramFailure } from './program-failure.js'
 import { isQuoteProblem, RELAXED_HINT } from './relaxed-quotes.js'
+import { placeOfShort, ShortLines, type ShortRows } from './short-lines.js'
 
 export type FileImport = Asking &
   Readonly<{
@@ -34,6 +35,8 @@ export type FileImport = Asking &
     resumeStash?: string
     /** Asks what was left out, of a server that tells it. Default: false. */
     receipt?: boolean
+    /** Refuses the first line that has fewer fields than its header. Default: false; its other cells are empty. */
+    refusesShortLines?: boolean
     /** Receives every run. Default: none. */
     sample?: ImportSample
     /** Called with the rows that are on the server, and the bytes that were read. */
@@ -42,16 +45,22 @@ export type FileImport = Asking &
     onDelimiter?: (path: string, delimiter: number) => void
   }>
 
-export type FileImported = ImportResult & Readonly<{ seconds: number }>
+export type FileImported = ImportResult &
+  Readonly<{
+    seconds: number
+    /** Absent: no line was short. */
+    shortLines?: ShortRows
+  }>
 
 export async function importFiles(given: FileImport): Promise<FileImported> {
   const startMs = performance.now()
   const { target, resumeStash, receipt = false } = given
   const resumed = resumeStash === undefined ? {} : { stashId: resumeStash, resume: true }
-  const result = await sending(given, (client, input, options) => {
+  const { result, shortLines } = await sending(given, (client, input, options) => {
     return client.importRows(input, { ...target, ...options, ...resumed, receipt })
   })
-  return { ...result, seconds: (performance.now() - startMs) / 1000 }
+  const seconds = (performance.now() - startMs) / 1000
+  return { ...result, seconds, ...(shortLines && { shortLines }) }
 }
 
 /** A value or a column that does not fit. `place`: undefined if the file cannot be read again. */
@@ -68,19 +77,22 @@ export type CheckResult = Readonly<{
   /** The first 1,000. */
   problems: readonly FoundProblem[]
   problemCount: number
+  /** Absent: no line was short. */
+  shortLines?: ShortRows
 }>
 
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
-  const { rows, problems, problemCount } = await sending(given, (client, input, options) => {
+  const { result, shortLines } = await sending(given, (client, input, options) => {
     return client.checkRows(input, { ...given.target, ...options })
   })
+  const { rows, problems, problemCount } = result
   const wanted = problems.map(({ place, row }) => ({ start: place, row }))
   const places = await findPlaces(given, wanted)
   const found = problems.map(({ column, value, rule }, i): FoundProblem => {
     return { place: places[i], column, value, rule }
   })
-  return { rowCount: rows, problems: found, problemCount }
+  return { rowCount: rows, problems: found, problemCount, ...(shortLines && { shortLines }) }
 }
 
 /** Sends the rows of the files. @throws {ProgramFailure} which names the file and the line of a refused row */
@@ -91,10 +103,11 @@ async function sending<T>(
     input: Readonly<{ chunks: AsyncIterable<RowChunk> }>,
     options: SendOptions,
   ) => Promise<T>,
-): Promise<T> {
+): Promise<Readonly<{ result: T; shortLines: ShortRows | undefined }>> {
   const { onSchemaError, parallel, signal, onProgress } = given
   let bytes = 0
-  const chunks = chunksOf(given, (more) => {
+  const short = new ShortLines()
+  const chunks = chunksOf(given, short, (more) => {
     bytes += more
   })
   const options: SendOptions = {
@@ -104,7 +117,8 @@ async function sending<T>(
     onProgress: ({ rows }) => onProgress?.(rows, bytes),
   }
   try {
-    return await send(openClient(given), { chunks }, options)
+    const result = await send(openClient(given), { chunks }, options)
+    return { result, shortLines: await short.found() }
   } catch (failure) {
     throw failure instanceof ClientError ? await explain(failure, given) : failure
   }
@@ -112,6 +126,7 @@ async function sending<T>(
 
 async function* chunksOf(
   given: FileImport,
+  short: ShortLines,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<RowChunk> {
   for (const file of given.files) {
@@ -119,10 +134,19 @@ async function* chunksOf(
     for await (const run of readFileRuns(file, given.chunkRowsMax, onRead)) {
       if (isFirst && run.isDetected) given.onDelimiter?.(file.path, run.delimiter)
       isFirst = false
+      short.add(run, file)
+      if (given.refusesShortLines === true && short.count > 0) throw await refusedShort(short)
       given.sample?.add(run)
       yield chunkOf(run)
     }
   }
+}
+
+async function refusedShort(short: ShortLines): Promise<ProgramFailure> {
+  const found = await short.found()
+  const where = found === undefined ? '' : placeOfShort(found)
+  const hint = '--on-error abort leaves its other cells empty'
+  return new ProgramFailure('failed', `${where}: fewer fields than the header; ${hint}`)
 }
 
 const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
@@ -130,8 +154,15 @@ const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 /** The error for a refused request, with the place of a refused row in the files. */
 async function explain(failure: ClientError, given: FileImport): Promise<unknown> {
   if (!STATUSES_OF_ROWS.has(failure.status)) return explained(failure, given)
-  const message = await placeMessage(failure.message, failure.place, given)
-  const isRelaxed = given.files.some(({ quotes }) => quotes === 'relaxed')
-  const hint = isQuoteProblem(message) && !isRelaxed ? RELAXED_HINT : ''
-  return new ProgramFailure('failed', message + hint)
+  const message = await placeMessage(forPeople(failure.message), failure.place, given)
+  return new ProgramFailure('failed', message + hintFor(message, given.files))
+}
+
+function hintFor(message: string, files: readonly SourceFile[]): string {
+  if (isQuoteProblem(message)) {
+    return files.some(({ quotes }) => quotes === 'relaxed') ? '' : RELAXED_HINT
+  }
+  const isEncoded = files.some(({ encoding }) => encoding !== undefined)
+  if (!/^not valid UTF-8/i.test(message) || isEncoded) return ''
+  return '; name its encoding, such as --encoding windows-1252'
 }

@@ -55,9 +55,13 @@ async function rowsOf({ stdout }: Ended): Promise<unknown[]> {
 describe('a csv file with another delimiter', () => {
   const rows = [{ 'a b': 1, c: 'x, y' }, { 'a b': 2, c: 'one "two"\nthree' }, { 'a b': 3.5 }]
   const textWith = (delimiter: string) =>
-    [`a b${delimiter}c`, `1${delimiter}x, y`, `2${delimiter}"one ""two""\nthree"`, '3.5', ''].join(
-      '\r\n',
-    )
+    [
+      `a b${delimiter}c`,
+      `1${delimiter}x, y`,
+      `2${delimiter}"one ""two""\nthree"`,
+      `3.5${delimiter}`,
+      '',
+    ].join('\r\n')
 
   test.each([
     ['semicolon', ';'],
@@ -140,7 +144,7 @@ test('a bad line is named with its file, and nothing is left', async () => {
   expect(ended).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'rowstash: Invalid request body: 3 fields for 2 columns in long.csv, line 11113\n',
+    stderr: 'rowstash: 3 fields for 2 columns in long.csv, line 11113\n',
   })
 })
 
@@ -240,7 +244,7 @@ describe('an import of', () => {
   test.each([
     [['-'], 'The standard input needs --format'],
     [['a.csv', '--encoding', 'nope'], '--encoding must be a name such as'],
-    [['a.csv', '--on-error', 'nope'], '--on-error must be abort, drop or update'],
+    [['a.csv', '--on-error', 'nope'], '--on-error must be abort, strict, drop or update'],
     [['a.csv', '--mode', 'add', '--schema', 'x'], '--schema goes with --mode create and overwrite'],
     [['a.csv', '--check', '--resume'], '--check does not go with --resume'],
   ])('%j is refused', async (args, problem) => {

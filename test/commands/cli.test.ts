@@ -388,7 +388,7 @@ describe('rowstash import', () => {
     const ended = await importRows(url, [path], '--table', 'Bad')
 
     expect(ended).toMatchObject({ code: 1, stdout: '' })
-    expect(ended.stderr).toMatch(/^rowstash: Invalid request body: .*\n$/)
+    expect(ended.stderr).toMatch(/^rowstash: (?!Invalid request).* in \S+bad\.json, line 1.*\n$/)
     expect((await fetchJson(`${url}/tables`, KEY)).data).toEqual([])
   })
 

@@ -165,7 +165,7 @@ describe('a row that cannot be read', () => {
     ['p.csv', `id,name\n${many}1,a"b"\n`, 'with one in p.csv, line 7'],
     ['q.csv', `id,id\n${many}`, "Column ID 'id' is not unique in q.csv, line 1"],
     ['r.json', '[{"id":1},\n{"id":2},\n{"id":3},\n{"id":4},\n{"id":5 6}]', ' in r.json, line 5'],
-    ['s.ndjson', '{"id":1}\n{"id":2}\n[3]\n', 'expected an object in s.ndjson, line 3'],
+    ['s.ndjson', '{"id":1}\n{"id":2}\n[3]\n', 'Expected an object in s.ndjson, line 3'],
     ['ü.json', '[{"id":1},\n{"id":2},\n{"id":3},\n{"name":"\\ud800"}]', ' in ü.json, line 4'],
     ['t.ndjson', '{"id":1}\n{"id":2}\n{"$stashID":"x"}\n', ' in t.ndjson, line 3'],
   ])('is named in %s', async (name, text, expected) => {

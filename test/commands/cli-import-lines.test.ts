@@ -1,0 +1,126 @@
+// Lines of an imported file that a server takes although cells are missing, and those that it refuses without a hint.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDirectory } from '../../adapters/node.js'
+import { runImport } from '../../adapters/programs/cli-import.js'
+
+let folder: string
+let directory: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-cli-lines-'))
+  directory = join(folder, 'store')
+})
+
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+})
+
+/** Imports a file into a new table of its name. @returns what was printed, and the warnings */
+async function importText(name: string, text: string | Buffer, ...args: string[]) {
+  const path = join(folder, name)
+  await writeFile(path, text)
+  const [printed, warned]: [string[], string[]] = [[], []]
+  const io = {
+    print: (line: string) => printed.push(line),
+    warn: (line: string) => warned.push(line.replaceAll(`${folder}/`, '')),
+    env: {},
+    signal: new AbortController().signal,
+  }
+  const place = [path, '--directory', directory, '--table', name]
+  const code = await runImport([...place, ...args], io, { write: () => true })
+  return { code, stdout: printed.join('\n'), warned }
+}
+
+/** The rows of a table, without their IDs; undefined: there is no such table. */
+async function rowsOf(name: string): Promise<unknown[] | undefined> {
+  const store = await openDirectory(directory)
+  try {
+    const table = await store.team('default').tableByName(name)
+    if (table === null || table === undefined) return undefined
+    const rows: unknown[] = []
+    for await (const { $rowID: _, ...cells } of table.scan()) rows.push(cells)
+    return rows
+  } finally {
+    await store.close()
+  }
+}
+
+describe('lines with fewer fields than the header', () => {
+  const text = 'a;b;c\r\n1;2;3\r\n\r\n4;"5;\r\n6"\r\n7\r\n8;9;0\r\n'
+
+  test.each([
+    ['short.csv', []],
+    ['short relaxed.csv', ['--quotes', 'relaxed']],
+    ['short chunks.csv', ['--chunk-rows', '1']],
+  ])('are imported with empty cells, and told: %s', async (name, args) => {
+    const { warned } = await importText(name, text, ...args)
+
+    expect(warned).toEqual([
+      `warning: 3 lines have fewer fields than the header, the first in ${name}, line 3: the other cells are empty`,
+    ])
+    const quoted = { a: 4, b: '5;\r\n6' }
+    expect(await rowsOf(name)).toEqual([
+      { a: 1, b: '2', c: 3 },
+      {},
+      quoted,
+      { a: 7 },
+      { a: 8, b: '9', c: 0 },
+    ])
+  })
+
+  test('are in the result for programs, and in that of a check', async () => {
+    const shortLines = { count: 3, path: join(folder, 'told.csv'), line: 3 }
+
+    const checked = await importText('told.csv', text, '--json', '--check')
+    expect(checked.code).toBe(0)
+    expect(JSON.parse(checked.stdout)).toEqual({
+      rows: 5,
+      problemCount: 0,
+      problems: [],
+      shortLines,
+    })
+    const { stdout } = await importText('told.csv', text, '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, shortLines })
+  })
+
+  test.each([
+    ['whole.csv', 'a,b\n1,\n,\n"x,y",2\n'],
+    ['narrow.csv', 'a\n1\n\n2\n'],
+    ['lines.ndjson', '{"a":1,"b":2}\n{"a":1}\n'],
+  ])('are none in %s', async (name, whole) => {
+    const { stdout, warned } = await importText(name, whole, '--json', '--on-error', 'strict')
+
+    expect(JSON.parse(stdout)).not.toHaveProperty('shortLines')
+    expect(warned).toEqual([])
+  })
+
+  test('are counted against the header of their own file', async () => {
+    const narrower = join(folder, 'narrower.csv')
+    await writeFile(narrower, 'a,b\n4,5\n')
+
+    expect((await importText('wider.csv', 'a,b,c\n1,2,3\n', narrower)).warned).toEqual([])
+  })
+
+  test('are refused by --on-error strict, and nothing is left', async () => {
+    const refused = importText('strict.csv', 'a,b\n1,2\n3\n', '--on-error', 'strict')
+
+    await expect(refused).rejects.toMatchObject({
+      kind: 'failed',
+      message: `${join(folder, 'strict.csv')}, line 3: fewer fields than the header; --on-error abort leaves its other cells empty`,
+    })
+    expect(await rowsOf('strict.csv')).toBeUndefined()
+  })
+})
+
+test('text that is not UTF-8 is refused, with the option that says what it is', async () => {
+  const text = Buffer.from('name\ncaf\u00e9\n', 'latin1')
+
+  await expect(importText('latin.csv', text)).rejects.toMatchObject({
+    message: `Not valid UTF-8 in ${join(folder, 'latin.csv')}, line 2; name its encoding, such as --encoding windows-1252`,
+  })
+  await importText('latin.csv', text, '--encoding', 'windows-1252')
+  expect(await rowsOf('latin.csv')).toEqual([{ name: 'caf\u00e9' }])
+})

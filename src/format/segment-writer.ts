@@ -3,6 +3,7 @@ import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
+import type { JsonByteScanner } from '../schema/scan-json-bytes.js'
 import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
 import { ColumnValuesBuilder } from './column-values.js'
@@ -93,6 +94,8 @@ export class SegmentBuilder {
   #rowsBefore = FRAME_ROWS_FULL
   /** Where the texts of its rows end, counted from their beginning. */
   readonly #ends = new Uint32Array(FRAME_ROWS_MAX)
+  /** By row, whether its values were noted where they came from. */
+  readonly #areNoted: Uint8Array
   #frameRows = 0
   /** Rows of frames that are full, and of those that are in the segment. */
   #endedRows = 0
@@ -112,6 +115,7 @@ export class SegmentBuilder {
     notesValues = false,
   ) {
     this.#values = notesValues ? new ColumnValuesBuilder() : null
+    this.#areNoted = new Uint8Array(notesValues ? FRAME_ROWS_MAX : 0)
     this.#takeBuffer = takeBuffer
     this.#idCrc = objectIdCrc(object)
     const isGiven = typeof compression === 'string'
@@ -135,8 +139,9 @@ export class SegmentBuilder {
   /**
    * Adds the next row, whose text `write` appends. A frame ends with the 64th row or a later one, when it has 16 KiB
    * of text or 1,024 rows; and before the row with which it would have more than 256 KiB.
+   * @param scanned - The scanner that stands at the row, if it does.
    */
-  addRow(write: (texts: TextBuffer) => void): void {
+  addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void {
     if (this.#isFrameFull) this.#endFrame()
     if (this.#frameRows === 0) this.#beginFrame()
     const writer = this.#writer
@@ -149,7 +154,13 @@ export class SegmentBuilder {
       this.#beginFrame()
       writer.bytes(text)
     }
+    if (this.#values !== null) this.#noteScanned(this.#values, scanned)
     this.#ends[this.#frameRows++] = this.#textBytes
+  }
+
+  #noteScanned(values: ColumnValuesBuilder, scanned: JsonByteScanner | undefined): void {
+    if (scanned !== undefined) values.noteScanned(scanned)
+    this.#areNoted[this.#frameRows] = scanned === undefined ? 0 : 1
   }
 
   get #textBytes(): number {
@@ -226,7 +237,7 @@ export class SegmentBuilder {
       view.setUint32(rawFrom + END_BYTES * row, this.#ends[row] ?? 0)
     const texts = writer.written(rawFrom + END_BYTES * rowCount)
     this.#files.note(texts)
-    this.#values?.note(texts, this.#ends, rowCount)
+    this.#values?.note(texts, this.#ends, rowCount, this.#areNoted)
     const rawBytes = END_BYTES * rowCount + textBytes
     const { short, other } = this.#compressions
     this.#compression ??= rawBytes < SHORT_ROW_BYTES * rowCount ? short : other

@@ -17,67 +17,111 @@ const SET_SHARE_DROPPED = 0.6
 
 const BIT_FACTOR = 0x2c1b_3c6d
 
-/** Hashes that are collected at the beginning, and at most: a column with more has no filter. */
+/** Hashes that are collected, to begin with, until a filter of the largest size is cheaper. */
 const HASHES_FIRST = 256
+const HASHES_COLLECTED_MAX = 4_096
+
+/** Hashes at most: a column with more has no filter. */
 const HASHES_MAX = 1_048_576
 
 /** Bits of a filter for each hash, before it is halved. */
 const BITS_OF_HASH = 10
 
+/** Hashes that were added last, by their lowest bits: columns with few values add each of them again and again. */
+const RECENT_HASHES = 256
+
 export class ValueFilterBuilder {
-  #hashes = new Uint32Array(HASHES_FIRST)
+  readonly #recent = new Int32Array(RECENT_HASHES)
+  #hashes = new Int32Array(HASHES_FIRST)
   #count = 0
+  /** A filter of the largest size, once there are too many hashes to collect them. */
+  #words: Uint32Array | null = null
+
+  constructor() {
+    this.#recent[0] = 1 // Not a hash of this place, as the zeros of the other places are not.
+  }
 
   get isEmpty(): boolean {
     return this.#count === 0
   }
 
+  /** @param hash - Signed or not. */
   add(hash: number): void {
-    if (this.#count === this.#hashes.length) {
-      if (this.#count >= HASHES_MAX) return
-      const more = new Uint32Array(2 * this.#count)
+    const bits = hash | 0
+    const place = bits & (RECENT_HASHES - 1)
+    if (this.#recent[place] === bits) return
+    this.#recent[place] = bits
+    const count = this.#count++
+    if (this.#words !== null) setBits(this.#words, FILTER_BLOCKS_MAX, bits)
+    else if (count < this.#hashes.length) this.#hashes[count] = bits
+    else this.#addToMore(bits, count)
+  }
+
+  #addToMore(hash: number, count: number): void {
+    if (count < HASHES_COLLECTED_MAX) {
+      const more = new Int32Array(2 * count)
       more.set(this.#hashes)
+      more[count] = hash
       this.#hashes = more
+      return
     }
-    this.#hashes[this.#count++] = hash
+    this.#words = filled(this.#hashes, count, FILTER_BLOCKS_MAX)
+    this.#hashes = new Int32Array(0)
+    setBits(this.#words, FILTER_BLOCKS_MAX, hash)
   }
 
   /** The bytes of the filter, as small as is good; null: it has too many values. */
   finish(): Bytes | null {
     if (this.#count >= HASHES_MAX) return null
-    let words = this.#filled()
+    const blocks = blocksFor(this.#count)
+    let words = this.#words ?? filled(this.#hashes, this.#count, blocks)
+    while (words.length > WORDS_OF_BLOCK * blocks) words = halved(words)
     let share = shareOfSet(words)
     if (share > SET_SHARE_DROPPED) return null
     while (words.length > WORDS_OF_BLOCK && 1 - (1 - share) ** 2 <= SET_SHARE_MAX) {
-      const half = words.length / 2
-      const folded = words.slice(0, half)
-      for (let i = 0; i < half; i++) folded[i] = (folded[i] ?? 0) | (words[half + i] ?? 0)
-      words = folded
+      words = halved(words)
       share = shareOfSet(words)
     }
     const bytes = new Uint8Array(4 * words.length)
-    for (const [i, word] of words.entries()) putUint32(bytes, 4 * i, word)
+    for (let i = 0; i < words.length; i++) putUint32(bytes, 4 * i, words[i] ?? 0)
     return bytes
   }
+}
 
-  /** The words of a filter with all hashes. */
-  #filled(): Uint32Array {
-    const blocksWanted = (BITS_OF_HASH * this.#count) / (32 * WORDS_OF_BLOCK)
-    let blocks = 1
-    while (blocks < blocksWanted && blocks < FILTER_BLOCKS_MAX) blocks *= 2
-    const words = new Uint32Array(WORDS_OF_BLOCK * blocks)
-    for (let i = 0; i < this.#count; i++) {
-      const hash = this.#hashes[i] ?? 0
-      const block = WORDS_OF_BLOCK * (hash & (blocks - 1))
-      const bits = bitsOf(hash)
-      for (let shift = 0; shift < 32; shift += 8) {
-        const bit = bits >>> shift
-        const word = block + ((bit >>> 5) & 7)
-        words[word] = (words[word] ?? 0) | (1 << (bit & 31))
-      }
-    }
-    return words
-  }
+/** Blocks of a filter with a number of hashes, before it is halved. */
+function blocksFor(count: number): number {
+  const wanted = (BITS_OF_HASH * count) / (32 * WORDS_OF_BLOCK)
+  let blocks = 1
+  while (blocks < wanted && blocks < FILTER_BLOCKS_MAX) blocks *= 2
+  return blocks
+}
+
+/** A filter with some hashes. */
+function filled(hashes: Int32Array, count: number, blocks: number): Uint32Array {
+  const words = new Uint32Array(WORDS_OF_BLOCK * blocks)
+  for (let i = 0; i < count; i++) setBits(words, blocks, hashes[i] ?? 0)
+  return words
+}
+
+function setBits(words: Uint32Array, blocks: number, hash: number): void {
+  const block = WORDS_OF_BLOCK * (hash & (blocks - 1))
+  const bits = bitsOf(hash)
+  // A shift takes the lowest five bits of what it is by.
+  const word0 = block + ((bits >>> 5) & 7)
+  const word1 = block + ((bits >>> 13) & 7)
+  const word2 = block + ((bits >>> 21) & 7)
+  const word3 = block + (bits >>> 29)
+  words[word0] = (words[word0] ?? 0) | (1 << bits)
+  words[word1] = (words[word1] ?? 0) | (1 << (bits >>> 8))
+  words[word2] = (words[word2] ?? 0) | (1 << (bits >>> 16))
+  words[word3] = (words[word3] ?? 0) | (1 << (bits >>> 24))
+}
+
+function halved(words: Uint32Array): Uint32Array {
+  const half = words.length / 2
+  const folded = words.slice(0, half)
+  for (let i = 0; i < half; i++) folded[i] = (folded[i] ?? 0) | (words[half + i] ?? 0)
+  return folded
 }
 
 /** Whether a hash may have been added to the filter with these bytes. */

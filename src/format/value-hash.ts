@@ -1,7 +1,7 @@
 // The hash of a value, by which the filters of a segment know it. FORMAT.md, section 6. Written to disk: never change it.
 //
 // Equal values have equal hashes, however they were written: 34.50 and 3.45e1, "a" and "\u0061".
-import { DIGIT_NINE, DIGIT_ZERO, LOWER_E, MINUS, QUOTE, UPPER_E } from '../base/ascii.js'
+import { DIGIT_NINE, DIGIT_ZERO, DOT, MINUS, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 import { longDecimal } from '../schema/decimal.js'
@@ -39,51 +39,79 @@ export function hashOfToken(
 }
 
 export function hashOfText(bytes: Bytes, from: number, to: number): number {
+  return hashOfTextIn(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), from, to) >>> 0
+}
+
+/** As `hashOfText`, but signed. */
+export function hashOfTextIn(view: DataView, from: number, to: number): number {
   const length = to - from
   const end = from + Math.min(length, TEXT_BYTES_MAX)
   let hash = TEXT_SEED ^ length
   let at = from
   for (; at + 4 <= end; at += 4) {
-    const word =
-      (bytes[at] ?? 0) |
-      ((bytes[at + 1] ?? 0) << 8) |
-      ((bytes[at + 2] ?? 0) << 16) |
-      ((bytes[at + 3] ?? 0) << 24)
-    hash = Math.imul(hash ^ word, WORD_FACTOR)
+    hash = Math.imul(hash ^ view.getInt32(at, true), WORD_FACTOR)
     hash ^= hash >>> 15
   }
   for (; at < end; at++) {
-    hash = Math.imul(hash ^ (bytes[at] ?? 0), WORD_FACTOR)
+    hash = Math.imul(hash ^ view.getUint8(at), WORD_FACTOR)
     hash ^= hash >>> 15
   }
   return mixed(hash)
 }
 
-/** By the digits without zeros at either end, and the power of ten of the last one. */
 function hashOfNumber(bytes: Bytes, from: number, to: number): number {
-  let point = to
-  let first = -1
-  let last = -1
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at] ?? 0
-    if (byte === LOWER_E || byte === UPPER_E) return hashOfLong(sliceText(bytes, from, to))
-    if (byte < DIGIT_ZERO || byte > DIGIT_NINE) {
-      if (byte !== MINUS) point = at
-    } else if (byte > DIGIT_ZERO) {
-      if (first < 0) first = at
-      last = at
-    }
-  }
-  if (first < 0) return mixed(NUMBER_SEED)
-  let hash = NUMBER_SEED
-  for (let at = first; at <= last; at++) {
-    if (at !== point) hash = Math.imul(hash ^ (bytes[at] ?? 0), DIGIT_FACTOR)
-  }
-  const exponent = last < point ? point - 1 - last : point - last
-  return numberHash(hash, exponent, bytes[from] === MINUS)
+  const number = new NumberToken()
+  return (number.read(bytes, from, to) ? number.hash : hashOfLong(sliceText(bytes, from, to))) >>> 0
 }
 
-function hashOfLong(token: string): number {
+/** Digits that every double keeps: numbers of so many differ as doubles if they differ, and have the same order. */
+const EXACT_DIGITS = 15
+
+/** Reads the hash and the value of a number in one pass. */
+export class NumberToken {
+  /** Signed. */
+  hash = 0
+  /** NaN: it has too many digits to be compared as a double. */
+  value = 0
+
+  /**
+   * The hash is by the digits without zeros at either end, and the power of ten of the last one.
+   * @returns false: it has an exponent, see `hashOfToken`.
+   */
+  read(bytes: Bytes, from: number, to: number): boolean {
+    const isNegative = bytes[from] === MINUS
+    let whole = 0
+    let point = to
+    let last = -1 // The last digit that is not zero.
+    let hash = NUMBER_SEED
+    let hashAtLast = NUMBER_SEED
+    for (let at = isNegative ? from + 1 : from; at < to; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte >= DIGIT_ZERO && byte <= DIGIT_NINE) {
+        whole = 10 * whole + byte - DIGIT_ZERO
+        if (byte === DIGIT_ZERO && last < 0) continue
+        hash = Math.imul(hash ^ byte, DIGIT_FACTOR)
+        if (byte === DIGIT_ZERO) continue
+        last = at
+        hashAtLast = hash
+      } else if (byte === DOT) point = at
+      else return false
+    }
+    const digits = to - from - (isNegative ? 1 : 0) - (point < to ? 1 : 0)
+    const size = point < to ? whole / (POWERS[to - point - 1] ?? Number.NaN) : whole
+    this.value = digits <= EXACT_DIGITS ? (isNegative ? -size : size) : Number.NaN
+    const exponent = last < point ? point - 1 - last : point - last
+    this.hash = last < 0 ? mixed(NUMBER_SEED) : numberHash(hashAtLast, exponent, isNegative)
+    return true
+  }
+}
+
+const POWERS = Object.freeze(
+  Array.from({ length: EXACT_DIGITS + 1 }, (_, exponent) => 10 ** exponent),
+)
+
+/** Of any number token, signed. */
+export function hashOfLong(token: string): number {
   const { isNegative, digits, exponent } = longDecimal(token)
   if (digits === '') return mixed(NUMBER_SEED)
   let hash = NUMBER_SEED
@@ -98,10 +126,11 @@ function numberHash(hash: number, exponent: number, isNegative: boolean): number
   return mixed(Math.imul(hash ^ exponent, WORD_FACTOR) ^ (isNegative ? NEGATIVE : 0))
 }
 
+/** Signed: V8 makes no object of such a number. */
 function mixed(hash: number): number {
   let bits = hash ^ (hash >>> 16)
   bits = Math.imul(bits, LAST_FACTORS[0])
   bits ^= bits >>> 15
   bits = Math.imul(bits, LAST_FACTORS[1])
-  return (bits ^ (bits >>> 16)) >>> 0
+  return bits ^ (bits >>> 16)
 }

@@ -4,7 +4,7 @@
 // Invariant: false is sure. What nothing is known of may match.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
-import { orderOf } from '../../format/column-values.js'
+import { orderOf } from '../../format/noted-column.js'
 import type { KnownColumn, SegmentValues } from '../../format/segment-values.js'
 import { hashOfText, hashOfToken } from '../../format/value-hash.js'
 import { Decimal } from '../../schema/decimal.js'

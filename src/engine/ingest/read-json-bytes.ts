@@ -13,7 +13,8 @@ import type { BuilderLimits } from './columns-of-chunk.js'
 /** Where the texts of rows go, in order. */
 export interface RowSink {
   add(texts: readonly string[]): void
-  addRow(write: (texts: TextBuffer) => void): void
+  /** @param scanned - The scanner that stands at the row, if it does. */
+  addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void
   /** Ends a segment: the rows of `batch` that were not added come last. */
   end(batch: RowBatch): Promise<void>
 }
@@ -41,7 +42,7 @@ export async function readJsonBytes(
     const step = scanner.next()
     if (step === 'end') return true
     if (step === 'stop') return false
-    if (step === 'row' && addAsScanned(scanner, textOf, builder)) sink.addRow(write)
+    if (step === 'row' && addAsScanned(scanner, textOf, builder)) sink.addRow(write, scanner)
     else if (addExactly(scanner, limits, builder)) sink.add(builder.drain())
     else return false
     if (!builder.longValues.isEmpty) await slices.run(builder.longValues.judgeInSteps())

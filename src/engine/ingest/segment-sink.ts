@@ -8,6 +8,7 @@ import type { SegmentBuilder } from '../../format/segment-writer.js'
 import type { TextBuffer } from '../../format/text-buffer.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
+import type { JsonByteScanner } from '../../schema/scan-json-bytes.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { beginSegment, putSharing } from '../context/stored-segments.js'
@@ -62,8 +63,8 @@ export class SegmentSink implements RowSink {
     for (const text of texts) builder.add(text)
   }
 
-  addRow(write: (texts: TextBuffer) => void): void {
-    this.#opened().addRow(write)
+  addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void {
+    this.#opened().addRow(write, scanned)
   }
 
   #opened(): SegmentBuilder {

@@ -1,0 +1,218 @@
+// What a segment knows of the values of one column, noted value by value where they stand. Nothing is allocated for a
+// value.
+import {
+  BACKSLASH,
+  CLOSE_BRACKET,
+  COMMA,
+  LOWER_A,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+} from '../base/ascii.js'
+import type { Bytes } from '../base/bytes.js'
+import { sliceText } from '../base/platform.js'
+import { Decimal } from '../schema/decimal.js'
+import type { ByteWriter } from './byte-writer.js'
+import type { ValueFilterBuilder } from './value-filter.js'
+import { hashOfLong, hashOfTextIn, hashOfToken, NumberToken } from './value-hash.js'
+
+/** Flags of a column. Written to disk: never change or reuse a number. */
+export const COLUMN_VALUES = Object.freeze({
+  empty: 1 << 0, // some cells are empty
+  filled: 1 << 1, // some cells are not
+  numbers: 1 << 2, // all of those are numbers; least and greatest are their tokens
+  texts: 1 << 3, // all of those are texts; least and greatest are their first bytes
+  greatestIsCut: 1 << 4, // the greatest text may go on after these bytes
+})
+
+/** Bytes of a least and a greatest value, at most. */
+export const BOUND_BYTES_MAX = 32
+
+/** A column with a longer text has no filter: nobody looks for such a text as a whole, and hashing it takes time. */
+const FILTERED_TEXT_BYTES_MAX = 128
+
+/** The form that all values of a column so far have. */
+const FORM = Object.freeze({ none: 0, number: 1, text: 2, other: 3 })
+
+/** A least or a greatest value. */
+class Bound {
+  readonly bytes = new Uint8Array(BOUND_BYTES_MAX)
+  readonly view = new DataView(this.bytes.buffer)
+  length = 0
+  /** Of a number; NaN: it has too many digits. */
+  value = Number.NaN
+
+  set(bytes: Bytes, from: number, to: number): void {
+    for (let at = from; at < to; at++) this.bytes[at - from] = bytes[at] ?? 0
+    this.length = to - from
+  }
+
+  /** The order of a text and this one, as `orderOf`. */
+  orderOf(view: DataView, from: number, to: number): number {
+    const length = Math.min(to - from, this.length)
+    let at = 0
+    for (; at + 4 <= length; at += 4) {
+      const difference = view.getUint32(from + at) - this.view.getUint32(at)
+      if (difference !== 0) return difference
+    }
+    for (; at < length; at++) {
+      const difference = view.getUint8(from + at) - this.view.getUint8(at)
+      if (difference !== 0) return difference
+    }
+    return to - from - this.length
+  }
+
+  /** The order of a number token and this one. @param value - NaN: it has too many digits. */
+  orderOfNumber(value: number, bytes: Bytes, from: number, to: number): number {
+    const difference = value - this.value
+    if (!Number.isNaN(difference)) return difference
+    return new Decimal(sliceText(this.bytes, 0, this.length)).orderOf(bytes, from, to)
+  }
+}
+
+/** One column. */
+export class NotedColumn {
+  filter: ValueFilterBuilder | null
+  readonly #key: string
+  #count = 0
+  #form: number = FORM.none
+  readonly #least = new Bound()
+  readonly #greatest = new Bound()
+  #isCut = false
+  readonly #number = new NumberToken()
+
+  /** @param key - With its quotes and its colon, a character for each byte. */
+  constructor(key: string, filter: ValueFilterBuilder | null) {
+    this.#key = key
+    this.filter = filter
+  }
+
+  /**
+   * Notes the value of a cell.
+   * @param view - Of the bytes. @param isEscaped - Whether a text has a backslash; of an array it does not count.
+   */
+  note(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
+    this.#count++
+    const first = bytes[from] ?? 0
+    if (first === QUOTE) this.#noteText(bytes, view, from, to, isEscaped)
+    else if (first === OPEN_BRACKET) this.#noteArray(bytes, view, from, to)
+    else if (first < LOWER_A) this.#noteNumber(bytes, from, to)
+    else this.#form = FORM.other
+  }
+
+  /** A text with an escape ends the bounds of its column, as its order is not that of its bytes. */
+  #noteText(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
+    this.#addText(bytes, view, from, to, isEscaped)
+    if (this.#form === FORM.other) return
+    if (this.#form === FORM.number || isEscaped) {
+      this.#form = FORM.other
+      return
+    }
+    const start = from + 1
+    const end = Math.min(to - 1, start + BOUND_BYTES_MAX)
+    const isCut = end < to - 1
+    if (this.#form === FORM.none) {
+      this.#form = FORM.text
+      this.#least.set(bytes, start, end)
+      this.#setGreatest(bytes, start, end, isCut)
+      return
+    }
+    if (this.#least.orderOf(view, start, end) < 0) this.#least.set(bytes, start, end)
+    const order = this.#greatest.orderOf(view, start, end)
+    if (order > 0) this.#setGreatest(bytes, start, end, isCut)
+    else if (order === 0 && isCut) this.#isCut = true
+  }
+
+  #setGreatest(bytes: Bytes, from: number, to: number, isCut: boolean): void {
+    this.#greatest.set(bytes, from, to)
+    this.#isCut = isCut
+  }
+
+  #addText(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
+    if (this.filter === null) return
+    if (to - from > FILTERED_TEXT_BYTES_MAX) this.filter = null
+    else if (isEscaped) this.filter.add(hashOfToken(bytes, from, to, true) ?? 0)
+    else this.filter.add(hashOfTextIn(view, from + 1, to - 1))
+  }
+
+  #noteNumber(bytes: Bytes, from: number, to: number): void {
+    const isShort = this.#addNumber(bytes, from, to)
+    if (this.#form === FORM.other) return
+    if (this.#form === FORM.text || to - from > BOUND_BYTES_MAX) {
+      this.#form = FORM.other
+      return
+    }
+    const value = isShort ? this.#number.value : Number.NaN
+    const isFirst = this.#form === FORM.none
+    this.#form = FORM.number
+    if (isFirst || this.#least.orderOfNumber(value, bytes, from, to) < 0) {
+      this.#least.set(bytes, from, to)
+      this.#least.value = value
+    }
+    if (isFirst || this.#greatest.orderOfNumber(value, bytes, from, to) > 0) {
+      this.#greatest.set(bytes, from, to)
+      this.#greatest.value = value
+    }
+  }
+
+  /** Reads a number into `#number`. @returns false: it has an exponent. */
+  #addNumber(bytes: Bytes, from: number, to: number): boolean {
+    const isShort = this.#number.read(bytes, from, to)
+    this.filter?.add(isShort ? this.#number.hash : hashOfLong(sliceText(bytes, from, to)))
+    return isShort
+  }
+
+  #noteArray(bytes: Bytes, view: DataView, from: number, to: number): void {
+    this.#form = FORM.other
+    const limit = to - 1
+    for (let at = from + 1; at < limit; ) {
+      const first = bytes[at] ?? 0
+      let end = at + 1
+      if (first === QUOTE) {
+        let isEscaped = false
+        for (; end < limit && bytes[end] !== QUOTE; end++) {
+          if (bytes[end] !== BACKSLASH) continue
+          isEscaped = true
+          end++
+        }
+        end++
+        this.#addText(bytes, view, at, end, isEscaped)
+      } else if (first > SPACE && first !== COMMA) {
+        while (end < limit && isOfToken(bytes[end] ?? 0)) end++
+        if (first < LOWER_A) this.#addNumber(bytes, at, end)
+      }
+      at = end
+    }
+  }
+
+  write(writer: ByteWriter, rowCount: number): void {
+    const isText = this.#form === FORM.text
+    const hasBounds = isText || this.#form === FORM.number
+    const flags =
+      (this.#count < rowCount ? COLUMN_VALUES.empty : 0) |
+      (this.#count > 0 ? COLUMN_VALUES.filled : 0) |
+      (this.#form === FORM.number ? COLUMN_VALUES.numbers : 0) |
+      (isText ? COLUMN_VALUES.texts : 0) |
+      (isText && this.#isCut ? COLUMN_VALUES.greatestIsCut : 0)
+    const key = Uint8Array.from(this.#key, (char) => char.charCodeAt(0))
+    writer.u16(key.length).bytes(key).u8(flags)
+    if (!hasBounds) return
+    for (const bound of [this.#least, this.#greatest]) {
+      writer.u8(bound.length).bytes(bound.bytes.subarray(0, bound.length))
+    }
+  }
+}
+
+function isOfToken(byte: number): boolean {
+  return byte > SPACE && byte !== COMMA && byte !== CLOSE_BRACKET
+}
+
+/** The order of bytes and a bound. */
+export function orderOf(bytes: Bytes, from: number, to: number, bound: Bytes): number {
+  const length = Math.min(to - from, bound.length)
+  for (let i = 0; i < length; i++) {
+    const difference = (bytes[from + i] ?? 0) - (bound[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return to - from - bound.length
+}

@@ -87,13 +87,15 @@ export class ProgressView {
   }
 
   show({ rows, bytes }: ImportProgress): void {
-    const { bytesRead, file } = this.#file
-    const share = file.size === 0 ? 1 : Math.min(1, bytesRead / file.size)
+    const { bytesRead, isGzip, file } = this.#file
+    // What is read is ahead of what is staged. Only of compressed bytes it is not known what was staged.
+    const done = isGzip ? bytesRead : Math.min(bytes, file.size)
+    const share = file.size === 0 ? 1 : Math.min(1, done / file.size)
     const seconds = Math.max(0.001, (this.#now() - this.#began) / 1_000)
     this.#bar.value = share
     this.#text.textContent = TEXT.underWay({
       rows: shownCount(rows),
-      bytes: shownBytes(bytesRead),
+      bytes: shownBytes(done),
       all: shownBytes(file.size),
       rate: `${shownCount(Math.round(rows / seconds))}`,
       speed: shownBytes(bytes / seconds),

@@ -169,7 +169,10 @@ class ImportView {
       .then(async (rows) => {
         progress.say(TEXT.checking(rows))
         const check = await run.check(signal)
-        if ((check.problemCount ?? 0) === 0) return this.#commit(run, signal, progress)
+        if ((check.problemCount ?? 0) === 0) {
+          cancel.remove() // Whether a commit that was cancelled took place would not be known.
+          return this.#commit(run, signal, progress)
+        }
         this.#report(run, check, onSchemaError, file, format)
       })
     start(staged, (failure) => {

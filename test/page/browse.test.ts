@@ -1,17 +1,16 @@
 // Goal: a person can look at tables of any size in a browser, by mouse and by keyboard, and nothing in them can act.
 // Method: the page of `rowstash open` in a real browser.
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startServer } from '../../adapters/http/start-server.js'
-import { openDirectory } from '../../adapters/node.js'
 import { fillShop, MARKUP } from './shop.js'
 import {
   HAS_BROWSER,
   makeShownDirectory,
-  openPage,
+  PICTURES,
   picture,
   type ShownDirectory,
   showDirectory,
+  type TabOptions,
   violations,
 } from './shown-page.js'
 
@@ -26,8 +25,8 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
 
   afterAll(() => directory?.remove())
 
-  async function showOrders(options: BrowserContextOptions = {}): Promise<Page> {
-    const page = await showDirectory(directory, [], options)
+  async function showOrders(options: TabOptions = {}): Promise<Page> {
+    const page = await showDirectory(directory, options)
     await page.getByRole('link', { name: 'Orders' }).click()
     await page.getByRole('gridcell', { name: 'Ada Byron' }).first().waitFor()
     return page
@@ -135,7 +134,8 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
   })
 
   test('shows columns that are chosen, and copies what is on the screen', async () => {
-    const page = await showOrders({ permissions: ['clipboard-read', 'clipboard-write'] })
+    await directory.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const page = await showOrders()
     const copied = async (format: string): Promise<string> => {
       await page.locator('summary', { hasText: 'Copy' }).click()
       await page.getByRole('button', { name: format }).click()
@@ -186,63 +186,33 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await picture(page, 'phone')
   })
 
-  test('asks for a key where a server serves it, keeps it in the tab, and says when rows are new', async () => {
-    const store = await openDirectory(directory.path)
-    const key = 'a-key-of-a-person'
-    const keys = [{ key, teamId: 'default' }]
-    const server = await startServer(store, { keys, port: 0, basePath: '/data', page: true })
-    const page = await openPage(directory.browser, `${server.url}/`, {}, async () => {
-      await server.close()
-      await store.close()
-    })
-    expect(await violations(page)).toEqual([])
-    await page.getByLabel('API key').fill(key)
-    await page.keyboard.press('Enter')
-    await page.getByRole('link', { name: 'Orders' }).click()
-    await cell(page, 'Ada Byron').first().waitFor()
-    const kept = await page.evaluate(() => [{ ...localStorage }, document.cookie, location.href])
-    expect(JSON.stringify(kept)).not.toContain(key)
-
-    const table = store.team('default').table(directory.made)
-    const { rowIds } = await table.addRows([{ id: ROWS }])
-    await page.evaluate(() => dispatchEvent(new Event('focus'))) // It need not wait for its next look.
-    await page.getByText('it has version 2 now').waitFor()
-    await page.getByRole('button', { name: 'Show the new version' }).click()
-    await expect.poll(() => page.locator('.place').innerText()).toContain('20,001')
-    await table.deleteRow(rowIds.get(0))
-  })
-
-  test('asks for the numbers of a table once, and lists none that was deleted', async () => {
-    const store = await openDirectory(directory.path)
-    await store.team('default').createTable({ name: 'Spare', rows: [{ n: 1 }] })
-    await store.close()
-    const page = await showDirectory(directory, ['--write'])
-    const list = page.locator('tbody')
-    await expect.poll(() => list.innerText()).not.toContain('…')
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.method()))
-    const search = page.getByRole('searchbox')
-    await search.fill('spare')
-    await expect.poll(() => list.getByRole('row').count()).toBe(1)
-    expect(await list.innerText()).toMatch(/^Spare\s+1\s/)
-
-    await page.getByRole('button', { name: 'Delete the table Spare' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('“Spare” was deleted.').waitFor()
-    await search.fill('')
-    await expect.poll(() => list.getByRole('row').count()).toBe(2)
-    expect(asked).toEqual(['DELETE'])
-  })
-
   test('shows how the server does, and verifies the store', async () => {
     const page = await showDirectory(directory)
+    if (PICTURES !== undefined) await page.clock.install()
     await page.getByRole('link', { name: 'Health' }).click()
+    if (PICTURES !== undefined) await workFor(page, 60)
     await page.getByRole('button', { name: 'Verify everything' }).click()
     await page.getByText('Everything is as it was stored.').waitFor()
     const facts = page.locator('.facts')
     await expect.poll(() => facts.innerText()).toMatch(/Accepts changes\s+yes/)
     expect(await page.locator('.plot path.line').count()).toBe(9)
     expect(await violations(page)).toEqual([])
-    await picture(page, 'health')
+    await page.evaluate(() => scrollTo(0, 0))
+    await picture(page, 'health', { width: 1100, height: 860 })
   })
 })
+
+/** Has the server do something between so many readings of its metrics. */
+async function workFor(page: Page, readings: number): Promise<void> {
+  for (let reading = 0; reading < readings; reading++) {
+    const requests = Math.round(6 + 5 * Math.sin(reading / 6) + (reading % 3))
+    await page.evaluate(async (count) => {
+      const tables = (await (await fetch('tables')).json()) as { data: { id: string }[] }
+      for (let index = 0; index < count; index++)
+        await fetch(`tables/${tables.data[0]?.id}/rows?limit=${20 + 7 * index}`)
+    }, requests)
+    const read = page.waitForResponse(/\/metrics$/)
+    await page.clock.runFor(2_000)
+    await read
+  }
+}

@@ -29,10 +29,12 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rowstash-drop-'))
-    directory = await makeShownDirectory((store) => {
+    directory = await makeShownDirectory(async (store) => {
       const rows = [1, 2, 3].map((id) => ({ id, name: `old ${id}`, total: id }))
-      return store.team('default').createTable({ name: 'Orders', rows })
-    })
+      const team = store.team('default')
+      await team.createTable({ name: 'Spare', rows: [{ n: 1 }] })
+      await team.createTable({ name: 'Orders', rows })
+    }, '--write')
     const lines = Array.from({ length: ROWS }, (_, index) => LINE(index))
     await writeFile(pathOf('many.csv'), `id,title,share,day\n${lines.join('')}`)
     const orders = [2, 3, 4].map((id) => ({ id, name: `new ${id}`, total: id + 0.5 }))
@@ -55,7 +57,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
   })
 
   async function openImport(): Promise<Page> {
-    const page = await showDirectory(directory, ['--write'])
+    const page = await showDirectory(directory)
     await page.getByRole('link', { name: 'Import' }).click()
     await page.getByText('Drop a file here').waitFor()
     return page
@@ -67,9 +69,29 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
   /** The cells of the table that is shown, by its first columns. */
   async function shownCells(page: Page, count: number): Promise<readonly string[]> {
     await page.getByRole('link', { name: 'Show the table' }).click()
-    await page.getByRole('gridcell').first().waitFor()
+    await page.locator('.row:not(.waiting) [role=gridcell]').first().waitFor()
     return (await page.getByRole('gridcell').allInnerTexts()).slice(0, count)
   }
+
+  test('asks for the numbers of a table once, and lists none that was deleted', async () => {
+    const page = await showDirectory(directory)
+    const list = page.locator('tbody')
+    await expect.poll(() => list.innerText()).not.toContain('…')
+    const lines = await list.getByRole('row').count()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.method()))
+    const search = page.getByRole('searchbox')
+    await search.fill('spare')
+    await expect.poll(() => list.getByRole('row').count()).toBe(1)
+    expect(await list.innerText()).toMatch(/^Spare\s+1\s/)
+
+    await page.getByRole('button', { name: 'Delete the table Spare' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('“Spare” was deleted.').waitFor()
+    await search.fill('')
+    await expect.poll(() => list.getByRole('row').count()).toBe(lines - 1)
+    expect(asked).toEqual(['DELETE'])
+  })
 
   test('a dropped file of CSV becomes a new table', async () => {
     const page = await openImport()
@@ -85,9 +107,12 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await page.getByRole('cell', { name: 'Row 1 of a file' }).count()).toBe(1)
     expect(await page.getByLabel('Name of the table').inputValue()).toBe('many')
     expect(await violations(page)).toEqual([])
+    const release = await hold(page, /\/tables\?(?!.*validate)/)
     await begin(page)
-    await page.getByText(/\d rows\/s/).waitFor()
-    await picture(page, 'import')
+    await page.getByText('Committing …').waitFor()
+    // Whether it took place would not be known.
+    expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0)
+    release()
     await page.getByRole('heading', { name: 'The import is done.' }).waitFor()
 
     expect(await page.locator('.receipt').innerText()).toMatch(
@@ -115,9 +140,17 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
 
   test('values that do not fit are shown, and change nothing until a person says so', async () => {
     const page = await openImport()
+    const release = await hold(page, /\/tables\?.*validate=only/)
+    const late = page.waitForResponse(/\/tables\?.*validate=only/)
     await choose(page, 'bad.json')
+    await page.getByRole('heading', { name: 'bad.json' }).waitFor()
     await page.getByLabel('Import as').selectOption('add')
     await page.getByText('Values that do not fit: 1').waitFor()
+    // What a new table would make of the file comes late, and takes the place of nothing.
+    release()
+    await (await late).finished()
+    await page.evaluate(() => new Promise(requestAnimationFrame))
+    expect(await page.getByText('Values that do not fit: 1').count()).toBe(1)
     expect(await page.getByRole('cell', { name: MARKUP }).count()).toBeGreaterThan(0)
     await begin(page)
     await page.getByRole('button', { name: 'Change the import' }).waitFor()
@@ -138,17 +171,14 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
   test('an import that is cancelled changes nothing, and goes on after a failure', async () => {
     const page = await openImport()
     let puts = 0
-    await page.route('**/stashes/**', async (route) => {
-      // Held back, so that there is time to cancel.
-      if (route.request().method() === 'PUT' && ++puts > 2)
-        await new Promise((done) => setTimeout(done, 300))
-      await route.continue().catch(() => undefined)
-    })
+    const release = await hold(page, '**/stashes/**', (method) => method === 'PUT' && ++puts > 2)
     await choose(page, 'many.csv')
     await page.getByLabel('Name of the table').fill('Cancelled')
     await begin(page)
     await page.getByText(/\d rows\/s/).waitFor()
+    await picture(page, 'import')
     await page.getByRole('button', { name: 'Cancel' }).click()
+    release()
     await page.getByText('Cancelled. Nothing was changed.').waitFor()
     await page.unroute('**/stashes/**')
 
@@ -174,6 +204,23 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
       .toContain('60,000')
   })
 })
+
+/** Holds requests back. @returns lets them through */
+async function hold(
+  page: Page,
+  path: string | RegExp,
+  isHeld: (method: string) => boolean = () => true,
+): Promise<() => void> {
+  let release = (): void => undefined
+  const released = new Promise<void>((done) => {
+    release = done
+  })
+  await page.route(path, async (route) => {
+    if (isHeld(route.request().method())) await released
+    await route.continue().catch(() => undefined) // The page may have given it up.
+  })
+  return release
+}
 
 async function readText(path: string): Promise<string> {
   let text = ''

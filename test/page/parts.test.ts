@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { fieldsOf } from '../../adapters/page/browser/csv-fields.js'
 import { whereOf } from '../../adapters/page/browser/filter-bar.js'
+import { Looks } from '../../adapters/page/browser/import-begun.js'
 import { csvField, Digits, jsonText, parseJson } from '../../adapters/page/browser/json-text.js'
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/prometheus.js'
 import { ScrollMap } from '../../adapters/page/browser/scroll-map.js'
@@ -63,7 +64,31 @@ test('numbers keep their digits through a copy, where the platform tells them', 
   const knowsSource = parseJson('1.0') instanceof Digits
   expect(jsonText(parseJson(text))).toBe(knowsSource ? text : JSON.stringify(JSON.parse(text)))
   expect(jsonText({ a: new Digits('34.50'), b: [] }, 2)).toBe('{\n  "a": 34.50,\n  "b": []\n}')
-  expect(csvField('a,"b"')).toBe('"a,""b"""')
+})
+
+test.each([
+  ['plain', 'plain'],
+  ['a b', 'a b'],
+  ['a,"b"', '"a,""b"""'],
+  ['two\nlines', '"two\nlines"'],
+  [' before', '" before"'],
+  ['behind\t', '"behind\t"'],
+  ['\ufeffmark', '"\ufeffmark"'],
+  [new Digits('34.50'), '34.50'],
+  [['a', 1], '"[""a"",1]"'],
+  [null, ''],
+])('the field of CSV of %j', (value, field) => {
+  expect(csvField(value)).toBe(field)
+  expect(fieldsOf(`${csvField(value)},2\r\n`, ',')).toHaveLength(2)
+})
+
+test('the last of several looks is the one that counts', () => {
+  const looks = new Looks()
+  const first = looks.next()
+  expect(first()).toBe(true)
+  const second = looks.next()
+  expect([first(), second()]).toEqual([false, true])
+  expect(new Looks().next()()).toBe(true)
 })
 
 test('a condition has values of the type of its column', () => {

@@ -2,7 +2,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import axe from 'axe-core'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import type { Store } from '../../src/index.js'
 import { findChromium } from '../browser/chromium.js'
@@ -13,34 +13,52 @@ const found = findChromium()
 export const HAS_BROWSER = found.path !== undefined
 
 /** Where the pictures of the documents are written to, if they are wanted. */
-const PICTURES = process.env['ROWSTASH_SCREENSHOTS']
+export const PICTURES = process.env['ROWSTASH_SCREENSHOTS']
 
 const VIEWPORT = { width: 1100, height: 680 }
 
-/** A directory whose store a function has filled, and a browser to show it in. `remove` ends both. */
-export type ShownDirectory<T> = MadeDirectory<T> & Readonly<{ browser: Browser }>
+/** A directory that `rowstash open` shows, and a browser that has opened its address. `remove` ends all. */
+export type ShownDirectory<T> = MadeDirectory<T> &
+  Readonly<{ browser: Browser; context: BrowserContext; origin: string }>
 
+/** @param args - Of `rowstash open`. */
 export async function makeShownDirectory<T>(
   fillStore: (store: Store) => Promise<T>,
+  ...args: readonly string[]
 ): Promise<ShownDirectory<T>> {
   const directory = await makeDirectory(fillStore)
+  const ends = [directory.remove]
+  const remove = async (): Promise<void> => {
+    for (const end of ends.splice(0).reverse()) await end()
+  }
   try {
+    const { origin, address, close } = await openDirectoryPage(directory.path, ...args)
+    ends.push(close)
     const browser = await chromium.launch({ executablePath: found.path ?? '', timeout: 30_000 })
-    return { ...directory, browser, remove: () => browser.close().finally(directory.remove) }
+    ends.push(() => browser.close())
+    const context = await browser.newContext({ viewport: VIEWPORT })
+    const page = await context.newPage()
+    await page.goto(address) // The token is used up by this; the cookie is for all tabs.
+    await page.close()
+    return { ...directory, remove, browser, context, origin }
   } catch (failure) {
-    await directory.remove()
+    await remove()
     throw failure
   }
 }
 
-/** Opens a page that must not complain until the test ends. @param close - What is ended with it. */
+/** How a tab looks; what is not given is as in all tabs of its browser. */
+export type TabOptions = Readonly<{
+  viewport?: Readonly<{ width: number; height: number }>
+  colorScheme?: 'dark'
+}>
+
+/** Opens a tab that must not complain until the test ends. */
 export async function openPage(
-  browser: Browser,
+  context: BrowserContext,
   address: string,
-  options: BrowserContextOptions,
-  close: () => Promise<void>,
+  { viewport = VIEWPORT, colorScheme }: TabOptions = {},
 ): Promise<Page> {
-  const context = await browser.newContext({ viewport: VIEWPORT, ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
   const complaints: string[] = []
@@ -52,22 +70,21 @@ export async function openPage(
       complaints.push(message.text())
   })
   onTestFinished(async () => {
-    await context.close()
-    await close()
+    await page.close()
     expect(complaints).toEqual([])
   })
+  await page.setViewportSize(viewport)
+  if (colorScheme !== undefined) await page.emulateMedia({ colorScheme })
   await page.goto(address)
   return page
 }
 
-/** Opens a directory by `rowstash open` in a browser of its own. */
+/** Opens a directory in a tab. */
 export async function showDirectory(
-  { browser, path }: ShownDirectory<unknown>,
-  args: readonly string[] = [],
-  options: BrowserContextOptions = {},
+  { context, origin }: ShownDirectory<unknown>,
+  options: TabOptions = {},
 ): Promise<Page> {
-  const opened = await openDirectoryPage(path, ...args)
-  const page = await openPage(browser, opened.address, options, opened.close)
+  const page = await openPage(context, `${origin}/`, options)
   await page.getByRole('heading', { name: 'Tables' }).waitFor()
   return page
 }

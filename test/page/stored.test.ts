@@ -3,8 +3,8 @@
 // Method: the page of `startServer`, and of `nodeHandler` behind a cookie of its host, in a real browser.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { nodeHandler, openDirectory } from '../../adapters/node.js'
 import type { Store } from '../../src/index.js'
@@ -18,11 +18,13 @@ const KEYS = [{ key: KEY, teamId: 'default' }]
 
 describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
   let browser: Browser
+  let context: BrowserContext
   let directory: Awaited<ReturnType<typeof makeDirectory>>
   let store: Store
 
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 30_000 })
+    context = await browser.newContext()
     directory = await makeDirectory(async () => undefined)
     store = await openDirectory(directory.path, { historyRetentionMs: 86_400_000 })
     const team = store.team('default')
@@ -51,7 +53,8 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
   })
 
   async function signIn(address: string, close: () => Promise<unknown>): Promise<Page> {
-    const page = await openPage(browser, address, {}, async () => void (await close()))
+    const page = await openPage(context, address)
+    onTestFinished(async () => void (await close()))
     await page.getByLabel('API key').fill(KEY)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Tables' }).waitFor()
@@ -128,6 +131,31 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     expect(info).toMatchObject({ name: 'Persons', version: 4, rowCount: 1 })
   })
 
+  test('asks for a key, keeps it in the tab, and says when rows are new', async () => {
+    const { tableId } = await store.team('default').createTable({ name: 'New', rows: [{ id: 1 }] })
+    const server = await startServer(store, { keys: KEYS, port: 0, basePath: '/data', page: true })
+    onTestFinished(() => server.close())
+    const page = await openPage(context, `${server.url}/`)
+    expect(await violations(page)).toEqual([])
+    await page.getByLabel('API key').fill(KEY)
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'New' }).click()
+    await page.getByRole('gridcell', { name: '1', exact: true }).waitFor()
+    const kept = await page.evaluate(() => [{ ...localStorage }, document.cookie, location.href])
+    expect(JSON.stringify(kept)).not.toContain(KEY)
+
+    await store
+      .team('default')
+      .table(tableId)
+      .addRows([{ id: 2 }])
+    await page.evaluate(() => dispatchEvent(new Event('focus'))) // It need not wait for its next look.
+    await page.getByText('it has version 2 now').waitFor()
+    expect(await page.locator('.place').innerText()).toBe('1–1 of 1')
+    await page.getByRole('button', { name: 'Show the new version' }).click()
+    await expect.poll(() => page.locator('.place').innerText()).toBe('1–2 of 2')
+    await store.team('default').table(tableId).delete()
+  })
+
   test('behind the login of a host, nothing of it is there for others', async () => {
     const handler = nodeHandler(store, { keys: KEYS, page: true, basePath: '/admin/data' })
     const server = createServer((request, response) => {
@@ -152,7 +180,8 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
       expect([path, answer.status, await answer.text()]).toEqual([path, 401, '<h1>Sign in</h1>'])
     }
 
-    const page = await openPage(browser, `${origin}/login`, {}, async () => {
+    const page = await openPage(context, `${origin}/login`)
+    onTestFinished(() => {
       server.closeAllConnections()
       server.close()
     })

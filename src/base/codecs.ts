@@ -1,9 +1,9 @@
-// Compression of pieces of bytes: what the runtime has, else what the core brings. Pieces are compressed off the
-// main thread; small ones are decompressed on it, as a trip to another thread and back takes longer than that.
+// Compression of pieces of bytes: what the runtime has, else what the core brings. Large pieces are compressed off the
+// main thread; small ones are converted on it, as a trip to another thread and back takes longer than that.
 import { deflateSync, inflateSync } from 'fflate/browser'
 import type { Awaitable } from './awaitable.js'
 import { type Bytes, plainView } from './bytes.js'
-import { KeptUnzstd } from './kept-unzstd.js'
+import { KeptZlib } from './kept-zlib.js'
 import { builtIn, runtimeName, yieldToEventLoop } from './platform.js'
 import { StoreError } from './store-error.js'
 import { ZlibLanes, type ZlibStream } from './zlib-lanes.js'
@@ -71,6 +71,7 @@ type Zlib = Readonly<{
   createZstdCompress?: OpenZlib
   createZstdDecompress?: (options: StreamOptions) => unknown
   zstdCompress?: Convert
+  zstdCompressSync?: unknown
   zstdDecompress?: Convert
   zstdDecompressSync?: ConvertSync
 }>
@@ -87,6 +88,9 @@ const ZSTD_LEVEL: Readonly<Record<Effort, number>> = { fast: 1, thorough: 3 }
  * thread a millisecond (PERFORMANCE.md, P9). Only frames of one large row are larger.
  */
 const SMALL_BYTES_MAX = 512 * 1024
+
+/** A frame of short rows. A larger piece is compressed on another thread, which costs this one less (PERFORMANCE.md, P39). */
+const AT_ONCE_BYTES_MAX = 24 * 1024
 
 /** Room for the output of some pieces, or for a part of a large one's. */
 const ROOM = { chunkSize: 128 * 1024 }
@@ -134,16 +138,21 @@ function zlibZstd(zlib: Zlib): Codec | null {
     const lanes = new ZlibLanes(() => createZstdCompress({ ...ROOM, flush, params }))
     return { lanes, convert: zstdCompress, settings: { params } }
   })
+  const packAtOnce = keptZstd(zlib)
   return {
-    async compress(raw, outBytesMax, effort) {
+    async compress(raw, outBytesMax, effort = 'fast') {
+      const isSmall = raw.length <= AT_ONCE_BYTES_MAX && effort === 'fast'
+      const packed = isSmall ? packAtOnce?.run(raw, (out) => isZstdOf(raw, out)) : undefined
+      if (packed !== undefined) return packed.length > outBytesMax ? null : packed.slice()
       const stored = await compress(raw, outBytesMax, effort)
+      if (isSmall && stored !== null) packAtOnce?.giveUp()
       return (stored && soleZstdFrame(stored)) ?? null
     },
     decompress(stored, rawBytes, memory) {
       const frame = soleZstdFrame(stored)
       if (frame === undefined) throw new Error('it is not one whole frame of zstd')
       const isSmall = rawBytes <= SMALL_BYTES_MAX && zstdContentBytes(frame) === rawBytes
-      const raw = isSmall ? kept?.run(frame, rawBytes) : undefined
+      const raw = isSmall ? kept?.run(frame, (out) => out.length === rawBytes) : undefined
       if (raw !== undefined) return copied(raw, memory)
       const made = decompress(frame, rawBytes)
       if (isSmall) kept?.giveUp()
@@ -156,10 +165,27 @@ function zlibZstd(zlib: Zlib): Codec | null {
 function keptUnzstd(
   { constants, createZstdDecompress: open, zstdDecompressSync }: Zlib,
   params: Readonly<Record<number, number>>,
-): KeptUnzstd | null {
+): KeptZlib | null {
   if (open === undefined || zstdDecompressSync === undefined) return null
   const options = { chunkSize: SMALL_BYTES_MAX + 1, maxOutputLength: SMALL_BYTES_MAX, params }
-  return new KeptUnzstd(() => open(options), constants['ZSTD_e_continue'] ?? 0)
+  return new KeptZlib(() => open(options), constants['ZSTD_e_continue'] ?? 0)
+}
+
+/** null: the runtime compresses on other threads only. */
+function keptZstd({
+  constants,
+  createZstdCompress: open,
+  zstdCompressSync,
+}: Zlib): KeptZlib | null {
+  if (open === undefined || zstdCompressSync === undefined) return null
+  const params = { [constants['ZSTD_c_compressionLevel'] ?? 100]: ZSTD_LEVEL.fast }
+  const flush = constants['ZSTD_e_end'] ?? 2
+  return new KeptZlib(() => open({ ...ROOM, flush, params }), flush)
+}
+
+/** Whether the bytes are one frame of zstd that says it has as many bytes as `raw`. */
+function isZstdOf(raw: Bytes, stored: Bytes): boolean {
+  return soleZstdFrame(stored)?.length === stored.length && zstdContentBytes(stored) === raw.length
 }
 
 /** The same bytes in memory that is given, if it has room for them, or else in new memory. */

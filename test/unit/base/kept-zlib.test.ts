@@ -1,12 +1,12 @@
-// The decoder of zstd that is kept: what it gives is what the public call gives, and after anything odd the public call
-// decides.
+// The decoder and the encoder of zstd that are kept: what they give is what the public calls give, and after anything
+// odd the public calls decide.
 import zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isSync } from '../../../src/base/awaitable.js'
-import { type Bytes, sameBytes, utf8 } from '../../../src/base/bytes.js'
+import { type Bytes, concatBytes, sameBytes, utf8 } from '../../../src/base/bytes.js'
 import { type Codec, openCodecs } from '../../../src/base/codecs.js'
-import { KeptUnzstd } from '../../../src/base/kept-unzstd.js'
+import { KeptZlib } from '../../../src/base/kept-zlib.js'
 import { zstdContentBytes } from '../../../src/base/zstd-frame.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
@@ -16,6 +16,7 @@ type Decoder = { _handle: unknown; _processChunk: (piece: Bytes, flush: number) 
 
 /** What Node 22.15 and later have, and the types of Node 20 lack. */
 type ZstdZlib = Readonly<{
+  createZstdCompress(options: object): Decoder
   createZstdDecompress(options: object): Decoder
   zstdCompressSync(bytes: Bytes, options?: object): Bytes
   zstdDecompressSync(bytes: Bytes, options: object): unknown
@@ -53,7 +54,7 @@ const rowsLike = (bytes: number, seed: number): Bytes =>
 const pack = (raw: Bytes, options?: object): Bytes =>
   new Uint8Array(zstdZlib.zstdCompressSync(raw, options))
 
-const RAW = rowsLike(26_000, 1)
+const RAW = rowsLike(24_000, 1)
 
 describe.skipIf(!HAS_ZSTD)('a kept decoder', () => {
   test('decompresses frames of every size in turn, with one decoder and no public call', () => {
@@ -165,7 +166,7 @@ describe.skipIf(!HAS_ZSTD)('a kept decoder', () => {
     ],
   ])('a call that %s gives nothing', (_, call) => {
     const stored = pack(RAW, { params: { 201: 1 } }) // ZSTD_c_checksumFlag: all bytes are there without the last four.
-    const kept = new KeptUnzstd(() => {
+    const kept = new KeptZlib(() => {
       const decoder = zstdZlib.createZstdDecompress({ chunkSize: 600_000 })
       const whole = decoder._processChunk.bind(decoder)
       return Object.assign(decoder, {
@@ -173,12 +174,12 @@ describe.skipIf(!HAS_ZSTD)('a kept decoder', () => {
       })
     }, 0)
 
-    expect(kept.run(stored, RAW.length)).toBeUndefined()
+    expect(kept.run(stored, (out) => out.length === RAW.length)).toBeUndefined()
   })
 
   test('listens for the error of a call that failed, which comes later', () => {
     let stream: NodeJS.EventEmitter | undefined
-    const kept = new KeptUnzstd(() => {
+    const kept = new KeptZlib(() => {
       const decoder = zstdZlib.createZstdDecompress({})
       stream = decoder as unknown as NodeJS.EventEmitter
       return Object.assign(decoder, {
@@ -188,7 +189,7 @@ describe.skipIf(!HAS_ZSTD)('a kept decoder', () => {
       })
     }, 0)
 
-    expect(kept.run(pack(RAW), RAW.length)).toBeUndefined()
+    expect(kept.run(pack(RAW), (out) => out.length === RAW.length)).toBeUndefined()
     expect(stream?.emit('error', new Error('it failed'))).toBe(true)
   })
 
@@ -205,6 +206,88 @@ describe.skipIf(!HAS_ZSTD)('a kept decoder', () => {
 
   test.each([0, 1, 255, 256, 65_791, 65_792, 500_000])('a frame of %i bytes says so', (size) => {
     expect(zstdContentBytes(pack(rowsLike(size, 5)))).toBe(size)
+  })
+})
+
+/** The codec, with a count of the encoders that it opens. */
+function countedEncoders(change: (encoder: Decoder) => void = () => undefined): {
+  zstd: Codec
+  opened: () => number
+} {
+  let opened = 0
+  const { zstd } = openCodecs({
+    ...zlib,
+    createZstdCompress: (options: object) => {
+      const encoder = zstdZlib.createZstdCompress(options)
+      opened++
+      change(encoder)
+      return encoder
+    },
+  })
+  if (zstd === null) throw new Error('this runtime has zstd')
+  return { zstd, opened: () => opened }
+}
+
+const unpack = (stored: Bytes | null): Bytes =>
+  new Uint8Array(zstdZlib.zstdDecompressSync(stored ?? new Uint8Array(0), {}) as Bytes)
+
+describe.skipIf(!HAS_ZSTD)('a kept encoder', () => {
+  test('makes small frames of every size in turn, each in memory of its own', async () => {
+    const { zstd, opened } = countedEncoders()
+    const made: [raw: Bytes, stored: Bytes | null][] = []
+    for (let turn = 0; turn < 300; turn++) {
+      const noise = crypto.getRandomValues(new Uint8Array((turn * 541) % 9_000))
+      const raw = concatBytes([rowsLike(1 + ((turn * 7_919) % 15_000), turn), noise])
+      made.push([raw, await zstd.compress(raw, 40_000)])
+    }
+    for (const [raw, stored] of made) expect(sameBytes(unpack(stored), raw)).toBe(true)
+    expect(opened()).toBe(1)
+  })
+
+  test('leaves what is large, and what is thorough, to other threads', async () => {
+    const { zstd, opened } = countedEncoders()
+    await zstd.compress(rowsLike(24 * 1024, 1), 40_000)
+    expect(opened()).toBe(1)
+    await zstd.compress(rowsLike(24 * 1024 + 1, 1), 40_000)
+    expect(opened()).toBe(2)
+    await zstd.compress(RAW, 40_000, 'thorough')
+    expect(opened()).toBe(3)
+  })
+
+  test.each<readonly [string, (convert: Convert, piece: Bytes) => Bytes | undefined]>([
+    ['makes less of it', (convert, piece) => convert(piece.subarray(1))],
+    ['makes two frames of it', (convert, piece) => concatBytes([convert(piece), convert(piece)])],
+    [
+      'makes a frame of something else',
+      (convert, piece) => {
+        convert(piece)
+        return pack(rowsLike(RAW.length + 1, 3))
+      },
+    ],
+    ['gives a part', (convert, piece) => convert(piece).subarray(0, -1)],
+    ['gives it as it is', (_, piece) => piece],
+    ['gives nothing', () => undefined],
+    [
+      'fails',
+      () => {
+        throw new TypeError('not here')
+      },
+    ],
+  ])('that %s is found out by the first frame, and not asked again', async (_, call) => {
+    let calls = 0
+    const { zstd } = countedEncoders((encoder) => {
+      const whole = encoder._processChunk.bind(encoder)
+      const copy = (piece: Bytes) => whole(piece, 2).slice()
+      const _processChunk = (piece: Bytes) => {
+        calls++
+        return call(copy, piece)
+      }
+      Object.assign(encoder, { _processChunk })
+    })
+    for (let turn = 0; turn < 5; turn++) {
+      expect(sameBytes(unpack(await zstd.compress(RAW, RAW.length)), RAW)).toBe(true)
+    }
+    expect(calls).toBe(1)
   })
 })
 

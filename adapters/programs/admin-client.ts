@@ -1,5 +1,6 @@
 // Verifies and backs up a store, and manages its API keys, through the server that has it open.
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import type {
   ApiKey,
   ApiKeys,
@@ -85,7 +86,7 @@ export function servedKeys(
     async revoke(id) {
       const { data } = await askJson<readonly WireKey[]>(served, 'GET', 'keys', { signal })
       if (!data.some(({ keyID }) => keyID === id)) return false
-      await textOf(await ask(served, 'DELETE', `keys/${id}`, { signal }))
+      await text(await ask(served, 'DELETE', `keys/${id}`, { signal }))
       return true
     },
   }
@@ -131,14 +132,7 @@ async function askJson<T>(
   operation: string,
   options: AskOptions,
 ): Promise<{ data: T }> {
-  return JSON.parse(await textOf(await ask(served, method, operation, options)))
-}
-
-async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const piece of pieces) text += decoder.decode(piece, { stream: true })
-  return text
+  return JSON.parse(await text(await ask(served, method, operation, options)))
 }
 
 async function ask(

@@ -23,6 +23,8 @@ export type CommandIo = Readonly<{
   print(line: string): void
   /** Writes a line to stderr, for people. */
   warn(line: string): void
+  /** Whether a person reads what is printed. Default: false. */
+  isTerminal?: boolean
   env: Readonly<Record<string, string | undefined>>
   /** Ends the command early, as Ctrl-C does. */
   signal: AbortSignal

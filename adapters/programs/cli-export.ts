@@ -11,6 +11,7 @@ import type { CommandIo } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { ExportedCount } from './exported-count.js'
 import { parquetOf } from './parquet-write.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
@@ -29,7 +30,7 @@ const OPTIONS = {
   json: {
     type: 'boolean',
     default: false,
-    help: 'print path, format and bytes of the file as a line of JSON',
+    help: 'print path, format, rows and bytes of the file as a line of JSON',
   },
 } as const satisfies OptionSpecs
 
@@ -78,26 +79,36 @@ export async function runExport(
   if (values.json && path === '-') {
     throw new ProgramFailure('usage', '--json does not go with FILE "-", which is the output')
   }
-  await withTable(values, io, (table) => write(table, target, options, output))
-  if (values.json) io.print(JSON.stringify({ path, format, bytes: (await stat(path)).size }))
+  const rows = await withTable(values, io, (table) => write(table, target, options, output))
+  if (path === '-') return
+  const { size: bytes } = await stat(path)
+  if (values.json) io.print(JSON.stringify({ path, format, rows, bytes }))
+  else io.warn(`${rows} ${rows === 1 ? 'row' : 'rows'}, ${bytes} bytes in ${path}`)
 }
 
+/** @returns the number of rows. */
 async function write(
   table: CommandTable,
   { path, format, isCompressed }: Target,
   options: ExportOptions,
   output: NodeJS.WritableStream,
-): Promise<void> {
-  const rows = await bytesOf(table, format, options)
+): Promise<number> {
+  const count = new ExportedCount()
+  const rows = await bytesOf(table, format, options, count)
   const send = (to: NodeJS.WritableStream, end: boolean): Promise<void> => {
     const from = Readable.from(rows, { objectMode: false })
     return isCompressed ? pipeline(from, createGzip(), to, { end }) : pipeline(from, to, { end })
   }
-  if (path === '-') return send(output, false)
+  const rowCount = () => count.lines - (format === 'csv' || format === 'tsv' ? 1 : 0)
+  if (path === '-') {
+    await send(output, false)
+    return rowCount()
+  }
   const part = `${path}.part`
   try {
     await send(createWriteStream(part, { flush: true }), true)
     await rename(part, path)
+    return rowCount()
   } catch (failure) {
     await rm(part, { force: true })
     if (!isOfFiles(failure)) throw failure
@@ -109,18 +120,19 @@ async function bytesOf(
   table: CommandTable,
   format: Format,
   options: ExportOptions,
+  count: ExportedCount,
 ): Promise<AsyncIterable<string | Uint8Array>> {
   switch (format) {
     case 'csv':
-      return table.toCSV(options)
+      return count.pass(table.toCSV(options), true)
     case 'tsv':
-      return table.toCSV({ ...options, delimiter: '\t' })
+      return count.pass(table.toCSV({ ...options, delimiter: '\t' }), true)
     case 'ndjson':
-      return table.toNDJSON(options)
+      return count.pass(table.toNDJSON(options), false)
     case 'parquet': {
       const { columns } = await table.schema()
       const wanted = columns.filter(({ id }) => options.columns?.includes(id) ?? true)
-      return parquetOf(table.toNDJSON(options), wanted)
+      return parquetOf(count.pass(table.toNDJSON(options), false), wanted)
     }
   }
 }

@@ -1,7 +1,9 @@
 // `rowstash rows`: some rows of a table, for people and scripts.
+import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import type { ExportOptions } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
+import { alignColumns } from './cli-columns.js'
 import { type CommandIo, parseIntegerOption } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
@@ -79,9 +81,9 @@ async function linesOf(
 ): Promise<readonly string[]> {
   if (format === 'csv' || format === 'tsv') {
     const delimiter = format === 'csv' ? ',' : '\t'
-    return [(await textOf(table.toCSV({ ...options, delimiter }))).replace(/\n$/, '')]
+    return [(await text(table.toCSV({ ...options, delimiter }))).replace(/\n$/, '')]
   }
-  const rows = (await textOf(table.toNDJSON(options))).split('\n').slice(0, -1)
+  const rows = (await text(table.toNDJSON(options))).split('\n').slice(0, -1)
   if (format === 'ndjson') return rows
   if (format === 'json') return [`[${rows.join(',\n')}]`]
   const { columns } = await table.schema()
@@ -92,28 +94,13 @@ async function linesOf(
   )
 }
 
-async function textOf(pieces: AsyncIterable<string | Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const piece of pieces) {
-    text += typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
-  }
-  return text
-}
-
 function renderTable(ids: readonly string[], rows: readonly string[]): readonly string[] {
   const cells = rows.map((row) => {
     const read = JSON.parse(row) as Record<string, unknown>
     return ids.map((id) => renderCell(Object.hasOwn(read, id) ? read[id] : undefined))
   })
   const lines = [ids.map(renderCell), ...cells]
-  const widths = ids.map((_, place) => Math.max(...lines.map((line) => line[place]?.length ?? 0)))
-  return lines.map((line) => {
-    return line
-      .map((cell, place) => cell.padEnd(widths[place] ?? 0))
-      .join('  ')
-      .trimEnd()
-  })
+  return alignColumns(lines)
 }
 
 function renderCell(value: unknown): string {

@@ -3,7 +3,8 @@ import { opendir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store, Team } from '../../src/index.js'
-import { type CommandIo, printResult } from './cli-command.js'
+import { printFields } from './cli-columns.js'
+import type { CommandIo } from './cli-command.js'
 import { PLACE_FORM, placeOf, serverOf, TEAM_OPTIONS } from './cli-table-options.js'
 import { teamOf } from './cli-team.js'
 import { parseServerUrl } from './command-client.js'
@@ -45,8 +46,9 @@ export async function runStats(args: readonly string[], io: CommandIo): Promise<
     server === undefined
       ? await numbersOf(placeOf(values, io), values.team, io)
       : await metricsOf(parseServerUrl(server.url), server.key, io.signal)
-  const text = Object.entries(numbers).map(([name, value]) => `${name}\t${value}`)
-  printResult(io, values.json, numbers, text.join('\n'))
+  if (values.json) return io.print(JSON.stringify(numbers))
+  const lines = Object.entries(numbers).map(([name, value]) => [name, String(value)])
+  printFields(io, lines)
 }
 
 async function numbersOf(

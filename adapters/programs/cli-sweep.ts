@@ -5,7 +5,7 @@ import { DIRECTORY_OPTION, placeOf } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_ENVIRONMENT, PLACE_OPTIONS } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import { openStoreOf } from './store-place.js'
+import { openAlone, openStoreOf } from './store-place.js'
 
 const OPTIONS = {
   directory: DIRECTORY_OPTION,
@@ -34,7 +34,8 @@ export async function runSweep(args: readonly string[], io: CommandIo): Promise<
     const problem = 'A server sweeps by itself, and no request asks it to'
     throw new ProgramFailure('usage', `${problem}; give --directory once it has ended`)
   }
-  const store = await openStoreOf(placeOf(values, io), io)
+  const place = placeOf(values, io)
+  const store = await openAlone(place, () => openStoreOf(place, io), 'it sweeps by itself')
   try {
     const report = await store.sweep()
     const text = Object.entries(report).map(([name, count]) => `${name}\t${count}`)

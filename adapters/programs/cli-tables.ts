@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import type { Column } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
+import { printFields } from './cli-columns.js'
 import type { CommandIo } from './cli-command.js'
 import {
   PLACE_FORM,
@@ -30,7 +31,7 @@ export const TABLES_COMMAND: CommandSpec = {
   summary: 'list the tables of a team',
   usage: [`tables ${PLACE_FORM} [--json]`],
   about: `Lists the tables of a team, the oldest first: ID, rows, bytes, version and name, with tabs
-    between them.`,
+    between them; to a terminal as columns.`,
   options: TABLES_OPTIONS,
   notes: EXIT_CODES,
   details: [PLACE_ENVIRONMENT],
@@ -45,7 +46,8 @@ export const SCHEMA_COMMAND: CommandSpec = {
   name: 'schema',
   summary: 'show the columns of a table',
   usage: [`schema ${PLACE_FORM} --table NAME [--json]`],
-  about: 'Shows the columns of a table: ID, type and display name, with tabs between them.',
+  about: `Shows the columns of a table: ID, type and display name, with tabs between them; to a terminal as
+    columns.`,
   options: SCHEMA_OPTIONS,
   notes: EXIT_CODES,
   details: [PLACE_ENVIRONMENT],
@@ -74,11 +76,12 @@ export const TYPES_COMMAND: CommandSpec = {
 export async function runTables(args: readonly string[], io: CommandIo): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: TABLES_OPTIONS })
   const tables = await tablesOf(values, io)
-  for (const table of tables) io.print(values.json ? JSON.stringify(table) : lineOf(table))
+  if (values.json) for (const table of tables) io.print(JSON.stringify(table))
+  else printFields(io, tables.map(fieldsOf), ['id', 'rows', 'bytes', 'version', 'name'])
 }
 
-function lineOf({ id, rowCount, bytes, version, name }: ListedTable): string {
-  return [id, rowCount, bytes, version, escapeControls(name)].join('\t')
+function fieldsOf({ id, rowCount, bytes, version, name }: ListedTable): readonly string[] {
+  return [id, String(rowCount), String(bytes), String(version), escapeControls(name)]
 }
 
 /** Runs `rowstash schema`. @throws {ProgramFailure} */
@@ -86,12 +89,14 @@ export async function runSchema(args: readonly string[], io: CommandIo): Promise
   const { values } = parseArgs({ args: [...args], options: SCHEMA_OPTIONS })
   const schema = await withTable(values, io, (table) => table.schema())
   if (values.json) return io.print(JSON.stringify(schema))
-  for (const column of schema.columns) io.print(columnLine(column))
+  const lines = schema.columns.map(columnFields)
+  const isNamed = lines.some((fields) => fields.length > 2)
+  printFields(io, lines, isNamed ? ['column', 'type', 'name'] : ['column', 'type'])
 }
 
-function columnLine({ id, type, displayName }: Column): string {
+function columnFields({ id, type, displayName }: Column): readonly string[] {
   const name = displayName === undefined || displayName === id ? [] : [escapeControls(displayName)]
-  return [escapeControls(id), renderType(type), ...name].join('\t')
+  return [escapeControls(id), renderType(type), ...name]
 }
 
 /** Runs `rowstash types`. @throws {ProgramFailure} */

@@ -11,7 +11,7 @@ import { TEAM_OPTION } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { openStoreOf, QUIET } from './store-place.js'
+import { openAlone, openStoreOf, QUIET } from './store-place.js'
 import { pullTable, type Twin, type Upstream } from './twin-pull.js'
 import { type PushPlan, planPush, pushTable } from './twin-push.js'
 import { TwinState, type TwinTable } from './twin-state.js'
@@ -101,9 +101,9 @@ export async function runTwin(
   const upstream = await parseUpstream(values, io)
   const place = values.directory
   if (place === undefined) throw new ProgramFailure('usage', 'Give --directory')
-  const store = await (action === 'pull'
-    ? openDirectory(resolve(place), QUIET)
-    : openStoreOf(place, io))
+  const open = () =>
+    action === 'pull' ? openDirectory(resolve(place), QUIET) : openStoreOf(place, io)
+  const store = await openAlone(place, open, 'end it first')
   try {
     const state = await TwinState.open(store, values.team)
     const twin = { team: store.team(values.team), state }

@@ -106,6 +106,7 @@ async function runProcess(): Promise<number> {
   const code = await main(process.argv.slice(2), {
     print: (line) => process.stdout.write(`${line}\n`),
     warn: (line) => process.stderr.write(`${line}\n`),
+    isTerminal: process.stdout.isTTY,
     env: process.env,
     signal: ended.signal,
   })

@@ -1,7 +1,7 @@
 // The store that a command works on: in a directory, or in PostgreSQL; or the server that has the directory open.
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Store, StoreOptions } from '../../src/index.js'
+import type { Store, StoreError, StoreOptions } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { FORMAT_FILE } from '../directory/directory-format.js'
 import { openDirectory } from '../open-directory.js'
@@ -41,19 +41,43 @@ export async function openStoreOf(
   return openDirectory(path, options)
 }
 
+/** As `openStoreOf`, for a command that does not work through a server. @throws {ProgramFailure} as `openAlone` */
+export function openUnserved(place: StorePlace, output: Output): Promise<Store> {
+  return openAlone(place, () => openStoreOf(place, output))
+}
+
 /**
- * As `openStoreOf`, for a command that does not work through a server. If one has the directory open, the failure says
- * how to ask it.
+ * Opens a store that nobody else may have open. If a server or another process has it, the failure says so, and what to do.
+ * @param remedy - What to do if a server has it. Default: how to ask that one.
  * @throws {ProgramFailure}
  */
-export async function openUnserved(place: StorePlace, output: Output): Promise<Store> {
-  const opened = await openStoreOrServer(place, output)
-  if ('store' in opened) return opened.store
-  const problem = `A server has ${String(place)} open, at ${opened.served.url}`
-  throw new ProgramFailure(
-    'failed',
-    `${problem}; give --url ${opened.served.url} and its key by --key or --key-file`,
-  )
+export async function openAlone(
+  place: StorePlace,
+  open: () => Promise<Store>,
+  remedy?: string,
+): Promise<Store> {
+  try {
+    return await open()
+  } catch (failure) {
+    if (!isLocked(failure)) throw failure
+    const served = await lockingServer(failure, place)
+    const problem =
+      served === null
+        ? `${failure.message}; wait until it has ended, or end it`
+        : `A server has ${String(place)} open, at ${served.url}; ${remedy ?? `give --url ${served.url} and its key by --key or --key-file`}`
+    throw new ProgramFailure('failed', problem, { cause: failure })
+  }
+}
+
+function isLocked(failure: unknown): failure is StoreError {
+  return isStoreError(failure) && failure.code === 'STORE_LOCKED'
+}
+
+/** The server that has a directory open; null: the failure is another one, or no server answers. */
+async function lockingServer(failure: unknown, place: StorePlace): Promise<Served | null> {
+  if (!isLocked(failure) || typeof place !== 'string') return null
+  const served = await readServed(resolve(place))
+  return served !== null && (await isReached(served)) ? served : null
 }
 
 /** A store, or the server that has it open. */
@@ -68,9 +92,8 @@ export async function openStoreOrServer(
   try {
     return { store: await openStoreOf(place, output, options) }
   } catch (failure) {
-    const isLocked = isStoreError(failure) && failure.code === 'STORE_LOCKED'
-    const served = isLocked && typeof place === 'string' ? await readServed(resolve(place)) : null
-    if (served === null || !(await isReached(served))) throw failure
+    const served = await lockingServer(failure, place)
+    if (served === null) throw failure
     return { served }
   }
 }

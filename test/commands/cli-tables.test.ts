@@ -1,13 +1,12 @@
-// `rowstash import --directory`, `export`, `tables`, `schema` and `types`: a store without a server.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+// `rowstash import --directory`, `tables`, `schema`, `rows`, `types`, `rename` and `delete`: a store without a server.
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory, startServer } from '../../adapters/node.js'
 import { runDelete, runRename } from '../../adapters/programs/cli-change-table.js'
+import type { CommandIo } from '../../adapters/programs/cli-command.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
 import { runRows } from '../../adapters/programs/cli-rows.js'
@@ -15,141 +14,23 @@ import { runStats } from '../../adapters/programs/cli-stats.js'
 import { runSchema, runTables, runTypes } from '../../adapters/programs/cli-tables.js'
 import { renderTypes } from '../../adapters/programs/table-types.js'
 import { defineSchema } from '../../src/index.js'
-import { buildCli, runCli, serveCli } from '../support/built-cli.js'
+import { CSV, type OrdersStore, openOrders, printedAt } from './orders-store.js'
 
+let orders: OrdersStore
 let folder: string
 let directory: string
 
-/** Runs a command in this process, and returns what it printed. */
-async function printed(
-  run: (args: readonly string[], io: Parameters<typeof runTables>[1]) => Promise<unknown>,
-  ...args: string[]
-): Promise<string[]> {
-  return printedAt(['--directory', directory], run, ...args)
-}
-
-async function printedAt(
-  place: readonly string[],
-  run: (args: readonly string[], io: Parameters<typeof runTables>[1]) => Promise<unknown>,
-  ...args: string[]
-): Promise<string[]> {
-  const lines: string[] = []
-  const print = (line: string) => lines.push(line)
-  await run([...args, ...place], {
-    print,
-    warn: print,
-    env: {},
-    signal: new AbortController().signal,
-  })
-  return lines
-}
-
-const importing = (...args: string[]) =>
-  printed((given, io) => runImport(given, io, { write: () => true }), ...args)
-
-async function exporting(...args: string[]): Promise<string> {
-  const output = new PassThrough()
-  await printed((given, io) => runExport(given, io, output), ...args)
-  output.end()
-  return text(output)
-}
-
-const CSV = 'id,total,note\n1,34.50,"a, ""b"""\n2,9007199254740993.0,\n3,7,x\n'
+const printed: OrdersStore['printed'] = (...args) => orders.printed(...args)
+const importing: OrdersStore['importing'] = (...args) => orders.importing(...args)
+const exporting: OrdersStore['exporting'] = (...args) => orders.exporting(...args)
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rowstash-tables-'))
-  directory = join(folder, 'store')
-  await writeFile(join(folder, 'orders.csv'), CSV)
-  await importing(join(folder, 'orders.csv'), '--table', 'Orders')
+  orders = await openOrders()
+  folder = orders.folder
+  directory = orders.directory
 })
 
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-})
-
-describe('an export', () => {
-  test('is the file that was imported, with every digit', async () => {
-    const path = join(folder, 'out.csv')
-    await exporting(path, '--table', 'Orders')
-
-    expect(await readFile(path, 'utf8')).toBe(CSV)
-    expect((await readdir(folder)).filter((name) => name.endsWith('.part'))).toEqual([])
-  })
-
-  test('is compressed by its name, and can be imported again', async () => {
-    const path = join(folder, 'out.ndjson.gz')
-    await exporting(path, '--table', 'Orders')
-    const lines = gunzipSync(await readFile(path)).toString()
-    await writeFile(join(folder, 'again.ndjson'), lines)
-    await importing(join(folder, 'again.ndjson'), '--table', 'Again')
-
-    expect(lines.split('\n')[1]).toBe('{"id":2,"total":9007199254740993.0}')
-    expect(await exporting('-', '--format', 'csv', '--table', 'Again')).toBe(CSV)
-  })
-
-  test('has the rows and the columns that are asked for', async () => {
-    const where = ['--where', '{ "id": { "gt": 1 } }']
-    const out = await exporting('-', '--format', 'ndjson', '--table', 'Orders', ...where)
-    const columns = ['--columns', 'note,id']
-    const narrow = await exporting(
-      '-',
-      '--format',
-      'csv',
-      '--table',
-      'Orders',
-      ...where,
-      ...columns,
-    )
-
-    expect(out).toBe('{"id":2,"total":9007199254740993.0}\n{"id":3,"total":7,"note":"x"}\n')
-    expect(narrow).toBe('id,note\n2,\n3,x\n')
-  })
-
-  test('has tabs for TSV, and tells what it wrote for programs', async () => {
-    const path = join(folder, 'out.tsv')
-    const lines = await printed(
-      (given, io) => runExport(given, io, new PassThrough()),
-      ...[path, '--table', 'Orders', '--json'],
-    )
-    await importing(path, '--table', 'From TSV')
-    const written = await readFile(path, 'utf8')
-
-    expect(written.split('\n').slice(0, 2)).toEqual(['id\ttotal\tnote', '1\t34.50\t"a, ""b"""'])
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
-      { path, format: 'tsv', bytes: written.length },
-    ])
-    expect(await exporting('-', '--format', 'csv', '--table', 'From TSV')).toBe(CSV)
-  })
-
-  test('leaves the file as it was when it fails', async () => {
-    const path = join(folder, 'kept.csv')
-    await writeFile(path, 'before')
-    const wrong = exporting(path, '--table', 'Orders', '--where', '{"nope":1}')
-
-    await expect(wrong).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
-    expect(await readFile(path, 'utf8')).toBe('before')
-    await expect(readFile(`${path}.part`)).rejects.toMatchObject({ code: 'ENOENT' })
-    const nowhere = exporting(join(folder, 'none', 'x.csv'), '--table', 'Orders')
-    await expect(nowhere).rejects.toThrow(/^The file .*x\.csv cannot be written: ENOENT/)
-  })
-
-  test.each([
-    [[], 'Name one file'],
-    [['x.txt', '--table', 'Orders'], 'does not tell a format'],
-    [['x.json', '--table', 'Orders'], 'or name it .ndjson, one object a line'],
-    [
-      ['x.csv', '--format', 'xml', '--table', 'Orders'],
-      '--format must be one of csv, tsv, ndjson, parquet',
-    ],
-    [['x.csv'], 'Give either --table or --table-id'],
-    [['-', '--format', 'csv', '--json', '--table', 'Orders'], '--json does not go with FILE "-"'],
-    [['x.csv', '--table', 'Nope'], 'has no table "Nope"'],
-    [['x.csv', '--table', 'Orders', '--where', '{'], '--where is not JSON'],
-    [['x.csv', '--table', 'Orders', '--columns', '[1]'], '--columns must be column IDs'],
-  ])('of %j is refused', async (args, message) => {
-    await expect(exporting(...args)).rejects.toThrow(message)
-  })
-})
+afterAll(() => orders.remove())
 
 test('an import into a directory adds to a table, and says what is wrong with a row', async () => {
   const path = join(folder, 'more.csv')
@@ -407,44 +288,32 @@ describe('a table', () => {
   })
 })
 
-test('the built program exports, and ends with the codes of its help', async () => {
-  const cli = await buildCli()
-  try {
-    const place = ['--directory', directory]
-    const done = await runCli(cli.path, [
-      'export',
-      '-',
-      '--format',
-      'csv',
-      '--table',
-      'Orders',
-      ...place,
-    ])
-    const failed = await runCli(cli.path, ['schema', '--table', 'Nope', ...place])
-    const wrong = await runCli(cli.path, ['tables'])
-    const alone = await runCli(cli.path, ['tables', directory])
-    const named = await runCli(cli.path, ['verify', ...place])
-    const bare = await runCli(cli.path, [])
-    const serving = await serveCli(cli.path, ['--directory', directory])
-    const locked = await runCli(cli.path, ['tables', ...place])
-    await serving.stop()
-
-    expect(done).toEqual({ code: 0, stdout: CSV, stderr: '' })
-    expect(failed).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'rowstash: The team "default" has no table "Nope"\n',
-    })
-    expect(bare).toMatchObject({ code: 2, stdout: '' })
-    expect(bare.stderr).toMatch(/^ {2}import {2}/m)
-    expect(locked).toMatchObject({ code: 1, stdout: '' })
-    expect(locked.stderr).toContain(
-      `open, at ${serving.url}; give --url ${serving.url} and its key`,
-    )
-    expect(alone.stderr).toContain(`: did you mean --directory ${directory}?; see rowstash tables`)
-    expect(named.stderr).toContain(`Unknown option '--directory': name the directory without it`)
-    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
-  } finally {
-    await cli.remove()
+describe('on a terminal', () => {
+  const onTerminal = (run: (args: readonly string[], io: CommandIo) => Promise<unknown>) => {
+    return (args: readonly string[], io: CommandIo) => run(args, { ...io, isTerminal: true })
   }
+
+  test('tables have a header and columns', async () => {
+    await importing(join(folder, 'orders.csv'), '--table', 'Shown', '--team', 'shown')
+    const lines = await printed(onTerminal(runTables), '--team', 'shown')
+    const [plain = ''] = await printed(runTables, '--team', 'shown')
+    const [id = '', rows = '', bytes = ''] = plain.split('\t')
+
+    expect(lines).toEqual([
+      `id${' '.repeat(id.length)}rows  ${'bytes'.padEnd(bytes.length)}  version  name`,
+      `${id}  ${rows.padEnd(4)}  ${bytes.padEnd(5)}  1        Shown`,
+    ])
+  })
+
+  test('so have the columns of a table, and numbers stand below each other', async () => {
+    expect(await printed(onTerminal(runSchema), '--table', 'Orders')).toEqual([
+      'column  type',
+      'id      number',
+      'total   number',
+      'note    string',
+    ])
+    const stats = await printed(onTerminal(runStats))
+    expect(stats[0]).toMatch(/^tables {10}[0-9]+$/)
+    expect(stats.join()).not.toContain('\t')
+  })
 })

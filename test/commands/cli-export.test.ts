@@ -1,0 +1,192 @@
+// `rowstash export` of a directory, and what the built program does with a directory that is open elsewhere.
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDirectory } from '../../adapters/node.js'
+import { runExport } from '../../adapters/programs/cli-export.js'
+import { buildCli, runCli, serveCli } from '../support/built-cli.js'
+import { CSV, type OrdersStore, openOrders } from './orders-store.js'
+
+let orders: OrdersStore
+let folder: string
+let directory: string
+
+const printed: OrdersStore['printed'] = (...args) => orders.printed(...args)
+const importing: OrdersStore['importing'] = (...args) => orders.importing(...args)
+const exporting: OrdersStore['exporting'] = (...args) => orders.exporting(...args)
+
+beforeAll(async () => {
+  orders = await openOrders()
+  folder = orders.folder
+  directory = orders.directory
+})
+
+afterAll(() => orders.remove())
+
+describe('an export', () => {
+  test('is the file that was imported, with every digit', async () => {
+    const path = join(folder, 'out.csv')
+    await exporting(path, '--table', 'Orders')
+
+    expect(await readFile(path, 'utf8')).toBe(CSV)
+    expect((await readdir(folder)).filter((name) => name.endsWith('.part'))).toEqual([])
+  })
+
+  test('is compressed by its name, and can be imported again', async () => {
+    const path = join(folder, 'out.ndjson.gz')
+    await exporting(path, '--table', 'Orders')
+    const lines = gunzipSync(await readFile(path)).toString()
+    await writeFile(join(folder, 'again.ndjson'), lines)
+    await importing(join(folder, 'again.ndjson'), '--table', 'Again')
+
+    expect(lines.split('\n')[1]).toBe('{"id":2,"total":9007199254740993.0}')
+    expect(await exporting('-', '--format', 'csv', '--table', 'Again')).toBe(CSV)
+  })
+
+  test('has the rows and the columns that are asked for', async () => {
+    const where = ['--where', '{ "id": { "gt": 1 } }']
+    const out = await exporting('-', '--format', 'ndjson', '--table', 'Orders', ...where)
+    const columns = ['--columns', 'note,id']
+    const narrow = await exporting(
+      '-',
+      '--format',
+      'csv',
+      '--table',
+      'Orders',
+      ...where,
+      ...columns,
+    )
+
+    expect(out).toBe('{"id":2,"total":9007199254740993.0}\n{"id":3,"total":7,"note":"x"}\n')
+    expect(narrow).toBe('id,note\n2,\n3,x\n')
+  })
+
+  test('has tabs for TSV, and tells what it wrote for programs', async () => {
+    const path = join(folder, 'out.tsv')
+    const lines = await printed(
+      (given, io) => runExport(given, io, new PassThrough()),
+      ...[path, '--table', 'Orders', '--json'],
+    )
+    await importing(path, '--table', 'From TSV')
+    const written = await readFile(path, 'utf8')
+
+    expect(written.split('\n').slice(0, 2)).toEqual(['id\ttotal\tnote', '1\t34.50\t"a, ""b"""'])
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { path, format: 'tsv', rows: 3, bytes: written.length },
+    ])
+    expect(await exporting('-', '--format', 'csv', '--table', 'From TSV')).toBe(CSV)
+  })
+
+  test.each([
+    ['told.csv', 4],
+    ['told.tsv', 4],
+    ['told.ndjson.gz', 4],
+    ['told.parquet', 4],
+  ])('tells people what it wrote: %s', async (name, rows) => {
+    const source = join(folder, 'quoted.csv')
+    await writeFile(source, 'a,b\n1,"x\ny"\n2,"\n"\n"3",plain\n4,"a ""q""\n"\n')
+    const team = ['--table', 'Quoted', '--team', `team-${name.replaceAll('.', '-')}`]
+    await importing(source, ...team)
+    const path = join(folder, name)
+
+    const lines = await printed(
+      (given, io) => runExport(given, io, new PassThrough()),
+      path,
+      ...team,
+    )
+
+    expect(lines).toEqual([`${rows} rows, ${(await stat(path)).size} bytes in ${path}`])
+  })
+
+  test('leaves the file as it was when it fails', async () => {
+    const path = join(folder, 'kept.csv')
+    await writeFile(path, 'before')
+    const wrong = exporting(path, '--table', 'Orders', '--where', '{"nope":1}')
+
+    await expect(wrong).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    expect(await readFile(path, 'utf8')).toBe('before')
+    await expect(readFile(`${path}.part`)).rejects.toMatchObject({ code: 'ENOENT' })
+    const nowhere = exporting(join(folder, 'none', 'x.csv'), '--table', 'Orders')
+    await expect(nowhere).rejects.toThrow(/^The file .*x\.csv cannot be written: ENOENT/)
+  })
+
+  test.each([
+    [[], 'Name one file'],
+    [['x.txt', '--table', 'Orders'], 'does not tell a format'],
+    [['x.json', '--table', 'Orders'], 'or name it .ndjson, one object a line'],
+    [
+      ['x.csv', '--format', 'xml', '--table', 'Orders'],
+      '--format must be one of csv, tsv, ndjson, parquet',
+    ],
+    [['x.csv'], 'Give either --table or --table-id'],
+    [['-', '--format', 'csv', '--json', '--table', 'Orders'], '--json does not go with FILE "-"'],
+    [['x.csv', '--table', 'Nope'], 'has no table "Nope"'],
+    [['x.csv', '--table', 'Orders', '--where', '{'], '--where is not JSON'],
+    [['x.csv', '--table', 'Orders', '--columns', '[1]'], '--columns must be column IDs'],
+  ])('of %j is refused', async (args, message) => {
+    await expect(exporting(...args)).rejects.toThrow(message)
+  })
+})
+
+test('the built program exports, and ends with the codes of its help', async () => {
+  const cli = await buildCli()
+  try {
+    const place = ['--directory', directory]
+    const done = await runCli(cli.path, [
+      'export',
+      '-',
+      '--format',
+      'csv',
+      '--table',
+      'Orders',
+      ...place,
+    ])
+    const failed = await runCli(cli.path, ['schema', '--table', 'Nope', ...place])
+    const wrong = await runCli(cli.path, ['tables'])
+    const alone = await runCli(cli.path, ['tables', directory])
+    const named = await runCli(cli.path, ['verify', ...place])
+    const bare = await runCli(cli.path, [])
+    const serving = await serveCli(cli.path, ['--directory', directory])
+    const locked = await runCli(cli.path, ['tables', ...place])
+    const importArgs = [join(folder, 'orders.csv'), '--table', 'Locked', ...place]
+    const lockedImport = await runCli(cli.path, ['import', ...importArgs])
+    const lockedSweep = await runCli(cli.path, ['sweep', ...place])
+    await serving.stop()
+
+    expect(done).toEqual({ code: 0, stdout: CSV, stderr: '' })
+    expect(failed).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'rowstash: The team "default" has no table "Nope"\n',
+    })
+    expect(bare).toMatchObject({ code: 2, stdout: '' })
+    expect(bare.stderr).toMatch(/^ {2}import {2}/m)
+    expect(locked).toMatchObject({ code: 1, stdout: '' })
+    expect(locked.stderr).toContain(
+      `open, at ${serving.url}; give --url ${serving.url} and its key`,
+    )
+    expect(lockedImport).toEqual({ ...locked, stdout: '' })
+    expect(lockedSweep).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `rowstash: A server has ${directory} open, at ${serving.url}; it sweeps by itself\n`,
+    })
+    expect(alone.stderr).toContain(`: did you mean --directory ${directory}?; see rowstash tables`)
+    expect(named.stderr).toContain(`Unknown option '--directory': name the directory without it`)
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
+  } finally {
+    await cli.remove()
+  }
+})
+
+test('a directory that another process has open is named, with what to do', async () => {
+  const store = await openDirectory(directory)
+  try {
+    const held = importing(join(folder, 'orders.csv'), '--table', 'Held')
+    await expect(held).rejects.toThrow(/ open already; wait until it has ended, or end it$/)
+  } finally {
+    await store.close()
+  }
+})

@@ -1,0 +1,59 @@
+// A directory with one table of orders, and commands on it that run in this process.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { CommandIo } from '../../adapters/programs/cli-command.js'
+import { runExport } from '../../adapters/programs/cli-export.js'
+import { runImport } from '../../adapters/programs/cli-import.js'
+
+export const CSV = 'id,total,note\n1,34.50,"a, ""b"""\n2,9007199254740993.0,\n3,7,x\n'
+
+export type Run = (args: readonly string[], io: CommandIo) => Promise<unknown>
+
+/** Runs a command in this process. @returns what it printed, and its warnings. */
+export async function printedAt(
+  place: readonly string[],
+  run: Run,
+  ...args: string[]
+): Promise<string[]> {
+  const lines: string[] = []
+  const print = (line: string) => lines.push(line)
+  await run([...args, ...place], {
+    print,
+    warn: print,
+    env: {},
+    signal: new AbortController().signal,
+  })
+  return lines
+}
+
+export type OrdersStore = Awaited<ReturnType<typeof openOrders>>
+
+/** Makes the directory, and the file `orders.csv` beside it. */
+export async function openOrders() {
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-tables-'))
+  const directory = join(folder, 'store')
+  const printed = (run: Run, ...args: string[]) => {
+    return printedAt(['--directory', directory], run, ...args)
+  }
+  const importing = (...args: string[]) =>
+    printed((given, io) => runImport(given, io, { write: () => true }), ...args)
+  await writeFile(join(folder, 'orders.csv'), CSV)
+  await importing(join(folder, 'orders.csv'), '--table', 'Orders')
+  return {
+    folder,
+    directory,
+    printed,
+    importing,
+    /** @returns what an export wrote to its output. */
+    async exporting(...args: string[]): Promise<string> {
+      const output = new PassThrough()
+      await printed((given, io) => runExport(given, io, output), ...args)
+      output.end()
+      return text(output)
+    },
+    remove: () => rm(folder, { recursive: true }),
+  }
+}

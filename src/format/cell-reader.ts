@@ -69,15 +69,19 @@ export class CellReader<Column> {
    */
   read(bytes: Bytes, at: number, limit: number): Column {
     const key = this.#passKey(bytes, at, limit)
-    const from = at + key.bytes.length
+    this.readValue(bytes, at, at + key.bytes.length, limit)
+    return key.column
+  }
+
+  /** Reads the cell of a row that ends at `limit` whose value begins at `from`. @throws as `read` */
+  readValue(bytes: Bytes, start: number, from: number, limit: number): void {
     this.isEscaped = false
     const end = this.#endOfValue(bytes, from, limit)
     if (end <= from || end > limit || end === limit - 1) throw damagedRow()
     if (end < limit && bytes[end] !== COMMA) throw damagedRow()
-    this.start = at
+    this.start = start
     this.from = from
     this.to = end
-    return key.column
   }
 
   #passKey(bytes: Bytes, at: number, limit: number): KnownKey<Column> {
@@ -168,7 +172,8 @@ export class CellReader<Column> {
   }
 }
 
-function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes): boolean {
+/** Whether bytes stand at a place. */
+export function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes): boolean {
   const { length } = key
   if (at + length > limit) return false
   for (let i = 0; i < length; i++) if (bytes[at + i] !== key[i]) return false

@@ -176,6 +176,8 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByLabel('Name of the table').fill('Cancelled')
     await begin(page)
     await page.getByText(/\d rows\/s/).waitFor()
+    // The rest of the file is read, but not staged.
+    expect(Number(await page.locator('progress').getAttribute('value'))).toBeLessThan(0.7)
     await picture(page, 'import')
     await page.getByRole('button', { name: 'Cancel' }).click()
     release()

@@ -89,7 +89,7 @@ const ZSTD_LEVEL: Readonly<Record<Effort, number>> = { fast: 1, thorough: 3 }
  */
 const SMALL_BYTES_MAX = 512 * 1024
 
-/** A frame of short rows. A larger piece is compressed on another thread, which costs this one less (PERFORMANCE.md, P39). */
+/** A frame of short rows. A larger piece is compressed on another thread, which costs this one less (PERFORMANCE.md, P41). */
 const AT_ONCE_BYTES_MAX = 24 * 1024
 
 /** Room for the output of some pieces, or for a part of a large one's. */

@@ -1,6 +1,6 @@
 // Converts pieces on the calling thread with one zlib stream that is kept. The public calls make a stream for each piece,
 // which takes as long as decompressing a frame, and a trip to another thread takes longer than compressing a small one
-// (PERFORMANCE.md, P37 and P39).
+// (PERFORMANCE.md, P37 and P41).
 //
 // Node has no documented call for it. `_processChunk` of a zlib stream, which Node keeps for programs that grew on it,
 // converts a piece at once, then closes the stream; here the close is held off. The handle below it is never called:

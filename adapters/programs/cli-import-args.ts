@@ -68,7 +68,7 @@ const OPTIONS = {
   missing: {
     type: 'string',
     value: 'keep|delete',
-    help: 'rows that the files of a merge lack (default: keep)',
+    help: 'rows that the files of a merge lack (default: keep); delete is the mode replace of the library',
     isRare: true,
   },
   schema: {

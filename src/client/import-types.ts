@@ -14,7 +14,10 @@ export type ImportProgress = Readonly<{
   rows: number
   /** Bytes of the input that are on the server. */
   bytes: number
-  /** All chunks below this number are on the server: what `startAt` takes to go on. */
+  /**
+   * All chunks below this number are on the server: what `startAt` takes to go on. Chunks are sent at the same time, so
+   * it is 0 until the first is there, whatever `rows` is.
+   */
   chunks: number
 }>
 
@@ -30,7 +33,10 @@ export type ImportTarget =
       mode: 'merge'
       /** The key columns: a row with a key that the table has changes that row, others are added. */
       key: readonly string[]
-      /** What becomes of rows of the table whose keys the input does not have. Default: `keep`. */
+      /**
+       * What becomes of rows of the table whose keys the input does not have: `keep` is the mode `upsert` of
+       * `Table.merge`, `delete` its mode `replace`. Default: `keep`.
+       */
       missing?: 'keep' | 'delete'
     }>
 

@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
+import { ExportedCount } from '../../adapters/programs/exported-count.js'
 import { buildCli, runCli, serveCli } from '../support/built-cli.js'
 import { CSV, type OrdersStore, openOrders } from './orders-store.js'
 
@@ -188,5 +189,19 @@ test('a directory that another process has open is named, with what to do', asyn
     await expect(held).rejects.toThrow(/ open already; wait until it has ended, or end it$/)
   } finally {
     await store.close()
+  }
+})
+
+test('rows are counted whatever the pieces of their text are', async () => {
+  const csv = 'a,b\n1,"x\ny\n"\n2,"é""\n"\n3,z\n'
+  for (let size = 1; size <= csv.length; size++) {
+    const pieces = async function* () {
+      for (let at = 0; at < csv.length; at += size) yield csv.slice(at, at + size)
+    }
+    const count = new ExportedCount()
+    let passed = ''
+    for await (const piece of count.pass(pieces(), true)) passed += String(piece)
+
+    expect([count.lines, passed], `pieces of ${size}`).toEqual([4, csv])
   }
 })

@@ -299,6 +299,7 @@ test('the entry points export exactly these names', () => {
         "type TypedWhere",
         "type UpdateOptions",
         "type UpdateRowsOptions",
+        "type UpkeepKind",
         "type UploadEntry",
         "type UploadInit",
         "type UploadRequest",

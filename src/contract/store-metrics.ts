@@ -39,6 +39,12 @@ const STORE_METRICS: readonly (readonly [
   ['settled_total', 'counter', 'Segments compressed later.', one(({ settled }) => settled)],
   ['sweeps_total', 'counter', 'Sweeps that ended.', one(({ sweeps }) => sweeps)],
   ['swept_total', 'counter', 'Things that sweeps deleted.', byKind(({ swept }) => swept)],
+  [
+    'last_ended_timestamp_seconds',
+    'gauge',
+    'When the last sweep, look for rows to fold or to settle, or backup ended.',
+    byKind(({ endedAt }) => inSeconds(endedAt)),
+  ],
   ['jobs_running', 'gauge', 'Jobs that this process works on.', one((now) => now.jobsRunning)],
   [
     'written_bytes_total',
@@ -81,6 +87,10 @@ function rows(count: 'rowsIn' | 'rowsOut'): Read {
 function byKind(of: (activity: StoreActivity) => Readonly<Record<string, number>>): Read {
   return (store) =>
     Object.entries(of(store.activity())).map(([kind, value]) => ({ labels: { kind }, value }))
+}
+
+function inSeconds(times: StoreActivity['endedAt']): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(times).map(([kind, ms]) => [kind, ms / 1_000]))
 }
 
 function caches(of: (use: MemoryUse) => number): Read {

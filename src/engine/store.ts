@@ -119,7 +119,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const uploads = new OpenUploads(options, counts)
   const readBuffers = new BufferPool(bufferShares.reading)
   const shared = kv.shared ? { onRefused: incarnation.noteRefused } : undefined
-  const activity = new Activity(options.onEvent)
+  const activity = new Activity(options)
   const sources = openSources(objects, readBuffers, shares)
   const beside = openBeside(sources, options)
   kv.cache?.setShare(shares.records)

@@ -266,3 +266,18 @@ test('a key-value store that reports no groups counts no commits', async () => {
   expect(commits).toBe(0)
   expect(caches.some(({ name }) => name === 'records')).toBe(false)
 })
+
+test('it is known when upkeep and backups last ended, and only those that ended', async () => {
+  let now = 1_000
+  const { store, team } = await open({ clock: { now: () => now } })
+  await team.createTable({ name: 'T', rows: [{ a: 1 }] })
+  expect(store.activity().endedAt).toEqual({})
+  for await (const _ of store.backup()) break
+  expect(store.activity().endedAt).toEqual({})
+
+  for await (const _ of store.backup());
+  expect(store.activity().endedAt).toEqual({ backup: 1_000 })
+  now = 2_000
+  await store.sweep()
+  expect(store.activity().endedAt).toMatchObject({ backup: 1_000, sweep: 2_000, fold: 2_000 })
+})

@@ -14,6 +14,9 @@ const POINTS = 120
 /** Findings of a verification that are shown. */
 const FINDINGS_MAX = 100
 
+/** Upkeep whose last time is shown, by the names in the metric. */
+const UPKEEP = ['sweep', 'fold', 'settle', 'backup'] as const
+
 const perSecond = (value: number): string => `${shownShort(value)}/s`
 const inMs = (seconds: number): string =>
   Number.isFinite(seconds) ? `≤ ${shownShort(seconds * 1_000)} ms` : '> 10 s'
@@ -135,6 +138,7 @@ class HealthView {
       [TEXT.jobsRunning, shownCount(total(samples, 'jobs_running'))],
       [TEXT.sweeps, shownCount(total(samples, 'sweeps_total'))],
       [TEXT.folds, shownCount(total(samples, 'folds_total'))],
+      ...lastTimes(samples),
       [TEXT.runsSince, shownTime(began)],
     ] as const
     fill(
@@ -142,6 +146,15 @@ class HealthView {
       ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
     )
   }
+}
+
+/** When upkeep of each kind last ended. */
+function lastTimes(samples: Samples): readonly (readonly [string, string])[] {
+  const times = totalsBy(samples, 'last_ended_timestamp_seconds', 'kind')
+  return UPKEEP.map((kind) => {
+    const seconds = times.get(kind)
+    return [TEXT.last(kind), seconds === undefined ? TEXT.notYet : shownTime(seconds * 1_000)]
+  })
 }
 
 function plots(): readonly PlotOf[] {

@@ -201,6 +201,8 @@ export const TEXT = {
   jobsRunning: 'Jobs that run',
   sweeps: 'Sweeps',
   folds: 'Folds',
+  last: (kind: 'sweep' | 'fold' | 'settle' | 'backup') => `Last ${kind}`,
+  notYet: 'none since the start',
   runsSince: 'Runs since',
   verify: 'Verify the store',
   verifyHelp: 'Reads what is stored and checks it. The full check reads every byte.',

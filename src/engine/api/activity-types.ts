@@ -16,6 +16,9 @@ export type BytesHeld = Readonly<{
   uploads: number
 }>
 
+/** What a store does beside its calls, and its backups. */
+export type UpkeepKind = 'sweep' | 'fold' | 'settle' | 'backup'
+
 /**
  * What a store has done since it was opened, and what it held at its last sweep. All numbers but `jobsRunning` and
  * `bytesHeld` only grow.
@@ -41,6 +44,11 @@ export type StoreActivity = Readonly<{
   swept: Readonly<
     Record<'objects' | 'stashes' | 'generations' | 'files' | 'uploads' | 'jobs', number>
   >
+  /**
+   * When the last sweep ended, the last look for rows to fold or to settle, and the last whole backup, in milliseconds
+   * since 1970. Absent: none has ended in this process since it opened the store.
+   */
+  endedAt: Readonly<Partial<Record<UpkeepKind, number>>>
   /** Jobs that this process works on now, or that wait for their turn here. */
   jobsRunning: number
   /** Bytes that were written, by kind: records of the key-value store, segments of rows, and files. */

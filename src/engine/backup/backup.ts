@@ -82,6 +82,7 @@ export async function* backupStore(
       }
     }
     yield writer.frame({ kind: 'end', end: counts })
+    context.activity.ended('backup')
   } catch (failure) {
     throw (await lostHold(context, heldAs)) ?? outcomeKnown(failure)
   } finally {

@@ -1,10 +1,11 @@
 // Counts what a store does, and reports it as events. A commit, a segment, a page and a single read cost an addition
 // each; nothing is done per row.
-import { monotonicMs } from '../../base/clock.js'
+import { type Clock, monotonicMs } from '../../base/clock.js'
 import type { KvGroup } from '../../kv/kv.js'
-import type { BytesHeld, SizeClass, StoreActivity } from '../api/activity-types.js'
+import type { BytesHeld, SizeClass, StoreActivity, UpkeepKind } from '../api/activity-types.js'
 import type { StoreEvent } from '../api/event-types.js'
 import type { SweepReport } from '../api/report-types.js'
+import type { StoreOptions } from '../api/store-options.js'
 
 /** The largest group that has a class of its own is 2 to the power of this less one. */
 const GROUP_CLASSES = 9
@@ -32,9 +33,12 @@ export class Activity {
   #settled = 0
   #sweeps = 0
   readonly #swept = { objects: 0, stashes: 0, generations: 0, files: 0, uploads: 0, jobs: 0 }
+  readonly #endedAt: Partial<Record<UpkeepKind, number>> = {}
+  readonly #clock: Clock
   readonly #onEvent: ((event: StoreEvent) => void) | undefined
 
-  constructor(onEvent: ((event: StoreEvent) => void) | undefined) {
+  constructor({ clock, onEvent }: Pick<StoreOptions, 'onEvent'> & Readonly<{ clock: Clock }>) {
+    this.#clock = clock
     this.#onEvent = onEvent
   }
 
@@ -61,6 +65,7 @@ export class Activity {
   async fold(run: () => Promise<number>): Promise<number> {
     const began = monotonicMs()
     const folds = await run()
+    this.ended('fold')
     this.#folds += folds
     if (folds > 0) this.#report({ name: 'fold', folds, ms: monotonicMs() - began })
     return folds
@@ -70,6 +75,7 @@ export class Activity {
   async settle(run: () => Promise<SettledCounts>): Promise<number> {
     const began = monotonicMs()
     const { settled: segments, bytesBefore, bytesAfter } = await run()
+    this.ended('settle')
     this.#settled += segments
     const ms = monotonicMs() - began
     if (segments > 0) this.#report({ name: 'settle', segments, bytesBefore, bytesAfter, ms })
@@ -80,6 +86,7 @@ export class Activity {
   async sweep<R extends Partial<SweepReport>>(run: () => Promise<R>): Promise<R> {
     const began = monotonicMs()
     const report = await run()
+    this.ended('sweep')
     const swept: Partial<SweepReport> = { ...report }
     this.#sweeps++
     for (const kind of KINDS) {
@@ -87,6 +94,11 @@ export class Activity {
     }
     this.#report({ name: 'sweep', swept, ms: monotonicMs() - began })
     return report
+  }
+
+  /** Notes that something ended well. */
+  ended(kind: UpkeepKind): void {
+    this.#endedAt[kind] = this.#clock.now()
   }
 
   jobEnded(ended: Omit<Extract<StoreEvent, { name: 'job' }>, 'name'>): void {
@@ -107,6 +119,7 @@ export class Activity {
       settled: this.#settled,
       sweeps: this.#sweeps,
       swept: { ...this.#swept },
+      endedAt: { ...this.#endedAt },
       bytesWritten: {
         records: this.#recordBytesWritten,
         segments: this.segmentBytesWritten,

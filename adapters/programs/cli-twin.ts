@@ -5,9 +5,10 @@ import { parseArgs } from 'node:util'
 import { ClientError, createClient } from '../../src/client/client.js'
 import { escapeControls } from '../base/arguments.js'
 import { openDirectory } from '../open-directory.js'
-import { type CommandIo, printResult, TEAM_DEFAULT } from './cli-command.js'
+import { type CommandIo, printResult } from './cli-command.js'
 import { SERVER_OPTIONS } from './cli-server-options.js'
 import { TEAM_OPTION } from './cli-table-options.js'
+import { teamOf, teamToImportInto } from './cli-team.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
@@ -29,11 +30,7 @@ const OPTIONS = {
     value: 'DIR',
     help: 'the twin; pull makes it if there is none. Nobody else may have it open',
   },
-  team: {
-    ...TEAM_OPTION,
-    default: TEAM_DEFAULT,
-    help: `a team of the directory (default: ${TEAM_DEFAULT})`,
-  },
+  team: TEAM_OPTION,
   table: {
     type: 'string',
     multiple: true,
@@ -105,8 +102,9 @@ export async function runTwin(
     action === 'pull' ? openDirectory(resolve(place), QUIET) : openStoreOf(place, io)
   const store = await openAlone(place, open, 'end it first')
   try {
-    const state = await TwinState.open(store, values.team)
-    const twin = { team: store.team(values.team), state }
+    const find = action === 'pull' ? teamToImportInto : teamOf
+    const team = await find(store, values.team, io)
+    const twin = { team, state: await TwinState.open(store, team.id) }
     if (action === 'pull') await pull(upstream, twin, values, io)
     else await push(upstream, twin, values, io, ask)
   } catch (failure) {

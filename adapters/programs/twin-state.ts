@@ -8,6 +8,9 @@ import { createHash } from 'node:crypto'
 import type { Row, Store, Table, Team } from '../../src/index.js'
 import { defineSchema } from '../../src/index.js'
 
+/** Begins the IDs of the teams of these states. No command takes such a team by itself. */
+export const TWIN_TEAM_PREFIX = 'twin of '
+
 const TWIN = defineSchema({
   columns: {
     url: 'string',
@@ -74,7 +77,7 @@ export class TwinState {
 
   /** The state of the twin of a team, which is made if there is none. */
   static async open(store: Store, teamId: string): Promise<TwinState> {
-    const team = store.team(`twin of ${teamId}`)
+    const team = store.team(TWIN_TEAM_PREFIX + teamId)
     const [found] = await team.tablesByName('twin')
     if (found !== undefined) return new TwinState(team, found)
     const key = ['url', 'upstream'] as const

@@ -59,10 +59,13 @@ async function makeTable(rows: object[], name = 'Orders'): Promise<Table> {
 }
 
 /** Works on the only table of the twin, as a program does that has opened the directory. */
-async function inTwin<T>(use: (table: Table, team: Team) => Promise<T>): Promise<T> {
+async function inTwin<T>(
+  use: (table: Table, team: Team) => Promise<T>,
+  teamId = 'default',
+): Promise<T> {
   const store = await openDirectory(join(folder, 'twin'))
   try {
-    const team = store.team('default')
+    const team = store.team(teamId)
     const [info] = await team.tables()
     return await use(team.table(info?.id ?? ''), team)
   } finally {
@@ -107,6 +110,19 @@ describe('a pull', () => {
     expect(again).toEqual(['Orders: unchanged', 'Empty: unchanged'])
     expect(await inTwin((table) => cellsOf(table))).toEqual(rows)
     expect(schemas).toEqual([await orders.schema(), { columns: [] }])
+  })
+
+  test('goes on in the only team that has tables, as a push does', async () => {
+    const orders = await makeTable([{ id: 1 }])
+    await twin('pull', '--team', 'shop')
+
+    expect(await twin('pull')).toEqual([
+      'The rows are of the team "shop", the only one with tables',
+      'Orders: unchanged',
+    ])
+    await inTwin((table) => table.addRows([{ id: 2 }]), 'shop')
+    await twin('push', '--yes')
+    expect(await cellsOf(orders)).toEqual([{ id: 1 }, { id: 2 }])
   })
 
   test('takes what has changed upstream, and rows keep their IDs in the twin', async () => {

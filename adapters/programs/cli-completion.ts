@@ -98,7 +98,12 @@ function bashOption(command: string) {
 }
 
 function fishScript(specs: readonly CommandSpec[]): string {
-  const lines = ['complete -c rowstash -f']
+  const names = specs.map(({ name }) => name).join(' ')
+  const lines = [
+    'complete -c rowstash -f',
+    "complete -c rowstash -n __fish_use_subcommand -a help -d 'explain a command'",
+    `complete -c rowstash -n '__fish_seen_subcommand_from help' -a ${quoted(names)}`,
+  ]
   for (const spec of specs) {
     const { name, summary, options, operands = [] } = spec
     lines.push(`complete -c rowstash -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`)

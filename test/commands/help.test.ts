@@ -125,6 +125,8 @@ describe('completion', () => {
         expect(fish).toMatch(new RegExp(`__fish_seen_subcommand_from ${name}' -l ${option} `))
       }
     }
+    const names = SPECS.map(({ name }) => name).join(' ')
+    expect(fish).toContain(`'__fish_seen_subcommand_from help' -a '${names}'`)
     await expect(scriptOf('csh')).rejects.toThrow('Name one of bash, zsh, fish')
   })
 })

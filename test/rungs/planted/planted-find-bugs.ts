@@ -10,9 +10,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a filter has only the first element of an array',
-    file: 'column-values.ts',
-    find: 'this.#addToFilter(bytes, at, end, isEscaped)\n        return false',
-    replace: 'this.#addToFilter(bytes, at, end, isEscaped)\n        return true',
+    file: 'noted-column.ts',
+    find: 'this.#addText(bytes, view, at, end, isEscaped)',
+    replace: 'return this.#addText(bytes, view, at, end, isEscaped)',
   },
   {
     name: 'a frame is searched although a text may stand there with escapes',

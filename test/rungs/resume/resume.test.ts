@@ -164,7 +164,8 @@ test('an import that is killed with its server goes on, and has every row once',
     clientKills: 2,
   })
   expect(JSON.parse(output)).toMatchObject({ rows: ROWS })
-  expect(done).toMatchObject({ code: 0, stderr: '' })
+  expect(done).toMatchObject({ code: 0, stdout: '' })
+  expect(done.stderr).toMatch(new RegExp(`^${ROWS} rows, \\d+ bytes in .*exported\\.csv\n$`))
   expect(tables.stdout.trim().split('\n')).toHaveLength(1)
   expect(JSON.parse(tables.stdout)).toMatchObject({ rowCount: ROWS })
   expect(await digestOf(exported)).toBe(await digestOf(stage.input))

@@ -124,9 +124,9 @@ export function attempt<Result>(action: () => Result): Result | undefined {
   }
 }
 
-export function parseOrUndefined(text: string): unknown {
+export function parseOrUndefined(text: string, parse = JSON.parse): unknown {
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ''))
+    return parse(text.replace(/^\ufeff/, ''))
   } catch {
     return undefined
   }

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JSON_DEPTH_MAX } from '../../../src/schema/json-cursor.js'
@@ -43,8 +44,20 @@ function hasSpace(token: string): boolean {
   return /\s/.test(token.replace(/"(?:[^"\\]|\\.)*"/gs, ''))
 }
 
+/**
+ * JSON.parse of V8 in Node 24 and 26 takes a key with an escape for another one if it has seen objects that went on
+ * with that: after `{"x":1,"\\":3}`, the second key of `{"x":1,"\u0061":2}` is a backslash. A new realm has seen none.
+ */
 function checkAgainstOracle(text: string): void {
-  const parsed = parseOrUndefined(text)
+  try {
+    checkAgainst(parseOrUndefined(text), text)
+  } catch {
+    const parse: typeof JSON.parse = runInNewContext('JSON.parse')
+    checkAgainst(parseOrUndefined(text, parse), text)
+  }
+}
+
+function checkAgainst(parsed: unknown, text: string): void {
   const isRows = Array.isArray(parsed) && parsed.every(isPlainObject)
   const isReserved = isRows && parsed.some((row) => Object.hasOwn(row, '$stashID'))
   const isAccepted = isRows && !isReserved && depthOf(text) <= JSON_DEPTH_MAX
@@ -66,6 +79,15 @@ function checkAgainstOracle(text: string): void {
 }
 
 describe('against JSON.parse of the whole body', () => {
+  // Seed 648087159 of the property below, on Node 24.21.
+  test('a key with an escape is itself, also where JSON.parse has seen another key there', () => {
+    for (let turn = 0; turn < 3; turn++) JSON.parse('{"x":1,"\\\\":3}')
+    const body = '[{"x":1,"\\u0061":2}]'
+
+    expect(scan(body).map(({ ids }) => ids)).toEqual([['x', 'a']])
+    checkAgainstOracle(body)
+  })
+
   test('random bodies are accepted or refused alike and mean the same', () => {
     fc.assert(fc.property(anyBody, checkAgainstOracle), runOptions(6000))
   })

@@ -30,8 +30,7 @@ export async function reportImport(
   imported: FileImported,
   asJson: boolean,
 ): Promise<void> {
-  const { tableId, version, rows, seconds, skipped, merged } = imported
-  const { shortLines } = imported
+  const { tableId, version, rows, seconds, skipped, merged, shortLines } = imported
   const dropped = droppedOf(imported)
   const columns = given.sample === undefined ? undefined : await columnsOf(io, given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
@@ -56,15 +55,17 @@ export async function reportImport(
     io.print(`table: ${tableId}`)
     for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
   }
-  if (shortLines !== undefined) io.warn(`warning: ${renderShort(shortLines)}`)
+  if (shortLines !== undefined) warnOfShort(io, shortLines)
   if (columns !== undefined) await warnOfOddColumns(io, given, columns)
 }
 
-function renderShort(shortLines: ShortRows): string {
+function warnOfShort(io: CommandIo, shortLines: ShortRows): void {
   const { count } = shortLines
   const lines = count === 1 ? 'line has' : 'lines have'
   const place = placeOfShort(shortLines)
-  return `${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`
+  io.warn(
+    `warning: ${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`,
+  )
 }
 
 /** The values that did not fit and were left out, of a server that tells it. */
@@ -121,7 +122,7 @@ export function reportProblems(
   { rowCount, problems, problemCount, shortLines }: CheckResult,
   asJson: boolean,
 ): void {
-  if (shortLines !== undefined) io.warn(`warning: ${renderShort(shortLines)}`)
+  if (shortLines !== undefined) warnOfShort(io, shortLines)
   if (asJson) {
     const short = shortLines && { shortLines }
     io.print(JSON.stringify({ rows: rowCount, problemCount, problems, ...short }))

@@ -71,7 +71,7 @@ type Zlib = Readonly<{
   createZstdCompress?: OpenZlib
   createZstdDecompress?: (options: StreamOptions) => unknown
   zstdCompress?: Convert
-  zstdCompressSync?: unknown
+  zstdCompressSync?: () => unknown
   zstdDecompress?: Convert
   zstdDecompressSync?: ConvertSync
 }>
@@ -132,13 +132,18 @@ function zlibZstd(zlib: Zlib): Codec | null {
     settings: { params },
   })
   const kept = keptUnzstd(zlib, params)
+  const levelOf = (effort: Effort) => {
+    return { [constants['ZSTD_c_compressionLevel'] ?? 100]: ZSTD_LEVEL[effort] }
+  }
   const flush = constants['ZSTD_e_end'] ?? 2
+  const openerOf = (effort: Effort) => () =>
+    createZstdCompress({ ...ROOM, flush, params: levelOf(effort) })
   const compress = packerOf((effort) => {
-    const params = { [constants['ZSTD_c_compressionLevel'] ?? 100]: ZSTD_LEVEL[effort] }
-    const lanes = new ZlibLanes(() => createZstdCompress({ ...ROOM, flush, params }))
-    return { lanes, convert: zstdCompress, settings: { params } }
+    const lanes = new ZlibLanes(openerOf(effort))
+    return { lanes, convert: zstdCompress, settings: { params: levelOf(effort) } }
   })
-  const packAtOnce = keptZstd(zlib)
+  // Without the public call at once, a runtime compresses on other threads only.
+  const packAtOnce = zlib.zstdCompressSync && new KeptZlib(openerOf('fast'), flush)
   return {
     async compress(raw, outBytesMax, effort = 'fast') {
       const isSmall = raw.length <= AT_ONCE_BYTES_MAX && effort === 'fast'
@@ -169,18 +174,6 @@ function keptUnzstd(
   if (open === undefined || zstdDecompressSync === undefined) return null
   const options = { chunkSize: SMALL_BYTES_MAX + 1, maxOutputLength: SMALL_BYTES_MAX, params }
   return new KeptZlib(() => open(options), constants['ZSTD_e_continue'] ?? 0)
-}
-
-/** null: the runtime compresses on other threads only. */
-function keptZstd({
-  constants,
-  createZstdCompress: open,
-  zstdCompressSync,
-}: Zlib): KeptZlib | null {
-  if (open === undefined || zstdCompressSync === undefined) return null
-  const params = { [constants['ZSTD_c_compressionLevel'] ?? 100]: ZSTD_LEVEL.fast }
-  const flush = constants['ZSTD_e_end'] ?? 2
-  return new KeptZlib(() => open({ ...ROOM, flush, params }), flush)
 }
 
 /** Whether the bytes are one frame of zstd that says it has as many bytes as `raw`. */

@@ -3,28 +3,14 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { ExportedCount } from '../../adapters/programs/exported-count.js'
 import { buildCli, runCli, serveCli } from '../support/built-cli.js'
-import { CSV, type OrdersStore, openOrders } from './orders-store.js'
+import { CSV, useOrders } from './orders-store.js'
 
-let orders: OrdersStore
-let folder: string
-let directory: string
-
-const printed: OrdersStore['printed'] = (...args) => orders.printed(...args)
-const importing: OrdersStore['importing'] = (...args) => orders.importing(...args)
-const exporting: OrdersStore['exporting'] = (...args) => orders.exporting(...args)
-
-beforeAll(async () => {
-  orders = await openOrders()
-  folder = orders.folder
-  directory = orders.directory
-})
-
-afterAll(() => orders.remove())
+const { folder, directory, printed, importing, exporting } = useOrders()
 
 describe('an export', () => {
   test('is the file that was imported, with every digit', async () => {

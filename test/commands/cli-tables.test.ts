@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory, startServer } from '../../adapters/node.js'
 import { runDelete, runRename } from '../../adapters/programs/cli-change-table.js'
 import type { CommandIo } from '../../adapters/programs/cli-command.js'
@@ -14,23 +14,9 @@ import { runStats } from '../../adapters/programs/cli-stats.js'
 import { runSchema, runTables, runTypes } from '../../adapters/programs/cli-tables.js'
 import { renderTypes } from '../../adapters/programs/table-types.js'
 import { defineSchema } from '../../src/index.js'
-import { CSV, type OrdersStore, openOrders, printedAt } from './orders-store.js'
+import { CSV, printedAt, useOrders } from './orders-store.js'
 
-let orders: OrdersStore
-let folder: string
-let directory: string
-
-const printed: OrdersStore['printed'] = (...args) => orders.printed(...args)
-const importing: OrdersStore['importing'] = (...args) => orders.importing(...args)
-const exporting: OrdersStore['exporting'] = (...args) => orders.exporting(...args)
-
-beforeAll(async () => {
-  orders = await openOrders()
-  folder = orders.folder
-  directory = orders.directory
-})
-
-afterAll(() => orders.remove())
+const { folder, directory, printed, importing, exporting } = useOrders()
 
 test('an import into a directory adds to a table, and says what is wrong with a row', async () => {
   const path = join(folder, 'more.csv')

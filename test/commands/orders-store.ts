@@ -1,9 +1,11 @@
 // A directory with one table of orders, and commands on it that run in this process.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll } from 'vitest'
 import type { CommandIo } from '../../adapters/programs/cli-command.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
@@ -29,19 +31,20 @@ export async function printedAt(
   return lines
 }
 
-export type OrdersStore = Awaited<ReturnType<typeof openOrders>>
-
-/** Makes the directory, and the file `orders.csv` beside it. */
-export async function openOrders() {
-  const folder = await mkdtemp(join(tmpdir(), 'rowstash-tables-'))
+/** Makes the directory, and the file `orders.csv` beside it, for the tests of a file. */
+export function useOrders() {
+  const folder = mkdtempSync(join(tmpdir(), 'rowstash-tables-'))
   const directory = join(folder, 'store')
   const printed = (run: Run, ...args: string[]) => {
     return printedAt(['--directory', directory], run, ...args)
   }
   const importing = (...args: string[]) =>
     printed((given, io) => runImport(given, io, { write: () => true }), ...args)
-  await writeFile(join(folder, 'orders.csv'), CSV)
-  await importing(join(folder, 'orders.csv'), '--table', 'Orders')
+  beforeAll(async () => {
+    await writeFile(join(folder, 'orders.csv'), CSV)
+    await importing(join(folder, 'orders.csv'), '--table', 'Orders')
+  })
+  afterAll(() => rm(folder, { recursive: true }))
   return {
     folder,
     directory,
@@ -54,6 +57,5 @@ export async function openOrders() {
       output.end()
       return text(output)
     },
-    remove: () => rm(folder, { recursive: true }),
   }
 }

@@ -201,7 +201,7 @@ export const TEXT = {
   jobsRunning: 'Jobs that run',
   sweeps: 'Sweeps',
   folds: 'Folds',
-  last: (kind: 'sweep' | 'fold' | 'settle' | 'backup') => `Last ${kind}`,
+  last: (kind: string) => `Last ${kind}`,
   notYet: 'none since the start',
   runsSince: 'Runs since',
   verify: 'Verify the store',

@@ -13,9 +13,12 @@ const CHUNKS = 32
 const PUTS_AT_ONCE = 8
 const MIB = 1024 * 1024
 
-/** Bytes a second of a settle; null: none runs. */
+/** Bytes a second of a settle; null: none runs. In turns, so that all of them meet the machine as it is. */
 const PACES = [null, 16 * MIB, 64 * MIB]
-const WINDOW_MS = 20_000
+const ROUNDS = 3
+const WINDOW_MS = 12_000
+/** Before each window: the store was just opened, and the settle begins. */
+const WARM_MS = 2_000
 
 /** The work beside a settle: what is done, and how many milliseconds after it was done last. */
 const POINT_EVERY_MS = 5
@@ -33,19 +36,23 @@ const STEPS_AFTER = 12
 const ROW_BYTES = [60, 90, 120, 160, 220, 417]
 const THRESHOLD_CHUNKS = 60
 
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, settleIntervalMs: 0 }
+/** Nothing runs by itself, and a stash may hold tens of millions of rows. */
+const QUIET = {
+  sweepIntervalMs: 0,
+  foldIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+  settleIntervalMs: 0,
+  stashChunksMax: 65_535,
+}
 
 export async function measureSettle(directory, { rows, seed }) {
   if (process.getBuiltinModule('node:zlib').createZstdCompress === undefined) {
     throw new Error('the bench `settle` needs zstd: Node 22.15 or later')
   }
   const chunks = makeChunks({ seed, count: CHUNKS, rows: ROWS_PER_CHUNK })
-  const beside = []
-  for (const pace of PACES) {
-    const place = join(directory, `beside-${pace}`)
-    beside.push(await measureBeside(place, chunks, rows, pace))
-    await emptyFiles(place)
-  }
+  const filled = join(directory, 'beside')
+  const beside = await measureBeside(filled, chunks, rows)
+  await emptyFiles(filled)
   const day = await measureDay(join(directory, 'day'), chunks)
   const lengths = []
   for (const rowBytes of ROW_BYTES) {
@@ -71,26 +78,61 @@ async function fill(store, chunks, count) {
   return team.createTable({ name: 'bench', rows: stash })
 }
 
-async function measureBeside(place, chunks, rows, pace) {
+async function measureBeside(place, chunks, rows) {
   const filled = await openDirectory(place, QUIET)
+  const began = performance.now()
   const { tableId, rowIds } = await fill(filled, chunks, Math.ceil(rows / ROWS_PER_CHUNK))
+  const fillMs = performance.now() - began
   await filled.close()
-  const settling = { settleAfterMs: 0, settleIntervalMs: 1_000, settleBytesPerSecond: pace }
-  const store = await openDirectory(place, { ...QUIET, ...(pace !== null && settling) })
-  const table = store.team('bench').table(tableId)
-  const before = cpuUsed()
-  const times = await workBeside(store.team('bench'), table, rowIds, chunks)
-  const after = cpuUsed()
-  const writtenBytes = store.activity().bytesWritten.segments
-  await store.close()
-  const share = (used, began) => (used - began) / (1_000 * WINDOW_MS)
-  const cpu = { main: share(after.main, before.main), all: share(after.all, before.all) }
-  return { pace, writtenBytes, cpu, times }
+  const tableBytes = bytesUnder(join(place, 'objects'))
+  const windows = []
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const pace of PACES) {
+      const number = windows.length
+      const settling = { settleAfterMs: 0, settleIntervalMs: 1_000, settleBytesPerSecond: pace }
+      const store = await openDirectory(place, { ...QUIET, ...(pace !== null && settling) })
+      windows.push({ pace, ...(await measureWindow(store, { tableId, rowIds, chunks, number })) })
+      await store.close()
+    }
+  }
+  const paces = PACES.map((pace) => together(windows.filter((window) => window.pace === pace)))
+  return { tableBytes, fillMs, paces }
 }
 
-async function workBeside(team, table, rowIds, chunks) {
-  const until = performance.now() + WINDOW_MS
-  const rowAt = (count) => rowIds.at((count * 7_919) % rowIds.length)
+async function measureWindow(store, window) {
+  await workBeside(store, window, WARM_MS)
+  const before = cpuUsed()
+  const written = store.activity().bytesWritten.segments
+  const times = await workBeside(store, window, WINDOW_MS)
+  const after = cpuUsed()
+  const writtenBytes = store.activity().bytesWritten.segments - written
+  const share = (used, began) => (used - began) / (1_000 * WINDOW_MS)
+  const cpu = { main: share(after.main, before.main), all: share(after.all, before.all) }
+  return { writtenBytes, cpu, times }
+}
+
+/** All windows of a pace as one. */
+function together(windows) {
+  const names = Object.keys(windows[0].times)
+  const spreads = names.map((name) => {
+    const p99s = windows.map(({ times }) => spread(times[name]).p99)
+    return [name, { ...spread(windows.flatMap(({ times }) => times[name])), p99s }]
+  })
+  const mean = (of) => windows.reduce((sum, window) => sum + of(window), 0) / windows.length
+  return {
+    pace: windows[0].pace,
+    writtenBytes: mean(({ writtenBytes }) => writtenBytes) * windows.length,
+    cpu: { main: mean(({ cpu }) => cpu.main), all: mean(({ cpu }) => cpu.all) },
+    times: Object.fromEntries(spreads),
+  }
+}
+
+/** @returns the milliseconds of each call, by what is called. */
+async function workBeside(store, { tableId, rowIds, chunks, number }, ms) {
+  const team = store.team('bench')
+  const table = team.table(tableId)
+  const until = performance.now() + ms
+  const rowAt = (count) => rowIds.at(((count + number * 1_000) * 7_919) % rowIds.length)
   let continuation
   const work = {
     point: [POINT_EVERY_MS, (count) => table.getJson(rowAt(count))],
@@ -103,7 +145,10 @@ async function workBeside(team, table, rowIds, chunks) {
     update: [UPDATE_EVERY_MS, (count) => table.updateRow(rowAt(count), { visits: count })],
     import: [
       PUT_EVERY_MS,
-      (count) => team.stash('more').put(String(count), { json: chunks[count % chunks.length] }),
+      (count) => {
+        const stash = team.stash(`more-${number}-${ms}`)
+        return stash.put(String(count), { json: chunks[count % chunks.length] })
+      },
     ],
   }
   const times = {}
@@ -117,7 +162,7 @@ async function workBeside(team, table, rowIds, chunks) {
     }
   }
   await Promise.all(Object.entries(work).map(repeat))
-  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, spread(all)]))
+  return times
 }
 
 function spread(all) {
@@ -189,18 +234,23 @@ function bytesUnder(place) {
 
 export function printSettle({ beside, day, lengths }) {
   const mb = (bytes) => (bytes / 1e6).toFixed(0)
-  const ms = ({ p50, p99, max }) => [p50, p99, max].map((one) => one.toFixed(2)).join(' / ')
+  const ms = ({ p50, p99, max, p99s }) => {
+    const ofWindows = [Math.min(...p99s), Math.max(...p99s)].map((one) => one.toFixed(1)).join('–')
+    return `${[p50, p99, max].map((one) => one.toFixed(2)).join(' / ')} (${ofWindows})`
+  }
+  const seconds = (beside.fillMs / 1_000).toFixed(0)
+  console.log(`a table of ${mb(beside.tableBytes)} MB, imported in ${seconds} s`)
   printTable(
     [
       'settle',
-      'point, ms p50/p99/max',
+      'point, ms p50/p99/max (p99 of windows)',
       'page',
       'update',
       'import of a chunk',
       'CPU main / all',
       'segments written, MB',
     ],
-    beside.map(({ pace, writtenBytes, cpu, times }) => [
+    beside.paces.map(({ pace, writtenBytes, cpu, times }) => [
       pace === null ? 'none' : `${pace / MIB} MiB/s`,
       ...['point', 'page', 'update', 'import'].map((name) => ms(times[name])),
       `${cpu.main.toFixed(2)} / ${cpu.all.toFixed(2)}`,

@@ -19,12 +19,14 @@ export const MEMORY_FILES = [
 ]
 
 /**
- * What these compare says the same on every version of Node: sources, lists, and answers of the contract suite, whose
- * cases contract.test.ts runs too. With ROWSTASH_PLATFORM_ONLY=1 they are left out.
+ * What these compare says the same on every version of Node: sources, lists, examples of mounts in frameworks that other
+ * files test too, and answers of the contract suite, whose cases contract.test.ts runs too. With
+ * ROWSTASH_PLATFORM_ONLY=1 they are left out.
  */
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',
   'test/package/*.test.ts',
+  'test/adapters/*.test.ts',
   'test/conformance/{openapi,fetch-handler,postgres}.test.ts',
   'test/quality/*.test.ts',
   'test/rungs/{ladder,planted}/*.test.ts',
@@ -48,6 +50,7 @@ export const LONG_FILES = [
   'test/rungs/corrupt/corrupt.test.ts',
   'test/rungs/scan/update-schema.test.ts',
   'test/rungs/crash/jobs-killed.test.ts',
+  'test/adapters/examples.test.ts',
   'test/rungs/crash/power-cut.test.ts',
   'test/rungs/failover/faults.test.ts',
   'test/rungs/sqlite/sqlite.test.ts',

@@ -37,7 +37,7 @@ export async function saveBackup(
 ): Promise<number> {
   const target = resolve(path)
   if (await isThere(target)) {
-    throw new StoreError('OPTION_NOT_ALLOWED', `${target} exists already; name a new file`)
+    throw new StoreError('OPTION_NOT_ALLOWED', `${target} already exists; name a new file`)
   }
   const temporary = temporaryPath(target)
   try {

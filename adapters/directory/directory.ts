@@ -101,18 +101,15 @@ function warnOfOthers(path: string, mode: number): void {
   if ((mode & OTHERS) === 0) return
   const bits = (mode & 0o777).toString(8)
   process.emitWarning(
-    `Other users may enter ${path} (mode ${bits}), and the store in it holds secrets; run: chmod 700 ${path}`,
+    `Other users can access ${path} (mode ${bits}), and the store in it holds secrets; run: chmod 700 ${path}`,
     { code: 'ROWSTASH_DIRECTORY_MODE' },
   )
 }
 
 function warnOfFull(path: string): void {
-  process.emitWarning(
-    `The disk of ${path} is full: until there is room, the store can only be read`,
-    {
-      code: 'ROWSTASH_DISK_FULL',
-    },
-  )
+  process.emitWarning(`The disk of ${path} is full: the store is read-only until space is freed`, {
+    code: 'ROWSTASH_DISK_FULL',
+  })
 }
 
 /**
@@ -151,7 +148,7 @@ async function openRegistered(
 ): Promise<DirectoryPorts> {
   const registry = openDirectories()
   if (registry.has(identity)) {
-    throw new StoreError('STORE_LOCKED', `This process has the directory ${path} open already`)
+    throw new StoreError('STORE_LOCKED', `This process already has the directory ${path} open`)
   }
   registry.set(identity, path)
   try {

@@ -66,7 +66,10 @@ export class HeldDirectory {
     try {
       accessSync(this.#path, constants.W_OK)
     } catch (failure) {
-      throw fileError(failure, `The directory ${this.#path} of the open store takes no files`)
+      throw fileError(
+        failure,
+        `The directory ${this.#path} of the open store does not accept new files`,
+      )
     }
     this.#checkedAt = now
   }
@@ -77,7 +80,7 @@ export class HeldDirectory {
       return new StoreError('STORAGE_UNAVAILABLE', message)
     }
     const what = identityOf(path) === undefined ? 'removed' : 'replaced'
-    const message = `${path} was ${what} while the store was open: another process may have written, and changes of the last moments may be lost. Close the store, and open it in one process only`
+    const message = `${path} was ${what} while the store was open: another process may have written, and the latest changes may be lost. Close the store, and open it in one process only`
     this.#loss = new StoreError('DATA_LOSS', message)
     process.emitWarning(message, { code: 'ROWSTASH_DIRECTORY_TAKEN' }) // Also shown if no operation is called.
     return this.#loss
@@ -89,7 +92,7 @@ function identityOf(path: string): Identity | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (failure) {
-    throw fileError(failure, `${path} cannot be looked at`)
+    throw fileError(failure, `The state of ${path} cannot be read`)
   }
 }
 

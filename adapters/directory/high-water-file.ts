@@ -120,7 +120,7 @@ class FsHighWater implements HighWaterFile {
         await removeFile(path)
       }
     } catch (failure) {
-      throw fileError(failure, 'The disk takes no writes', 'unchanged')
+      throw fileError(failure, 'The disk does not accept writes', 'unchanged')
     }
   }
 

@@ -80,7 +80,7 @@ async function checkFree(path: string): Promise<void> {
     if (systemCode(failure) === 'ENOENT') return
     if (systemCode(failure) !== 'ENOTDIR') throw failure
   }
-  const message = `${path} exists already; a backup can only be restored into a new directory`
+  const message = `${path} already exists; a backup can only be restored into a new directory`
   throw new StoreError('OPTION_NOT_ALLOWED', message)
 }
 
@@ -119,7 +119,7 @@ async function verify(
   await store.close()
   const damage = report.findings.find(({ severity }) => severity === 'damage')
   if (damage === undefined) return
-  const message = `The backup holds damaged data: ${damage.kind}: ${damage.message}`
+  const message = `The backup contains damaged data: ${damage.kind}: ${damage.message}`
   throw new StoreError('DATA_CORRUPT', message)
 }
 

@@ -191,7 +191,7 @@ class FsObjects implements ObjectStore {
     try {
       return await freeBytesAt(this.#directory)
     } catch (failure) {
-      throw fileError(failure, 'The free space of the disk is not known')
+      throw fileError(failure, 'The free space of the disk cannot be determined')
     }
   }
 

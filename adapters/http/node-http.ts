@@ -243,7 +243,7 @@ function refusalOfBody(
 ): ContractResponse | undefined {
   if (!readableDidRead || parsed !== null) return undefined
   return refuse(
-    'its body was read before it came to this handler; mount the handler before body parsers, or leave what they parse in request.body',
+    'its body was read before it reached this handler; mount the handler before body parsers, or leave their result in request.body',
   )
 }
 

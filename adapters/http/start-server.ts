@@ -8,9 +8,9 @@ import { hardenServer, type NodeHandlerOptions, nodeHandler, serverOptions } fro
 
 /** Options of `startServer`: those of `nodeHandler`, and where it listens. Unknown names are refused. */
 export interface StartServerOptions extends NodeHandlerOptions {
-  /** The address to listen on. `0.0.0.0` and `::`: every one of this machine. Default: `127.0.0.1`. */
+  /** The address to listen on. `0.0.0.0` and `::`: every address of this machine. Default: `127.0.0.1`. */
   readonly host?: string | undefined
-  /** The port. 0: any that is free. Default: 8080. Range: 0 to 65,535. */
+  /** The port. 0: any free port. Default: 8080. Range: 0 to 65,535. */
   readonly port?: number | undefined
   /** Limits of connections, as `hardenServer` takes them. */
   readonly connections?: ConnectionLimits | undefined

@@ -86,24 +86,25 @@ class TableCheck {
     if (!isWhole || endOf(index) !== size - FOOTER_BYTES)
       throw new Malformed('its blocks leave gaps')
     if (first?.equals(smallest) && last?.equals(largest)) return
-    throw new Malformed('it holds other keys than the manifest says')
+    throw new Malformed('its keys are not those that the manifest lists')
   }
 
   async #footer(size: number): Promise<Readonly<{ meta: Handle; index: Handle }>> {
     if (size < FOOTER_BYTES) throw new Malformed('it is too short')
     const footer = await this.#read(size - FOOTER_BYTES, FOOTER_BYTES)
-    if (!footer.subarray(HANDLES_BYTES).equals(MAGIC)) throw new Malformed('it has no magic')
+    if (!footer.subarray(HANDLES_BYTES).equals(MAGIC))
+      throw new Malformed('its magic number is missing')
     const cursor = new Cursor(footer.subarray(0, HANDLES_BYTES))
     const handles = { meta: handleOf(cursor), index: handleOf(cursor) }
     if (cursor.run(cursor.left).some((byte) => byte !== 0))
-      throw new Malformed('its footer is wrong')
+      throw new Malformed('its footer is invalid')
     return handles
   }
 
   /** Reads a block, verifies its checksum and decompresses it. */
   async #block({ offset, bytes }: Handle): Promise<Buffer> {
     if (endOf({ offset, bytes }) > this.#table.bytes)
-      throw new Malformed('a block is outside of it')
+      throw new Malformed('a block lies outside the file')
     const stored = await this.#read(offset, bytes + TRAILER_BYTES)
     const crc = maskCrc(crc32c(stored.subarray(0, bytes + 1)))
     if (stored.readUInt32LE(bytes + 1) !== crc) {
@@ -150,7 +151,8 @@ function entriesOf(block: Buffer): Entry[] {
   let key = Buffer.alloc(0)
   while (cursor.left > 0) {
     const [shared, own, value] = [cursor.varint(), cursor.varint(), cursor.varint()]
-    if (shared > key.length) throw new Malformed('a key shares more than there is')
+    if (shared > key.length)
+      throw new Malformed('a key shares more bytes than the key before it has')
     key = Buffer.concat([key.subarray(0, shared), cursor.run(own)])
     entries.push({ key, value: cursor.run(value) })
   }

@@ -116,16 +116,16 @@ export function unpackSnappy(packed: Buffer): Buffer {
     const tag = cursor.byte()
     if ((tag & 3) === 0) {
       const bytes = cursor.run(literalLength(cursor, tag >>> 2))
-      if (at + bytes.length > length) throw new Malformed('a block is longer than it says')
+      if (at + bytes.length > length) throw new Malformed('a block is longer than its header says')
       at += bytes.copy(whole, at)
     } else {
       const [count, offset] = copyOf(cursor, tag)
       if (offset === 0 || offset > at || at + count > length)
-        throw new Malformed('a copy is outside')
+        throw new Malformed('a copy refers to bytes outside the block')
       for (let i = 0; i < count; i++, at++) whole[at] = whole[at - offset] ?? 0
     }
   }
-  if (at !== length) throw new Malformed('a block is shorter than it says')
+  if (at !== length) throw new Malformed('a block is shorter than its header says')
   return whole
 }
 

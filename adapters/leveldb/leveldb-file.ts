@@ -23,7 +23,7 @@ export async function readDatabaseFile<T>(
   let handle: FileHandle | undefined
   try {
     // Opening anything else may block forever.
-    if (!(await stat(path)).isFile()) throw new Malformed('it is no file')
+    if (!(await stat(path)).isFile()) throw new Malformed('it is not a file')
     handle = await open(path, 'r')
     return await read(handle)
   } catch (failure) {

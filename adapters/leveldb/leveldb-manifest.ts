@@ -88,10 +88,10 @@ class ManifestReader implements LogVisitor {
     if (this.#damage?.isTold) throw new Malformed(`it is damaged at byte ${this.#damage.at}`)
     const { log, nextFile, lastSequence } = this.#numbers
     if (log === undefined || nextFile === undefined || lastSequence === undefined) {
-      throw new Malformed('it ends before the numbers that every manifest has')
+      throw new Malformed('it lacks numbers that every manifest has')
     }
     const used = Math.max(log, ...this.#tables.keys())
-    if (used >= nextFile) throw new Malformed(`it gives the number ${used} to two files`)
+    if (used >= nextFile) throw new Malformed(`it assigns the number ${used} to two files`)
     for (let level = 1; level < LEVELS; level++) this.#checkLevel(level)
   }
 
@@ -116,7 +116,7 @@ class ManifestReader implements LogVisitor {
 
   /** Only the first edit has a comparator; a later one is the start of another manifest. */
   #comparator(name: string): void {
-    if (name !== COMPARATOR) throw new Malformed('its keys are in another order')
+    if (name !== COMPARATOR) throw new Malformed('its keys are ordered by another comparator')
     if (this.#edits++ > 0) throw new Malformed('it begins again')
   }
 
@@ -126,14 +126,14 @@ class ManifestReader implements LogVisitor {
   }
 
   #number(name: NumberName, value: number): void {
-    if (value < (this.#numbers[name] ?? 0)) throw new Malformed('its numbers go back')
+    if (value < (this.#numbers[name] ?? 0)) throw new Malformed('its numbers decrease')
     if (value > FILE_NUMBER_MAX) throw new Malformed('its numbers are too high')
     this.#numbers[name] = value
   }
 
   #delete(level: number, number: number): void {
     if (this.#tables.get(number)?.level !== level) {
-      throw new Malformed(`it lets go of table ${number}, which it does not have`)
+      throw new Malformed(`it removes table ${number}, which it does not have`)
     }
     this.#tables.delete(number)
   }
@@ -160,7 +160,7 @@ class ManifestReader implements LogVisitor {
 
 function levelOf(cursor: Cursor): number {
   const level = cursor.varint()
-  if (level >= LEVELS) throw new Malformed(`it has a level ${level}`)
+  if (level >= LEVELS) throw new Malformed(`it has the invalid level ${level}`)
   return level
 }
 

@@ -99,10 +99,12 @@ class ReplayCheck implements LogVisitor {
     const { sequence, count, commit } = readBatch(bytes, this.#storeCrc)
     if (this.#damage !== undefined) throw lost(this.#damage)
     if (sequence > this.#next && !this.#toleratesLoss) {
-      throw lost(`Changes ${this.#next} to ${sequence - 1} before those of ${this.#path} are gone`)
+      throw lost(
+        `Changes ${this.#next} to ${sequence - 1} before those of ${this.#path} are missing`,
+      )
     }
     if (sequence < this.#next && !this.#mayBeLower) {
-      throw new Malformed(`it holds changes again that came before, such as ${sequence}`)
+      throw new Malformed(`it repeats earlier changes, such as ${sequence}`)
     }
     this.#mayBeLower = false
     this.#next = sequence + count
@@ -136,11 +138,12 @@ function readBatch(bytes: Buffer, storeCrc: number): Batch {
       const value = cursor.text()
       if (key[0] !== LevelSpace.Commit || key.length !== COMMIT_KEY_BYTES) continue
       if (!isCommitOf(payloadOf(value), storeCrc))
-        throw new Malformed('a batch is of another store')
+        throw new Malformed('a batch belongs to another store')
       commit = decodeCommitKey(key)
-    } else if (type !== OPERATION.deletion) throw new Malformed('a batch holds something else')
+    } else if (type !== OPERATION.deletion)
+      throw new Malformed('a batch has an entry of an unknown kind')
   }
   if (found !== count) throw new Malformed(`a batch has ${found} operations instead of ${count}`)
-  if (commit === undefined) throw new Malformed('a batch is not of a store')
+  if (commit === undefined) throw new Malformed('a batch does not belong to a store')
   return { sequence, count, commit }
 }

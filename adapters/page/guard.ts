@@ -20,6 +20,8 @@ export type GuardOptions = Readonly<{
   cookie: string
   /** The key of the team, which decides what the page may do. */
   key: string
+  /** A key that also lists what only those who may write are told. */
+  listKey: string
   /** The admin key, for metrics and verification. */
   adminKey: string
   session: PageSession
@@ -31,17 +33,25 @@ export type Guard = (request: IncomingMessage, response: ServerResponse, pass: (
 /** Routes of the operator that the page uses; backups and keys are not among them. */
 const ADMIN_PATHS: ReadonlySet<string> = new Set(['/metrics', '/admin/verify'])
 
+/** The list of staged rows, which the contract shows only to keys that may write. */
+const isList = ({ method }: IncomingMessage, path: string): boolean =>
+  method === 'GET' && path === '/stashes'
+
 export function createGuard(options: GuardOptions): Guard {
   const { hosts, cookie, session } = options
   const pair = `rowstash-${hosts[0]?.split(':').at(-1) ?? ''}=${cookie}`
   const hasCookie = ({ headers }: IncomingMessage) =>
     (headers.cookie ?? '').split(';').some((given) => isSame(given.trim(), pair))
   const useToken = oneTimeToken(options.token)
+  const keyFor = (request: IncomingMessage, path: string): string => {
+    if (ADMIN_PATHS.has(path)) return options.adminKey
+    return isList(request, path) ? options.listKey : options.key
+  }
   return (request, response, pass) => {
     const host = request.headers.host?.toLowerCase() ?? ''
     const { path, query } = partsOf(request.url ?? '')
     if (!hosts.includes(host)) {
-      refuse(response, 421, 'This server does not have that name')
+      refuse(response, 421, 'This server does not answer to that host name')
     } else if (isPublic(request, path)) {
       pass()
     } else if (path === '/') {
@@ -56,14 +66,14 @@ export function createGuard(options: GuardOptions): Guard {
     } else if (path === SESSION_PATH) {
       answer(response, 200, JSON.stringify(session))
     } else {
-      withKey(request, ADMIN_PATHS.has(path) ? options.adminKey : options.key)
+      withKey(request, keyFor(request, path))
       pass()
     }
   }
 }
 
 const NO_SESSION =
-  'This address was used, or belongs to another browser. Run "rowstash open" again and open the address that it prints.'
+  'This address was already used, or belongs to another browser. Run "rowstash open" again and open the address that it prints.'
 
 /** @returns a function that is true for the token, once */
 function oneTimeToken(token: string): (given: string) => boolean {

@@ -253,7 +253,7 @@ function assertReplicated({ connection }: CommitSession): void {
 }
 
 function metAnother(): Error {
-  return new Error('other commits were in the way each time')
+  return new Error('each attempt conflicted with other commits')
 }
 
 function unknownOutcome(cause: unknown): StoreError {

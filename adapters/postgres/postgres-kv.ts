@@ -203,7 +203,7 @@ class PostgresKv implements KvStore {
   /** @throws {StoreError} STORAGE_UNAVAILABLE if the version base was raised since the store was opened. */
   #checkBase(versionBase: number): void {
     if (versionBase === this.versionBase) return
-    const message = 'The version base of the store was raised meanwhile; open the store again'
+    const message = 'The version base of the store was raised; open the store again'
     this.#refusal = new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
     throw this.#refusal
   }

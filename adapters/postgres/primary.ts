@@ -81,7 +81,7 @@ export class PrimaryFinder {
       const [row = []] = await connection.query(SETTINGS)
       const [version, readOnly, standbys, commit] = row
       if (Number(version) < VERSION_MIN) throw tooOld(Number(version))
-      if (readOnly !== 'off') throw new Error('the server takes no writes: it is a standby')
+      if (readOnly !== 'off') throw new Error('the server does not accept writes: it is a standby')
       this.#warnOf(standbys, commit)
       return await begin(connection)
     } catch (failure) {
@@ -124,5 +124,5 @@ function isPermanent(failure: unknown): boolean {
 
 function tooOld(version: number): StoreError {
   const major = Math.floor(version / 10_000)
-  return new StoreError('OPTION_NOT_ALLOWED', `PostgreSQL 14 or newer is needed, not ${major}`)
+  return new StoreError('OPTION_NOT_ALLOWED', `PostgreSQL 14 or later is needed, not ${major}`)
 }

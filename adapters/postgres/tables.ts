@@ -119,8 +119,11 @@ async function readMeta(
   const values = new Map(rows.map(([name, value]) => [name, Number(value)]))
   const format = values.get('format')
   if (format === FILLING) {
-    const problem = `The store in ${meta} is not complete: it is being filled, or that was cut off`
-    throw new StoreError('FORMAT_UNKNOWN', `${problem}; if nothing fills it, drop its tables`)
+    const problem = `The store in ${meta} is incomplete: it is being filled, or filling it was interrupted`
+    throw new StoreError(
+      'FORMAT_UNKNOWN',
+      `${problem}; if no process is filling it, drop its tables`,
+    )
   }
   if (format !== undefined && format >= FILLED_FIRST && format < FILLED) {
     const where = `where name = 'format' and value = ${format}`

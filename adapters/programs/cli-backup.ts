@@ -17,8 +17,8 @@ const BACKUP_OPTIONS = {
     type: 'string',
     default: 'include',
     value: 'include|reference',
-    help: `whether the backup holds the bytes of stored files (include, the default) or only their
-      digests`,
+    help: `whether the backup contains the bytes of stored files (include, the default) or only
+      their digests`,
   },
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
   ...PLACE_OPTIONS,
@@ -28,13 +28,13 @@ export const BACKUP_COMMAND: CommandSpec = {
   name: 'backup',
   summary: 'write a store to one file',
   usage: ['backup DIR FILE [--files include|reference]', 'backup --postgres URL [--s3 URL] FILE'],
-  about: `Writes a backup of a store to a new file, also while "rowstash serve" has its directory
+  about: `Writes a backup of a store to a new file, even while "rowstash serve" has its directory
     open. Another program that has it open can call backupToFile(store, FILE).`,
   options: BACKUP_OPTIONS,
   operands: 'files',
   notes: `The backup holds secrets of the store: protect it as well as the store itself. Do not copy
     the directory of an open store instead: such a copy may be broken. Exit code 0: FILE is complete;
-    1: it is not there; 2: a wrong call.`,
+    1: no FILE was written; 2: a usage error.`,
   details: [PLACE_ENVIRONMENT],
 }
 
@@ -42,22 +42,22 @@ const RESTORE_OPTIONS = {
   'files-from': {
     type: 'string',
     value: 'DIR',
-    help: 'the store that holds the files of a backup made with --files reference',
+    help: 'the store that has the files of a backup made with --files reference',
   },
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
 } as const satisfies OptionSpecs
 
 export const RESTORE_COMMAND: CommandSpec = {
   name: 'restore',
-  summary: 'make a store of a backup',
+  summary: 'restore a store from a backup',
   usage: ['restore FILE NEWDIR [--files-from DIR]'],
-  about: `Restores a backup into a directory that is missing or empty. The directory appears once
-    the whole backup is verified; a damaged backup leaves nothing behind. Versions continue 2^32
+  about: `Restores a backup into a directory that is missing or empty. The directory appears only
+    after the whole backup is verified; a damaged backup leaves nothing behind. Versions continue 2^32
     above those of the backup.`,
   options: RESTORE_OPTIONS,
   operands: 'files',
   notes:
-    'Exit code 0: the store is restored; 1: it is not, and NEWDIR is as it was; 2: a wrong call.',
+    'Exit code 0: the store is restored; 1: it is not, and NEWDIR is unchanged; 2: a usage error.',
 }
 
 /** Runs `rowstash backup`. @throws {ProgramFailure} */
@@ -70,8 +70,8 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
   const postgres = parsePostgresPlace(values, io.env, { isElsewhere: positionals.length > 1 })
   const [place, file] =
     postgres === null
-      ? twoOf(positionals, 'Name the directory of a store, and a new file')
-      : ([postgres, oneOf(positionals, 'Name a new file')] as const)
+      ? twoOf(positionals, 'Specify the directory of a store, and a new file')
+      : ([postgres, oneOf(positionals, 'Specify a new file')] as const)
   const { files } = values
   if (files !== 'include' && files !== 'reference') {
     throw new ProgramFailure('usage', `--files must be include or reference, not "${files}"`)
@@ -107,7 +107,7 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
     allowPositionals: true,
     options: RESTORE_OPTIONS,
   })
-  const [file, directory] = twoOf(positionals, 'Name the file of a backup, and a new directory')
+  const [file, directory] = twoOf(positionals, 'Specify the file of a backup, and a new directory')
   const filesFrom = values['files-from']
   await checkFile(file)
   const options = { signal: io.signal, ...(filesFrom !== undefined && { filesFrom }) }
@@ -132,7 +132,7 @@ async function checkFile(path: string): Promise<void> {
   })
   if (found === null) throw new ProgramFailure('failed', `There is no file ${path}`)
   if (found.isDirectory()) {
-    throw new ProgramFailure('failed', `${path} is a directory; name the file of a backup`)
+    throw new ProgramFailure('failed', `${path} is a directory; specify the file of a backup`)
   }
 }
 

@@ -18,7 +18,7 @@ const OPTIONS = {
   directory: {
     type: 'string',
     value: 'DIR',
-    help: 'the folder on whose disk it is measured (default: that of temporary files)',
+    help: 'the folder whose disk is measured (default: that of temporary files)',
   },
   rows: {
     type: 'string',
@@ -33,12 +33,12 @@ export const BENCH_COMMAND: CommandSpec = {
   name: 'bench',
   summary: 'measure this machine',
   usage: ['bench [--directory DIR] [--rows N] [--json]'],
-  about: `Measures a store of its own on this machine, and deletes it: an import of JSON into a new table,
+  about: `Measures this machine with a store of its own, which it deletes: an import of JSON into a new table,
     a page of 1,000 rows, one row by its ID, and durable updates of single rows. Needs about 200 bytes
-    of disk for each row, and some seconds.`,
+    of disk for each row, and a few seconds.`,
   options: OPTIONS,
-  notes: `Times are medians. Temporary files may be in memory, where updates cost no disk: give --directory
-    to measure a disk. Exit code 0: done; 1: it failed; 2: a wrong call.`,
+  notes: `Times are medians. Temporary files may be in memory, where updates cost no disk: use --directory
+    to measure a disk. Exit code 0: done; 1: it failed; 2: a usage error.`,
 }
 
 const CHUNK_ROWS = 1_000

@@ -20,27 +20,31 @@ const RENAME_OPTIONS = {
 
 export const RENAME_COMMAND: CommandSpec = {
   name: 'rename',
-  summary: 'give a table another name',
+  summary: 'rename a table',
   usage: [`rename ${PLACE_FORM} --table NAME --to NAME`],
-  about: 'Gives a table another name. Its ID stays.',
+  about: 'Renames a table. Its ID stays the same.',
   options: RENAME_OPTIONS,
-  notes: 'Exit code 0: it has the name; 1: it failed; 2: a wrong call.',
+  notes: 'Exit code 0: it is renamed; 1: it failed; 2: a usage error.',
   details: [PLACE_ENVIRONMENT],
 }
 
 const DELETE_OPTIONS = {
   ...TABLE_OPTIONS,
-  yes: { type: 'boolean', default: false, help: 'needed, as a deleted table cannot be had back' },
+  yes: {
+    type: 'boolean',
+    default: false,
+    help: 'required, because a deleted table cannot be recovered',
+  },
   json: JSON_OPTION,
 } as const satisfies OptionSpecs
 
 export const DELETE_COMMAND: CommandSpec = {
   name: 'delete',
-  summary: 'delete a table with all rows',
+  summary: 'delete a table with all its rows',
   usage: [`delete ${PLACE_FORM} --table NAME --yes`],
-  about: 'Deletes a table with all rows.',
+  about: 'Deletes a table with all its rows.',
   options: DELETE_OPTIONS,
-  notes: 'Exit code 0: it is deleted; 1: it failed; 2: a wrong call.',
+  notes: 'Exit code 0: it is deleted; 1: it failed; 2: a usage error.',
   details: [PLACE_ENVIRONMENT],
 }
 
@@ -48,7 +52,7 @@ export const DELETE_COMMAND: CommandSpec = {
 export async function runRename(args: readonly string[], io: CommandIo): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: RENAME_OPTIONS })
   const { to, json } = values
-  if (to === undefined) throw new ProgramFailure('usage', 'Give the new name by --to')
+  if (to === undefined) throw new ProgramFailure('usage', 'Specify the new name with --to')
   await withTable(values, io, async (table) => {
     await table.rename(to)
     printResult(io, json, { id: table.id, name: to }, `${table.id} is now ${JSON.stringify(to)}`)
@@ -60,7 +64,7 @@ export async function runDelete(args: readonly string[], io: CommandIo): Promise
   const { values } = parseArgs({ args: [...args], options: DELETE_OPTIONS })
   const { yes, json } = values
   if (!yes) {
-    throw new ProgramFailure('usage', 'A deleted table cannot be had back; give --yes to delete it')
+    throw new ProgramFailure('usage', 'A deleted table cannot be recovered; add --yes to delete it')
   }
   await withTable(values, io, async (table) => {
     await table.delete()

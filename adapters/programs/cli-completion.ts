@@ -10,13 +10,12 @@ export const COMPLETION_COMMAND: CommandSpec = {
   name: 'completion',
   summary: 'complete command lines in a shell',
   usage: [`completion ${SHELLS.join('|')}`],
-  about:
-    'Writes a script to the standard output that completes commands, options and their choices.',
+  about: 'Prints a script that completes commands, options and their values.',
   options: {},
   operands: SHELLS,
   notes: `bash: put 'source <(rowstash completion bash)' into ~/.bashrc. zsh: the same with zsh into
     ~/.zshrc, after compinit. fish: rowstash completion fish >
-    ~/.config/fish/completions/rowstash.fish. Exit code 0: it is written; 2: a wrong call.`,
+    ~/.config/fish/completions/rowstash.fish. Exit code 0: it is written; 2: a usage error.`,
 }
 
 /** Runs `rowstash completion`. @param specs - All commands. @throws {ProgramFailure} */
@@ -27,7 +26,7 @@ export async function runCompletion(
 ): Promise<void> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} })
   const [shell, ...more] = positionals
-  if (more.length > 0) throw new ProgramFailure('usage', `Name one of ${SHELLS.join(', ')}`)
+  if (more.length > 0) throw new ProgramFailure('usage', `Specify one of ${SHELLS.join(', ')}`)
   switch (shell) {
     case 'bash':
       return io.print(bashScript(specs))
@@ -36,7 +35,7 @@ export async function runCompletion(
     case 'fish':
       return io.print(fishScript(specs))
     default:
-      throw new ProgramFailure('usage', `Name one of ${SHELLS.join(', ')}`)
+      throw new ProgramFailure('usage', `Specify one of ${SHELLS.join(', ')}`)
   }
 }
 

@@ -31,14 +31,14 @@ const OPTIONS = {
 
 export const DEMO_COMMAND: CommandSpec = {
   name: 'demo',
-  summary: 'try it: a table, a server and its page',
+  summary: 'try it out: a table, a server and its page',
   usage: ['demo [DIR] [--port PORT] [--json]'],
-  about: `Makes a store with a table of 20,000 orders in DIR, or in a temporary directory that is deleted
-    at the end, serves it with a page for people, and prints lines to try. It ends at SIGTERM or SIGINT
-    (Ctrl-C). A DIR that has tables already is served as it is.`,
+  about: `Creates a store with a table of 20,000 orders in DIR, or in a temporary directory that is
+    deleted at the end, serves it with a page for people, and prints commands to try. It ends on SIGTERM
+    or SIGINT (Ctrl-C). A DIR that already has tables is served unchanged.`,
   options: OPTIONS,
   operands: 'files',
-  notes: 'Exit code 0: it was ended; 1: it could not begin; 2: a wrong call.',
+  notes: 'Exit code 0: it was stopped; 1: it could not start; 2: a usage error.',
 }
 
 const TABLE = 'Orders'
@@ -53,7 +53,7 @@ export async function runDemo(args: readonly string[], io: CommandIo): Promise<v
     options: OPTIONS,
   })
   const [given, ...more] = positionals
-  if (more.length > 0) throw new ProgramFailure('usage', 'Name one directory, or none')
+  if (more.length > 0) throw new ProgramFailure('usage', 'Specify one directory, or none')
   const port = parseIntegerOption('--port', values.port, 0, 65_535)
   const made = given === undefined ? await mkdtemp(join(tmpdir(), 'rowstash-demo-')) : undefined
   try {
@@ -126,6 +126,6 @@ async function linesOf(team: Team, { url, key, directory, tableId, rows }: Demo)
     `npx rowstash export orders.csv ${server} ${table}`,
     `npx rowstash import orders.csv ${server} --table Copy`,
     '',
-    'Ctrl-C ends it',
+    'Ctrl-C stops it',
   ]
 }

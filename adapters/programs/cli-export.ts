@@ -1,4 +1,4 @@
-// `rowstash export`: rows of a table as CSV or NDJSON, in bounded memory.
+// `rowstash export`: rows of a table as a file, in bounded memory.
 import { createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -12,19 +12,20 @@ import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { ExportedCount } from './exported-count.js'
+import { jsonArrayOf } from './json-array.js'
 import { parquetOf } from './parquet-write.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import type { CommandTable } from './remote-store.js'
 
-const FORMATS = ['csv', 'tsv', 'ndjson', 'parquet'] as const
+const FORMATS = ['csv', 'tsv', 'ndjson', 'json', 'parquet'] as const
 
 const OPTIONS = {
   ...TABLE_OPTIONS,
   format: {
     type: 'string',
     value: FORMATS.join('|'),
-    help: "default: by the file's name; one that goes on with .gz is compressed with gzip",
+    help: 'default: by the extension of FILE; with .gz at the end, FILE is compressed with gzip',
   },
   ...FIND_OPTIONS,
   json: {
@@ -38,18 +39,18 @@ export const EXPORT_COMMAND: CommandSpec = {
   name: 'export',
   summary: 'write rows of a table to a file',
   usage: [`export FILE ${PLACE_FORM} --table NAME`],
-  about: `Writes the rows of a table to a file, in their order. A FILE that is there is replaced when
-    the export is complete. FILE "-" is the standard output.`,
+  about: `Writes the rows of a table to a file, in their order. An existing FILE is replaced when the
+    export is complete. FILE "-" is the standard output.`,
   options: OPTIONS,
   operands: 'files',
-  notes: `Exit code 0: the file is complete; 1: the export failed, and FILE is as it was; 2: a wrong
-    call.`,
+  notes: `Exit code 0: the file is complete; 1: the export failed, and FILE is unchanged; 2: a usage
+    error.`,
   details: [
-    `A directory is exported as it is at one moment. A server is asked page by page: rows that are
-    changed meanwhile are as they were or as they are.`,
+    `From a directory, the export is a snapshot of one moment. From a server, it is read page by page:
+    rows that change meanwhile are exported as they were or as they are.`,
     `CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. TSV is
-    the same with tabs. NDJSON is one JSON object per line and loses nothing. Numbers keep their
-    digits, except in Parquet, which has doubles: a number that is none is refused.`,
+    the same with tabs. NDJSON is one JSON object per line, JSON an array of them; both lose nothing. Numbers
+    keep their digits, except in Parquet, which has doubles: a number that is not one is refused.`,
     'Parquet needs the package hyparquet-writer. A file has the schema of its table, which import takes.',
     PLACE_ENVIRONMENT,
   ],
@@ -77,7 +78,10 @@ export async function runExport(
   }
   const { path, format } = target
   if (values.json && path === '-') {
-    throw new ProgramFailure('usage', '--json does not go with FILE "-", which is the output')
+    throw new ProgramFailure(
+      'usage',
+      '--json cannot be combined with FILE "-", which is the output',
+    )
   }
   const rows = await withTable(values, io, (table) => write(table, target, options, output))
   if (path === '-') return
@@ -129,6 +133,8 @@ async function bytesOf(
       return count.pass(table.toCSV({ ...options, delimiter: '\t' }), true)
     case 'ndjson':
       return count.pass(table.toNDJSON(options), false)
+    case 'json':
+      return jsonArrayOf(count.pass(table.toNDJSON(options), false))
     case 'parquet': {
       const { columns } = await table.schema()
       const wanted = columns.filter(({ id }) => options.columns?.includes(id) ?? true)
@@ -143,7 +149,7 @@ function isOfFiles(failure: unknown): failure is Error {
 
 function parseTarget([path, ...more]: readonly string[], given: string | undefined): Target {
   if (path === undefined || more.length > 0) {
-    throw new ProgramFailure('usage', 'Name one file, or - for the standard output')
+    throw new ProgramFailure('usage', 'Specify one file, or - for the standard output')
   }
   const isCompressed = path.endsWith('.gz')
   const name = path.replace(/\.gz$/i, '')
@@ -151,14 +157,12 @@ function parseTarget([path, ...more]: readonly string[], given: string | undefin
   const named = given ?? announced
   const format = FORMATS.find((known) => known === named)
   if (format === 'parquet' && isCompressed) {
-    throw new ProgramFailure('usage', 'Parquet is compressed by itself; leave out .gz')
+    throw new ProgramFailure('usage', 'Parquet files are already compressed; leave out .gz')
   }
   if (format !== undefined) return { path, format, isCompressed }
-  // An array is what `rows` prints.
-  const hint = announced === 'json' ? ', or name it .ndjson, one object a line' : ''
   const problem =
     given === undefined
-      ? `The name "${path}" does not tell a format; give --format ${FORMATS.join(', ')}${hint}`
+      ? `The name "${path}" does not show the format; use --format ${FORMATS.join(', ')}`
       : `--format must be one of ${FORMATS.join(', ')}, not "${given}"`
   throw new ProgramFailure('usage', problem)
 }

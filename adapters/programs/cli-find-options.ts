@@ -12,7 +12,7 @@ export const FIND_OPTIONS = {
   columns: {
     type: 'string',
     value: 'A,B',
-    help: 'only these columns; IDs with a comma as a JSON array',
+    help: 'only these columns; write IDs that have a comma as a JSON array',
   },
 } as const satisfies OptionSpecs
 

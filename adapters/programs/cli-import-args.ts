@@ -6,6 +6,7 @@ import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-
 import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { parseDelimiter, type Quotes } from './csv-fields.js'
+import { filesOf } from './file-patterns.js'
 import { compressionOf, STANDARD_INPUT } from './import-bytes.js'
 import type { FileImport } from './import-files.js'
 import { FILE_FORMATS, type FileFormat, formatOfPath, type SourceFile } from './import-source.js'
@@ -42,33 +43,33 @@ export type ImportCommand = Pick<
 const OPTIONS = {
   directory: {
     ...DIRECTORY_OPTION,
-    help: 'a store that nobody has open; a new one if there is none',
+    help: 'a store that no other process has open; created if missing',
   },
   ...SERVER_OPTIONS,
   team: TEAM_OPTION,
-  table: { type: 'string', value: 'NAME', help: 'a new table, or the only one of that name' },
-  'table-id': { type: 'string', value: 'ID', help: 'the table of that ID' },
+  table: { type: 'string', value: 'NAME', help: 'a new table, or the only one with that name' },
+  'table-id': { type: 'string', value: 'ID', help: 'the table with that ID' },
   'new-table': {
     type: 'boolean',
     default: false,
-    help: 'make a new table also if another one has the name',
+    help: 'make a new table even if another one has the name',
     isRare: true,
   },
   mode: {
     type: 'string',
     value: 'create|add|overwrite|merge',
-    help: 'what is done with the table (default: create)',
+    help: 'what to do with the table (default: create)',
   },
   by: {
     type: 'string',
     multiple: true,
     value: 'COLUMN',
-    help: 'key column of a merge; several columns are several --by',
+    help: 'key column of a merge; repeat for several columns',
   },
   missing: {
     type: 'string',
     value: 'keep|delete',
-    help: 'rows that the files of a merge lack (default: keep); delete is the mode replace of the library',
+    help: 'rows that are not in the files of a merge (default: keep); delete is what the library calls mode replace',
     isRare: true,
   },
   schema: {
@@ -80,17 +81,17 @@ const OPTIONS = {
   'on-error': {
     type: 'string',
     value: 'abort|strict|drop|update',
-    help: 'values that do not fit (default: abort); strict refuses short lines, too',
+    help: 'values that do not fit (default: abort); strict also refuses short lines',
   },
   check: {
     type: 'boolean',
     default: false,
-    help: 'only list the values that do not fit: file, line, rule',
+    help: 'only list the values that do not fit, with file, line and rule',
   },
   resume: {
     type: 'boolean',
     default: false,
-    help: 'go on where this command was stopped; stay resumable',
+    help: 'continue where this command was stopped; stay resumable',
   },
   format: {
     type: 'string',
@@ -100,36 +101,36 @@ const OPTIONS = {
   delimiter: {
     type: 'string',
     value: 'D',
-    help: `of csv and tsv: one character, comma, semicolon, tab or pipe (default: as the header of a
-      csv file shows)`,
+    help: `for csv and tsv: one character, comma, semicolon, tab or pipe (default: detected from the
+      header of a csv file)`,
     isRare: true,
   },
   quotes: {
     type: 'string',
     default: 'strict',
     value: 'strict|relaxed',
-    help: `of csv and tsv: with relaxed, a quote inside a field that does not begin with one is text, as
-      spreadsheets write it; with strict (default), it is refused`,
+    help: `for csv and tsv: with relaxed, a quote inside a field that does not begin with one is text,
+      as spreadsheets write it; with strict (default), it is refused`,
     isRare: true,
   },
   encoding: {
     type: 'string',
     value: 'NAME',
-    help: 'of files that are not UTF-8, such as windows-1252',
+    help: 'the encoding of files that are not UTF-8, such as windows-1252',
     isRare: true,
   },
   'chunk-rows': {
     type: 'string',
     default: CHUNK_ROWS_DEFAULT,
     value: 'N',
-    help: `rows of a request, at most (default: ${CHUNK_ROWS_DEFAULT})`,
+    help: `maximum number of rows in a request (default: ${CHUNK_ROWS_DEFAULT})`,
     isRare: true,
   },
   parallel: {
     type: 'string',
     default: PARALLEL_DEFAULT,
     value: 'N',
-    help: `requests at the same time (default: ${PARALLEL_DEFAULT})`,
+    help: `number of requests at the same time (default: ${PARALLEL_DEFAULT})`,
     isRare: true,
   },
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
@@ -143,7 +144,7 @@ export const IMPORT_COMMAND: CommandSpec = {
     are unpacked; columns of several files are matched by name.`,
   options: OPTIONS,
   operands: 'files',
-  notes: `Exit code 0: all rows are imported; 1: none, or --check found problems; 2: a wrong call; 130,
+  notes: `Exit code 0: all rows are imported; 1: none are, or --check found problems; 2: a usage error; 130,
     143: stopped by a signal.`,
 }
 
@@ -154,7 +155,7 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
     allowPositionals: true,
     options: OPTIONS,
   })
-  if (positionals.length === 0) throw new ProgramFailure('usage', 'Name at least one file')
+  if (positionals.length === 0) throw new ProgramFailure('usage', 'Specify at least one file')
   const given = {
     format: values.format === undefined ? undefined : parseFormat(values.format),
     delimiter: values.delimiter,
@@ -164,15 +165,15 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   const target = parseTarget(values)
   const { schema: schemaPath } = values
   if (schemaPath !== undefined && target.mode !== 'create' && target.mode !== 'overwrite') {
-    throw new ProgramFailure('usage', '--schema goes with --mode create and overwrite')
+    throw new ProgramFailure('usage', '--schema needs --mode create or overwrite')
   }
   if (values.check && values.resume) {
-    throw new ProgramFailure('usage', '--check does not go with --resume')
+    throw new ProgramFailure('usage', '--check cannot be combined with --resume')
   }
   const onError = values['on-error']
   const onSchemaError = parseOnError(onError)
   return {
-    files: positionals.map((path) => parseFile(path, given)),
+    files: filesOf(positionals).map((path) => parseFile(path, given)),
     place: parseServerOrDirectory(values, env),
     isCheck: values.check,
     isResumable: values.resume,
@@ -238,7 +239,7 @@ function parseFile(path: string, given: GivenFormat): SourceFile {
   if (format === 'parquet') checkParquet(file)
   const other = delimiterText === undefined ? '--quotes relaxed' : '--delimiter'
   if (!isText && (delimiterText !== undefined || given.quotes === 'relaxed')) {
-    throw new ProgramFailure('usage', `${other} goes with csv and tsv; "${path}" is ${format}`)
+    throw new ProgramFailure('usage', `${other} is only for csv and tsv; "${path}" is ${format}`)
   }
   if (delimiterText === undefined) return file
   const delimiter = parseDelimiter(delimiterText)
@@ -252,11 +253,17 @@ function parseFile(path: string, given: GivenFormat): SourceFile {
 /** Its index is at its end, and it says itself how it is compressed. @throws {ProgramFailure} */
 function checkParquet({ path, compression, encoding }: SourceFile): void {
   if (path === STANDARD_INPUT) {
-    throw new ProgramFailure('usage', 'Parquet is read from a file, not from the standard input')
+    throw new ProgramFailure(
+      'usage',
+      'Parquet can only be read from a file, not from the standard input',
+    )
   }
   if (compression !== undefined || encoding !== undefined) {
-    const what = compression === undefined ? '--encoding' : `A file compressed with ${compression}`
-    throw new ProgramFailure('usage', `${what} does not go with Parquet: "${path}"`)
+    const problem =
+      compression === undefined
+        ? '--encoding cannot be combined with Parquet'
+        : `A file compressed with ${compression} cannot be read as Parquet`
+    throw new ProgramFailure('usage', `${problem}: "${path}"`)
   }
 }
 
@@ -272,20 +279,20 @@ type TargetValues = Readonly<{
 function parseTarget(values: TargetValues): GivenTarget {
   const { table: name, 'table-id': tableId, by, missing = 'keep' } = values
   if ((name === undefined) === (tableId === undefined)) {
-    throw new ProgramFailure('usage', 'Give either --table or --table-id')
+    throw new ProgramFailure('usage', 'Specify either --table or --table-id')
   }
   const mode = values.mode ?? (tableId === undefined ? 'create' : undefined)
   if (mode !== 'merge' && (by !== undefined || values.missing !== undefined)) {
-    throw new ProgramFailure('usage', '--by and --missing go with --mode merge')
+    throw new ProgramFailure('usage', '--by and --missing need --mode merge')
   }
   if (values['new-table'] && mode !== 'create') {
-    throw new ProgramFailure('usage', '--new-table goes with --mode create')
+    throw new ProgramFailure('usage', '--new-table needs --mode create')
   }
   const table = tableId === undefined ? { name: name ?? '' } : { tableId }
   switch (mode) {
     case 'create':
       if (name !== undefined) return { mode, name, isNameShared: values['new-table'] }
-      throw new ProgramFailure('usage', '--mode create goes with --table')
+      throw new ProgramFailure('usage', '--mode create needs --table')
     case 'add':
     case 'overwrite':
       return { mode, table }

@@ -100,7 +100,7 @@ async function columnsOf(
   } catch (failure) {
     given.signal.throwIfAborted()
     if (!(failure instanceof ClientError)) throw failure
-    io.warn(`rowstash: The columns of the table cannot be shown: ${failure.message}`)
+    io.warn(`rowstash: The columns of the table cannot be read: ${failure.message}`)
     return undefined
   }
 }
@@ -156,7 +156,9 @@ function renderColumns(columns: readonly Column[]): string[] {
 function renderWarnings(odd: readonly OddColumn[]): string[] {
   const lines = odd.slice(0, WARNINGS_MAX).map(renderWarning)
   const more = odd.length - lines.length
-  return more > 0 ? [...lines, `warning: so are ${renderCount(more)} more columns`] : lines
+  return more > 0
+    ? [...lines, `warning: the same is true of ${renderCount(more)} more columns`]
+    : lines
 }
 
 function renderWarning({ column, others, found }: OddColumn): string {

@@ -66,7 +66,7 @@ async function importInto(
       onProgress: (rows, bytes) => progress.show(rows, bytes),
       onDelimiter: (path, delimiter) => {
         const found = renderDelimiter(delimiter)
-        progress.note(`${path}: read with the delimiter ${found}, as its header has no comma`)
+        progress.note(`${path}: using the delimiter ${found}, because the header has no comma`)
       },
     }
     if (command.isCheck) {
@@ -178,7 +178,7 @@ async function checkIsFree(
   })
   const taken = tables.find((table) => table.name === name)
   if (taken === undefined) return
-  const what = 'give --mode add, overwrite or merge, another name, or --new-table'
+  const what = 'use --mode add, overwrite or merge, another name, or --new-table'
   throw new ProgramFailure('failed', `A table "${name}" exists (${taken.id}); ${what}`)
 }
 

@@ -20,18 +20,18 @@ const OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'read|write|upload',
-    help: 'what it may do; may be repeated (default: all three)',
+    help: 'what the key may do; may be repeated (default: all three)',
   },
   table: {
     type: 'string',
     multiple: true,
     value: 'TABLEID',
-    help: 'a table that it reaches; may be repeated (default: all of the team)',
+    help: 'a table that the key reaches; may be repeated (default: all of the team)',
   },
   expires: {
     type: 'string',
     value: 'DAYS',
-    help: 'when it stops working, in days from now (default: never)',
+    help: 'when the key expires, in days from now (default: never)',
   },
   json: {
     type: 'boolean',
@@ -43,17 +43,17 @@ const OPTIONS = {
 
 export const KEYS_COMMAND: CommandSpec = {
   name: 'keys',
-  summary: 'make, list and revoke API keys',
+  summary: 'create, list and revoke API keys',
   usage: [
     'keys add --directory DIR [--team TEAM] [--label TEXT] [options]',
     'keys list --directory DIR [--team TEAM] [--json]',
     'keys revoke KEYID --directory DIR [--json]',
   ],
-  about: `Manages the API keys that a store keeps, also while "rowstash serve" has the directory open.
-    The store keeps a digest of each key: "keys add" prints the key, and nothing can print it again.`,
+  about: `Manages the API keys that a store keeps, even while "rowstash serve" has the directory open.
+    The store keeps a digest of each key: "keys add" prints the key, which cannot be shown again.`,
   options: OPTIONS,
   operands: ['add', 'list', 'revoke'],
-  notes: `A revoked key is unknown from the next request on. Exit code 0: done; 1: it failed; 2: a
+  notes: `A revoked key is refused from the next request on. Exit code 0: done; 1: it failed; 2: a
     wrong call.`,
   details: [PLACE_ENVIRONMENT],
 }
@@ -86,7 +86,7 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<v
   const place =
     parsePostgresPlace(values, io.env, { isElsewhere: directory !== undefined }) ?? directory
   if (place === undefined) {
-    throw new ProgramFailure('usage', 'Name the store by --directory or --postgres')
+    throw new ProgramFailure('usage', 'Specify the store with --directory or --postgres')
   }
   const request = command === 'add' ? requestOf(values) : undefined
   await withKeys(place, io, async (keys) => {
@@ -101,14 +101,16 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<v
 function checkUse(command: string, operands: readonly string[], values: object): void {
   const taken = TAKES[command]
   if (taken === undefined) {
-    throw new ProgramFailure('usage', 'Name what to do with keys: add, list or revoke')
+    throw new ProgramFailure('usage', 'Specify what to do with keys: add, list or revoke')
   }
   const other = Object.keys(values).find((name) => {
     return !ALWAYS.includes(name) && !taken.some((known) => known === name)
   })
-  if (other !== undefined) throw new ProgramFailure('usage', `keys ${command} takes no --${other}`)
+  if (other !== undefined)
+    throw new ProgramFailure('usage', `keys ${command} does not accept --${other}`)
   if (operands.length === (command === 'revoke' ? 1 : 0)) return
-  const problem = command === 'revoke' ? 'Name the ID of one key' : `keys ${command} takes options`
+  const problem =
+    command === 'revoke' ? 'Specify the ID of one key' : `keys ${command} takes options`
   throw new ProgramFailure('usage', problem)
 }
 
@@ -155,7 +157,7 @@ async function withKeys(
 function showAdded(added: ApiKey & Readonly<{ key: string }>, json: boolean, io: CommandIo): void {
   const { key, ...about } = added
   printResult(io, json, added, key)
-  io.warn(`${describe(about)}; the key is shown only now`)
+  io.warn(`${describe(about)}; the key cannot be shown again`)
 }
 
 function showList(keys: readonly ApiKey[], json: boolean, io: CommandIo): void {

@@ -29,7 +29,7 @@ const OPTIONS = {
     help: `the directory, or the database as postgres://USER@HOST:PORT/DATABASE?schema=NAME (default:
       ${POSTGRES_VARIABLE})`,
   },
-  to: { type: 'string', value: 'DIR|URL', help: 'the other one of them' },
+  to: { type: 'string', value: 'DIR|URL', help: 'the other of the two' },
   s3: PLACE_OPTIONS.s3,
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
 } as const satisfies OptionSpecs
@@ -39,12 +39,12 @@ export const MOVE_COMMAND: CommandSpec = {
   summary: 'copy a store to PostgreSQL, or back',
   usage: ['move --from DIR --to URL [--s3 URL]', 'move --from URL [--s3 URL] --to DIR'],
   about: `Copies the store in a directory to PostgreSQL, or back, and verifies the copy in full. The
-    target must be missing or empty. Tables, row IDs, files and API keys stay what they are; versions
-    continue 2^32 above those of the source. The source is not changed. End all servers of the source
-    first: the directory must be free, and changes that servers on PostgreSQL make meanwhile may be
-    missing. Serve the copy afterwards, and the source no more.`,
+    target must be missing or empty. Tables, row IDs, files and API keys stay the same; versions
+    continue 2^32 above those of the source. The source is not changed. Stop all servers of the source
+    first: the directory must not be in use, and changes that servers on PostgreSQL make meanwhile may be
+    missing. Afterwards serve the copy, and no longer the source.`,
   options: OPTIONS,
-  notes: 'Exit code 0: the copy is complete and verified; 1: it is not; 2: a wrong call.',
+  notes: 'Exit code 0: the copy is complete and verified; 1: it is not; 2: a usage error.',
   details: [PLACE_ENVIRONMENT],
 }
 
@@ -63,7 +63,7 @@ export async function runMove(args: readonly string[], io: CommandIo): Promise<v
   const text = `${records} records and ${objects} objects of ${bytes} bytes are in ${target}, verified`
   printResult(io, values.json, { records, objects, bytes, target }, text)
   io.warn(
-    `It took ${seconds} s. Versions continue 2^32 above those of the source; serve it no more`,
+    `It took ${seconds} s. Versions continue 2^32 above those of the source, which must no longer be served`,
   )
 }
 
@@ -84,7 +84,10 @@ function parseEnds({ from, to, s3 }: EndValues, env: CommandIo['env']): Ends {
   const postgres = url === undefined ? undefined : [url]
   const place = parsePostgresPlace({ postgres, s3 }, env, { option })
   if (place !== null) return { directory, place, isInto }
-  throw new ProgramFailure('usage', `Give the postgres:// URL by ${option} or ROWSTASH_POSTGRES`)
+  throw new ProgramFailure(
+    'usage',
+    `Specify the postgres:// URL with ${option} or ROWSTASH_POSTGRES`,
+  )
 }
 
 function isUrl(text: string): boolean {
@@ -114,7 +117,7 @@ async function moveIn(
 ): Promise<RestoreResult> {
   const source = await openStoreOf(directory, io).catch((failure: unknown) => {
     if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure
-    const advice = 'end it first, or its changes would be missing'
+    const advice = 'stop it first, or its changes would be missing'
     throw new ProgramFailure('failed', `${failure.message}; ${advice}`, { cause: failure })
   })
   const target = new Target(place, io)
@@ -135,7 +138,7 @@ async function moveIn(
 function incomplete({ s3, schema }: PostgresPlace): string {
   const bucket =
     s3 === null ? '' : `, and delete what is below ${s3.keyPrefix ?? ''} in ${s3.bucket}`
-  const remains = 'A part of the store is in the target, where it cannot be opened'
+  const remains = 'The target contains a part of the store, which cannot be opened'
   return `${remains}; before another attempt, drop the schema ${schema ?? 'rowstash'}${bucket}`
 }
 
@@ -174,7 +177,7 @@ class Target {
     const { findings } = await verifying.finally(() => store.close())
     const damage = findings.find(({ severity }) => severity === 'damage')
     if (damage !== undefined) {
-      const message = `The copy holds damaged data: ${damage.kind}: ${damage.message}`
+      const message = `The copy contains damaged data: ${damage.kind}: ${damage.message}`
       throw new StoreError('DATA_CORRUPT', message)
     }
     await this.#mark(false)
@@ -197,6 +200,6 @@ async function checkEmpty({ kv, objects }: SharedPorts): Promise<void> {
   const records = await kv.partition('').read((view) => view.scan(FIRST_RECORD))
   const hasObjects = (await objects.list('')).length > 0
   if (records.length === 0 && !hasObjects) return
-  const what = records.length > 0 ? 'has a store already' : 'has objects of a store'
+  const what = records.length > 0 ? 'already has a store' : 'already has objects of a store'
   throw new ProgramFailure('failed', `The target ${what}; move into an empty schema and prefix`)
 }

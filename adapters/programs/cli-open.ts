@@ -21,7 +21,7 @@ const OPTIONS = {
   write: {
     type: 'boolean',
     default: false,
-    help: 'also import, change and delete; without it, nothing can be changed',
+    help: 'allow imports, changes and deletes; without it, the page is read-only',
   },
   team: TEAM_OPTION,
   port: {
@@ -39,13 +39,13 @@ const OPTIONS = {
 
 export const OPEN_COMMAND: CommandSpec = {
   name: 'open',
-  summary: 'look at a store in the browser',
+  summary: 'show a store in the browser',
   usage: ['open DIR [--write] [--team TEAM] [--port PORT] [--browser]'],
-  about: `Shows a store in a browser: its tables, an import by dropping a file, and how it works. Prints
-    an address, which works once and in one browser, and ends at SIGTERM or SIGINT (Ctrl-C).`,
+  about: `Shows a store in a browser: its tables, imports of dropped files, and its health. Prints an
+    address, which works once and in one browser, and ends on SIGTERM or SIGINT (Ctrl-C).`,
   options: OPTIONS,
   operands: 'files',
-  notes: `Exit code 0: it was ended; 1: the store cannot be opened; 2: a wrong call. A store that a
+  notes: `Exit code 0: it was stopped; 1: the store cannot be opened; 2: a usage error. A store that a
     server has open is shown by that server: "rowstash serve --page".`,
 }
 
@@ -86,7 +86,7 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
   })
   const [directory, ...more] = positionals
   if (directory === undefined || more.length > 0) {
-    throw new ProgramFailure('usage', 'Name one directory')
+    throw new ProgramFailure('usage', 'Specify one directory')
   }
   return {
     directory: resolve(directory),
@@ -101,8 +101,8 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
 async function openShown({ directory, writable }: OpenCommand, io: CommandIo): Promise<Store> {
   const opened = await openStoreOrServer(directory, io, writable ? {} : QUIET)
   if ('store' in opened) return opened.store
-  const problem = `A server has ${directory} open, at ${opened.served.url}`
-  throw new ProgramFailure('failed', `${problem}; start it with --page to see its store there`)
+  const problem = `A server at ${opened.served.url} has ${directory} open`
+  throw new ProgramFailure('failed', `${problem}; start it with --page to see the store there`)
 }
 
 type Listening = Readonly<{ address: string; server: Server }>
@@ -118,9 +118,12 @@ async function listen(
   { directory, writable, team, port }: OpenCommand & Readonly<{ team: string }>,
   failures: FailureLog,
 ): Promise<Listening> {
-  const [key, adminKey, token] = [makeKey(), makeKey(), secret()]
+  const [key, listKey, adminKey, token] = [makeKey(), makeKey(), makeKey(), secret()]
   const handler = nodeHandler(store, {
-    keys: [{ key, teamId: team, ...(writable ? {} : { scopes: ['read'] }) }],
+    keys: [
+      { key, teamId: team, ...(writable ? {} : { scopes: ['read'] }) },
+      { key: listKey, teamId: team },
+    ],
     adminKeys: [adminKey],
     page: true,
     onFailure: (failure) => failures.note(failure),
@@ -132,6 +135,7 @@ async function listen(
     token,
     cookie: secret(),
     key,
+    listKey,
     adminKey,
     session: { mode: 'session', writable, team, place: basename(directory) },
   })

@@ -28,21 +28,21 @@ const OPTIONS = {
     default: false,
     help: 'the URL is that of PgBouncer in transaction mode',
   },
-  yes: { type: 'boolean', default: false, help: 'raise it' },
+  yes: { type: 'boolean', default: false, help: 'raise the version base' },
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
 } as const satisfies OptionSpecs
 
 export const RECOVER_COMMAND: CommandSpec = {
   name: 'recover',
-  summary: 'go on after PostgreSQL lost commits',
+  summary: 'recover after PostgreSQL lost commits',
   usage: ['recover --postgres URL [--schema NAME] [--table NAME] [--yes]'],
   about: `Raises the version base of a store in PostgreSQL by 2^32. Run it after acknowledged commits
     were lost: when PostgreSQL was restored from a backup, or failed over to a server that lacked
-    commits. Without it, versions that clients know (ETags, continuations) return with other contents.
+    commits. Otherwise, versions that clients know (ETags, continuations) are used again for other contents.
     Without --yes it changes nothing.`,
   options: OPTIONS,
-  notes: `Processes that have the store open refuse changes from then on, and reads by new connections:
-    start them again. Exit code 0: it is raised; 1: it is not; 2: a wrong call.`,
+  notes: `Processes that have the store open then refuse changes, and reads on new connections:
+    restart them. Exit code 0: it is raised; 1: it is not; 2: a usage error.`,
 }
 
 /** Runs `rowstash recover`. @throws {ProgramFailure} */
@@ -54,7 +54,7 @@ export async function runRecover(args: readonly string[], io: CommandIo): Promis
   const { schema, table, pgbouncer } = values
   const env = { [POSTGRES_VARIABLE]: io.env[POSTGRES_VARIABLE] } // It needs no objects.
   const place = parsePostgresPlace({ postgres: values.postgres }, env)
-  if (place === null) throw new ProgramFailure('usage', 'Name the database by --postgres')
+  if (place === null) throw new ProgramFailure('usage', 'Specify the database with --postgres')
   const options: PostgresKvOptions = {
     ...optionsOf(place),
     ...(pgbouncer && { pgBouncer: true }),
@@ -63,13 +63,13 @@ export async function runRecover(args: readonly string[], io: CommandIo): Promis
   }
   if (!values.yes) {
     const base = await readVersionBase(options)
-    const problem = `The version base is ${base}, and nothing was changed. Give --yes to raise it`
+    const problem = `The version base is ${base}, and nothing was changed. Add --yes to raise it`
     throw new ProgramFailure('failed', problem)
   }
   const { from, to, sessionCount } = await raiseVersionBase(options)
   const text = `raised the version base from ${from} to ${to}`
   printResult(io, values.json, { from, to, sessionCount }, text)
   if (sessionCount > 0) {
-    io.warn(`ended ${sessionCount} connections: start the processes that have the store open again`)
+    io.warn(`ended ${sessionCount} connections: restart the processes that have the store open`)
   }
 }

@@ -26,25 +26,25 @@ const OPTIONS = {
     type: 'string',
     default: LIMIT_DEFAULT,
     value: 'N',
-    help: `rows at most, from 1 to ${LIMIT_MAX} (default: ${LIMIT_DEFAULT})`,
+    help: `maximum number of rows, from 1 to ${LIMIT_MAX} (default: ${LIMIT_DEFAULT})`,
   },
   ...FIND_OPTIONS,
   format: {
     type: 'string',
     value: FORMATS.join('|'),
-    help: 'how they are printed (default: table); json is one array',
+    help: 'output format (default: table); json is one array',
   },
-  json: { type: 'boolean', default: false, help: 'as --format ndjson' },
+  json: { type: 'boolean', default: false, help: 'same as --format ndjson' },
 } as const satisfies OptionSpecs
 
 export const ROWS_COMMAND: CommandSpec = {
   name: 'rows',
   summary: 'print rows of a table',
   usage: [`rows ${PLACE_FORM} --table NAME [options]`],
-  about: 'Prints the first rows of a table, or of those that match.',
+  about: 'Prints the first rows of a table, or the first that match.',
   options: OPTIONS,
-  notes: `A table has long cells cut. The other formats have every digit; for all rows there is
-    "rowstash export". Exit code 0: they are printed; 1: they cannot be read; 2: a wrong call.`,
+  notes: `The format table cuts long cells; the others print every value in full. "rowstash export" writes
+    all rows. Exit code 0: the rows are printed; 1: they cannot be read; 2: a usage error.`,
   details: [PLACE_ENVIRONMENT],
 }
 
@@ -69,7 +69,7 @@ function parseFormat(text: string | undefined, asJson: boolean): (typeof FORMATS
   throw new ProgramFailure(
     'usage',
     asJson
-      ? '--json does not go with --format'
+      ? '--json cannot be combined with --format'
       : `--format must be one of ${FORMATS.join(', ')}, not "${text}"`,
   )
 }

@@ -156,13 +156,13 @@ function parsePlace(
 ): Pick<ServeCommand, 'directory' | 'postgres'> {
   const { directory, memory } = values
   if (memory && directory !== undefined) {
-    throw new ProgramFailure('usage', 'Give --directory or --memory, not both')
+    throw new ProgramFailure('usage', 'Specify --directory or --memory, not both')
   }
   const postgres = parsePostgresPlace(values, env, {
     isElsewhere: memory || directory !== undefined,
   })
   if (postgres !== null && values['accept-loss']) {
-    throw new ProgramFailure('usage', '--accept-loss is for a directory, not for --postgres')
+    throw new ProgramFailure('usage', '--accept-loss cannot be combined with --postgres')
   }
   const isInDirectory = !memory && postgres === null
   return {
@@ -255,6 +255,6 @@ async function keysOf(
 async function storedKeys(store: Store): Promise<undefined> {
   if ((await store.keys.list()).length > 0) return undefined
   const problem = 'The store in PostgreSQL has no API key'
-  const advice = `make one by "rowstash keys add", or give one by ${KEY_VARIABLE} or --key-file`
+  const advice = `create one with "rowstash keys add", or pass one by ${KEY_VARIABLE} or --key-file`
   throw new ProgramFailure('usage', `${problem}; ${advice}`)
 }

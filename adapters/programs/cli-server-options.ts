@@ -5,7 +5,7 @@ import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 
 export const SERVER_OPTIONS = {
-  url: { type: 'string', value: 'URL', help: 'a server instead, with its base path' },
+  url: { type: 'string', value: 'URL', help: 'a server instead; its URL with the base path' },
   key: { type: 'string', value: 'KEY', help: `its API key (default: ${KEY_VARIABLE})` },
   'key-file': {
     type: 'string',
@@ -32,7 +32,7 @@ export function parseServer(
     return { url: parseServerUrl(url), key: parseKeySource(key, keyFile, env[KEY_VARIABLE]) }
   }
   if (key === undefined && keyFile === undefined) return undefined
-  throw new ProgramFailure('usage', '--key and --key-file go with --url')
+  throw new ProgramFailure('usage', '--key and --key-file need --url')
 }
 
 /** Where an import goes. @throws {ProgramFailure} */
@@ -42,13 +42,16 @@ export function parseServerOrDirectory(
 ): GivenServer | Readonly<{ directory: string; team: string | undefined }> {
   const { directory, team, url, key } = values
   if (directory === undefined) {
-    if (team !== undefined) throw new ProgramFailure('usage', '--team goes with --directory')
-    if (url === undefined) throw new ProgramFailure('usage', 'Give --directory or --url')
+    if (team !== undefined) throw new ProgramFailure('usage', '--team needs --directory')
+    if (url === undefined) throw new ProgramFailure('usage', 'Specify --directory or --url')
     return parseServer(values, env) ?? { url, key: '' }
   }
   const isServer = url !== undefined || key !== undefined || values['key-file'] !== undefined
   if (!isServer) return { directory, team }
-  throw new ProgramFailure('usage', '--directory does not go with --url, --key and --key-file')
+  throw new ProgramFailure(
+    'usage',
+    '--directory cannot be combined with --url, --key and --key-file',
+  )
 }
 
 function parseKeySource(
@@ -58,11 +61,11 @@ function parseKeySource(
 ): KeySource {
   if (keyFile !== undefined) {
     if (given === undefined) return { path: keyFile }
-    throw new ProgramFailure('usage', 'Give --key or --key-file, not both')
+    throw new ProgramFailure('usage', 'Specify --key or --key-file, not both')
   }
   const key = given ?? fromEnvironment
   if (key === undefined) {
-    throw new ProgramFailure('usage', `Give --key or --key-file, or set ${KEY_VARIABLE}`)
+    throw new ProgramFailure('usage', `Specify --key or --key-file, or set ${KEY_VARIABLE}`)
   }
   checkKey(given === undefined ? KEY_VARIABLE : '--key', key)
   return key
@@ -74,7 +77,7 @@ export async function readKey(source: KeySource): Promise<string> {
   const { path } = source
   const [key = '', ...more] = await readKeyFile(path)
   if (more.length > 0)
-    throw new ProgramFailure('failed', `The key file ${path} holds more than one key`)
+    throw new ProgramFailure('failed', `The key file ${path} has more than one key`)
   checkKey(path, key)
   return key
 }

@@ -17,7 +17,7 @@ import { ProgramFailure } from './program-failure.js'
 const OPTIONS = {
   ...TEAM_OPTIONS,
   stash: { type: 'string', value: 'ID', help: 'list the chunks of one stash: serial and rows' },
-  delete: { type: 'boolean', default: false, help: 'delete that stash; tables made of it stay' },
+  delete: { type: 'boolean', default: false, help: 'delete that stash; tables made from it stay' },
   json: { type: 'boolean', default: false, help: 'print each stash or chunk as a line of JSON' },
 } as const satisfies OptionSpecs
 
@@ -25,10 +25,10 @@ export const STASHES_COMMAND: CommandSpec = {
   name: 'stashes',
   summary: 'list and delete staged rows',
   usage: [`stashes ${PLACE_FORM} [--json]`, `stashes ${PLACE_FORM} --stash ID [--delete]`],
-  about: 'Lists the stashes of a team: ID, chunks, rows and when it ends, with tabs between them.',
+  about: 'Lists the stashes of a team: ID, chunks, rows and expiry, separated by tabs.',
   options: OPTIONS,
-  notes: `A stash ends by itself, 48 hours after its last chunk. Exit code 0: done; 1: it failed, or there
-    is no such stash; 2: a wrong call.`,
+  notes: `A stash expires 48 hours after its last chunk. Exit code 0: done; 1: it failed, or there
+    is no such stash; 2: a usage error.`,
   details: [PLACE_ENVIRONMENT],
 }
 

@@ -17,7 +17,7 @@ const OPTIONS = {
   ...TEAM_OPTIONS,
   directory: {
     ...TEAM_OPTIONS.directory,
-    help: 'a store, also while "rowstash serve" has it open',
+    help: 'a store, even while "rowstash serve" has it open',
   },
   key: { ...TEAM_OPTIONS.key, help: 'a key of --admin-key-file (default: ROWSTASH_KEY)' },
   json: { type: 'boolean', default: false, help: 'print all numbers as one line of JSON' },
@@ -25,13 +25,13 @@ const OPTIONS = {
 
 export const STATS_COMMAND: CommandSpec = {
   name: 'stats',
-  summary: 'tell how much a store holds and does',
+  summary: 'show sizes, counts and metrics of a store',
   usage: [`stats ${PLACE_FORM} [--json]`],
-  about: `Prints numbers of a store, with a tab between name and value: tables, rows, their bytes as they
-    are stored, stashes, and the bytes of the directory. Of a server, also one that has the directory
-    open, it prints all metrics, as GET /metrics answers them.`,
+  about: `Prints numbers of a store, each as name, tab and value: tables, rows, their stored bytes,
+    stashes, and the bytes of the directory. Of a server, even one that has the directory open, it prints
+    all metrics, as GET /metrics answers them.`,
   options: OPTIONS,
-  notes: 'Exit code 0: done; 1: the store cannot be read; 2: a wrong call.',
+  notes: 'Exit code 0: done; 1: the store cannot be read; 2: a usage error.',
   details: [PLACE_ENVIRONMENT],
 }
 
@@ -113,9 +113,9 @@ async function metricsOf(url: string, key: string, signal: AbortSignal): Promise
   await answer.body?.cancel()
   const isRefused = [401, 403, 404].includes(answer.status)
   const problem = isRefused
-    ? `The server at ${url} tells its metrics to an admin key only, and this is none`
+    ? `The server at ${url} shows its metrics only to an admin key, which this is not`
     : `The server at ${url} answered with status ${answer.status}`
-  throw new ProgramFailure('failed', `${problem}; "rowstash tables" takes any key`)
+  throw new ProgramFailure('failed', `${problem}; "rowstash tables" accepts any key`)
 }
 
 /** The samples of the text format of Prometheus, by name with labels. */

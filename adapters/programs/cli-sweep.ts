@@ -9,21 +9,21 @@ import { openAlone, openStoreOf } from './store-place.js'
 
 const OPTIONS = {
   directory: DIRECTORY_OPTION,
-  url: { type: 'string', value: 'URL', help: 'refused: a server sweeps by itself', isRare: true },
+  url: { type: 'string', value: 'URL', help: 'refused: a server sweeps on its own', isRare: true },
   json: { type: 'boolean', default: false, help: 'print the counts as a line of JSON' },
   ...PLACE_OPTIONS,
 } as const satisfies OptionSpecs
 
 export const SWEEP_COMMAND: CommandSpec = {
   name: 'sweep',
-  summary: 'give back the space of what was deleted',
+  summary: 'free the space of deleted data',
   usage: ['sweep --directory DIR [--json]', 'sweep --postgres URL [--s3 URL] [--json]'],
-  about: `Does at once what an open store does in the background: folds changed rows into segments,
-    compresses segments of some age, and deletes what nothing refers to. Prints how many of each, with a
-    tab between name and count. What was let go a short time ago is kept: it may still be read.`,
+  about: `Does now what an open store does in the background: folds changed rows into segments,
+    compresses older segments, and deletes what nothing refers to. Prints the count of each, as name, tab
+    and count. Data that was released only recently is kept, because it may still be read.`,
   options: OPTIONS,
-  notes: `A server sweeps by itself; no request asks it to. Exit code 0: done; 1: the store cannot be
-    opened, or the sweep failed; 2: a wrong call.`,
+  notes: `A server sweeps on its own; no request starts a sweep. Exit code 0: done; 1: the store cannot be
+    opened, or the sweep failed; 2: a usage error.`,
   details: [PLACE_ENVIRONMENT],
 }
 
@@ -31,11 +31,11 @@ export const SWEEP_COMMAND: CommandSpec = {
 export async function runSweep(args: readonly string[], io: CommandIo): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   if (values.url !== undefined) {
-    const problem = 'A server sweeps by itself, and no request asks it to'
-    throw new ProgramFailure('usage', `${problem}; give --directory once it has ended`)
+    const problem = 'A server sweeps on its own, and no request starts a sweep'
+    throw new ProgramFailure('usage', `${problem}; use --directory after it has stopped`)
   }
   const place = placeOf(values, io)
-  const store = await openAlone(place, () => openStoreOf(place, io), 'it sweeps by itself')
+  const store = await openAlone(place, () => openStoreOf(place, io), 'it sweeps on its own')
   try {
     const report = await store.sweep()
     const text = Object.entries(report).map(([name, count]) => `${name}\t${count}`)

@@ -14,7 +14,7 @@ import { openUnserved, type StorePlace } from './store-place.js'
 export const DIRECTORY_OPTION = {
   type: 'string',
   value: 'DIR',
-  help: 'a store that nobody else has open',
+  help: 'a store that no other process has open',
 } as const satisfies OptionSpec
 
 export const TEAM_OPTION = {
@@ -32,8 +32,8 @@ export const TEAM_OPTIONS = {
 
 export const TABLE_OPTIONS = {
   ...TEAM_OPTIONS,
-  table: { type: 'string', value: 'NAME', help: 'the only table of that name' },
-  'table-id': { type: 'string', value: 'ID', help: 'the table of that ID' },
+  table: { type: 'string', value: 'NAME', help: 'the only table with that name' },
+  'table-id': { type: 'string', value: 'ID', help: 'the table with that ID' },
 } as const satisfies OptionSpecs
 
 /** The places of the commands that read a store or ask a server, for their usage. */
@@ -69,7 +69,7 @@ export function placeOf(values: TeamValues, { env }: CommandIo): StorePlace {
   if (found !== undefined) return found
   throw new ProgramFailure(
     'usage',
-    'Name the store by --directory or --postgres, or a server by --url',
+    'Specify a store with --directory or --postgres, or a server with --url',
   )
 }
 
@@ -83,7 +83,7 @@ export async function serverOf(values: TeamValues, io: CommandIo): Promise<Askin
   }
   throw new ProgramFailure(
     'usage',
-    '--url does not go with --directory, --team, --postgres and --s3',
+    '--url cannot be combined with --directory, --team, --postgres and --s3',
   )
 }
 
@@ -111,7 +111,7 @@ export async function withTable<T>(
 ): Promise<T> {
   const { table: name, 'table-id': tableId } = values
   if ((name === undefined) === (tableId === undefined)) {
-    throw new ProgramFailure('usage', 'Give either --table or --table-id')
+    throw new ProgramFailure('usage', 'Specify either --table or --table-id')
   }
   const server = await serverOf(values, io)
   if (server !== undefined) {

@@ -17,7 +17,7 @@ import type { ListedTable } from './remote-store.js'
 import { renderType, renderTypes, typesOf } from './table-types.js'
 
 const EXIT_CODES =
-  'Exit code 0: done; 1: the store cannot be read, or has no such table; 2: a wrong call.'
+  'Exit code 0: done; 1: the store cannot be read, or has no such table; 2: a usage error.'
 
 const JSON_OPTION = { type: 'boolean', default: false } as const
 
@@ -30,8 +30,8 @@ export const TABLES_COMMAND: CommandSpec = {
   name: 'tables',
   summary: 'list the tables of a team',
   usage: [`tables ${PLACE_FORM} [--json]`],
-  about: `Lists the tables of a team, the oldest first: ID, rows, bytes, version and name, with tabs
-    between them; to a terminal as columns.`,
+  about: `Lists the tables of a team, the oldest first: ID, rows, bytes, version and name, separated by
+    tabs, or as columns on a terminal.`,
   options: TABLES_OPTIONS,
   notes: EXIT_CODES,
   details: [PLACE_ENVIRONMENT],
@@ -46,8 +46,7 @@ export const SCHEMA_COMMAND: CommandSpec = {
   name: 'schema',
   summary: 'show the columns of a table',
   usage: [`schema ${PLACE_FORM} --table NAME [--json]`],
-  about: `Shows the columns of a table: ID, type and display name, with tabs between them; to a terminal as
-    columns.`,
+  about: `Shows the columns of a table: ID, type and display name, separated by tabs, or as columns on a terminal.`,
   options: SCHEMA_OPTIONS,
   notes: EXIT_CODES,
   details: [PLACE_ENVIRONMENT],
@@ -57,7 +56,7 @@ const TYPES_OPTIONS = {
   ...TEAM_OPTIONS,
   json: {
     ...JSON_OPTION,
-    help: 'print names and text for each table as a line of JSON, without import',
+    help: 'print the names and the text for each table as a line of JSON, without the import',
   },
 } as const satisfies OptionSpecs
 
@@ -65,8 +64,8 @@ export const TYPES_COMMAND: CommandSpec = {
   name: 'types',
   summary: 'write TypeScript for the tables of a team',
   usage: [`types ${PLACE_FORM}`],
-  about: `Writes TypeScript to the standard output: for each table of a team a schema as defineSchema
-    takes it, and the type of its rows. "team.table(id, schema)" is then a table with these rows.`,
+  about: `Writes TypeScript to the standard output: for each table of a team, a schema made with
+    defineSchema and the type of its rows. "team.table(id, schema)" is then a table of these rows.`,
   options: TYPES_OPTIONS,
   notes: EXIT_CODES,
   details: [PLACE_ENVIRONMENT],

@@ -35,7 +35,7 @@ export async function teamToImportInto(
   if (name !== undefined) return store.team(name)
   const team = await teamOf(store, undefined, io)
   if (team.id !== TEAM_DEFAULT) {
-    io.warn(`The rows are of the team ${JSON.stringify(team.id)}, the only one with tables`)
+    io.warn(`Using the team ${JSON.stringify(team.id)}, the only one with tables`)
   }
   return team
 }
@@ -44,7 +44,7 @@ function renderEmpty(id: string, others: readonly string[]): string {
   const shown = others.slice(0, TEAMS_SHOWN_MAX).map((other) => JSON.stringify(other))
   const more = others.length > shown.length ? ` and ${others.length - shown.length} more` : ''
   const problem = `The team ${JSON.stringify(id)} has no tables`
-  return `${problem}; the store has tables of ${shown.join(', ')}${more}: give --team ${others[0]}`
+  return `${problem}; the teams with tables are ${shown.join(', ')}${more}: use --team ${others[0]}`
 }
 
 async function teamsWithTables(store: Store): Promise<readonly string[]> {

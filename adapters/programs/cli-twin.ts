@@ -21,33 +21,33 @@ const OPTIONS = {
   upstream: {
     type: 'string',
     value: 'URL',
-    help: 'where the server is, such as http://localhost:8080',
+    help: 'the URL of the server, such as http://localhost:8080',
   },
   key: SERVER_OPTIONS.key,
   'key-file': SERVER_OPTIONS['key-file'],
   directory: {
     type: 'string',
     value: 'DIR',
-    help: 'the twin; pull makes it if there is none. Nobody else may have it open',
+    help: 'the twin; pull creates it if missing. No other process may have it open',
   },
   team: TEAM_OPTION,
   table: {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    help: 'only tables with this name; several are several --table (default: all)',
+    help: 'only tables with this name; may be repeated (default: all)',
   },
   discard: {
     type: 'boolean',
     default: false,
-    help: 'pull: give up rows that were changed here and not pushed',
+    help: 'pull: discard rows that were changed here and not pushed',
   },
   yes: { type: 'boolean', default: false, help: 'push: do not ask' },
   force: {
     type: 'boolean',
     default: false,
-    help: `push: also if a table has changed upstream since it was pulled; rows that both sides have
-      changed get the cells of the twin`,
+    help: `push: even if a table has changed upstream since it was pulled; rows that changed on both
+      sides get the cells of the twin`,
   },
   json: { type: 'boolean', default: false, help: 'print each table as a line of JSON' },
 } as const satisfies OptionSpecs
@@ -59,17 +59,16 @@ export const TWIN_COMMAND: CommandSpec = {
     'twin pull --upstream URL --key KEY --directory DIR [options]',
     'twin push --upstream URL --key KEY --directory DIR [options]',
   ],
-  about: `pull copies tables of a server into a directory, as tables that every program can change, and
-    copies those again that have changed since. push brings back only the rows that were changed, added
-    or deleted here. It says first how many these are, as a hosted service may charge for each, and asks.`,
+  about: `pull copies tables of a server into a directory, as tables that any program can change, and
+    later copies only those that have changed. push sends back only the rows that were changed, added or
+    deleted here. It first shows how many, because a hosted service may charge for each, and asks.`,
   options: OPTIONS,
   operands: ['pull', 'push'],
-  notes: `Exit code 0: done; 1: a table was refused, or the server failed, and others may be done; 2: a
+  notes: `Exit code 0: done; 1: a table was refused, or the server failed; others may be done; 2: a
     wrong call.`,
   details: [
-    `Each update is sent with If-Match. A push that ends early goes on with the next one; if the effect
-    of its last request is unknown, the table counts as changed upstream. Row IDs here and upstream are
-    not the same. Columns, names and files are not pushed, and numbers beyond 2^53 are refused.`,
+    `Each update is sent with If-Match. The next push continues one that ended early; if the effect of its
+    last request is unknown, the table counts as changed upstream. Row IDs here and upstream differ. Columns, names and files are not pushed, and numbers beyond 2^53 are refused.`,
   ],
 }
 
@@ -89,11 +88,12 @@ export async function runTwin(
   })
   const [action, ...more] = positionals
   if ((action !== 'pull' && action !== 'push') || more.length > 0) {
-    throw new ProgramFailure('usage', 'Say pull or push')
+    throw new ProgramFailure('usage', 'Specify pull or push')
   }
   const wrong = action === 'pull' ? (['yes', 'force'] as const) : (['discard'] as const)
   for (const name of wrong) {
-    if (values[name]) throw new ProgramFailure('usage', `--${name} does not go with ${action}`)
+    if (values[name])
+      throw new ProgramFailure('usage', `--${name} cannot be combined with ${action}`)
   }
   const upstream = await parseUpstream(values, io)
   const place = values.directory
@@ -135,7 +135,7 @@ async function parseUpstream(values: Values, io: CommandIo): Promise<Upstream> {
   const given =
     values.key ?? (file === undefined ? io.env[KEY_VARIABLE] : (await readKeyFile(file))[0])
   if (given === undefined) {
-    throw new ProgramFailure('usage', `Give --key or --key-file, or set ${KEY_VARIABLE}`)
+    throw new ProgramFailure('usage', `Specify --key or --key-file, or set ${KEY_VARIABLE}`)
   }
   checkKey(values.key === undefined ? (file ?? KEY_VARIABLE) : '--key', given)
   // A hosted service may not know Idempotency-Key: no request is repeated that could have an effect twice.
@@ -213,7 +213,7 @@ async function isAgreed(rows: number, yes: boolean, ask: Ask): Promise<boolean> 
   if (answer !== undefined) return answer
   throw new ProgramFailure(
     'failed',
-    `${rows} rows would be updated upstream; give --yes to push them`,
+    `${rows} rows would be updated upstream; add --yes to push them`,
   )
 }
 

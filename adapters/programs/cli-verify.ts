@@ -22,7 +22,7 @@ const OPTIONS = {
   verbose: {
     type: 'boolean',
     default: false,
-    help: 'list the orphans as well; without it they are only counted',
+    help: 'also list the orphans; without it they are only counted',
   },
   ...PLACE_OPTIONS,
 } as const satisfies OptionSpecs
@@ -31,13 +31,13 @@ export const VERIFY_COMMAND: CommandSpec = {
   name: 'verify',
   summary: 'find damage in a store',
   usage: ['verify DIR [--full] [--json] [--verbose]', 'verify --postgres URL [--s3 URL] [options]'],
-  about: `Checks a store, also while "rowstash serve" has its directory open, and reports what is
+  about: `Checks a store, even while "rowstash serve" has its directory open, and reports what is
     damaged and where. It changes nothing. Another program that has the directory open can call
     store.verify().`,
   options: OPTIONS,
   operands: 'files',
-  notes: `An orphan is an object or a record that nothing refers to, as an interrupted import leaves
-    them. It takes up space only, and the store deletes it in time. Exit code 0: nothing is damaged;
+  notes: `An orphan is an object or a record that nothing refers to, such as an interrupted import
+    leaves behind. It only takes up space, and the store deletes it in time. Exit code 0: nothing is damaged;
     1: something is; 2: the store cannot be opened.`,
   details: [PLACE_ENVIRONMENT],
 }
@@ -53,7 +53,7 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
   const place =
     parsePostgresPlace(values, io.env, { isElsewhere: directory !== undefined }) ?? directory
   if (place === undefined || more.length > 0) {
-    throw new ProgramFailure('usage', 'Name the directory of one store, or give --postgres')
+    throw new ProgramFailure('usage', 'Specify the directory of one store, or --postgres')
   }
   const { full } = values
   const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)

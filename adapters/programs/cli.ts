@@ -100,7 +100,7 @@ async function runProcess(): Promise<number> {
   const ended = new AbortController()
   // Once each: a second Ctrl-C ends the process at once.
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => ended.abort(new ProgramFailure(name, `Ended by ${name}`)))
+    process.once(name, () => ended.abort(new ProgramFailure(name, `Stopped by ${name}`)))
   }
   const output = watchOutput(ended)
   const code = await main(process.argv.slice(2), {

@@ -85,5 +85,5 @@ export function tableIdOf(
   if (ids.length === 1) return only
   const shown = ids.slice(0, SHOWN_IDS_MAX).join(' or ')
   const problem = `${ids.length} tables have the name "${name}"`
-  throw new ProgramFailure('failed', `${problem}; give --table-id, such as ${shown}`)
+  throw new ProgramFailure('failed', `${problem}; use --table-id, such as ${shown}`)
 }

@@ -56,7 +56,7 @@ export function renderHelp(spec: CommandSpec, extent: 'short' | 'all'): string {
   const shown = extent === 'all' ? all : common
   const lines = shown.map(([name, option]): Line => [labelOf(name, option), option.help])
   const help: Line = hasMore
-    ? ['-h, --help [all]', 'show this text; with "all" the rest of it']
+    ? ['-h, --help [all]', 'show this text, or all of it']
     : ['-h, --help', 'show this text']
   return [
     ...usage.map((form, i) => `${i === 0 ? 'Usage:' : '      '} rowstash ${form}`),

@@ -145,7 +145,7 @@ async function* chunksOf(
 async function refusedShort(short: ShortLines): Promise<ProgramFailure> {
   const found = await short.found()
   const where = found === undefined ? '' : placeOfShort(found)
-  const hint = '--on-error abort leaves its other cells empty'
+  const hint = '--on-error abort leaves the missing cells empty'
   return new ProgramFailure('failed', `${where}: fewer fields than the header; ${hint}`)
 }
 
@@ -164,5 +164,5 @@ function hintFor(message: string, files: readonly SourceFile[]): string {
   }
   const isEncoded = files.some(({ encoding }) => encoding !== undefined)
   if (!/^not valid UTF-8/i.test(message) || isEncoded) return ''
-  return '; name its encoding, such as --encoding windows-1252'
+  return '; specify its encoding, such as --encoding windows-1252'
 }

@@ -35,7 +35,7 @@ export async function placeMessage(
   if (found !== null) return message.replace(ROW_PLACE, () => ` in ${renderPlace(place)}`)
   const { path, line, unit } = place
   if (HEADER_PLACE.test(message)) return message.replace(HEADER_PLACE, () => ` in ${path}, line 1`)
-  return `${message} (${path}, from ${unit} ${line} on)`
+  return `${message} (${path}, starting at ${unit} ${line})`
 }
 
 /** A line of a text file, from 1, or a row of a Parquet file, from 1. */

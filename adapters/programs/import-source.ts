@@ -58,7 +58,7 @@ export function formatOfPath(path: string): FileFormat {
   if (format !== undefined) return format
   throw new ProgramFailure(
     'usage',
-    `The name "${path}" does not tell a format; give --format ${FILE_FORMATS.join(', ')}`,
+    `The name "${path}" does not show the format; use --format ${FILE_FORMATS.join(', ')}`,
   )
 }
 

@@ -27,7 +27,7 @@ const GIVEN_KEY_PATTERN = /^(?!(?:null|undefined)$)[\x21-\x7e]{1,1024}$/
 export function checkKey(source: string, key: string): void {
   if (GIVEN_KEY_PATTERN.test(key)) return
   const name = source === KEY_VARIABLE ? `The environment variable ${source}` : source
-  if (key === '') throw new ProgramFailure('usage', `${name} is empty; give a key or leave it out`)
+  if (key === '') throw new ProgramFailure('usage', `${name} is empty; set a key, or leave it out`)
   const isMissing = key === 'null' || key === 'undefined'
   const problem = isMissing ? `is the string "${key}"` : 'is not a key'
   throw new ProgramFailure(
@@ -51,7 +51,7 @@ export async function readOrMakeKey(directory: string): Promise<KeptKey> {
   const key = makeKey()
   await writeKey(path, key).catch((failure: Error) => {
     const problem = `The key file ${path} cannot be written: ${failure.message}`
-    throw new ProgramFailure('failed', `${problem}; give a key by ${KEY_VARIABLE}`, {
+    throw new ProgramFailure('failed', `${problem}; pass a key by ${KEY_VARIABLE}`, {
       cause: failure,
     })
   })
@@ -63,7 +63,7 @@ async function readKey(path: string): Promise<string | null> {
   if (text === null) return null
   const key = text.trim()
   if (KEY_PATTERN.test(key)) return key
-  throw new ProgramFailure('failed', `The file ${path} holds no key; delete it to have one made`)
+  throw new ProgramFailure('failed', `The file ${path} has no key; delete it to have one generated`)
 }
 
 /** Reads a file of keys, one a line. @throws {ProgramFailure} if it holds none. */

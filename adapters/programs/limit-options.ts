@@ -64,7 +64,7 @@ function limitsOfEnvironment(env: LimitSources['env']): readonly Limit[] {
   return Object.entries(env).flatMap(([variable, value]) => {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined || value === '') return []
     const name = names.get(variable)
-    if (name === undefined) throw new ProgramFailure('usage', `${variable} names no limit`)
+    if (name === undefined) throw new ProgramFailure('usage', `${variable} does not name a limit`)
     return [{ name, value: numberOf(value), source: variable }]
   })
 }
@@ -102,7 +102,7 @@ function checked(name: string, value: unknown, source: string): number {
   const ranges = Object.values(GROUPS).find((group) => Object.hasOwn(group, name))
   const range = new Map<string, Range>(Object.entries(ranges ?? {})).get(name)
   if (range === undefined) {
-    throw new ProgramFailure('usage', `${source} is no limit; LIMITS.md lists all names`)
+    throw new ProgramFailure('usage', `${source} is not a limit; LIMITS.md lists all names`)
   }
   const { min, max } = range
   const isInRange = typeof value === 'number' && min <= value && value <= max

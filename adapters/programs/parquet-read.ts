@@ -190,14 +190,14 @@ function jsonOf(value: unknown, key: string, row: number): string {
     case 'number':
       if (Number.isFinite(value)) return Object.is(value, -0) ? '0' : String(value)
       throw new Error(
-        `row ${row + 1}: ${value} in column ${key.slice(0, -1)} is no number of a table`,
+        `row ${row + 1}: ${value} in column ${key.slice(0, -1)} is not a number that a table can hold`,
       )
     case 'string':
       return JSON.stringify(value)
     default:
       if (value instanceof Uint8Array) {
         throw new Error(
-          `row ${row + 1}: column ${key.slice(0, -1)} has bytes, which no column takes`,
+          `row ${row + 1}: column ${key.slice(0, -1)} has bytes, which no column can hold`,
         )
       }
       if (Array.isArray(value)) {

@@ -22,7 +22,10 @@ export async function* parquetOf(
   columns: readonly Column[],
 ): AsyncGenerator<Uint8Array, void> {
   if (columns.length === 0) {
-    throw new ProgramFailure('failed', 'Parquet has no rows without columns; export another format')
+    throw new ProgramFailure(
+      'failed',
+      'Parquet cannot store rows without columns; export another format',
+    )
   }
   const { ByteWriter, ParquetWriter } = await loadWriter()
   const bytes = new ByteWriter()
@@ -76,6 +79,6 @@ async function* rowGroups(
 }
 
 function inexactFailure(token: string, row: number): ProgramFailure {
-  const problem = `The number ${token} in row ${row} (counted from 0) is no double, as Parquet has them`
-  return new ProgramFailure('failed', `${problem}; export csv or ndjson, which keep all digits`)
+  const problem = `The number ${token} in row ${row} (counted from 0) is not a double, the only type of number that Parquet has`
+  return new ProgramFailure('failed', `${problem}; export csv or ndjson, which keep every digit`)
 }

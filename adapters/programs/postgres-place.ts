@@ -71,7 +71,7 @@ export function parsePostgresPlace(
   if (isElsewhere) {
     if (postgres === undefined && given.s3 === undefined) return null
     const other = postgres === undefined ? '--s3' : '--postgres'
-    throw new ProgramFailure('usage', `${other} names another place than the directory or --memory`)
+    throw new ProgramFailure('usage', `${other} cannot be combined with a directory or --memory`)
   }
   const source = postgres === undefined ? POSTGRES_VARIABLE : option
   const urls = postgres ?? wordsOf(env[POSTGRES_VARIABLE])
@@ -223,12 +223,12 @@ async function loadS3() {
 
 /** Advice for failures that a server or the system names by a code. */
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there; start the server, or mend host and port',
-  ENOTFOUND: 'the host is not known; mend its name',
-  ENOENT: 'there is no such socket; start the server, or mend host and port',
+  ECONNREFUSED: 'nothing listens there; start the server, or correct host and port',
+  ENOTFOUND: 'the host is not known; correct its name',
+  ENOENT: 'there is no such socket; start the server, or correct host and port',
   '28P01': 'the user or the password is wrong',
   '28000': 'the user may not connect; see pg_hba.conf of the server',
-  '3D000': 'there is no such database; create it, or mend its name',
+  '3D000': 'there is no such database; create it, or correct its name',
   '42501': 'the user may not do this; let it create schemas in the database, or own the schema',
 }
 

@@ -60,7 +60,7 @@ export class RelaxedScanner implements RecordScanner {
 
   finish(): void {
     if (this.#place === 'quoted') {
-      throw new SourceFault('the file ends inside quotes of this record', {
+      throw new SourceFault('the file ends inside a quoted field of this record', {
         offset: this.starts.at(-1) ?? 0,
       })
     }
@@ -76,11 +76,11 @@ export class RelaxedScanner implements RecordScanner {
 
 /** What a fault of quotes is told with, where the option was not given. */
 export const RELAXED_HINT =
-  '; if quotes inside of fields are text, as spreadsheets write them, give --quotes relaxed'
+  '; if quotes inside fields are text, as spreadsheets write them, use --quotes relaxed'
 
 /** Whether a message is about quotes that `--quotes relaxed` would take as text. */
 export function isQuoteProblem(message: string): boolean {
-  return /A quote in a field that does not begin with one|quote that is not closed|inside quotes/i.test(
+  return /A quote in a field that does not begin with one|quote (that )?is not closed|inside a quoted field/i.test(
     message,
   )
 }

@@ -23,7 +23,7 @@ export function parseS3Place(source: string, text: string, env: Environment): S3
   const parts = url.pathname.split('/').filter((part) => part !== '')
   const isNamedHost = url.protocol !== 's3:'
   const [bucket = '', ...prefix] = isNamedHost ? parts : [url.hostname, ...parts]
-  if (bucket === '') throw new ProgramFailure('usage', `${source} names no bucket; write ${FORM}`)
+  if (bucket === '') throw new ProgramFailure('usage', `${source} has no bucket; write ${FORM}`)
   return {
     endpoint: isNamedHost ? url.origin : endpointOf(source, region, env),
     bucket,
@@ -37,7 +37,7 @@ function endpointOf(source: string, region: string | undefined, env: Environment
   const given = env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL']
   if (given) return given
   if (region !== undefined) return `https://s3.${region}.amazonaws.com`
-  const problem = `${source} is an s3:// URL, and nothing says on which server`
+  const problem = `${source} is an s3:// URL, but no server is set`
   throw new ProgramFailure('usage', `${problem}; set AWS_REGION or AWS_ENDPOINT_URL`)
 }
 

@@ -119,8 +119,7 @@ async function closeStore(store: Store): Promise<void> {
   await Promise.race([store.close(), late]).finally(() => clearTimeout(timer))
 }
 
-const STILL_RUNNING =
-  'An operation was still running and was cut off; nothing that was acknowledged is lost'
+const STILL_RUNNING = 'A running operation was interrupted; nothing that was acknowledged is lost'
 
 function basePathOf(baseUrl: string | undefined): string {
   return baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/+$/, '')

@@ -14,7 +14,10 @@ export type ShortRows = Readonly<{
   line?: number
 }>
 
-/** An empty line is a row, so it is short if the header has two fields or more. */
+/**
+ * An empty line is a row, so it is short if the header has two fields or more. The last line of a file is none if it is
+ * empty; it ends a record of line breaks alone.
+ */
 export class ShortLines {
   readonly #bounds: number[] = []
   #header: Uint8Array | undefined
@@ -36,11 +39,14 @@ export class ShortLines {
     if (this.#headerFields < 2) return
     for (let record = 0; record < starts.length; record++) {
       let at = starts[record] ?? 0
-      for (let next = endOfLineBreak(bytes, at); next !== at; next = endOfLineBreak(bytes, at)) {
+      const end = ends[record] ?? 0
+      let next = endOfLineBreak(bytes, at)
+      for (; next !== at && next < end; next = endOfLineBreak(bytes, at)) {
         this.#note(file, run.offset + at)
         at = next
       }
-      const fields = findFields(bytes, at, ends[record] ?? 0, delimiter, this.#bounds)
+      if (next !== at) continue
+      const fields = findFields(bytes, at, end, delimiter, this.#bounds)
       if (fields < this.#headerFields) this.#note(file, run.offset + at)
     }
   }

@@ -45,7 +45,7 @@ async function start(signal: AbortSignal): Promise<void> {
     if ((await team.tableNames()).length === 0) await importDataSet(server.url, key, signal)
     console.log((await linesToTry(team, TABLE, server.url, key)).join('\n'))
     console.log(`\nthe page: ${server.url}/ asks for the key ${key}`)
-    console.log(`listening on ${server.url}, data in ${directory}; Ctrl-C ends it`)
+    console.log(`listening on ${server.url}, data in ${directory}; Ctrl-C stops it`)
     await aborted(signal)
   } finally {
     await server.close().finally(() => failures.close())
@@ -83,7 +83,7 @@ function dataSetPath(): string {
 async function runProcess(): Promise<number> {
   const ended = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => ended.abort(new ProgramFailure(name, `Ended by ${name}`)))
+    process.once(name, () => ended.abort(new ProgramFailure(name, `Stopped by ${name}`)))
   }
   try {
     await start(ended.signal)

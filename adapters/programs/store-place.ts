@@ -63,8 +63,8 @@ export async function openAlone(
     const served = await lockingServer(failure, place)
     const problem =
       served === null
-        ? `${failure.message}; wait until it has ended, or end it`
-        : `A server has ${String(place)} open, at ${served.url}; ${remedy ?? `give --url ${served.url} and its key by --key or --key-file`}`
+        ? `${failure.message}; wait until it has ended, or stop it`
+        : `A server at ${served.url} has ${String(place)} open; ${remedy ?? `use --url ${served.url}, and its key with --key or --key-file`}`
     throw new ProgramFailure('failed', problem, { cause: failure })
   }
 }

@@ -87,8 +87,8 @@ async function copyRows(upstream: Upstream, twin: Twin, table: TwinTable): Promi
     } catch (failure) {
       if (!(failure instanceof Moved)) throw failure
       if (reads < READS_MAX) continue
-      const problem = `The table "${table.name}" was changed each time while it was read`
-      throw new ProgramFailure('failed', `${problem}, ${READS_MAX} times; try again`)
+      const problem = `The table "${table.name}" changed during each read`
+      throw new ProgramFailure('failed', `${problem}, ${READS_MAX} in all; try again`)
     }
   }
 }
@@ -149,7 +149,7 @@ function checkNumbers({ $rowID, ...cells }: ClientRow): void {
       const place = `Row ${$rowID}, column ${column}`
       throw new ProgramFailure(
         'failed',
-        `${place}: ${value} is too large for a twin; the most is 2^53 - 1`,
+        `${place}: ${value} is too large for a twin; the maximum is 2^53 - 1`,
       )
     }
   }

@@ -39,7 +39,7 @@ export async function planPush(
   if (table.isPulling) {
     throw new ProgramFailure(
       'failed',
-      `The last pull of the table "${name}" has not ended; pull it again`,
+      `The last pull of the table "${name}" was not completed; pull it again`,
     )
   }
   const counts = await countChanges(team.table(table.local), state.pairs(table))
@@ -53,7 +53,7 @@ export async function planPush(
         : ` (maybe by this twin: the last push ended while it ${table.unsure})`
     const problem = `The table "${name}" has changed upstream since it was pulled: version ${version}, not ${table.version}`
     const advice =
-      'pull with --discard to give up the changes here, or push with --force to change these rows anyway'
+      'pull with --discard to drop the changes here, or push with --force to change these rows anyway'
     throw new ProgramFailure('failed', `${problem}${unsure}; ${advice}`)
   }
   return { table: { ...table, version, isStale: table.isStale || force }, counts, rows, force }
@@ -137,7 +137,7 @@ function cellsOf({ $rowID, ...cells }: Cells, columns: readonly string[]): Cells
     const values: readonly unknown[] = Array.isArray(cell) ? cell : [cell]
     if (!values.some((value) => typeof value === 'bigint')) continue
     const problem = `Row ${$rowID}, column ${column}: JSON would lose digits of this number`
-    throw new ProgramFailure('failed', `${problem}; the most is 2^53 - 1`)
+    throw new ProgramFailure('failed', `${problem}; the maximum is 2^53 - 1`)
   }
   return { ...Object.fromEntries(columns.map((column) => [column, null])), ...cells }
 }

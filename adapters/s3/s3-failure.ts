@@ -174,7 +174,8 @@ function adviceOf({ code, status }: S3Failure): string {
   if (WRONG_REGION_CODES.has(code) || isRedirect(status)) {
     return 'set region and endpoint to those of the bucket'
   }
-  if (code === 'NotImplemented') return 'set conditionalPuts to false if it refuses If-None-Match'
+  if (code === 'NotImplemented')
+    return 'set conditionalPuts to false if the server refuses If-None-Match'
   if (code !== 'AccessDenied' && status !== 403) return ''
   return 'allow these credentials to get, put, delete and list objects of the bucket'
 }

@@ -249,7 +249,7 @@ class S3Objects implements ObjectStore {
       if (listed.length >= LIST_COUNT_MAX || continuation === undefined) return listed
     }
     if (listed.length > 0) return listed
-    const problem = `The bucket has ${FOREIGN_PAGES_MAX * LIST_COUNT_MAX} keys of others here`
+    const problem = `The bucket has ${FOREIGN_PAGES_MAX * LIST_COUNT_MAX} keys that are not of this store under this prefix`
     throw new StoreError('STORAGE_UNAVAILABLE', `${problem}; give the store a keyPrefix of its own`)
   }
 

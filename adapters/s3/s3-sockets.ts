@@ -136,13 +136,13 @@ function readAnswer(
     }
     const end = (): void => {
       if (response.complete && body.isWhole) resolve({ status, headers, body: body.finish() })
-      else fail(cut('cut its answer'))
+      else fail(cut('ended its answer early'))
     }
     response.on('error', fail)
     response.once('end', end)
-    response.once('close', () => fail(cut('cut its answer'))) // After `end` it changes nothing.
+    response.once('close', () => fail(cut('ended its answer early'))) // After `end` it changes nothing.
     if (length !== undefined && length > bytesMax)
-      response.destroy(cut('sends more than was asked for'))
+      response.destroy(cut('sent more bytes than were requested'))
     else response.on('data', take)
   })
 }

@@ -111,7 +111,7 @@ export class S3Upload {
     if (this.#mayShow && (await isMarked(this.#client, this.#key, this.#mark))) return
     this.#mayShow = false
     invariant(reply.status !== 412, 'an object id is put once')
-    throw new StoreError('STORAGE_UNAVAILABLE', 'The S3 server has lost an upload', {
+    throw new StoreError('STORAGE_UNAVAILABLE', 'The S3 server no longer has an upload', {
       outcome: 'unchanged',
     })
   }

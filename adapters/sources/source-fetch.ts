@@ -56,7 +56,7 @@ async function fetchSource(
       return sourceOf(answer, target, limits, { settings, life })
     }
     answer.destroy()
-    if (redirects === settings.redirectsMax) throw sourceFailed('redirects too often')
+    if (redirects === settings.redirectsMax) throw sourceFailed('redirects too many times')
     target = parseSourceUrl(location, settings, target)
   }
 }
@@ -127,7 +127,7 @@ function checkAnswer(answer: IncomingMessage, { bytesMax }: SourceLimits): void 
   const contentEncoding = headers['content-encoding'] ?? ''
   const transferEncoding = headers['transfer-encoding'] ?? ''
   if (!/^(?:identity)?$/i.test(contentEncoding) || !/^(?:chunked)?$/i.test(transferEncoding)) {
-    throw sourceFailed('sent an encoding that it was not asked for')
+    throw sourceFailed('used an encoding that was not requested')
   }
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw sourceTooLarge(bytesMax)
 }

@@ -155,7 +155,7 @@ function zlibZstd(zlib: Zlib): Codec | null {
     },
     decompress(stored, rawBytes, memory) {
       const frame = soleZstdFrame(stored)
-      if (frame === undefined) throw new Error('it is not one whole frame of zstd')
+      if (frame === undefined) throw new Error('it is not a single complete zstd frame')
       const isSmall = rawBytes <= SMALL_BYTES_MAX && zstdContentBytes(frame) === rawBytes
       const raw = isSmall ? kept?.run(frame, (out) => out.length === rawBytes) : undefined
       if (raw !== undefined) return copied(raw, memory)
@@ -255,7 +255,7 @@ function wholeOf(
   roomBytes: number,
 ): Bytes {
   if (engine.bytesWritten !== stored.length) {
-    throw new Error('something follows the compressed bytes')
+    throw new Error('there is data after the compressed bytes')
   }
   const raw = ofLength(plainView(buffer), rawBytes)
   const { byteLength } = raw.buffer
@@ -265,7 +265,7 @@ function wholeOf(
 
 function ofLength(raw: Bytes, rawBytes: number): Bytes {
   if (raw.length === rawBytes) return raw
-  throw new Error(`${raw.length} bytes come out, not ${rawBytes}`)
+  throw new Error(`it decompresses to ${raw.length} bytes, not ${rawBytes}`)
 }
 
 /** Runs on the main thread, one piece a turn of the event loop. */
@@ -297,6 +297,6 @@ export function lacking(name: string): StoreError {
     name === 'zstd'
       ? "open it with Node 22.15 or later. For older versions of Node, write stores with the option compression: 'deflate' or 'none'"
       : 'open it with the version of rowstash that wrote it'
-  const message = `The store has rows compressed with ${name}, which ${runtimeName()} does not have; ${remedy}`
+  const message = `The store has rows compressed with ${name}, which ${runtimeName()} does not support; ${remedy}`
   return new StoreError('FORMAT_UNKNOWN', message)
 }

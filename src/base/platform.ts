@@ -202,6 +202,14 @@ type NodeBuffer = Readonly<{
       hexSlice?(this: Uint8Array, from: number, to: number): string
       indexOf?(this: Uint8Array, needle: Uint8Array): number
       lastIndexOf?(this: Uint8Array, needle: Uint8Array): number
+      compare?(
+        this: Uint8Array,
+        other: Uint8Array,
+        otherFrom: number,
+        otherTo: number,
+        from: number,
+        to: number,
+      ): number
       latin1Slice?(this: Uint8Array, from: number, to: number): string
       utf8Slice?(this: Uint8Array, from: number, to: number): string
     }
@@ -286,3 +294,22 @@ export const byteSearch: Readonly<{
         indexOf: (bytes, needle) => indexOf.call(bytes, needle),
         lastIndexOf: (bytes, needle) => lastIndexOf.call(bytes, needle),
       }
+
+const compare = nodeBuffer()?.Buffer?.prototype.compare
+
+/** Whether `length` bytes from `leftFrom` on are those of `right` from `rightFrom` on. Both have as many. */
+export function sameRanges(
+  left: Uint8Array,
+  leftFrom: number,
+  right: Uint8Array,
+  rightFrom: number,
+  length: number,
+): boolean {
+  if (compare !== undefined) {
+    return (
+      compare.call(left, right, rightFrom, rightFrom + length, leftFrom, leftFrom + length) === 0
+    )
+  }
+  for (let i = 0; i < length; i++) if (left[leftFrom + i] !== right[rightFrom + i]) return false
+  return true
+}

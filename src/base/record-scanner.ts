@@ -128,7 +128,7 @@ class LineScanner implements RecordScanner {
   finish(): void {
     if (this.#isQuoted) {
       const place = { offset: this.starts.at(-1) ?? 0, line: this.#line }
-      throw new SourceFault('the file ends inside quotes of this record', place)
+      throw new SourceFault('the file ends inside a quoted field of this record', place)
     }
     if (this.starts.length > this.ends.length) this.#endRecord(this.scanned)
   }

@@ -12,12 +12,12 @@ import { cutText } from './shown-text.js'
  * - `COLUMN_ID_NOT_FOUND`: a row has a column that the table lacks
  * - `COLUMN_HAS_INVALID_VALUE`: a value does not fit its column
  * - `COLUMN_ID_RESERVED`: `$rowID` or `$stashID` is used as a column ID
- * - `COLUMN_ID_NOT_UNIQUE`: a schema or a header has a column ID twice
+ * - `COLUMN_ID_NOT_UNIQUE`: a schema or a header has the same column ID twice
  * - `KEY_NOT_UNIQUE`: two rows have the same key; the message names both
  * - `STASH_NOT_FOUND`: the stash has no chunk, or may have lost some: delete it and put its chunks again
  * - `IDEMPOTENCY_KEY_REUSED`: the idempotency key belongs to another request
  * - `CONTINUATION_INVALID`: not a continuation of this table, or its rows are gone
- * - `HISTORY_GONE`: the table does not keep its history back to this version; read the table anew
+ * - `HISTORY_GONE`: the table does not keep its history back to this version; read the whole table again
  * - `SCHEMA_MISMATCH`: the table lacks a column of the schema that it was opened with, or has it with another type
  * - `TRANSACTION_CONFLICT`: others changed the tables of a transaction during each of its calls; nothing was changed
  * - `SOURCE_URL_NOT_ALLOWED`: the store does not fetch this URL
@@ -36,9 +36,9 @@ import { cutText } from './shown-text.js'
  * - `CONTENT_LENGTH_MISMATCH`: there are more or fewer bytes than announced
  * - `CHECKSUM_MISMATCH`: the bytes do not match the checksum that was sent with them
  * - `RATE_LIMITED`: too many uploads are open or waiting
- * - `LIMIT_EXCEEDED`: the team has all that a limit of the store allows; the message names the limit
+ * - `LIMIT_EXCEEDED`: the team has reached a limit of the store; the message names the limit
  * - `PAYMENT_REQUIRED`: the quota hook of the host refused the file
- * - `STORAGE_UNAVAILABLE`: the store cannot do this now; see `outcome`
+ * - `STORAGE_UNAVAILABLE`: the storage failed, or the store is too busy; see `outcome`
  * - `INSUFFICIENT_STORAGE`: the disk is full; see `outcome`
  * - `DATA_CORRUPT`: stored bytes fail their checksum or cannot be decoded
  * - `DATA_LOSS`: acknowledged commits are missing from the database

@@ -30,7 +30,7 @@ export function chunksOf(
   const [type = ''] = input.type.split(';')
   const format = given ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
   if (format !== undefined) return chunksOfBlob(input, format, chunkBytes)
-  throw new ClientError('The format of the rows is not known: give `format`', 0)
+  throw new ClientError('The format of the rows is unknown: set `format`', 0)
 }
 
 async function* chunksOfBlob(
@@ -46,7 +46,10 @@ async function* chunksOfBlob(
     if (!(failure instanceof SourceFault)) throw failure
     const { line, offset, message } = failure
     const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
-    throw new ClientError(`The input is no ${format.toUpperCase()} at ${where}: ${message}`, 0)
+    throw new ClientError(
+      `The input is not valid ${format.toUpperCase()} at ${where}: ${message}`,
+      0,
+    )
   }
 }
 
@@ -89,7 +92,7 @@ function jsonOf(row: object, number: number): Bytes {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ClientError(`Row ${number} (counted from 0) cannot be sent as JSON: ${reason}`, 0)
   }
-  throw new ClientError(`Row ${number} (counted from 0) is not an object with cells`, 0)
+  throw new ClientError(`Row ${number} (counted from 0) is not an object of cells`, 0)
 }
 
 type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'>

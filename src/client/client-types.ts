@@ -33,25 +33,25 @@ export interface ClientOptions {
   /** A key of a team, which is sent with every request. */
   readonly key: string
   /**
-   * Attempts for each request, at most. Repeated is what was answered with 429 or 5xx, and what was not answered, if a
-   * second time does no harm. Default: 8. Range: 1 to 100.
+   * Maximum number of attempts for each request. A request is repeated if the answer was 429 or 5xx, or if there was no
+   * answer and a repeat is safe. Default: 8. Range: 1 to 100.
    */
   readonly triesMax?: number
   /**
-   * Whether the server knows `Idempotency-Key`, as rowstash does. If not, creates and adds are not repeated when nobody
-   * knows whether they had an effect. Default: true.
+   * Whether the server knows `Idempotency-Key`, as rowstash does. If not, creates and adds are not repeated when it
+   * is unknown whether they took effect. Default: true.
    */
   readonly idempotencyKeys?: boolean
-  /** Called before each pause between attempts. What it throws ends the call. */
+  /** Called before each pause between attempts. An error that it throws ends the call. */
   readonly onRetry?: (failure: ClientError, pauseMs: number) => void
-  /** Takes the place of `fetch`, for tests and proxies. Default: that of the platform. */
+  /** Replaces `fetch`, for tests and proxies. Default: that of the platform. */
   readonly fetch?: typeof fetch
 }
 
-/** A row as it is read: its ID and its non-empty cells, as JSON.parse has them. */
+/** A row: its ID and its non-empty cells, as JSON.parse returns them. */
 export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
 
-/** What a table is. Times are in milliseconds since 1970; null: not known. */
+/** The description of a table. Times are in milliseconds since 1970 UTC; null: not known. */
 export type ClientTableInfo = Readonly<{
   /** The ID of the table. */
   id: string
@@ -69,7 +69,7 @@ export type ClientTableInfo = Readonly<{
   version: string
   /** When the table was made. */
   createdAt: number | null
-  /** When it was changed last. */
+  /** When it was last changed. */
   updatedAt: number | null
 }>
 
@@ -78,7 +78,7 @@ export type ClientCells = Readonly<Record<string, unknown>>
 
 /** Some rows of a table, in its order. */
 export type ClientPage = Readonly<{
-  /** The rows, as many as `limit` at most. */
+  /** The rows, at most `limit`. */
   rows: readonly ClientRow[]
   /** Present if more rows follow. */
   continuation?: string
@@ -93,14 +93,14 @@ export type ClientPage = Readonly<{
 export type ClientFind = Readonly<{
   /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
   where?: Where
-  /** The columns whose cells are wanted. Default: all. */
+  /** The columns whose cells are returned. Default: all. */
   columns?: readonly string[]
 }>
 
 /** A file to upload. */
 export type UploadOptions = Abortable &
   Readonly<{
-    /** The app that the file belongs to; the server may know some only. */
+    /** The app that the file belongs to; the server may accept only certain apps. */
     appId: string
     /** Default: the `name` of a File. */
     fileName?: string
@@ -118,27 +118,27 @@ export interface Client {
   /** The tables of the team. */
   tables(options?: Abortable): Promise<readonly Readonly<{ id: string; name: string }>[]>
   /**
-   * As `table`, with rows that the compiler knows. The server is not asked whether the table has these columns, and the
+   * As `table`, with rows that the compiler knows. It is not checked whether the table has these columns, and the
    * validator of the schema is not called.
    * @param schema - What `defineSchema` returns.
    */
   table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
-  /** A table by its ID. Nothing is asked: a table that is not there shows with the first request. */
+  /** A table by its ID. No request is sent: a missing table fails with the first request. */
   table(tableId: string): ClientTable
-  /** The oldest table of a name, with the rows of a schema if one is given, as `table`; null: there is none. */
+  /** The oldest table with a name, typed if a schema is given, as `table`; null: there is none. */
   tableByName<S extends AnySchema>(
     name: string,
     schema: S,
     options?: Abortable,
   ): Promise<TypedClientTable<S> | null>
-  /** The oldest table of a name; null: there is none. */
+  /** The oldest table with a name; null: there is none. */
   tableByName(name: string, schema?: undefined, options?: Abortable): Promise<ClientTable | null>
   /**
    * Puts rows as chunks of a stash, several at the same time, and then creates, extends, overwrites or merges into a
    * table in one step. Chunks that the server finds too large are halved. The input is read once, in bounded memory.
    *
-   * If it fails or is aborted, a stash without a `stashId` of the caller is deleted. One with it stays, until it
-   * expires: the same call with `resume` goes on, or with `startAt` from the last progress. It does nothing twice.
+   * If it fails or is aborted, a stash without a `stashId` of the caller is deleted. A stash with one stays until it
+   * expires: the same call with `resume`, or with `startAt` from the last progress, continues. Nothing is done twice.
    */
   importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult>
   /**
@@ -149,8 +149,8 @@ export interface Client {
   /** The stashes of the team, in the order of their IDs. Only a server of rowstash lists them. */
   stashes(options?: Abortable): Promise<readonly StashEntry[]>
   /**
-   * The chunks of a stash that the server has acknowledged, in their order. Only a server of rowstash tells them; one that
-   * has none of this ID fails with the type `stash_not_found`.
+   * The chunks of a stash that the server has acknowledged, in their order. Only a rowstash server reports them; if it
+   * has no such stash, the call fails with the type `stash_not_found`.
    */
   stashChunks(
     stashId: string,
@@ -166,11 +166,11 @@ export interface Client {
 export interface ClientTable {
   /** The ID of the table. */
   readonly id: string
-  /** What the table is. Only a server of rowstash tells it. */
+  /** The description of the table. Only a rowstash server has it. */
   info(options?: Abortable): Promise<ClientTableInfo>
-  /** Gives the table another name. Only a server of rowstash can do it. */
+  /** Renames the table. Only a rowstash server can do it. */
   rename(name: string, options?: Abortable): Promise<Readonly<{ version: string }>>
-  /** Deletes the table with all rows. Also succeeds if there is none. Only a server of rowstash can do it. */
+  /** Deletes the table with all its rows. Also succeeds if there is none. Only a rowstash server can do it. */
   delete(options?: Abortable): Promise<void>
   /** The version of the table. */
   version(options?: Abortable): Promise<string>
@@ -183,8 +183,9 @@ export interface ClientTable {
     options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
   ): AsyncIterableIterator<ClientRow>
   /**
-   * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or as
-   * they are. @param options - `limit`: rows at most; `delimiter`: between fields, a comma or a tab. Default: a comma.
+   * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or
+   * as they are. @param options - `limit`: rows at most; `delimiter`: between fields, a comma or a tab. Default: a
+   * comma.
    */
   toCSV(
     options?: Abortable & ClientFind & Readonly<{ limit?: number; delimiter?: ',' | '\t' }>,

@@ -193,7 +193,8 @@ function checkImport(options: ImportOptions): ImportSettings {
     throw optionError('stashId', `must be 1 to 64 letters, digits, - and _, not ${shown(stashId)}`)
   }
   if (resume && stashId === undefined) throw optionError('resume', 'needs a `stashId`')
-  if (resume && startAt !== undefined) throw optionError('startAt', 'does not go with `resume`')
+  if (resume && startAt !== undefined)
+    throw optionError('startAt', 'cannot be combined with `resume`')
   if (!('name' in options) && !('tableId' in options)) {
     throw new ClientError('importRows needs a `name` for a new table, or a `tableId`', 0)
   }

@@ -159,7 +159,7 @@ async function check(
     data?: Omit<ImportCheck, 'problems'> & { problems?: readonly WireProblem[] }
   }
   if (!Array.isArray(data?.problems)) {
-    throw new ClientError('The server did not answer with the result of a check', answer.status)
+    throw new ClientError('The answer of the server is not the result of a check', answer.status)
   }
   const problems = data.problems.map(({ serial, ...problem }: WireProblem): ImportProblem => {
     const place = serial === undefined ? undefined : stash.placeOf(serial)

@@ -202,9 +202,9 @@ export class RemoteStash {
   #checkKnown(): void {
     const [serial] = this.#known ?? []
     if (serial === undefined) return
-    const problem = `The stash '${this.id}' has chunks that are not of this input`
+    const problem = `The stash '${this.id}' has chunks that do not belong to this input`
     throw new ClientError(
-      `${problem}: the input has changed since the import began. Delete the stash, or give another stashId`,
+      `${problem}: the input has changed since the import began. Delete the stash, or use another stashId`,
       0,
       'stash_differs',
     )

@@ -49,7 +49,8 @@ export async function readAnswer(
   const reader = new AnswerReader()
   for await (const piece of body === null ? [] : readWebStream(body)) reader.read(piece)
   const tableId = 'tableId' in target ? target.tableId : reader.tableId
-  if (tableId === undefined) throw new ClientError('The answer names no table', status)
+  if (tableId === undefined)
+    throw new ClientError('The answer of the server has no table ID', status)
   if (!('mode' in target) || target.mode !== 'merge') return { tableId, rows: reader.rowCount }
   const count = (name: keyof MergeCounts): number => reader.counts.get(name) ?? 0
   const merged = {

@@ -3,7 +3,7 @@
 import { type Bytes, utf8 } from '../base/bytes.js'
 import type { BackupOptions } from '../engine/api/backup-types.js'
 import type { Store } from '../engine/api/store-types.js'
-import type { VerifyFinding } from '../engine/api/verify-types.js'
+import type { VerifyCounts, VerifyFinding } from '../engine/api/verify-types.js'
 import { addKey, listKeys, revokeKey } from './admin-keys.js'
 import type { AuthenticateAdmin } from './auth.js'
 import { errorResponse } from './error-response.js'
@@ -71,8 +71,8 @@ function showMetrics(metrics: Metrics): ContractResponse {
 }
 
 /**
- * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` for each finding and `{ "report" }` or `{ "error" }` at
- * the end. Empty lines say that the work goes on.
+ * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` for each finding, `{ "checked" }` while the work goes on,
+ * and `{ "report" }` or `{ "error" }` at the end.
  */
 function verify(store: Store, query: Query): ContractResponse {
   const full = queryValue(query, 'full') ?? 'false'
@@ -83,8 +83,8 @@ function verify(store: Store, query: Query): ContractResponse {
   return { status: 200, headers, body: verifyLines(store, full === 'true') }
 }
 
-/** Time without output after which an empty line is sent, in milliseconds: proxies may cut a silent connection. */
-const HEARTBEAT_MS = 5_000
+/** Time between lines that say how far it has come, in milliseconds. Proxies may cut a silent connection. */
+const PROGRESS_MS = 1_000
 
 /** Findings that wait for a slow reader, at most. Further ones are only counted in the report. */
 const FINDINGS_WAITING_MAX = 10_000
@@ -92,6 +92,7 @@ const FINDINGS_WAITING_MAX = 10_000
 async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, void> {
   const waiting: VerifyFinding[] = []
   const ending = new AbortController()
+  let checked: VerifyCounts | undefined
   let last: object | undefined
   const running = store
     .verify({
@@ -99,6 +100,9 @@ async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, 
       signal: ending.signal,
       onFinding: (finding) => {
         if (waiting.length < FINDINGS_WAITING_MAX) waiting.push(finding)
+      },
+      onProgress: (counts) => {
+        checked = counts
       },
     })
     .then(
@@ -112,8 +116,9 @@ async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, 
   try {
     yield line() // So that the reader sees the status at once.
     while (last === undefined) {
-      await within(HEARTBEAT_MS, running)
-      yield line(...waiting.splice(0).map((finding) => ({ finding })))
+      await within(PROGRESS_MS, running)
+      const found = waiting.splice(0).map((finding) => ({ finding }))
+      yield line(...found, ...(last === undefined ? [{ checked }] : []))
     }
     yield line(last)
   } finally {

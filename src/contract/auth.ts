@@ -38,7 +38,7 @@ function lookUpAtHost(authenticate: NonNullable<ContractOptions['authenticate']>
     const identity = await authenticate(token)
     if (identity === undefined || identity === null) return undefined
     const [member, rule] = identityProblem(identity) ?? []
-    invariant(member === undefined, `authenticate gave a wrong ${member}: it ${rule}`)
+    invariant(member === undefined, `authenticate returned an invalid ${member}: it ${rule}`)
     return callerOf(identity, identity.keyId ?? (await nameOfKey(token)))
   }
 }

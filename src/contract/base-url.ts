@@ -15,7 +15,10 @@ const ORIGIN = new RegExp(`^(https?://${HOST}${PORT})(${PATH})$`)
 export function parseOrigin(origin: string | undefined): string {
   const [, server, path] = ORIGIN.exec(origin ?? '') ?? []
   if (server === undefined || path === undefined || !URL.canParse(server)) {
-    throw invalidRequest('headers', 'Host must be a host, with or without a port')
+    throw invalidRequest(
+      'headers',
+      'Host must be a host name or an IP address, with or without a port',
+    )
   }
   return server.toLowerCase() + path
 }

@@ -12,7 +12,7 @@ export type Call = Readonly<{
   team: CallTeam
   query: Query
   headers: HeaderList
-  /** Rows of one page, at most. */
+  /** Maximum number of rows of one page. */
   pageRowsMax: number
   /** Apps that exist; undefined: every app ID is known. */
   apps: ReadonlySet<string> | undefined

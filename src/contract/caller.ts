@@ -77,6 +77,6 @@ export function checkAccess(caller: Caller, { scopes, reach }: Access): void {
 /** The refusal of a key that is limited to tables. */
 export function limitedToTables(): Refusal {
   const problem =
-    'The key is limited to tables, so it creates none and reaches no stashes and no lists of files'
+    'The key is limited to certain tables, so it cannot create tables, use stashes or list files'
   return new Refusal('SCOPE_MISSING', problem)
 }

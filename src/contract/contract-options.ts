@@ -22,8 +22,8 @@ import type { MetricFamily, MetricsRegistry } from './metric-family.js'
 /** Options of the HTTP contract. Unknown names are refused. */
 export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
-   * The known keys, at least one; one of `keys`, `authenticate` and `storedKeys` must be given, and not both of the
-   * first two. Only their digests are kept.
+   * The accepted keys, at least one. At least one of `keys`, `authenticate` and `storedKeys` is required; `keys` and
+   * `authenticate` exclude each other. Only digests of keys are kept.
    * A key has 1 to 1,024 visible ASCII characters; use 16 or more random ones. Duplicates are an error.
    */
   readonly keys?: readonly ContractKey[] | undefined
@@ -33,14 +33,14 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    */
   readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
-   * Whether the keys that the store keeps (`store.keys`) are known too. The store is asked on every request whose key
-   * is not found otherwise, so that a revoked key stops working at once. Default: false.
+   * Whether the keys that the store keeps (`store.keys`) are accepted too. The store is queried on every request whose
+   * key is not found otherwise, so that a revoked key stops working at once. Default: false.
    */
   readonly storedKeys?: boolean | undefined
   /**
-   * Keys of the operator, for `/admin/verify`, `/admin/backup`, `/admin/keys` and `/metrics`, which are about all teams.
-   * Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and must not be a key of a team.
-   * Default: none, and these paths are unknown.
+   * Keys of the operator, for `/admin/verify`, `/admin/backup`, `/admin/keys` and `/metrics`, which are about all
+   * teams. Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and must not be a key of
+   * a team. Default: none, and these paths are unknown.
    */
   readonly adminKeys?: readonly string[]
   /**
@@ -74,13 +74,13 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
-   * Gets one line per answered request, with no secret in it; `console` and loggers of pino fit. Its methods must not
-   * throw. Default: none.
+   * Receives one line per answered request, without secrets, for example `console` or a pino logger. Its methods must
+   * not throw. Default: none.
    */
   readonly logger?: Logger | undefined
   /**
-   * A registry that the metrics are registered with, for a host that has its own endpoint of metrics: that of
-   * `prom-client` fits. Each contract needs a registry of its own. Default: none.
+   * A registry that the metrics are registered with, for a host that has its own metrics endpoint: that of
+   * `prom-client` works. Each contract needs a registry of its own. Default: none.
    */
   readonly registry?: MetricsRegistry | undefined
   /**

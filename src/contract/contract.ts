@@ -136,7 +136,7 @@ function failed(
 
 function checkStore(store: Store): void {
   if (isRecord(store?.limits)) return
-  const message = `A store is needed, such as openDirectory resolves to, not ${typeName(store)}`
+  const message = `The contract needs a store, such as openDirectory resolves to, not ${typeName(store)}`
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 

@@ -76,7 +76,7 @@ const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
 /** Advice for a client when the store failed. */
 function retryAdvice({ outcome }: StoreError): string {
   if (outcome === 'unchanged') return 'nothing was changed; try again'
-  return 'outcome unknown; retry with If-Match or from the same stash, so that nothing happens twice'
+  return 'outcome unknown; retry with If-Match or from the same stash, so that nothing is done twice'
 }
 
 type Shown = Readonly<{ type: string; message: string }>
@@ -85,7 +85,7 @@ type Shown = Readonly<{ type: string; message: string }>
 const SHOWN_INSTEAD = {
   IDEMPOTENCY_KEY_REUSED: {
     type: 'request_validation_error',
-    message: 'Invalid request headers: Idempotency-Key was used by another request; take a new one',
+    message: 'Invalid request headers: Idempotency-Key was used by another request; use a new one',
   },
   STORAGE_UNAVAILABLE: {
     type: 'storage_unavailable',

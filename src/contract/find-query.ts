@@ -45,7 +45,10 @@ function parseFrom(query: Query): number | undefined {
   const value = queryValue(query, 'from')
   if (value === undefined) return undefined
   if (/^[0-9]{1,15}$/.test(value)) return Number(value)
-  throw invalidRequest('query', `from must be a row number, 0 or above, not '${shownId(value)}'`)
+  throw invalidRequest(
+    'query',
+    `from must be a row number, an integer of at least 0, not '${shownId(value)}'`,
+  )
 }
 
 function parseJson(name: string, text: string): unknown {

@@ -128,7 +128,7 @@ async function called<T>(name: string, call: () => Awaitable<T>): Promise<T> {
 
 /** The client sees that nothing was changed; `onFailure` gets the cause. */
 function failedHook(name: string, problem: string, cause?: unknown): StoreError {
-  const message = `The hook ${name} cannot be asked: ${problem}`
+  const message = `The hook ${name} gave no valid answer: ${problem}`
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged', cause })
 }
 

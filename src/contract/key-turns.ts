@@ -85,7 +85,7 @@ export class KeyTurns {
 
   #wait(key: string, { line }: Held): Promise<void> {
     if (this.#line.size >= WAITING_MAX || line.size >= KEY_WAITING_MAX) {
-      throw this.#refusal('too many wait already')
+      throw this.#refusal('too many are already waiting')
     }
     return new Promise((admit, refuse) => {
       const waiting = { key, since: monotonicMs(), admit, refuse }
@@ -113,7 +113,7 @@ export class KeyTurns {
     for (const waiting of this.#line) {
       if (now - waiting.since < waitMsMax) return // All others came later.
       this.#leave(waiting)
-      waiting.refuse(this.#refusal(`none ended for ${waitMsMax / 1_000} s`))
+      waiting.refuse(this.#refusal(`none ended within ${waitMsMax / 1_000} s`))
     }
   }
 

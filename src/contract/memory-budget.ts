@@ -160,7 +160,7 @@ export class MemoryBudget {
 
   async #wait(occupant: Occupant, bytes: number): Promise<void> {
     if (occupant.isLost) throw this.#lost()
-    if (this.#line.size >= WAITING_MAX) throw this.#noMemory('too many requests wait for it')
+    if (this.#line.size >= WAITING_MAX) throw this.#noMemory('too many requests are waiting for it')
     const admitted = new Promise<void>((admit, refuse) => {
       occupant.waiting = { bytes, since: monotonicMs(), admit, refuse }
     })
@@ -226,7 +226,7 @@ export class MemoryBudget {
     for (const occupant of this.#line) {
       if (now - (occupant.waiting?.since ?? now) < this.#waitMsMax) continue
       this.#leaveLine(occupant)?.refuse(
-        this.#noMemory(`none was free for ${this.#waitMsMax / 1_000} s`),
+        this.#noMemory(`none became free within ${this.#waitMsMax / 1_000} s`),
       )
     }
     for (const occupant of this.#occupants) measurePace(occupant, now)
@@ -255,7 +255,9 @@ export class MemoryBudget {
 
   /** The error for a room that lost its memory. */
   #lost(): StoreError {
-    return this.#noMemory('a client that was too slow lost its share to others that waited')
+    return this.#noMemory(
+      'the client was too slow, and its share went to requests that were waiting',
+    )
   }
 
   /** The error for work that got no memory. The work has not begun. */

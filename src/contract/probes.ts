@@ -20,7 +20,7 @@ const REASONS: Partial<Record<StoreErrorCode, string>> = {
   DATA_LOSS: 'Stored data is missing; nothing can be read or written',
 }
 
-const WRITE_FAILED = 'A write failed; nothing can be written until the database was reopened'
+const WRITE_FAILED = 'A write failed; nothing can be written until the database is reopened'
 
 const RETRY_AFTER_SECONDS = '1'
 

@@ -54,7 +54,7 @@ export async function deleteAll(team: TeamContext): Promise<void> {
     await sweepTeam(team, { teamId, partition, isFull: true, about: () => [] })
     if (!found.includes(true)) return
   }
-  throw tooBusy('The team is filled all the time')
+  throw tooBusy('Others keep adding data to the team')
 }
 
 async function deleteJobs({ partition, kv, teamId }: TeamContext): Promise<void> {

@@ -116,7 +116,7 @@ class KvObjects implements ObjectStore {
       const piece = await this.#partition.read((view) => view.get(objectPieceKey(id, number)))
       const part = piece?.subarray(at - first, limit - first)
       if (part === undefined || part.length === 0) {
-        throw new StoreError('DATA_CORRUPT', `Object ${id} has lost its bytes from ${at} on`)
+        throw new StoreError('DATA_CORRUPT', `Object ${id} is missing its bytes from ${at} on`)
       }
       yield part
       at += part.length

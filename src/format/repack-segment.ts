@@ -29,8 +29,6 @@ export type RepackTarget = Readonly<{
   /** The ID that the new segment will be stored under. */
   object: ObjectId
   codec: CodecName
-  /** The most bytes that it may have. */
-  bytesMax: number
   /** Gives a buffer of at least the bytes asked for. */
   takeBuffer: (bytes: number) => Uint8Array<ArrayBuffer>
 }>
@@ -46,14 +44,13 @@ export const PACKED_SEEN_BYTES = SEGMENT_HEADER.length + 1
 /**
  * Every checksum is looked at on the way.
  * @param bytes - The whole segment. They may be changed once the promise has settled.
- * @returns null: it would have more than `bytesMax` bytes.
  * @throws {StoreError} DATA_CORRUPT
  */
 export async function repackSegment(
   ref: SegmentRef,
   bytes: Bytes,
-  { object, codec, bytesMax, takeBuffer }: RepackTarget,
-): Promise<RepackedSegment | null> {
+  { object, codec, takeBuffer }: RepackTarget,
+): Promise<RepackedSegment> {
   const sections = sectionsOf(ref, bytes)
   const index = sections.find(([number]) => number === SECTION.frameIndex)?.[1]
   const places = framesOf(ref, decodeFrameIndex(ref, objectIdCrc(ref.object), index))
@@ -63,7 +60,6 @@ export async function repackSegment(
     SEGMENT_HEADER.length,
   )
   const newBytes = framesBytes + ref.objectBytes - footerRange(ref).start
-  if (newBytes > bytesMax) return null
   const idCrc = objectIdCrc(object)
   const writer = new TextBuffer(takeBuffer(newBytes)).bytes(SEGMENT_HEADER)
   const newIndex = new ByteWriter(12 * frames.length)

@@ -71,6 +71,34 @@ export function readSpans(text: string): RowSpan[] {
   return spans
 }
 
+/** A cell of two rows that does not have the same token in both. */
+export type DifferentCell = Readonly<{ id: string; before: string; after: string }>
+
+/**
+ * The cells that differ between two rows with the same columns in the same order; null: they have others.
+ * @throws {StoreError} `DATA_CORRUPT` if a text does not follow the grammar above.
+ */
+export function differentCells(before: string, after: string): DifferentCell[] | null {
+  const different: DifferentCell[] = []
+  let start = 0
+  let other = 0
+  while (start < before.length && other < after.length) {
+    const keyEnd = endOfKey(before, start)
+    const otherKeyEnd = endOfKey(after, other)
+    if (before.slice(start, keyEnd) !== after.slice(other, otherKeyEnd)) return null
+    const end = endOfCell(before, keyEnd)
+    const otherEnd = endOfCell(after, otherKeyEnd)
+    const token = before.slice(keyEnd + 1, end)
+    const otherToken = after.slice(otherKeyEnd + 1, otherEnd)
+    if (token !== otherToken) {
+      different.push({ id: readKey(before, start, keyEnd), before: token, after: otherToken })
+    }
+    start = end + 1
+    other = otherEnd + 1
+  }
+  return start < before.length || other < after.length ? null : different
+}
+
 /** Returns where the key of the cell that starts at `start` ends: at its colon. */
 function endOfKey(text: string, start: number): number {
   const end = endOfString(text, start)

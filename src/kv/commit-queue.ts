@@ -337,7 +337,7 @@ export class CommitQueue {
   #refusal(failed: StoreError): StoreError {
     if (failed.code === 'DATA_LOSS') return withOutcome(failed, 'unchanged')
     const until = this.#options.reopens
-      ? 'the database has been reopened, which is being tried'
+      ? 'the database is reopened, which is being attempted'
       : 'the store is closed and opened again'
     const message = `${failed.message}; nothing is written until ${until}`
     return new StoreError(failed.code, message, { cause: failed, outcome: 'unchanged' })

@@ -200,7 +200,7 @@ export class LevelSessions implements KvCache {
     if (this.#isReadable) return
     throw storageError(
       this.#lastFailure,
-      'The database is not open again after a failed write',
+      'The database has not been reopened yet after a failed write',
       'unchanged',
     )
   }
@@ -302,7 +302,7 @@ export class LevelSessions implements KvCache {
 /** A read whose database was closed under it may be repeated. */
 function interrupted(failure: unknown): unknown {
   if (!isStoreError(failure) || failure.code !== 'STORE_CLOSED') return failure
-  const message = 'The database was closed during the read, as a write had failed'
+  const message = 'The database was closed during the read, because a write failed'
   return new StoreError('STORAGE_UNAVAILABLE', message, { cause: failure, outcome: 'unchanged' })
 }
 

@@ -114,7 +114,7 @@ export type KeyOf<S extends AnySchema> = Readonly<{
 
 /** A row of a schema as it is written: its cells; with a validator, what that one takes. */
 export type InputRow<S extends AnySchema> =
-  S['definition'] extends Readonly<{ validator?: StandardSchema<infer Input> | undefined }>
+  S['definition'] extends Readonly<{ validator?: StandardSchema<infer Input, unknown> | undefined }>
     ? Input & Readonly<{ $rowID?: string | undefined }>
     : never
 

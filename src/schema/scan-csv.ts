@@ -60,7 +60,7 @@ export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimi
 function checkHeader(fields: readonly string[], { columnsMax }: ScanLimits): void {
   const seen = new Set<string>()
   for (const id of fields) {
-    if (id === '') throw invalidCsv('A column without a name', { line: 1 })
+    if (id === '') throw invalidCsv('A column has no name', { line: 1 })
     if (id === '$stashID') throw reservedColumn(id, { line: 1 })
     if (seen.has(id)) throw repeatedColumn(id, { line: 1 })
     seen.add(id)
@@ -183,7 +183,7 @@ function isOver(bytes: Uint8Array, start: number, end: number, charsMax: number)
 }
 
 const FAULT_TEXT = Object.freeze({
-  CSV_QUOTE_NOT_CLOSED: 'A quote that is not closed',
+  CSV_QUOTE_NOT_CLOSED: 'A quote is not closed',
   INVALID_OPENING_QUOTE: 'A quote in a field that does not begin with one',
   CSV_INVALID_CLOSING_QUOTE: 'Text after a closing quote',
 } as const)

@@ -29,7 +29,7 @@ async function startDemo(...args: string[]) {
   const lines: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line)
-    if (line === 'Ctrl-C ends it' || line.startsWith('{')) break
+    if (line === 'Ctrl-C stops it' || line.startsWith('{')) break
   }
   const end = async (): Promise<unknown> => {
     child.kill('SIGINT')

@@ -195,7 +195,7 @@ describe('an import that cannot begin', () => {
 describe('a restore', () => {
   test.each([
     ['is missing', 'no-such-file', 'There is no file '],
-    ['is a directory', '.', ' is a directory; name the file of a backup'],
+    ['is a directory', '.', ' is a directory; specify the file of a backup'],
   ])('of a file that %s ends with one line, and leaves nothing', async (_, name, problem) => {
     const into = await mkdtemp(join(folder, 'restore-'))
 
@@ -234,7 +234,7 @@ describe('an import that is interrupted', () => {
     child.kill(signal)
     setTimeout(answer, 300)
 
-    expect(await ended).toEqual({ code, stdout: '', stderr: `rowstash: Ended by ${signal}\n` })
+    expect(await ended).toEqual({ code, stdout: '', stderr: `rowstash: Stopped by ${signal}\n` })
     expect(done).toEqual(['PUT', 'DELETE'])
   })
 

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { ExportedCount } from '../../adapters/programs/exported-count.js'
+import { jsonArrayOf } from '../../adapters/programs/json-array.js'
 import { buildCli, runCli, serveCli } from '../support/built-cli.js'
 import { CSV, useOrders } from './orders-store.js'
 
@@ -70,6 +71,7 @@ describe('an export', () => {
     ['told.csv', 4],
     ['told.tsv', 4],
     ['told.ndjson.gz', 4],
+    ['told.json', 4],
     ['told.parquet', 4],
   ])('tells people what it wrote: %s', async (name, rows) => {
     const source = join(folder, 'quoted.csv')
@@ -87,6 +89,35 @@ describe('an export', () => {
     expect(lines).toEqual([`${rows} rows, ${(await stat(path)).size} bytes in ${path}`])
   })
 
+  test('is one array as JSON, with every digit, and can be imported again', async () => {
+    const path = join(folder, 'out.json')
+    await exporting(path, '--table', 'Orders')
+    await importing(path, '--table', 'From JSON')
+    const none = ['--where', '{ "id": 99 }']
+
+    expect((await readFile(path, 'utf8')).split('\n').slice(1)).toEqual([
+      '{"id":2,"total":9007199254740993.0},',
+      '{"id":3,"total":7,"note":"x"}]',
+      '',
+    ])
+    expect(await exporting('-', '--format', 'csv', '--table', 'From JSON')).toBe(CSV)
+    expect(await exporting('-', '--format', 'json', '--table', 'Orders', ...none)).toBe('[]\n')
+  })
+
+  test('is one array wherever its text is cut', async () => {
+    const lines = '{"a":"\u00fc\u{1f600}"}\n{"a":"x\\ny"}\n{"b":[1,2]}\n'
+    const bytes = Buffer.from(lines)
+    for (const size of [1, 2, 3, 7, bytes.length]) {
+      const cut = async function* () {
+        for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+      }
+      const pieces: Buffer[] = []
+      for await (const piece of jsonArrayOf(cut())) pieces.push(Buffer.from(piece))
+
+      expect(Buffer.concat(pieces).toString()).toBe(`[${lines.trim().replaceAll('\n', ',\n')}]\n`)
+    }
+  })
+
   test('leaves the file as it was when it fails', async () => {
     const path = join(folder, 'kept.csv')
     await writeFile(path, 'before')
@@ -100,15 +131,17 @@ describe('an export', () => {
   })
 
   test.each([
-    [[], 'Name one file'],
-    [['x.txt', '--table', 'Orders'], 'does not tell a format'],
-    [['x.json', '--table', 'Orders'], 'or name it .ndjson, one object a line'],
+    [[], 'Specify one file'],
+    [['x.txt', '--table', 'Orders'], 'does not show the format'],
     [
       ['x.csv', '--format', 'xml', '--table', 'Orders'],
-      '--format must be one of csv, tsv, ndjson, parquet',
+      '--format must be one of csv, tsv, ndjson, json, parquet',
     ],
-    [['x.csv'], 'Give either --table or --table-id'],
-    [['-', '--format', 'csv', '--json', '--table', 'Orders'], '--json does not go with FILE "-"'],
+    [['x.csv'], 'Specify either --table or --table-id'],
+    [
+      ['-', '--format', 'csv', '--json', '--table', 'Orders'],
+      '--json cannot be combined with FILE "-"',
+    ],
     [['x.csv', '--table', 'Nope'], 'has no table "Nope"'],
     [['x.csv', '--table', 'Orders', '--where', '{'], '--where is not JSON'],
     [['x.csv', '--table', 'Orders', '--columns', '[1]'], '--columns must be column IDs'],
@@ -152,13 +185,13 @@ test('the built program exports, and ends with the codes of its help', async () 
     expect(bare.stderr).toMatch(/^ {2}import {2}/m)
     expect(locked).toMatchObject({ code: 1, stdout: '' })
     expect(locked.stderr).toContain(
-      `open, at ${serving.url}; give --url ${serving.url} and its key`,
+      `A server at ${serving.url} has ${directory} open; use --url ${serving.url}, and its key`,
     )
     expect(lockedImport).toEqual({ ...locked, stdout: '' })
     expect(lockedSweep).toEqual({
       code: 1,
       stdout: '',
-      stderr: `rowstash: A server has ${directory} open, at ${serving.url}; it sweeps by itself\n`,
+      stderr: `rowstash: A server at ${serving.url} has ${directory} open; it sweeps on its own\n`,
     })
     expect(alone.stderr).toContain(`: did you mean --directory ${directory}?; see rowstash tables`)
     expect(named.stderr).toContain(`Unknown option '--directory': name the directory without it`)
@@ -172,7 +205,9 @@ test('a directory that another process has open is named, with what to do', asyn
   const store = await openDirectory(directory)
   try {
     const held = importing(join(folder, 'orders.csv'), '--table', 'Held')
-    await expect(held).rejects.toThrow(/ open already; wait until it has ended, or end it$/)
+    await expect(held).rejects.toThrow(
+      /already has the directory .* open; wait until it has ended, or stop it$/,
+    )
   } finally {
     await store.close()
   }

@@ -71,6 +71,23 @@ describe('lines with fewer fields than the header', () => {
     ])
   })
 
+  test.each([
+    ['blank end', 'a,b\n1,2\n\n', [], 1, undefined],
+    ['blank end CRLF', 'a,b\r\n1,2\r\n\r\n', [], 1, undefined],
+    ['blank end relaxed', 'a,b\n1,2\n\n', ['--quotes', 'relaxed'], 1, undefined],
+    ['blank end alone in its chunk', 'a,b\n1,2\n\n', ['--chunk-rows', '1'], 1, undefined],
+    ['two blank at the end', 'a,b\n1,2\n\n\n', [], 2, 1],
+    ['two blank at the end of chunks', 'a,b\n1,2\n\n\n', ['--chunk-rows', '1'], 2, 1],
+    ['blank before and after', 'a,b\n\n\n1,2\n\n3,4\n\n', [], 5, 3],
+    ['blank alone', 'a,b\n\n\n', [], 1, 1],
+  ])('are those that are rows: %s', async (name, lines, args, rows, count) => {
+    const { stdout } = await importText(name, lines, '--json', '--format', 'csv', ...args)
+
+    const result = JSON.parse(stdout) as { rows: number; shortLines?: { count: number } }
+    expect([result.rows, result.shortLines?.count]).toEqual([rows, count])
+    expect(await rowsOf(name)).toHaveLength(rows)
+  })
+
   test('are in the result for programs, and in that of a check', async () => {
     const shortLines = { count: 3, path: join(folder, 'told.csv'), line: 3 }
 
@@ -109,7 +126,7 @@ describe('lines with fewer fields than the header', () => {
 
     await expect(refused).rejects.toMatchObject({
       kind: 'failed',
-      message: `${join(folder, 'strict.csv')}, line 3: fewer fields than the header; --on-error abort leaves its other cells empty`,
+      message: `${join(folder, 'strict.csv')}, line 3: fewer fields than the header; --on-error abort leaves the missing cells empty`,
     })
     expect(await rowsOf('strict.csv')).toBeUndefined()
   })
@@ -119,7 +136,7 @@ test('text that is not UTF-8 is refused, with the option that says what it is', 
   const text = Buffer.from('name\ncaf\u00e9\n', 'latin1')
 
   await expect(importText('latin.csv', text)).rejects.toMatchObject({
-    message: `Not valid UTF-8 in ${join(folder, 'latin.csv')}, line 2; name its encoding, such as --encoding windows-1252`,
+    message: `Not valid UTF-8 in ${join(folder, 'latin.csv')}, line 2; specify its encoding, such as --encoding windows-1252`,
   })
   await importText('latin.csv', text, '--encoding', 'windows-1252')
   expect(await rowsOf('latin.csv')).toEqual([{ name: 'caf\u00e9' }])

@@ -72,7 +72,7 @@ describe('a csv file with another delimiter', () => {
 
     expect(ended).toMatchObject({
       code: 0,
-      stderr: `${name}.csv: read with the delimiter ${name}, as its header has no comma\n`,
+      stderr: `${name}.csv: using the delimiter ${name}, because the header has no comma\n`,
     })
     expect(await rowsOf(ended)).toEqual(rows)
   })
@@ -102,7 +102,7 @@ describe('a csv file with another delimiter', () => {
     [['--delimiter', '::'], '--delimiter must be one ASCII character, comma, semicolon, tab or'],
     [['--delimiter', '"'], '--delimiter must be'],
     [['--delimiter', ''], '--delimiter must be'],
-    [['--delimiter', ';', '--format', 'ndjson'], '--delimiter goes with csv and tsv'],
+    [['--delimiter', ';', '--format', 'ndjson'], '--delimiter is only for csv and tsv'],
   ])('of %j is refused', async (args, problem) => {
     const ended = await importText('wrong.csv', 'a;b\n', ...args)
 
@@ -245,8 +245,8 @@ describe('an import of', () => {
     [['-'], 'The standard input needs --format'],
     [['a.csv', '--encoding', 'nope'], '--encoding must be a name such as'],
     [['a.csv', '--on-error', 'nope'], '--on-error must be abort, strict, drop or update'],
-    [['a.csv', '--mode', 'add', '--schema', 'x'], '--schema goes with --mode create and overwrite'],
-    [['a.csv', '--check', '--resume'], '--check does not go with --resume'],
+    [['a.csv', '--mode', 'add', '--schema', 'x'], '--schema needs --mode create or overwrite'],
+    [['a.csv', '--check', '--resume'], '--check cannot be combined with --resume'],
   ])('%j is refused', async (args, problem) => {
     const target = ['--url', serving.url, '--key', KEY, '--table', 'T']
     const ended = await runCli(cli.path, ['import', ...args, ...target])

@@ -101,7 +101,7 @@ describe('a key file', () => {
   test.each([
     ['is empty', ''],
     ['is not a key', 'two words\n'],
-    ['holds more than one key', `${KEY}\n${KEY}2\n`],
+    ['has more than one key', `${KEY}\n${KEY}2\n`],
     ['has more than 65536 bytes', 'k'.repeat(70_000)],
   ])('of an import that %s is refused', async (problem, text) => {
     const path = await keyFile(text)

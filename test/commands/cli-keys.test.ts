@@ -74,7 +74,7 @@ async function walk(path: string): Promise<Readonly<{ key: string; id: string }>
   const id = key.slice(4, 20)
   expect(added.printed).toHaveLength(1)
   expect(key).toMatch(/^rsk_/)
-  expect(added.warned.join()).toMatch(new RegExp(`^${id} .*shown only now$`))
+  expect(added.warned.join()).toMatch(new RegExp(`^${id} .*cannot be shown again$`))
   expect(added.warned.join()).not.toContain(key.slice(-8))
 
   const { printed } = await run('list', ...directory, '--json')
@@ -135,7 +135,7 @@ describe('wrong calls', () => {
     ['no ID', ['revoke', '--directory', 'x'], /the ID of one key/],
     ['two IDs', ['revoke', 'a', 'b', '--directory', 'x'], /the ID of one key/],
     ['an operand', ['list', 'a', '--directory', 'x'], /keys list takes options/],
-    ['an option of another command', ['list', '--label', 'x'], /keys list takes no --label/],
+    ['an option of another command', ['list', '--label', 'x'], /keys list does not accept --label/],
     ['an expiry of nothing', ['add', '--directory', 'x', '--expires', '0'], /from 1 to 36500/],
   ])('%s', async (_, args, message) => {
     await expect(run(...args)).rejects.toMatchObject({

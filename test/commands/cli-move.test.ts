@@ -150,7 +150,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
 
     const ended = await runCli(cli.path, ['move', '--from', source, '--to', url])
     expect(ended).toMatchObject({ code: 1, stdout: '' })
-    expect(ended.stderr).toContain('The target has a store already; move into an empty schema')
+    expect(ended.stderr).toContain('The target already has a store; move into an empty schema')
     await store.team('acme').createTable({ name: 'and then', rows: [{ a: 2 }] })
     const taken = await runCli(cli.path, ['move', '--from', url, '--to', source])
     expect(taken).toMatchObject({ code: 1, stdout: '' })
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
 
     const ended = await runCli(cli.path, ['move', '--from', source, '--to', newSchema().url])
     expect(ended).toMatchObject({ code: 1, stdout: '' })
-    expect(ended.stderr).toContain('open; end it first, or its changes would be missing')
+    expect(ended.stderr).toContain('open; stop it first, or its changes would be missing')
   })
 
   test('a copy that is not complete cannot be opened, and the message says what to do', async () => {
@@ -181,7 +181,9 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     expect(ended.stderr).toContain(`before another attempt, drop the schema ${schema}`)
     const opened = await runCli(cli.path, ['verify', '--postgres', url])
     expect(opened).toMatchObject({ code: 2, stdout: '' })
-    expect(opened.stderr).toContain('is not complete: it is being filled, or that was cut off')
+    expect(opened.stderr).toContain(
+      'is incomplete: it is being filled, or filling it was interrupted',
+    )
 
     const client = await connectTo(database)
     await client.query(`drop schema ${schema} cascade`)
@@ -196,7 +198,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     [[], 'One of --from and --to must be a directory, and the other a postgres:// URL'],
     [['--from', 'a', '--to', 'b'], 'One of --from and --to must be a directory'],
     [['--from', 'postgres://a', '--to', 'postgres://b'], 'One of --from and --to must be a dir'],
-    [['--from', 'a'], 'Give the postgres:// URL by --to or ROWSTASH_POSTGRES'],
+    [['--from', 'a'], 'Specify the postgres:// URL with --to or ROWSTASH_POSTGRES'],
     [['--from', 'a', '--to', 'postgres://u:secret@h:99999'], '--to must be a URL of the form'],
     [['--from', 'a', '--to', 'postgres://h', '--s3', 'ftp://b'], '--s3 must be a URL of the form'],
   ])('move %j is refused with 2', async (args, problem) => {

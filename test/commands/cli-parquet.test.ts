@@ -131,7 +131,7 @@ test.each(['9007199254740993', '0.12345678901234567', '1e-400', '123456789012345
     await imported(inFolder('exact.ndjson'), '--table', name)
 
     await expect(exported('exact.parquet', '--table', name)).rejects.toThrow(
-      `The number ${token} in row 1 (counted from 0) is no double`,
+      `The number ${token} in row 1 (counted from 0) is not a double`,
     )
     await expect(readFile(inFolder('exact.parquet'))).rejects.toMatchObject({ code: 'ENOENT' })
   },
@@ -183,9 +183,15 @@ describe('a file of another program', () => {
 
 test.each([
   [['-', '--format', 'parquet', '--table', 'X'], 'read from a file, not from the standard input'],
-  [['a.parquet', '--encoding', 'latin1', '--table', 'X'], '--encoding does not go with Parquet'],
-  [['a.parquet', '--delimiter', ';', '--table', 'X'], '--delimiter goes with csv and tsv'],
-  [['a.parquet.gz', '--format', 'parquet', '--table', 'X'], 'compressed with gzip does not go'],
+  [
+    ['a.parquet', '--encoding', 'latin1', '--table', 'X'],
+    '--encoding cannot be combined with Parquet',
+  ],
+  [['a.parquet', '--delimiter', ';', '--table', 'X'], '--delimiter is only for csv and tsv'],
+  [
+    ['a.parquet.gz', '--format', 'parquet', '--table', 'X'],
+    'compressed with gzip cannot be read as Parquet',
+  ],
 ])('an import of %j is refused', async (args, message) => {
   await expect(imported(...args)).rejects.toThrow(message)
 })

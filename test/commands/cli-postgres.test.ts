@@ -152,7 +152,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     const url = newUrl()
     const none = await runCli(cli.path, ['serve', '--postgres', url, '--port', '0'])
     expect(none).toMatchObject({ code: 2, stdout: '' })
-    expect(none.stderr).toContain('The store in PostgreSQL has no API key; make one by')
+    expect(none.stderr).toContain('The store in PostgreSQL has no API key; create one with')
 
     const added = await runCli(cli.path, ['keys', 'add', '--postgres', url])
     expect(added.code).toBe(0)
@@ -216,26 +216,34 @@ test('a server that cannot be reached is named, without the password', async () 
 })
 
 test.each([
-  [['--directory', 'd', '--postgres', 'postgres://h/d'], {}, '--postgres names another place'],
-  [['--memory', '--s3', 's3://b'], {}, '--s3 names another place than the directory or --memory'],
+  [
+    ['--directory', 'd', '--postgres', 'postgres://h/d'],
+    {},
+    '--postgres cannot be combined with a directory',
+  ],
+  [['--memory', '--s3', 's3://b'], {}, '--s3 cannot be combined with a directory or --memory'],
   [['--s3', 's3://b'], {}, '--s3 needs --postgres or ROWSTASH_POSTGRES, too'],
   [[], { ROWSTASH_S3: 's3://b' }, 'ROWSTASH_S3 needs --postgres or ROWSTASH_POSTGRES, too'],
   [['--postgres', 'mysql://u:secret@h'], {}, '--postgres must be a URL of the form postgres://'],
   [['--postgres', 'postgres://u:secret@h:99999/d'], {}, '--postgres must be a URL of the form'],
   [[], { ROWSTASH_POSTGRES: 'postgres://u:se#cret@h' }, 'ROWSTASH_POSTGRES must be a URL'],
-  [['--postgres', 'postgres://h', '--accept-loss'], {}, '--accept-loss is for a directory'],
+  [
+    ['--postgres', 'postgres://h', '--accept-loss'],
+    {},
+    '--accept-loss cannot be combined with --postgres',
+  ],
   [
     ['--postgres', 'postgres://a?schema=x', '--postgres', 'postgres://b?schema=y'],
     {},
     'The URLs of --postgres differ in schema or pgbouncer',
   ],
-  [['--postgres', 'postgres://h', '--s3', 's3://b'], {}, 'nothing says on which server; set AWS_R'],
+  [['--postgres', 'postgres://h', '--s3', 's3://b'], {}, 'no server is set; set AWS_R'],
   [
     ['--postgres', 'postgres://h', '--s3', 'https://u:secret@h/b'],
     {},
     '--s3 must have no credentials; set AWS_ACCESS_KEY_ID',
   ],
-  [['--postgres', 'postgres://h', '--s3', 'https://h'], {}, '--s3 names no bucket; write s3://'],
+  [['--postgres', 'postgres://h', '--s3', 'https://h'], {}, '--s3 has no bucket; write s3://'],
   [['--postgres', 'postgres://h', '--s3', 'ftp://h/b'], {}, '--s3 must be a URL of the form s3://'],
   [
     ['--postgres', 'postgres://h', '--s3', 'https://h/b'],

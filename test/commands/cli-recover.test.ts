@@ -15,11 +15,11 @@ async function versionBase(): Promise<number | undefined> {
   return kv.versionBase
 }
 
-test('without a database it is a wrong call', async () => {
+test('without a database it is a usage error', async () => {
   expect(await run('--yes')).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'rowstash: Name the database by --postgres; see rowstash recover --help\n',
+    stderr: 'rowstash: Specify the database with --postgres; see rowstash recover --help\n',
   })
   const odd = await run('--postgres', 'http://localhost')
   expect([odd.code, odd.stderr]).toEqual([
@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     expect(await run('--postgres', url)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'rowstash: The version base is 0, and nothing was changed. Give --yes to raise it\n',
+      stderr: 'rowstash: The version base is 0, and nothing was changed. Add --yes to raise it\n',
     })
     expect(await versionBase()).toBe(0)
   })

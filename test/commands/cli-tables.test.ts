@@ -32,7 +32,7 @@ test('an import into a directory adds to a table, and says what is wrong with a 
     'n\n1\n1\n',
   )
   const both = importing(path, '--table', 'x', '--url', 'http://localhost')
-  await expect(both).rejects.toThrow('--directory does not go with --url')
+  await expect(both).rejects.toThrow('--directory cannot be combined with --url')
 })
 
 test('an import does not make a second table of a name unless it is told to', async () => {
@@ -42,10 +42,10 @@ test('an import does not make a second table of a name unless it is told to', as
   await importing(path, ...target)
 
   await expect(importing(path, ...target)).rejects.toThrow(
-    /^A table "Taken" exists \([0-9a-f-]{36}\); give --mode add, overwrite or merge, another name, or --new-table$/,
+    /^A table "Taken" exists \([0-9a-f-]{36}\); use --mode add, overwrite or merge, another name, or --new-table$/,
   )
   await expect(importing(path, ...target, '--mode', 'add', '--new-table')).rejects.toThrow(
-    '--new-table goes with --mode create',
+    '--new-table needs --mode create',
   )
   expect(await printed(runTables, '--team', 'taken')).toHaveLength(1)
   await importing(path, ...target, '--resume')
@@ -161,7 +161,7 @@ test('a server is read as a directory is', async () => {
     const wrong = asked(runSchema, '--table', 'Nope')
     await expect(wrong).rejects.toThrow('The team has no table "Nope"')
     await expect(asked(runSchema, ...table, '--team', 'x')).rejects.toThrow(
-      '--url does not go with',
+      '--url cannot be combined with',
     )
     return {
       tables: await asked(runTables),
@@ -221,9 +221,9 @@ test('a store with one team needs no --team, and a team without tables names the
   expect(tables).toEqual([expect.stringMatching(/\tOne$/)])
   expect(schema).toEqual(['n\tnumber'])
   expect(JSON.parse(stats[0] ?? '')).toMatchObject({ tables: 1, rows: 1 })
-  expect(imported[0]).toBe('The rows are of the team "acme", the only one with tables')
+  expect(imported[0]).toBe('Using the team "acme", the only one with tables')
   expect(empty).toEqual([
-    'rowstash: The team "default" has no tables; the store has tables of "acme": give --team acme',
+    'rowstash: The team "default" has no tables; the teams with tables are "acme": use --team acme',
   ])
   const lines: string[] = []
   const io = { print: () => undefined, warn: (line: string) => lines.push(line), env: {} }
@@ -233,7 +233,7 @@ test('a store with one team needs no --team, and a team without tables names the
   })
   await expect(wrong).rejects.toThrow('The team "default" has no table "One"')
   expect(lines).toEqual([
-    'rowstash: The team "default" has no tables; the store has tables of "acme", "b": give --team acme',
+    'rowstash: The team "default" has no tables; the teams with tables are "acme", "b": use --team acme',
   ])
 })
 

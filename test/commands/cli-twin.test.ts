@@ -117,7 +117,7 @@ describe('a pull', () => {
     await twin('pull', '--team', 'shop')
 
     expect(await twin('pull')).toEqual([
-      'The rows are of the team "shop", the only one with tables',
+      'Using the team "shop", the only one with tables',
       'Orders: unchanged',
     ])
     await inTwin((table) => table.addRows([{ id: 2 }]), 'shop')
@@ -167,7 +167,7 @@ describe('a pull', () => {
     expect(await inTwin(cellsOf)).toEqual([{ id: 100 }, { id: 1 }])
     changesMax = 10
     await orders.addRows([{ id: 2 }])
-    await expect(twin('pull')).rejects.toThrow(/was changed each time while it was read, 3 times/)
+    await expect(twin('pull')).rejects.toThrow(/changed during each read, 3 in all/)
     expect(await inTwin(cellsOf)).toEqual([{ id: 100 }, { id: 1 }])
   })
 
@@ -176,7 +176,7 @@ describe('a pull', () => {
     server.fail({ method: 'GET', path: /rows/, fault: { status: 400 } })
     await expect(twin('pull')).rejects.toThrow()
     await expect(twin('push', '--yes')).rejects.toThrow(
-      /The last pull of the table "Orders" has not ended/,
+      /The last pull of the table "Orders" was not completed/,
     )
 
     await twin('pull')
@@ -228,7 +228,7 @@ describe('a push', () => {
     await inTwin((table) => table.addRows([{ id: 2 }]))
 
     await expect(twin('push')).rejects.toThrow(
-      'Orders: 0 rows changed, 1 added, 0 deleted\n1 rows would be updated upstream; give --yes',
+      'Orders: 0 rows changed, 1 added, 0 deleted\n1 rows would be updated upstream; add --yes',
     )
     expect(await cellsOf(orders)).toEqual([{ id: 1 }])
   })
@@ -392,10 +392,10 @@ test('after any changes on both sides in turn, both have the same rows', async (
 })
 
 test.each([
-  [[], 'Say pull or push'],
-  [['sync'], 'Say pull or push'],
-  [['pull', '--force'], '--force does not go with pull'],
-  [['push', '--discard'], '--discard does not go with push'],
+  [[], 'Specify pull or push'],
+  [['sync'], 'Specify pull or push'],
+  [['pull', '--force'], '--force cannot be combined with pull'],
+  [['push', '--discard'], '--discard cannot be combined with push'],
   [['pull', '--table', 'Nope'], 'There is no table "Nope"'],
   [['push'], 'There is no store in'],
 ])('twin %j is refused', async (args, message) => {

@@ -77,10 +77,10 @@ test('a server tells the chunks of a stash, lists all, and deletes one', async (
     expect(await asked('--stash', 's', '--delete')).toEqual(['deleted s'])
     await expect(asked('--stash', 's')).rejects.toThrow(/^(?!.*\n).*stash/i)
     await expect(printed(runStats, '--url', server.url, '--key', key)).rejects.toThrow(
-      'to an admin key only, and this is none',
+      'only to an admin key, which this is not',
     )
     await expect(printed(runSweep, '--url', server.url)).rejects.toThrow(
-      'A server sweeps by itself',
+      'A server sweeps on its own',
     )
   } finally {
     await server.close()
@@ -129,5 +129,5 @@ test('a sweep gives back what a deleted stash held', async () => {
     expect.arrayContaining(['folds', 'settled', 'objects', 'stashes', 'files']),
   )
   expect(await here(runSweep)).toContainEqual(expect.stringMatching(/^objects\t[0-9]+$/))
-  await expect(printed(runSweep)).rejects.toThrow('Name the store by --directory')
+  await expect(printed(runSweep)).rejects.toThrow('Specify a store with --directory')
 })

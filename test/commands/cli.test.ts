@@ -214,14 +214,17 @@ describe('the command line', () => {
     [['serve', '--base-url', 'http://a:b@c'], '--base-url must be an http or https URL'],
     [['serve', '--keyless-per-address', '0'], '--keyless-per-address must be an integer from 1 to'],
     [['serve', '--public-base-url', 'ftp://x'], '--public-base-url must be an http or https URL'],
-    [['import', '--url', 'http://x', '--key', 'k', '--table', 'T'], 'Name at least one file'],
-    [['import', 'a.json', '--url', 'http://x', '--table', 'T'], 'Give --key'],
-    [['import', 'a.json', '--key', 'k', '--table', 'T'], 'Give --directory or --url'],
+    [['import', '--url', 'http://x', '--key', 'k', '--table', 'T'], 'Specify at least one file'],
+    [['import', 'a.json', '--url', 'http://x', '--table', 'T'], 'Specify --key'],
+    [['import', 'a.json', '--key', 'k', '--table', 'T'], 'Specify --directory or --url'],
     [
       ['import', 'a.txt', '--url', 'http://x', '--key', 'k', '--table', 'T'],
-      'give --format csv, tsv, json, ndjson',
+      'use --format csv, tsv, json, ndjson',
     ],
-    [['import', 'a.json', '--url', 'http://x', '--key', 'k'], 'Give either --table or --table-id'],
+    [
+      ['import', 'a.json', '--url', 'http://x', '--key', 'k'],
+      'Specify either --table or --table-id',
+    ],
     [
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'x'],
       '--mode must be create, add, overwrite or merge',

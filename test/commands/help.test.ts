@@ -127,6 +127,6 @@ describe('completion', () => {
     }
     const names = SPECS.map(({ name }) => name).join(' ')
     expect(fish).toContain(`'__fish_seen_subcommand_from help' -a '${names}'`)
-    await expect(scriptOf('csh')).rejects.toThrow('Name one of bash, zsh, fish')
+    await expect(scriptOf('csh')).rejects.toThrow('Specify one of bash, zsh, fish')
   })
 })

@@ -53,8 +53,8 @@ test('--limit counts before a variable, and a variable before the file', async (
 })
 
 test.each([
-  [['stashMax=1'], '--limit stashMax is no limit; LIMITS.md lists all names'],
-  [['__proto__=1'], '--limit __proto__ is no limit; LIMITS.md lists all names'],
+  [['stashMax=1'], '--limit stashMax is not a limit; LIMITS.md lists all names'],
+  [['__proto__=1'], '--limit __proto__ is not a limit; LIMITS.md lists all names'],
   [['stashesMax'], '--limit must be written as NAME=VALUE, not "stashesMax"'],
   [['stashesMax='], '--limit stashesMax must be an integer from 0 to 1000000, not ""'],
   [['stashesMax=1e3'], '--limit stashesMax must be an integer from 0 to 1000000, not "1e3"'],
@@ -67,7 +67,7 @@ test.each([
 test('a variable that names no limit, or a value that fits none, is refused', async () => {
   await expect(read([], { ROWSTASH_LIMIT_STASH_MAX: '1' })).rejects.toMatchObject({
     kind: 'usage',
-    message: 'ROWSTASH_LIMIT_STASH_MAX names no limit',
+    message: 'ROWSTASH_LIMIT_STASH_MAX does not name a limit',
   })
   await expect(read([], { ROWSTASH_LIMIT_TABLES_MAX: '-1' })).rejects.toMatchObject({
     kind: 'usage',
@@ -85,7 +85,7 @@ test.each([
   ['{', 'is not JSON: '],
   ['{ "stashesMax": "3" }', '"stashesMax" must be an integer from 0 to 1000000, not "3"'],
   ['{ "stashesMax": 0.5 }', '"stashesMax" must be an integer from 0 to 1000000, not 0.5'],
-  ['{ "x": 1 }', '"x" is no limit; LIMITS.md lists all names'],
+  ['{ "x": 1 }', '"x" is not a limit; LIMITS.md lists all names'],
 ])('a file with %s is refused', async (text, problem) => {
   await expect(read([], {}, await fileOf(text))).rejects.toMatchObject({
     kind: 'usage',
@@ -131,5 +131,6 @@ test('a served store has the limits of its command line', async () => {
   expect(await post(create)).toBe(201)
   expect(await post(create)).toBe(403)
   expect(await post(create.padEnd(2_001))).toBe(413)
-  expect(await post(create)).toBe(429)
+  // At once, as a busy machine may take a second for three in turn.
+  expect(await Promise.all(Array.from({ length: 8 }, () => post(create)))).toContain(429)
 })

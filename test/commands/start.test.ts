@@ -29,11 +29,21 @@ test('npm start builds JavaScript alone, imports the flights and serves them', a
     lines.push(line)
     if (line.startsWith('listening on ')) break
   }
+  const page = lines
+    .map((line) => /^the page: (\S+) asks for the key \S+$/.exec(line)?.[1])
+    .join('')
+  const parts = await Promise.all(
+    ['', 'page/app.js', 'page/style.css'].map(async (path) => (await fetch(page + path)).status),
+  )
   child.kill('SIGINT')
   const [code] = await once(child, 'exit')
 
   expect(lines[0], complaints).toBe('building …')
   expect(lines, complaints).toContainEqual(expect.stringMatching(/^imported 231,083 rows in /))
+  expect([page, parts]).toEqual([
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
+    [200, 200, 200],
+  ])
   expect((await readdir(built)).sort()).toEqual(['start.js', 'start.js.map'])
   expect(code).toBe(0)
 })

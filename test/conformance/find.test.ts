@@ -84,9 +84,9 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['no column "missing"', { where: '{"missing":1}' }],
   ['invalid value for gt of column "n": must be a finite number', { where: '{"n":{"gt":"x"}}' }],
   ['columns must be', { columns: '[5]' }],
-  ['no column of the table', { columns: 'missing' }],
+  ['not a column of the table', { columns: 'missing' }],
   ['from must be a row number', { from: '-1' }],
-  ['from is for the first page', { from: '1', continuation: 'x' }],
+  ['from cannot be combined with a continuation', { from: '1', continuation: 'x' }],
 ])('%s is 400', async (message, query) => {
   const { get } = await serveRows(ROWS)
   const { status, json } = await get(query)

@@ -1,6 +1,7 @@
 // Goal: a table of a million rows is as quick to look at as a small one.
 // Method: open it, go to the middle, scroll through all of it; the largest size by ROWSTASH_PAGE_ROWS, which also prints
-// how long it took. Nothing is asserted of times: the machine may do other work.
+// how long it took, and traces what the longest tasks of the tab did meanwhile. Nothing is asserted of times: the machine
+// may do other work.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop } from './shop.js'
 import {
@@ -10,6 +11,7 @@ import {
   type ShownDirectory,
   showDirectory,
 } from './shown-page.js'
+import { traced } from './trace-tab.js'
 
 const GIVEN = process.env['ROWSTASH_PAGE_ROWS']
 const ROWS = Number(GIVEN ?? 10_000)
@@ -34,9 +36,6 @@ const TO_MIDDLE = `async () => {
 const THROUGH_ALL = `async () => {
   const grid = document.querySelector('[role=grid]')
   const frames = []
-  const tasks = []
-  new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)))
-    .observe({ type: 'longtask' })
   let last = performance.now()
   const frame = async () => {
     const now = await new Promise(requestAnimationFrame)
@@ -47,7 +46,7 @@ const THROUGH_ALL = `async () => {
   for (let step = 0; step < ${STEPS}; step++) { grid.scrollTop += 90; await frame() }
   const jump = grid.scrollHeight / ${STEPS}
   for (let step = 0; step <= ${STEPS}; step++) { grid.scrollTop += jump; await frame() }
-  return { longest: Math.max(...frames), slow: frames.filter((ms) => ms > 50).length, frames: frames.length, tasks }
+  return { longest: Math.max(...frames), slow: frames.filter((ms) => ms > 50).length, frames: frames.length }
 }`
 
 describe.skipIf(!HAS_BROWSER)(`a table of ${ROWS} rows`, () => {
@@ -75,7 +74,8 @@ describe.skipIf(!HAS_BROWSER)(`a table of ${ROWS} rows`, () => {
     }
     await expect.poll(read).toBeGreaterThan(0)
     const middleMs = (await page.evaluate(`(${TO_MIDDLE})()`)) as number
-    const frames = (await page.evaluate(`(${THROUGH_ALL})()`)) as object
+    const through = () => page.evaluate(`(${THROUGH_ALL})()`)
+    const [frames, tasks] = GIVEN === undefined ? [await through()] : await traced(page, through)
     const last = page.getByRole('rowheader', { name: String(ROWS), exact: true })
     await last.waitFor()
     expect(await page.getByRole('row').count()).toBeLessThan(60)
@@ -83,6 +83,8 @@ describe.skipIf(!HAS_BROWSER)(`a table of ${ROWS} rows`, () => {
     if (GIVEN === undefined) return
     const heap = await page.evaluate('performance.memory?.usedJSHeapSize')
     const memory = await rendererMemory(directory.browser)
-    console.log(JSON.stringify({ ROWS, openedMs, firstRowsMs, middleMs, frames, heap, memory }))
+    console.log(
+      JSON.stringify({ ROWS, openedMs, firstRowsMs, middleMs, frames, tasks, heap, memory }),
+    )
   })
 })

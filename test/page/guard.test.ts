@@ -131,7 +131,19 @@ describe('rowstash open', () => {
   test('changes nothing without --write, and gives no backup and no keys with it', async () => {
     await withOpened([], async (opened, cookie) => {
       const change = { method: 'POST', cookie, origin: opened.origin, ...JSON_TYPE }
+      for (const path of [`/tables/${tableId}/rows`, '/stashes', '/stashes/x', '/stashes/x/0']) {
+        for (const method of ['POST', 'PUT', 'DELETE']) {
+          const { body } = await ask(opened, path, { ...change, method })
+          expect([method, path, body]).toEqual([
+            method,
+            path,
+            expect.stringMatching(/_missing|_allowed|not found/),
+          ])
+        }
+      }
       expect((await ask(opened, `/tables/${tableId}/rows`, change)).body).toContain('scope_missing')
+      // What is staged is shown, and not changed.
+      expect((await ask(opened, '/stashes', { cookie })).body).toBe('{"data":[]}')
       expect((await ask(opened, '/admin/verify', change)).body).toContain('"ok":true')
     })
     await withOpened(['--write'], async (opened, cookie) => {

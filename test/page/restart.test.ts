@@ -106,7 +106,7 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
       await page.getByLabel('API key').fill(KEY)
       await page.keyboard.press('Enter')
       await page.getByRole('link', { name: 'Import', exact: true }).click()
-      await page.getByText('Drop a file here').waitFor()
+      await page.getByText('Drop a file anywhere').waitFor()
       await dropFile(page, path)
       await page.getByRole('columnheader', { name: 'share (number)' }).waitFor()
       for (const notice of notices) await page.getByText(notice).waitFor()
@@ -140,7 +140,7 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     if (GIVEN !== undefined) console.log(JSON.stringify({ what, ROWS, seconds, tab: most }))
     await drive(async (context) => {
       const page = lastTab(context)
-      await page.getByRole('heading', { name: 'The import is done.' }).waitFor()
+      await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
       expect(await page.locator('.receipt').innerText()).toContain(ROWS.toLocaleString('en'))
       await page.close()
     })
@@ -172,7 +172,7 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
       await drive((context) => lastTab(context).close({ runBeforeUnload: false }))
       gate.letThrough()
       const { sent, stored } = gate
-      await begin(path, 'Closed', ['was begun'])
+      await begin(path, 'Closed', ['was started'])
       await finish('its tab was closed in the middle', 'Closed')
       expect(stored - before).toBeGreaterThanOrEqual(halfOf(size))
       expect(gate.sent - sent).toBeLessThanOrEqual(

@@ -15,11 +15,20 @@ export const HAS_BROWSER = found.path !== undefined
 /** Where the pictures of the documents are written to, if they are wanted. */
 export const PICTURES = process.env['ROWSTASH_SCREENSHOTS']
 
+/** A name that the browsers of the tests take to this machine, as an attacker's DNS would. */
+export const HOSTILE_NAME = 'evil.example'
+
 const VIEWPORT = { width: 1100, height: 680 }
 
 /** A directory that `rowstash open` shows, and a browser that has opened its address. `remove` ends all. */
 export type ShownDirectory<T> = MadeDirectory<T> &
-  Readonly<{ browser: Browser; context: BrowserContext; origin: string }>
+  Readonly<{
+    browser: Browser
+    context: BrowserContext
+    origin: string
+    /** The token of the printed address, which was used. */
+    token: string
+  }>
 
 /** @param args - Of `rowstash open`. */
 export async function makeShownDirectory<T>(
@@ -34,13 +43,18 @@ export async function makeShownDirectory<T>(
   try {
     const { origin, address, close } = await openDirectoryPage(directory.path, ...args)
     ends.push(close)
-    const browser = await chromium.launch({ executablePath: found.path ?? '', timeout: 30_000 })
+    const browser = await chromium.launch({
+      executablePath: found.path ?? '',
+      args: [`--host-resolver-rules=MAP ${HOSTILE_NAME} 127.0.0.1`],
+      timeout: 30_000,
+    })
     ends.push(() => browser.close())
     const context = await browser.newContext({ viewport: VIEWPORT })
     const page = await context.newPage()
     await page.goto(address) // The token is used up by this; the cookie is for all tabs.
     await page.close()
-    return { ...directory, remove, browser, context, origin }
+    const token = new URL(address).searchParams.get('token') ?? ''
+    return { ...directory, remove, browser, context, origin, token }
   } catch (failure) {
     await remove()
     throw failure
@@ -89,9 +103,18 @@ export async function showDirectory(
   return page
 }
 
-/** What axe finds wrong for people who use other means than eyes and a mouse. */
+/** What axe finds wrong for people who use other means than eyes and a mouse; of contrast, light and dark. */
 export async function violations(page: Page): Promise<readonly string[]> {
-  const results = (await page.evaluate(`${axe.source}; axe.run()`)) as axe.AxeResults
+  const found = await axeOn(page, '')
+  const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  await page.emulateMedia({ colorScheme: isDark ? 'light' : 'dark' })
+  const other = await axeOn(page, `{ runOnly: ['color-contrast'] }`)
+  await page.emulateMedia({ colorScheme: isDark ? 'dark' : 'light' })
+  return [...found, ...other]
+}
+
+async function axeOn(page: Page, options: string): Promise<readonly string[]> {
+  const results = (await page.evaluate(`${axe.source}; axe.run(${options})`)) as axe.AxeResults
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
@@ -123,9 +146,8 @@ export async function rendererMemory(browser: Browser): Promise<readonly number[
 
 /** Drops files of this machine, as a person does: the page gets them from the disk. */
 export async function dropFile(page: Page, path: string): Promise<void> {
-  const box = await page.locator('.drop').boundingBox()
   const session = await page.context().newCDPSession(page)
-  const at = { x: (box?.x ?? 0) + 20, y: (box?.y ?? 0) + 10 }
+  const at = { x: 200, y: 300 } // Wherever that is on the page.
   const data = { items: [], files: [path], dragOperationsMask: 1 }
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
     await session.send('Input.dispatchDragEvent', { type, ...at, data })

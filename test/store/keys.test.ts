@@ -312,7 +312,7 @@ describe('a preflight of a table with a key', () => {
       row: 1,
       column: 'email',
       value: '"a"',
-      message: `The key ('email' "a") would be that of row '${ids[0]}' and of row 1 (counted from 0) of the input: change or delete one of them`,
+      message: `The key ('email' "a") would be shared by row '${ids[0]}' and row 1 (counted from 0) of the input: change or delete one of them`,
     })
     expect(await table.version()).toBe(1)
   })

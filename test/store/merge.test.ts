@@ -98,6 +98,17 @@ describe('a merge', () => {
     expect(await table.merge({ rows, ...options })).toMatchObject({ version: 3, changed: 1 })
   })
 
+  test.each([
+    ['upsert', '{"k":"a","n":34.5,"o":2}'],
+    ['replace', '{"k":"a","n":34.50,"o":2}'],
+  ] as const)('of the mode %s leaves a changed row as %s', async (mode, text) => {
+    const table = await tableOf(await open(), [{ k: 'a', n: 34.5, o: 1 }])
+    await table.merge({ rows: { json: '[{"k":"a","n":34.50,"o":2}]' }, key: ['k'], mode })
+
+    const row = await table.getJson(table.ids[0] ?? '')
+    expect(row?.json.replace(/"\$rowID":"[^"]+",/, '')).toBe(text)
+  })
+
   test.each(['upsert', 'replace'] as const)(
     'takes a header of CSV without rows for no rows, whatever it names, as an add does (%s)',
     async (mode) => {
@@ -204,12 +215,93 @@ describe('a merge', () => {
     const expected = rows.slice(0, -10).map(({ k, n }) => ({ k, n: n % 100 === 0 ? -1 : n }))
     expect(after).toEqual([...expected, { k: 'more', n: 1 }])
   })
+
+  const manyRows = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ k: `key ${String(n).padStart(6, '0')}`, n }))
+
+  test.each([
+    ['in order', 0, 0],
+    ['with one at the end of the table that is not', 1, 0],
+    ['with one of the input that is not', 0, 1],
+  ])(
+    'of keys %s reads both sides once, or knows them by an index',
+    async (_, last, lastOfInput) => {
+      const store = await open({
+        mergeBytesMax: 1024 * 1024,
+        segmentRowsMax: 1_000,
+        inlineRowsMax: 0,
+        compression: 'none', // The bytes that are read are counted.
+      })
+      const rows = manyRows(30_000)
+      const early = { k: 'a', n: 0 }
+      const table = await tableOf(store, [...rows, ...Array(last).fill(early)])
+      const input = rows
+        .filter((row) => row.n % 1_000 !== 7)
+        .map((row) => (row.n % 100 === 0 ? { ...row, n: -1 } : row))
+      const more = [
+        { k: 'key 000500a', n: 1 },
+        { k: 'z', n: 1 },
+      ]
+      input.splice(
+        input.findIndex(({ n }) => n === 501),
+        0,
+        ...more.slice(0, 1),
+      )
+      input.push(...more.slice(1), ...Array(lastOfInput).fill(early))
+      const staged = store.team('t').stash('input')
+      for (let at = 0; at < input.length; at += 1_000) {
+        await staged.put(at, input.slice(at, at + 1_000))
+      }
+      const before = store.activity().segmentBytesRead
+      const dry = { rows: staged, key: ['k'], mode: 'replace', dryRun: true } as const
+      const counts = {
+        added: 2 + lastOfInput,
+        changed: 300,
+        unchanged: 29_670,
+        removed: 30 + last,
+      }
+      expect(await table.merge(dry)).toMatchObject(counts)
+      const read = store.activity().segmentBytesRead - before
+      const once = 2 * 30_000 * '"k":"key 000000","n":12345'.length
+      if (last + lastOfInput === 0) expect(read).toBeLessThan(1.4 * once)
+      else expect(read).toBeGreaterThan(1.6 * once) // The index has two parts.
+
+      expect(await table.merge({ ...dry, dryRun: false })).toMatchObject(counts)
+      expect(await table.merge({ ...dry, dryRun: false })).toMatchObject({
+        added: 0,
+        changed: 0,
+        removed: 0,
+      })
+      const sorted = (list: readonly object[]) => list.map((row) => JSON.stringify(row)).sort()
+      expect(sorted(await rowsOf(table))).toEqual(sorted(input))
+      expect((await store.verify({ full: true })).ok).toBe(true)
+    },
+  )
+
+  test('finds a key that the input has twice behind rows in order', async () => {
+    const store = await open({ segmentRowsMax: 100, inlineRowsMax: 0 })
+    const rows = manyRows(1_000)
+    const table = await tableOf(store, rows)
+    for (const twice of [999, 500]) {
+      const merge = table.merge({ rows: [...rows, { k: rows[twice]?.k, n: 1 }], key: ['k'] })
+      await expect(merge).rejects.toMatchObject({ code: 'KEY_NOT_UNIQUE' })
+    }
+  })
+
+  test('finds a key that the table has twice behind rows in order', async () => {
+    const store = await open({ segmentRowsMax: 100, inlineRowsMax: 0 })
+    const rows = manyRows(1_000)
+    const table = await tableOf(store, rows)
+    await table.addRows([{ k: rows[10]?.k, n: 1 }])
+    const merge = table.merge({ rows, key: ['k'] })
+    await expect(merge).rejects.toMatchObject({ code: 'KEY_NOT_UNIQUE' })
+  })
 })
 
 describe('a merge is refused', () => {
   test.each([
-    [{ key: [] }, 'key must be a list of 1 to 16 column IDs'],
-    [{ key: ['k', 'k'] }, 'none of them twice'],
+    [{ key: [] }, 'key must be a list of 1 to 16 different column IDs'],
+    [{ key: ['k', 'k'] }, 'different column IDs'],
     [{ key: ['missing'] }, "the table has no column 'missing'"],
     [{ key: ['tags'] }, "column 'tags' has arrays"],
     [{ key: ['k'], mode: 'insert' }, 'mode must be upsert or replace, not "insert"'],

@@ -230,7 +230,7 @@ const STORE: Readonly<Record<string, Call>> = {
   verify: call(
     (options) => store.verify(options),
     () => [{}],
-    { 0: 'full signal onFinding' },
+    { 0: 'full signal onFinding onProgress' },
   ),
   backup: call(
     (options) => store.backup(options),
@@ -607,7 +607,7 @@ test('of the wrong values these work', () => {
       "STORE backup": "0: undefined | 0.files: undefined | 0.signal: undefined | 0: {} | 0: an object without a prototype",
       "STORE team": "0: 'x' | 0: a text with a NUL",
       "STORE teams": "",
-      "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
+      "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.onProgress: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function | 0.onProgress: a function",
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype",
       "TABLE alter": "0.schema: undefined | 0.ifMatch: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TABLE at": "",
@@ -731,7 +731,7 @@ test('what is wrong is named, and what to do about it', async () => {
       "REQUEST_VALIDATION_ERROR: The directory must be given as a path, which is empty",
       "REQUEST_VALIDATION_ERROR: The directory must be given as a path, or as a URL object: new URL('file:///data')",
       "OPTION_NOT_ALLOWED: Option "keys" or "authenticate" or "storedKeys" must be given",
-      "REQUEST_VALIDATION_ERROR: A store is needed, such as openDirectory resolves to, not a Promise; an await is missing",
+      "REQUEST_VALIDATION_ERROR: The contract needs a store, such as openDirectory resolves to, not a Promise; an await is missing",
       "OPTION_NOT_ALLOWED: Option "keys" must be a list of { key, teamId }, not an object",
       "REQUEST_VALIDATION_ERROR: hardenServer takes a server of node:http, not undefined",
       "REQUEST_VALIDATION_ERROR: Serial must be a string, or a whole number from 0 to 2^53 - 1, not 0.5",

@@ -78,7 +78,7 @@ describe('verify of a store', () => {
     await partition.commit({ puts: [[keys.receiptListKey(nowhere), list]] })
 
     expect(await problemsOf(store)).toEqual([
-      'orphan-record: Receipts remain of a table that is not there',
+      'orphan-record: Receipts remain of a table that does not exist',
     ])
   })
 })

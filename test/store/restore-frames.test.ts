@@ -47,7 +47,7 @@ test('frames that belong together are restored', async () => {
 })
 
 test.each([
-  ['without a start', [RECORDS, end(1, 0, 0)], 'it has no start'],
+  ['without a start', [RECORDS, end(1, 0, 0)], 'its start frame is missing'],
   ['with a second start', [START, START, end(0, 0, 0)], '"start" is out of place'],
   ['with bytes of no object', [START, bytes('x'), end(0, 0, 0)], '"bytes" is out of place'],
   [
@@ -68,13 +68,17 @@ test.each([
   [
     'with more records than its end says',
     [START, RECORDS, end(0, 0, 0)],
-    'more or less than its end says',
+    'its contents do not match the counts in its end frame',
   ],
-  ['with fewer objects than its end says', [START, end(0, 1, 0)], 'more or less than its end says'],
+  [
+    'with fewer objects than its end says',
+    [START, end(0, 1, 0)],
+    'its contents do not match the counts in its end frame',
+  ],
   [
     'with other bytes than its end says',
     [START, object(1), bytes('x'), end(0, 1, 2)],
-    'more or less than its end says',
+    'its contents do not match the counts in its end frame',
   ],
 ] as const)('a backup %s is refused', async (_, frames, problem) => {
   await expect(restore(frames)).rejects.toMatchObject({

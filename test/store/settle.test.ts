@@ -4,6 +4,7 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
+import { SEGMENT_HEADER } from '../../src/format/segment-layout.js'
 import {
   type KvCommit,
   type KvStore,
@@ -83,7 +84,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
     async segments() {
       const found: Uint8Array[] = []
       for (const id of await objects.list(''))
-        found.push((await objects.get(id)) ?? new Uint8Array())
+        found.push(...segmentsIn((await objects.get(id)) ?? new Uint8Array()))
       return {
         codecs: found.map((bytes) => bytes[8] ?? -1),
         sizes: found.map(({ length }) => length),
@@ -91,6 +92,19 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
       }
     },
   }
+}
+
+/** The segments of an object, which may be shared. */
+function segmentsIn(object: Uint8Array): Uint8Array[] {
+  const bytes = Buffer.from(object)
+  const found: Uint8Array[] = []
+  for (let start = 0; start < bytes.length; ) {
+    const next = bytes.indexOf(SEGMENT_HEADER, start + 1)
+    const end = next < 0 ? bytes.length : next
+    found.push(bytes.subarray(start, end))
+    start = end
+  }
+  return found
 }
 
 function hookedKv(kv: KvStore, hooks: Hooks): KvStore {
@@ -202,6 +216,23 @@ describe('a settle', () => {
     expect(await store.sweep()).toMatchObject({ settled: 10 })
 
     expect(await stateOf(table)).toEqual(before)
+    expect(((await rowsOf(table))[7] as RowWithId).$rowID).toBe(rows[7]?.$rowID)
+    await store.sweep() // Deletes the old objects.
+    await expectClean(store)
+  })
+
+  test('keeps the row IDs that staged rows claim, for the next overwrite with them', async () => {
+    const { store } = await open({ segmentRowsMax: 50 })
+    const table = await makeTable(store)
+    const rows = (await rowsOf(table)).reverse()
+    const stash = store.team('t').stash('s')
+    await stash.put('0', rows)
+    await store.sweep()
+    await table.overwrite({ rows: stash })
+
+    expect(await store.sweep()).toMatchObject({ settled: 10 })
+
+    await table.overwrite({ rows: stash })
     expect(((await rowsOf(table))[7] as RowWithId).$rowID).toBe(rows[7]?.$rowID)
     await store.sweep() // Deletes the old objects.
     await expectClean(store)
@@ -514,7 +545,7 @@ describe('a settle of staged segments', () => {
       await use[call]()
       for (let i = 0; i < 3; i++) await store.sweep()
 
-      expect(settled).toBe(4)
+      expect(settled).toBe(5)
       const { tableId } = await team.createTable({ name: 'third', rows: stash })
       const expected = {
         createTable: [401, 401, 401],
@@ -543,6 +574,111 @@ describe('a settle of staged segments', () => {
     for (let i = 0; i < 3; i++) await again.sweep()
     expect((await segments()).codecs.filter((codec) => codec === NONE)).toHaveLength(1) // The short chunk.
     await expectClean(again)
+  })
+})
+
+describe('a settle of small segments', () => {
+  const CHUNKS = 12
+
+  /** A table of chunks, of which some share objects if they came at once. */
+  async function openSmall(isAtOnce: boolean): Promise<Opened & Readonly<{ table: Table }>> {
+    const opened = await open()
+    const team = opened.store.team('t')
+    const putting: Promise<unknown>[] = []
+    for (let chunk = 0; chunk < CHUNKS; chunk++) {
+      const put = team.stash('s').put(String(chunk), rowsFrom(chunk * 50, 50))
+      if (isAtOnce) putting.push(put)
+      else await put
+    }
+    await Promise.all(putting)
+    const { tableId } = await team.createTable({ name: 'small', rows: team.stash('s') })
+    return { ...opened, table: team.table(tableId) }
+  }
+
+  test.each([
+    ['that share objects', true],
+    ['that have objects of their own', false],
+  ])('%s puts them together into one', async (_, isAtOnce) => {
+    const { store, objects, segments, table } = await openSmall(isAtOnce)
+    const [before, count] = [await stateOf(table), (await objects.list('')).length]
+    expect(count < CHUNKS).toBe(isAtOnce)
+
+    expect(await store.sweep()).toMatchObject({ settled: CHUNKS })
+    expect(await store.sweep()).toMatchObject({ settled: 0 })
+    expect(await objects.list('')).toHaveLength(1)
+    expect((await segments()).codecs).toEqual(new Array(CHUNKS).fill(DEFLATE))
+    expect(await stateOf(table)).toEqual(before)
+    const rows = store.team('t').stash('s')
+    const { rowIds } = await store.team('t').createTable({ name: 'again', rows })
+    expect(rowIds.length).toBe(CHUNKS * 50)
+    await expectClean(store)
+  })
+
+  /** Within it, others are compressed on other threads, and handed in. */
+  const HANDED_IN_MS = 500
+
+  test('moves those that are compressed too, as their objects would stay because of them', async () => {
+    const { store, hooks, objects, segments } = await open({ compression: 'auto' })
+    const team = store.team('t')
+    const isPutting = new Promise<void>((resolve) => {
+      hooks.put = async () => {
+        hooks.put = () => undefined
+        resolve()
+        await new Promise((done) => setTimeout(done, HANDED_IN_MS))
+      }
+    })
+    const short = (chunk: number): { n: number; text: string }[] =>
+      Array.from({ length: 40 }, (_, n) => ({ n, text: `${chunk}` }))
+    const chunks = [0, 1, 2, 3].map((n) => (n % 2 === 0 ? rowsFrom(50 * n, 50) : short(n)))
+    const first = team.stash('s').put('first', rowsFrom(200, 50))
+    await isPutting // The others wait for it.
+    await Promise.all(chunks.map((rows, n) => team.stash('s').put(String(n), rows)))
+    await first
+    expect(await objects.list('')).toHaveLength(2)
+    const { tableId } = await team.createTable({ name: 'mixed', rows: team.stash('s') })
+    const before = await stateOf(team.table(tableId))
+    expect((await segments()).codecs.toSorted()).toEqual([NONE, NONE, NONE, DEFLATE, DEFLATE])
+
+    expect(await store.sweep()).toMatchObject({ settled: 5 })
+    await store.sweep()
+    expect(await objects.list('')).toHaveLength(1)
+    expect(await stateOf(team.table(tableId))).toEqual(before)
+    await expectClean(store)
+  })
+
+  test('one of which is damaged, settles the others', async () => {
+    const failures: unknown[] = []
+    const { store, objects, table, reopen } = await openSmall(true)
+    await store.close()
+    const [id = ''] = (await objects.list('')).toReversed()
+    const bytes = ((await objects.get(id)) ?? new Uint8Array()).slice()
+    bytes[500] = (bytes[500] ?? 0) ^ 1
+    await objects.delete([id])
+    await objects.put(id, bytes)
+    const again = await reopen({ onBackgroundFailure: (...failure) => failures.push(failure) })
+
+    expect(await again.sweep()).toMatchObject({ settled: CHUNKS - 1 })
+    await again.sweep()
+    expect(failures).toEqual([[expect.objectContaining({ code: 'DATA_CORRUPT' }), 'settle']])
+    expect(await objects.list('')).toHaveLength(2)
+    await expect(rowsOf(again.team('t').table(table.id))).rejects.toMatchObject({
+      code: 'DATA_CORRUPT',
+    })
+    expect((await again.verify({ full: true })).findings).toHaveLength(2) // In the table and in the stash.
+  })
+
+  test('leaves nothing pending when their put fails', async () => {
+    const { store, hooks, objects, table } = await openSmall(true)
+    const before = [await stateOf(table), await objects.list('')]
+    hooks.put = () => Promise.reject(new Error('the disk is full'))
+    await expect(store.sweep()).rejects.toThrow('the disk is full')
+    hooks.put = () => undefined
+
+    expect([await stateOf(table), await objects.list('')]).toEqual(before)
+    expect(await store.sweep()).toMatchObject({ settled: CHUNKS })
+    await store.sweep()
+    expect(await objects.list('')).toHaveLength(1)
+    await expectClean(store)
   })
 })
 

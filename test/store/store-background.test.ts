@@ -93,7 +93,7 @@ test('without a function, the first failure of each task is a warning of the pro
 
   expect(emitWarning.mock.calls).toEqual([
     [
-      expect.stringMatching(/^The background sweep failed and will be repeated: DATA_CORRUPT: /),
+      expect.stringMatching(/^The background sweep failed and will be retried: DATA_CORRUPT: /),
       { type: 'RowstashWarning', code: 'ROWSTASH_BACKGROUND_FAILURE' },
     ],
   ])

@@ -243,7 +243,7 @@ test('over HTTP it is 403 limit_exceeded, and a client of another team goes on',
       error: {
         type: 'limit_exceeded',
         message:
-          'The team has 1 stashes (stashesMax), which is its limit: delete those that were used',
+          'The team has 1 stashes (stashesMax), which is its limit: delete those that are no longer needed',
       },
     },
   ])

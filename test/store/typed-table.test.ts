@@ -195,14 +195,14 @@ describe.each([
       row: 1,
       column: 'name',
       rule: 'a name is needed',
-      message: "The validator refuses row 1 (counted from 0): column 'name': a name is needed",
+      message: "The validator rejected row 1 (counted from 0): column 'name': a name is needed",
     }
     await expect(table.addRows(rows)).rejects.toMatchObject(failure)
     expect(asked).toHaveLength(2)
     await expect(table.overwrite({ rows })).rejects.toMatchObject(failure)
     await expect(team.createTable({ name: 'y', schema, rows })).rejects.toMatchObject(failure)
     const whole = table.addRows([{ name: 'x', qty: 13 }])
-    await expect(whole).rejects.toThrow('refuses row 0 (counted from 0): bad luck')
+    await expect(whole).rejects.toThrow('rejected row 0 (counted from 0): bad luck')
     expect((await table.info()).version).toBe(1)
     expect(await team.tableNames()).toHaveLength(1)
   })

@@ -358,7 +358,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'a row with a column twice',
     segment(false, plain('"a":1,"a":2')),
     'row',
-    /^Column "a" is there twice$/,
+    /^Column "a" occurs twice$/,
   ],
   [
     'a row with a column that its segment does not list',

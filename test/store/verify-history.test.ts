@@ -110,7 +110,7 @@ const DAMAGES: readonly (readonly [
     'a change that is missing',
     async ({ acme, table }) => void (await acme.commit({ deletes: [changeKey(table, 6)] })),
     'record-missing',
-    'A change is missing of version 6',
+    'The history has no change for version 6',
   ],
   [
     'changes that are missing',
@@ -119,31 +119,31 @@ const DAMAGES: readonly (readonly [
       await acme.commit({ deletes })
     },
     'record-missing',
-    'A change is missing of versions 4 to 6',
+    'The history has no change for versions 4 to 6',
   ],
   [
     'a change that begins another history',
     change(5, () => ({ since: 4 })),
     'record-mismatch',
-    'The change of version 5 names all changes since version 4, and the one before it since version 1',
+    'The change of version 5 claims all changes since version 4, and the one before it since version 1',
   ],
   [
     'a change of a version that there is not yet',
     put((table) => [changeKey(table, 12), GARBAGE]),
     'record-mismatch',
-    'A change is of version 12',
+    'There is a change with version 12',
   ],
   [
     'a change of rows that were not there',
     change(2, ({ before }) => ({ changed: [{ extent: before.nextExtent, slot: 0, count: 1 }] })),
     'record-mismatch',
-    'The change of version 2 names rows that were not there',
+    'The change of version 2 names rows that did not exist',
   ],
   [
     'a change of more rows than an extent has',
     change(2, () => ({ changed: [{ extent: 0, slot: 0, count: 2 ** 32 - 1 }] })),
     'record-mismatch',
-    'The change of version 2 names rows that were not there',
+    'The change of version 2 names rows that did not exist',
   ],
   [
     'a row before a change that is missing',
@@ -173,13 +173,13 @@ const DAMAGES: readonly (readonly [
     'a row before a change that is a tombstone',
     rowBefore(3, row(1, null)),
     'row',
-    'The row in slot 2 of extent 0 before version 3 is a deleted one',
+    'The row in slot 2 of extent 0 before version 3 is marked as deleted',
   ],
   [
     'a row before a change that the change does not name',
     put((table) => [rowBeforeKey(table, { extent: 1, slot: 2 }, 3), row(1, '"n":6')]),
     'orphan-record',
-    'The row in slot 2 of extent 1 before version 3 is one that no change names',
+    'The row in slot 2 of extent 1 before version 3 is not named by any change',
   ],
   [
     'a history that was deleted up to a version that there is not yet',
@@ -191,13 +191,13 @@ const DAMAGES: readonly (readonly [
     'a change of a table that is not there',
     put(() => [changeKey(OTHER_TABLE, 2), GARBAGE]),
     'orphan-record',
-    'The history remains of a table that is not there',
+    'History remains of a table that does not exist',
   ],
   [
     'a row before a change of a table that is not there',
     put(() => [rowBeforeKey(OTHER_TABLE, { extent: 0, slot: 0 }, 2), GARBAGE]),
     'orphan-record',
-    'The history remains of a table that is not there',
+    'History remains of a table that does not exist',
   ],
 ]
 
@@ -207,7 +207,7 @@ test.each(DAMAGES)('verify finds %s', async (_, damage, kind, says) => {
 
   const { findings } = await opened.store.verify({ full: true })
 
-  const message = kind === 'orphan-record' && says.startsWith('The history') ? says : withHead(says)
+  const message = kind === 'orphan-record' && says.startsWith('History') ? says : withHead(says)
   expect(findings.filter((finding) => finding.message === message)).toEqual([
     expect.objectContaining({ kind, team: 'acme', table: expect.any(String) }),
   ])

@@ -5,7 +5,7 @@ import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { decodeFile } from '../../src/format/file-records.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
-import type { KvPartition, VerifyFinding, VerifyReport } from '../../src/index.js'
+import type { KvPartition, VerifyCounts, VerifyFinding, VerifyReport } from '../../src/index.js'
 import { isStoreError, openLevelKv, openStore } from '../../src/index.js'
 import {
   encodePartitionPrefix,
@@ -345,6 +345,18 @@ test('each finding is told at once, and those beyond the first 1,000 are counted
   expect(told).toHaveLength(1_010)
   expect(report.informationCount).toBe(1_010)
   expect(report.findings).toHaveLength(1_000)
+})
+
+test('tells how far it has come, up to what the report says', async () => {
+  const { store } = await openRich()
+  const told: VerifyCounts[] = []
+
+  const { checked } = await store.verify({ full: true, onProgress: (counts) => told.push(counts) })
+
+  expect(told.at(-1)).toEqual(checked)
+  const bytes = told.map((counts) => counts.bytes)
+  expect(bytes).toEqual(bytes.toSorted((one, other) => one - other))
+  expect(bytes.filter((each) => each > 0 && each < checked.bytes).length).toBeGreaterThan(3)
 })
 
 test('a signal or a close ends a verify, and unknown options are refused', async () => {

@@ -27,7 +27,7 @@ export async function allOf(rows: AsyncIterable<RowWithId>): Promise<RowWithId[]
 /**
  * The rows that a change makes of those before it.
  * @param options - How the rows before were read.
- * @throws {Error} The change names rows that were not there, or gives other rows than it names.
+ * @throws {Error} The change names rows that did not exist, or gives other rows than it names.
  */
 export async function changedRows(
   table: Pick<Table, 'at'>,

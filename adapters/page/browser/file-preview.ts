@@ -47,7 +47,7 @@ async function showText(body: HTMLElement, path: string, bytes: number): Promise
   const isCut = bytes > TEXT_BYTES_MAX
   const headers = isCut ? { range: `bytes=0-${TEXT_BYTES_MAX - 1}` } : {}
   const answer = await fetch(path, { headers })
-  if (!answer.ok) throw new Error(`The server answered with status ${answer.status}`)
+  if (!answer.ok) throw new Error(TEXT.notRead(answer.status))
   const text = el('pre', { tabindex: 0 }, await answer.text())
   const note = el('p', { class: 'muted' }, TEXT.cutAt(shownBytes(TEXT_BYTES_MAX)))
   fill(body, isCut ? note : null, text)

@@ -154,7 +154,10 @@ export class Grid {
     }
     this.#markActive(first, end)
     this.#source.want(from, to)
-    this.#events.onView(from, to)
+    const seen = Math.floor(
+      (this.#map.top + this.element.clientHeight - HEADER_HEIGHT) / ROW_HEIGHT,
+    )
+    this.#events.onView(from, Math.max(from, Math.min(to, seen)))
   }
 
   #drawSlot(slot: Slot, position: number, first: number, end: number): void {
@@ -210,9 +213,10 @@ export class Grid {
       'aria-hidden': 'true',
       onpointerdown: (event) => this.#drag(index, event as PointerEvent),
     })
+    const kind = column?.type.kind === 'number' ? 'cell number' : 'cell'
     const cell = el(
       'div',
-      { role: 'columnheader', class: 'cell', 'aria-colindex': index + 2, title: column?.id },
+      { role: 'columnheader', class: kind, 'aria-colindex': index + 2, title: column?.id },
       el('span', { class: 'name' }, column?.name ?? ''),
       el('span', { class: 'kind' }, column?.type.kind ?? ''),
       handle,

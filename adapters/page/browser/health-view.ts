@@ -1,25 +1,21 @@
 // How the server does: its metrics, read every two seconds while the view is open, and a verification on demand.
-import { readWebStream } from '../../../src/base/web-stream.js'
 import type { Api } from './api.js'
-import { button, el, fill, messageOf, start } from './dom.js'
+import { type Child, el, fill, messageOf, start } from './dom.js'
+import { heldBytes } from './held.js'
 import { Plot } from './plot.js'
 import { parseMetrics, quantile, type Samples, total, totalsBy } from './prometheus.js'
 import type { View, ViewContext } from './shell.js'
-import { shownBytes, shownCount, shownShort, shownTime } from './show.js'
+import { shownAge, shownBytes, shownCount, shownShort, shownTime } from './show.js'
 import { TEXT } from './texts.js'
+import { verifyPart } from './verify-part.js'
 
 const READ_MS = 2_000
 /** Readings that a plot shows: four minutes. */
 const POINTS = 120
-/** Findings of a verification that are shown. */
-const FINDINGS_MAX = 100
 
-/** Upkeep whose last time is shown, by the names in the metric. */
-const UPKEEP = ['sweep', 'fold', 'settle', 'backup'] as const
-
-const perSecond = (value: number): string => `${shownShort(value)}/s`
+const perSecond = (value: number): string => TEXT.perSecond(shownShort(value))
 const inMs = (seconds: number): string =>
-  Number.isFinite(seconds) ? `≤ ${shownShort(seconds * 1_000)} ms` : '> 10 s'
+  Number.isFinite(seconds) ? TEXT.within(shownShort(seconds * 1_000)) : TEXT.beyond
 
 type Reading = Readonly<{ samples: Samples; at: number }>
 
@@ -43,10 +39,13 @@ class HealthView {
   readonly element = el('section', { class: 'page' })
   readonly #context: ViewContext
   readonly #api: Api
-  readonly #facts = el('dl', { class: 'facts' })
+  readonly #facts = el('div', { class: 'plots' })
   readonly #problem = el('p', { class: 'problem', role: 'alert' })
   readonly #plots = plots()
   #last: Reading | undefined
+  /** Bytes by kind: those of the last sweep, or else of the lists. */
+  #held: ReadonlyMap<string, number> = new Map()
+  #isCounted = false
   #timer: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
 
@@ -67,9 +66,19 @@ class HealthView {
       this.#problem,
       el('div', { class: 'plots' }, ...this.#plots.map(({ plot }) => plot.element)),
       this.#facts,
-      verifyPart(this.#context),
+      verifyPart(this.#context, () => sumOf(this.#held)),
     )
     this.#read()
+  }
+
+  /** Asks the lists, once: a store that does no upkeep has not counted its bytes. */
+  #count(): void {
+    if (this.#isCounted) return
+    this.#isCounted = true
+    const counted = heldBytes(this.#api, this.#context.signal).then((held) => {
+      if (this.#held.size === 0) this.#held = held
+    })
+    start(counted, () => undefined)
   }
 
   close(): void {
@@ -128,33 +137,57 @@ class HealthView {
     for (const { plot, value } of this.#plots) plot.add(value(before, now))
     this.#last = now
     const { samples } = now
-    const held = [...totalsBy(samples, 'held_bytes', 'kind')].map(([kind, bytes]) => {
-      return [TEXT.held(kind), shownBytes(bytes)] as const
-    })
+    const counted = totalsBy(samples, 'held_bytes', 'kind')
+    if (counted.size > 0) this.#held = counted
+    else this.#count()
     const began = total(samples, 'process_start_time_seconds') * 1_000
-    const facts = [
+    const { session, now: time } = this.#context
+    const isQuiet = session.mode === 'session' && !session.writable
+    const state: Fact[] = [
       [TEXT.accepts, total(samples, 'writable') === 1 ? TEXT.yes : TEXT.no],
-      ...held,
       [TEXT.jobsRunning, shownCount(total(samples, 'jobs_running'))],
-      [TEXT.sweeps, shownCount(total(samples, 'sweeps_total'))],
-      [TEXT.folds, shownCount(total(samples, 'folds_total'))],
-      ...lastTimes(samples),
-      [TEXT.runsSince, shownTime(began)],
-    ] as const
+      [TEXT.runsSince, ageOf(began, time())],
+    ]
+    const kinds = Object.entries(TEXT.held).map(([kind, name]): Fact => {
+      const bytes = this.#held.get(kind)
+      return [name, bytes === undefined ? '–' : shownBytes(bytes)]
+    })
     fill(
       this.#facts,
-      ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
+      factsPart(TEXT.state, state),
+      factsPart(TEXT.disk, kinds),
+      factsPart(TEXT.upkeep, upkeepFacts(samples, time()), isQuiet ? TEXT.noUpkeep : undefined),
     )
   }
 }
 
+type Fact = readonly [name: string, value: Child]
+
+function factsPart(title: string, facts: readonly Fact[], note?: string): HTMLElement {
+  const list = facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])
+  return el(
+    'section',
+    { class: 'plot' },
+    el('h2', {}, title),
+    note === undefined ? el('dl', { class: 'facts' }, ...list) : el('p', { class: 'muted' }, note),
+  )
+}
+
 /** When upkeep of each kind last ended. */
-function lastTimes(samples: Samples): readonly (readonly [string, string])[] {
+function upkeepFacts(samples: Samples, now: number): readonly Fact[] {
   const times = totalsBy(samples, 'last_ended_timestamp_seconds', 'kind')
-  return UPKEEP.map((kind) => {
+  return Object.entries(TEXT.upkeepKinds).map(([kind, name]): Fact => {
     const seconds = times.get(kind)
-    return [TEXT.last(kind), seconds === undefined ? TEXT.notYet : shownTime(seconds * 1_000)]
+    return [name, seconds === undefined ? TEXT.notYet : ageOf(seconds * 1_000, now)]
   })
+}
+
+function ageOf(at: number, now: number): HTMLElement {
+  return el('span', { title: shownTime(at) }, shownAge(at, now))
+}
+
+function sumOf(held: ReadonlyMap<string, number>): number {
+  return [...held.values()].reduce((all, bytes) => all + bytes, 0)
 }
 
 function plots(): readonly PlotOf[] {
@@ -182,83 +215,8 @@ function plots(): readonly PlotOf[] {
     rate(TEXT.plots.rowsIn, 'rows_in_total'),
     rate(TEXT.plots.rowsOut, 'rows_out_total'),
     rate(TEXT.plots.commits, 'commits_total'),
-    rate(TEXT.plots.written, 'written_bytes_total', (value) => `${shownBytes(value)}/s`),
+    rate(TEXT.plots.written, 'written_bytes_total', (value) => TEXT.perSecond(shownBytes(value))),
     gauge(TEXT.plots.memory, 'process_resident_memory_bytes'),
     gauge(TEXT.plots.caches, 'cache_bytes'),
   ]
-}
-
-/** The verification of the store, which says what it finds while it goes on. */
-function verifyPart(context: ViewContext): HTMLElement {
-  const output = el('div', { role: 'status' })
-  const run = (isFull: boolean): void => {
-    const ending = new AbortController()
-    const began = context.now()
-    const clock = setInterval(() => tell(), 500)
-    const text = el('span', {}, TEXT.verifying(0))
-    const tell = (): void => {
-      text.textContent = TEXT.verifying(Math.round((context.now() - began) / 1_000))
-    }
-    const findings = el('ul', {})
-    context.signal.addEventListener('abort', () => ending.abort())
-    fill(
-      output,
-      el('progress', { 'aria-label': TEXT.verify }),
-      text,
-      button(TEXT.cancel, () => ending.abort()),
-      findings,
-    )
-    const done = verify(context.api, isFull, ending.signal, (finding) => {
-      if (findings.children.length < FINDINGS_MAX) findings.append(el('li', {}, finding))
-    }).then((report) => fill(output, el('p', {}, report), findings))
-    done
-      .catch((failure: unknown) => {
-        const message = ending.signal.aborted ? TEXT.cancelled : messageOf(failure)
-        fill(output, el('p', {}, message), findings)
-      })
-      .finally(() => clearInterval(clock))
-  }
-  return el(
-    'section',
-    { class: 'verify' },
-    el('h2', {}, TEXT.verify),
-    el('p', { class: 'muted' }, TEXT.verifyHelp),
-    el(
-      'div',
-      { class: 'actions' },
-      button(TEXT.verifyQuick, () => run(false)),
-      button(TEXT.verifyFull, () => run(true)),
-    ),
-    output,
-  )
-}
-
-type VerifyLine = Readonly<{
-  finding?: Readonly<Record<string, unknown>>
-  report?: Readonly<{ ok: boolean; damageCount: number }>
-  error?: Readonly<{ message: string }>
-}>
-
-/** @returns what to tell at the end */
-async function verify(
-  api: Api,
-  isFull: boolean,
-  signal: AbortSignal,
-  onFinding: (finding: string) => void,
-): Promise<string> {
-  const { body } = await api.verify(isFull, signal)
-  if (body === null) return ''
-  let rest = ''
-  let said = ''
-  for await (const piece of readWebStream(body.pipeThrough(new TextDecoderStream()))) {
-    const lines = (rest + piece).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines.filter((text) => text.trim() !== '')) {
-      const { finding, report, error } = JSON.parse(line) as VerifyLine
-      if (finding !== undefined) onFinding(JSON.stringify(finding))
-      if (report !== undefined) said = TEXT.verified(report.ok, shownCount(report.damageCount))
-      if (error !== undefined) throw new Error(error.message)
-    }
-  }
-  return said
 }

@@ -47,12 +47,13 @@ class ImportView {
       this.#body,
     )
     const warn = (event: BeforeUnloadEvent): void => {
-      if (this.#body.querySelector('progress') !== null) event.preventDefault()
+      if (this.#isUnderWay) event.preventDefault()
     }
     addEventListener('beforeunload', warn)
     this.view = {
       element,
       title: TEXT.tabs.import,
+      onFile: (file) => this.#take(file),
       close: () => {
         removeEventListener('beforeunload', warn)
         this.#ending.abort()
@@ -73,23 +74,20 @@ class ImportView {
       el('strong', {}, TEXT.dropHere),
       TEXT.dropFormats,
     )
-    const zone = el('div', { class: 'drop' }, label, input)
-    zone.addEventListener('dragover', (event) => {
-      event.preventDefault()
-      zone.classList.add('over')
-    })
-    zone.addEventListener('dragleave', () => zone.classList.remove('over'))
-    zone.addEventListener('drop', (event) => {
-      event.preventDefault()
-      zone.classList.remove('over')
-      this.#take(event.dataTransfer?.files[0])
-    })
-    return zone
+    return el('div', { class: 'drop' }, label, input)
+  }
+
+  get #isUnderWay(): boolean {
+    return this.#body.querySelector('progress') !== null
   }
 
   /** Begins with a file, in the place of one that was there. */
   #take(file: File | undefined): void {
     if (file === undefined) return
+    if (this.#isUnderWay) {
+      this.#context.say(TEXT.isUnderWay)
+      return
+    }
     this.#ending.abort()
     this.#ending = new AbortController()
     this.#prepare(new ReadFile(file), formatOf(file) ?? 'csv')
@@ -97,6 +95,7 @@ class ImportView {
 
   #prepare(file: ReadFile, first: SourceFormat): void {
     const { api } = this.#context
+    this.#drop.hidden = false
     const preview = el('div', { class: 'preview' })
     const format = el(
       'select',
@@ -152,6 +151,7 @@ class ImportView {
     const { signal } = ending
     this.#ending.signal.addEventListener('abort', () => ending.abort())
     const progress = new ProgressView(file, this.#context.now)
+    this.#drop.hidden = true
     const cancel = button(TEXT.cancel, () => {
       ending.abort()
       this.#context.say(TEXT.cancelled)
@@ -185,6 +185,7 @@ class ImportView {
   async #commit(run: ImportRun, signal: AbortSignal, progress: ProgressView): Promise<void> {
     progress.say(TEXT.committing)
     const done = await run.commit(signal)
+    this.#drop.hidden = false
     fill(this.#body, ...doneView(done))
     this.#context.say(TEXT.imported)
   }
@@ -207,6 +208,8 @@ class ImportView {
     const change = (): void => this.#giveUp(run, file, format)
     fill(
       this.#body,
+      el('h2', {}, file.file.name),
+      el('p', {}, TEXT.nothingImported),
       ...checkView(check),
       el(
         'div',
@@ -227,6 +230,7 @@ class ImportView {
 
   #fail(failure: unknown, again: () => void, giveUp: () => void): void {
     const message = el('p', { class: 'problem', role: 'alert' }, messageOf(failure))
+    this.#drop.hidden = false
     const retry = button(TEXT.goOn, again, { class: 'primary' })
     fill(
       this.#body,

@@ -180,7 +180,12 @@ export class FoundRows implements RowSource {
     while (this.isOpen && this.#rows.length < upTo) {
       const request = { limit: FOUND_PAGE, where: this.#where, continuation: this.#continuation }
       const page = await readPage(this.#reading, request, this.#ending.signal)
-      if (page.version !== this.#reading.version) this.#events.onVersion(page.version)
+      if (page.version !== this.#reading.version) {
+        this.isOpen = false
+        this.#events.onVersion(page.version)
+        this.#events.onRows()
+        return
+      }
       this.#rows.push(...page.rows)
       this.#continuation = page.continuation
       this.isOpen = page.continuation !== undefined && this.#rows.length < FOUND_MAX

@@ -11,6 +11,8 @@ export type View = Readonly<{
   title: string
   /** Called once it is in the document. */
   onShown?: () => void
+  /** Takes a file that was dropped anywhere on the page. Files that no view takes open the import. */
+  onFile?: (file: File) => void
   close(): void
 }>
 
@@ -52,6 +54,8 @@ export class Shell {
   #view: View | undefined
   #ending = new AbortController()
   #quiet: ReturnType<typeof setTimeout> | undefined
+  /** A file that was dropped on another view than the import. */
+  #dropped: File | undefined
 
   constructor(
     api: Api,
@@ -78,6 +82,7 @@ export class Shell {
     this.#api.onRetry = () => this.#say(TEXT.retrying)
     fill(document.body, skip, head, this.#failed, this.#main, this.#said)
     addEventListener('hashchange', () => this.#show())
+    takeDrops((files) => this.#drop(files))
     this.#show()
   }
 
@@ -115,11 +120,25 @@ export class Shell {
         document.title = `${view.title} – rowstash`
         fill(this.#main, view.element)
         view.onShown?.()
+        const dropped = this.#dropped
+        this.#dropped = undefined
+        if (dropped !== undefined) view.onFile?.(dropped)
       },
       (failure: unknown) => {
         if (!signal.aborted) this.#fail(failure)
       },
     )
+  }
+
+  #drop([file, ...more]: readonly File[]): void {
+    if (file === undefined) return
+    if (more.length > 0) this.#say(TEXT.oneFile)
+    if (this.#view?.onFile !== undefined) {
+      this.#view.onFile(file)
+      return
+    }
+    this.#dropped = file
+    location.hash = '#/import'
   }
 
   #contextOf(signal: AbortSignal): ViewContext {
@@ -158,4 +177,23 @@ function decode(text: string): string {
   } catch {
     return text
   }
+}
+
+/** The browser would open a file that is dropped where nothing takes it, in the place of the page. */
+function takeDrops(onFiles: (files: readonly File[]) => void): void {
+  const mark = (isOver: boolean): void => {
+    document.body.classList.toggle('dropping', isOver)
+  }
+  addEventListener('dragover', (event) => {
+    if (event.dataTransfer?.types.includes('Files') !== true) return
+    event.preventDefault()
+    mark(true)
+  })
+  addEventListener('dragleave', ({ relatedTarget }) => mark(relatedTarget !== null))
+  addEventListener('drop', (event) => {
+    mark(false)
+    if (event.dataTransfer === null || event.dataTransfer.files.length === 0) return
+    event.preventDefault()
+    onFiles([...event.dataTransfer.files])
+  })
 }

@@ -35,7 +35,7 @@ export function shownAge(at: number | null, now: number): string {
   if (at === null) return '–'
   const seconds = (now - at) / 1_000
   const [unit, length] = AGES.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
-  return RELATIVE.format(-Math.trunc(seconds / length), unit)
+  return RELATIVE.format(-Math.round(seconds / length), unit)
 }
 
 export function shownTime(at: number | null): string {

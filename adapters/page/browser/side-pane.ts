@@ -20,14 +20,15 @@ export type PaneEvents = Readonly<{
 
 export class SidePane {
   readonly element: HTMLElement
+  /** The table, in the version that is shown. */
+  info: TableInfo
   readonly #api: Api
-  readonly #info: TableInfo
   readonly #events: PaneEvents
   #shown = 0
 
   constructor(api: Api, info: TableInfo, events: PaneEvents) {
     this.#api = api
-    this.#info = info
+    this.info = info
     this.#events = events
     this.element = el('aside', { class: 'pane', hidden: true, tabindex: -1 })
     this.element.addEventListener('keydown', (event) => {
@@ -55,13 +56,13 @@ export class SidePane {
       TEXT.rowAt(shownCount(position + 1)),
       el('div', { class: 'actions' }, step(TEXT.rowBefore, -1), step(TEXT.rowAfter, 1), copy),
       el('p', { class: 'muted' }, `${row.$rowID} `, version),
-      el('dl', {}, ...this.#info.schema.columns.flatMap((column) => fieldOf(row, column))),
+      el('dl', {}, ...this.info.schema.columns.flatMap((column) => fieldOf(row, column))),
       history,
     )
-    const asked = this.#api.row(this.#info.id, row.$rowID).then((found) => {
+    const asked = this.#api.row(this.info.id, row.$rowID).then((found) => {
       if (at !== this.#shown) return
       version.textContent = TEXT.rowVersion(shownCount(found.version))
-      history.append(rowHistory(this.#api, this.#info, found))
+      history.append(rowHistory(this.#api, this.info, found))
     })
     start(asked, (failure) => {
       if (at === this.#shown) version.textContent = messageOf(failure)
@@ -70,7 +71,7 @@ export class SidePane {
 
   showSchema(): void {
     this.#shown++
-    const { schema, key } = this.#info
+    const { schema, key } = this.info
     const { onRenamed } = this.#events
     const inputs: HTMLInputElement[] = []
     const head = [TEXT.columnName, TEXT.columnId, TEXT.columnType].map((text) => el('th', {}, text))
@@ -91,7 +92,7 @@ export class SidePane {
     const isFixed = onRenamed === undefined
     this.#show(
       TEXT.schema,
-      isFixed ? table : nameForm(this.#api, this.#info, inputs, table, onRenamed),
+      isFixed ? table : nameForm(this.#api, this.info, inputs, table, onRenamed),
     )
   }
 

@@ -27,8 +27,9 @@ class TableView {
   readonly view: View
   readonly #api: Api
   readonly #context: ViewContext
-  readonly #info: TableInfo
+  #info: TableInfo
   readonly #notice = el('div', { class: 'notice', role: 'status', hidden: true })
+  readonly #facts = el('p', { class: 'muted' })
   readonly #place = el('div', { class: 'gridPlace' })
   readonly #status = el('span', { class: 'muted place' })
   readonly #filter: FilterBar
@@ -79,8 +80,8 @@ class TableView {
     }
   }
 
-  #head(): HTMLElement {
-    const { name, rowCount, schema, bytes, version, updatedAt } = this.#info
+  #sayFacts(): void {
+    const { rowCount, schema, bytes, version, updatedAt } = this.#info
     const facts = [
       TEXT.rows(rowCount, shownCount(rowCount)),
       TEXT.columns(schema.columns.length),
@@ -92,10 +93,16 @@ class TableView {
       { title: shownTime(updatedAt) },
       ` · ${TEXT.changed} ${shownAge(updatedAt, this.#context.now())}`,
     )
+    fill(this.#facts, facts, changed)
+  }
+
+  #head(): HTMLElement {
+    const { name, schema } = this.#info
+    this.#sayFacts()
     return el(
       'div',
       { class: 'tableHead' },
-      el('div', {}, el('h1', {}, name), el('p', { class: 'muted' }, facts, changed)),
+      el('div', {}, el('h1', {}, name || TEXT.noName), this.#facts),
       el(
         'div',
         { class: 'tools' },
@@ -198,9 +205,26 @@ class TableView {
 
   #sayVersion(found: number): void {
     const { version } = this.#info
-    const show = button(TEXT.showNewer, this.#context.reload, { class: 'primary' })
+    const show = button(TEXT.showNewer, () => start(this.#showNewer(), this.#context.fail), {
+      class: 'primary',
+    })
     fill(this.#notice, el('span', {}, TEXT.newer(shownCount(found), shownCount(version))), show)
     this.#notice.hidden = false
+  }
+
+  /** Shows the table as it is now. Filter, columns and place stay, unless names or columns have changed. */
+  async #showNewer(): Promise<void> {
+    const before = this.#info
+    const info = await this.#api.info(before.id, this.#context.signal)
+    const namesOf = ({ name, schema }: TableInfo) => JSON.stringify([name, schema])
+    if (namesOf(info) !== namesOf(before)) return this.#context.reload()
+    this.#info = info
+    this.#pane.info = info
+    this.#notice.hidden = true
+    this.#sayFacts()
+    const row = this.#grid?.activeRow ?? 0
+    this.#open()
+    this.#grid?.select(Math.min(row, Math.max(0, (this.#source?.count ?? 0) - 1)))
   }
 
   #copy(format: 'json' | 'csv' | 'curl'): void {

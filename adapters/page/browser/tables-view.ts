@@ -2,14 +2,13 @@
 import type { TableName } from './api.js'
 import { confirmDeletion } from './confirm.js'
 import { button, el, fill, start } from './dom.js'
+import { eachOf } from './held.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
 import { TEXT } from './texts.js'
 
 /** Tables that are listed at once; more on demand, because each is asked for its numbers. */
 const SHOWN_AT_ONCE = 100
-/** Requests for them at the same time. */
-const REQUESTS_MAX = 6
 
 export async function openTables(context: ViewContext): Promise<View> {
   const tables = await context.api.tables(context.signal)
@@ -80,7 +79,10 @@ class TableList {
       this.#draw()
     })
     fill(this.#more, found.length > shown.length ? more : null)
-    start(readAll(this.#context, rows), this.#context.fail)
+    start(
+      eachOf(rows, (line) => line.read()),
+      this.#context.fail,
+    )
   }
 
   #lineOf(table: TableName): TableLine {
@@ -96,15 +98,6 @@ class TableList {
     this.#lines.delete(table)
     this.#draw()
   }
-}
-
-/** Asks for the numbers of all tables, some at the same time. */
-async function readAll({ signal }: ViewContext, lines: readonly TableLine[]): Promise<void> {
-  const waiting = lines.values()
-  const work = async (): Promise<void> => {
-    for (const line of waiting) if (!signal.aborted) await line.read()
-  }
-  await Promise.all(Array.from({ length: REQUESTS_MAX }, work))
 }
 
 class TableLine {

@@ -30,7 +30,7 @@ export const OWN_OPERATIONS = {
     success: {
       200: {
         description:
-          'Lines of JSON: { "finding" } for each finding, then { "report" } or { "error" }. An empty line says that the work goes on.',
+          'Lines of JSON: { "finding" } for each finding, { "checked" } once a second with the amounts so far, then { "report" } or { "error" }. Lines may be empty.',
         content: { 'application/x-ndjson': { type: 'string' } },
       },
     },

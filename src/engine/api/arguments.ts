@@ -13,7 +13,7 @@ import type { PieceRequest } from './store-types.js'
 export function checkPorts(kv: unknown, objects: unknown): void {
   checkKv(kv)
   if (!hasMethods(objects, ['put', 'get', 'stream', 'delete', 'list', 'close'])) {
-    const message = `must be an ObjectStore, such as memoryObjects gives, not ${typeName(objects)}`
+    const message = `must be an ObjectStore, such as memoryObjects returns, not ${typeName(objects)}`
     throw optionError('objects', message)
   }
 }
@@ -94,10 +94,10 @@ export function checkPiece(given: PieceRequest): void {
   checkMemory(given.memory)
   const { bytes, memoryBytes } = given
   if (!Number.isInteger(bytes) || bytes < PIECE_BYTES_MIN) {
-    throw invalid(`bytes must be an integer from ${PIECE_BYTES_MIN} on, not ${shown(bytes)}`)
+    throw invalid(`bytes must be an integer of at least ${PIECE_BYTES_MIN}, not ${shown(bytes)}`)
   }
   if (!Number.isInteger(memoryBytes) || memoryBytes < PIECE_COPIES * bytes) {
-    throw invalid(`memoryBytes must be an integer, ${PIECE_COPIES} times bytes at least`)
+    throw invalid(`memoryBytes must be an integer of at least ${PIECE_COPIES} times bytes`)
   }
 }
 

@@ -48,9 +48,9 @@ export type FileEntry = StoredFile &
 
 /** Which files to list. */
 export type FilesPageRequest = Readonly<{
-  /** Files of the page. Default: 100. Range: 1 to 1,000; above it, 1,000. */
+  /** Maximum number of files of the page. Default: 100. Range: 1 to 1,000; a greater number counts as 1,000. */
   limit?: number | undefined
-  /** Of the page before. Default: the first page. */
+  /** The `continuation` of the previous page. Default: the first page. */
   continuation?: string | undefined
 }>
 
@@ -76,7 +76,7 @@ export type UploadEntry = Readonly<{
   bytes: number | null
   /** Milliseconds since 1970 UTC. */
   createdAt: number
-  /** When it ends by itself, in milliseconds since 1970 UTC. */
+  /** When it expires, in milliseconds since 1970 UTC. */
   endsAt: number
 }>
 
@@ -140,7 +140,7 @@ export interface Files {
    */
   createUpload(about: UploadInit): Promise<UploadTicket>
   /**
-   * Makes a file of the received bytes. A repeat returns the same file.
+   * Turns the received bytes into a file. A repeat returns the same file.
    * @throws {StoreError} UPLOAD_NOT_FOUND, APP_NOT_ALLOWED, UPLOAD_INCOMPLETE (the upload stays open),
    *   PAYMENT_REQUIRED or FILE_TOO_LARGE (the upload ends)
    */
@@ -153,11 +153,11 @@ export interface Files {
   /** As `get`, without access to the bytes. */
   stat(idOrUrl: string): Promise<StoredFile | null>
   /**
-   * The files of the team, a page of them.
+   * One page of the files of the team.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, CONTINUATION_INVALID
    */
   list(request?: FilesPageRequest): Promise<FilesPage>
-  /** The uploads that are open, the newest first; 1,000 of them at most. */
+  /** The open uploads, the newest first, at most 1,000. */
   uploads(): Promise<readonly UploadEntry[]>
   /** Deletes a file, even if rows contain its URL. @returns Whether there was such a file. */
   delete(idOrUrl: string): Promise<boolean>
@@ -185,7 +185,7 @@ export type UploadRequest = Readonly<{
 /** Operations on files that need no key, because the address is secret or signed. */
 export interface PublicFiles {
   /**
-   * Receives the bytes of an upload. A PUT that fails or breaks off leaves nothing and may be repeated.
+   * Receives the bytes of an upload. A PUT that fails or is interrupted leaves nothing and may be repeated.
    * @throws {StoreError} UPLOAD_SIGNATURE_INVALID, UPLOAD_EXPIRED, UPLOAD_ALREADY_COMPLETED,
    *   CONTENT_TYPE_MISMATCH, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, FILE_TOO_LARGE, RATE_LIMITED
    */

@@ -21,10 +21,12 @@ export function checkFindBounds({
 }: FindBounds & Readonly<{ continuation?: string | undefined }>): void {
   checkWhere(where)
   if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0)) {
-    throw invalid(`from must be a row number, an integer from 0 on, not ${shown(from)}`)
+    throw invalid(`from must be a row number, an integer of at least 0, not ${shown(from)}`)
   }
   if (from !== undefined && continuation !== undefined) {
-    throw invalid('from is for the first page: a continuation says where its page begins')
+    throw invalid(
+      'from cannot be combined with a continuation, which already says where the page begins',
+    )
   }
   if (columns === undefined) return
   if (!Array.isArray(columns)) throw invalid(`columns must be an array, not ${typeName(columns)}`)

@@ -28,7 +28,7 @@ export type WhereCell = Readonly<{
   has?: WhereValue | undefined
   /** Text that begins with this one. */
   startsWith?: string | undefined
-  /** Text with this one in it. */
+  /** Text that contains this one. */
   contains?: string | undefined
   /** Whether the cell is empty. An array without elements is not. */
   isEmpty?: boolean | undefined
@@ -36,7 +36,7 @@ export type WhereCell = Readonly<{
 
 /**
  * Which rows are wanted: conditions by column ID, all of which must hold. A value alone is `{ eq: value }`. `$and`,
- * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with one more: `$$price`.
+ * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with a second one: `$$price`.
  */
 export type Where = Readonly<{
   /** All of the conditions must hold. */
@@ -63,8 +63,8 @@ export type FindBounds = Readonly<{
 
 /**
  * A request for a page of row objects. With `where` a page ends after the 262,144 rows that it compares at most, so a
- * page with a continuation may have no rows: pass the same `where` and `columns` with it. `from` is for a page without
- * one.
+ * page with a continuation may have no rows: pass the same `where` and `columns` with it. `from` cannot be
+ * combined with a continuation.
  */
 export type FindPageRequest = PageRequest & FindBounds
 
@@ -78,7 +78,7 @@ export type CountOptions = Readonly<{
 export type ScanOptions = FindBounds &
   CountOptions &
   Readonly<{
-    /** Rows that are returned, at most: a positive integer. Default: all. */
+    /** Maximum number of rows: a positive integer. Default: all. */
     limit?: number | undefined
     /** As in `ReadOptions`. */
     numbers?: NumberForm
@@ -87,8 +87,8 @@ export type ScanOptions = FindBounds &
 /** Finding rows. A condition is compared to the stored bytes; a row that does not match never becomes an object. */
 export interface Find {
   /**
-   * All rows, or those that `options` select, in order, in bounded memory: 1,000 at a time. An overwrite meanwhile does
-   * not disturb it. If objects are on another machine, the next 1,000 are read while those before are used.
+   * All rows, or those that `options` select, in order, in bounded memory: 1,000 at a time. A concurrent overwrite does
+   * not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current ones.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    */
   scan(options?: ScanOptions): AsyncIterableIterator<RowWithId>
@@ -100,7 +100,7 @@ export interface Find {
    */
   find(where: Where, options?: Omit<ScanOptions, 'where'>): AsyncIterableIterator<RowWithId>
   /**
-   * How many rows match. Without a condition the number is known, and no row is read.
+   * The number of rows that match. Without a condition no row is read.
    * @throws {StoreError} as `scan`
    */
   count(where?: Where, options?: CountOptions): Promise<number>

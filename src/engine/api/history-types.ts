@@ -3,16 +3,16 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
 import type { RowIds } from './row-types.js'
 
-/** What one commit changed of a table. */
+/** The changes that one commit made to a table. */
 export type TableChange = Readonly<{
   /** The version that the commit made. */
   version: number
   /**
-   * Whether the commit replaced all rows, as an overwrite does: then no row from before is left, `added` has all rows of
+   * Whether the commit replaced all rows, as an overwrite does: then no earlier row is left, `added` has all rows of
    * the table, those that kept their IDs among them, and `changed` and `removed` are empty.
    */
   replaced: boolean
-  /** Whether the commit gave a column another type: any row may read differently from then on, as `at(version)` shows. */
+  /** Whether the commit changed the type of a column: from then on any row may read differently, as `at(version)` shows. */
   retyped: boolean
   /** In the order of the table. Added rows come after all others. */
   added: RowIds
@@ -22,7 +22,7 @@ export type TableChange = Readonly<{
   removed: RowIds
   /**
    * The changed rows, then the added ones, as they were at this version.
-   * @throws {StoreError} from the iterator: HISTORY_GONE if they are kept no longer; as `get` of a table
+   * @throws {StoreError} from the iterator: HISTORY_GONE if they are no longer kept; as `get` of a table
    */
   rows(options?: ReadOptions): AsyncIterableIterator<RowWithId>
 }>
@@ -37,7 +37,7 @@ export type ChangesRequest = Readonly<{
 
 /** Which changes of a table to follow. */
 export type WatchRequest = Readonly<{
-  /** The changes after this version of the table. Default: the current version when the first one is asked for. */
+  /** The changes after this version of the table. Default: the current version when the first change is requested. */
   since?: number | undefined
   /** Ends the iterator with ABORTED. */
   signal?: AbortSignal | undefined
@@ -60,9 +60,9 @@ export interface PastTable {
 }
 
 /**
- * What a table keeps of its past, for `historyRetentionMs`, from the first change on that was made while the store was
- * open with that option. Versions before the earliest one that is kept, and those before a restore or a loss of commits,
- * are HISTORY_GONE: read the table anew, and go on from the version of the page.
+ * The history of a table, kept for `historyRetentionMs`. It begins with the first change made while the store was open
+ * with that option. A request for a version before the earliest one that is kept, or before a restore or a loss of
+ * commits, fails with HISTORY_GONE: read the whole table again, and continue from the version of the page.
  */
 export interface TableHistory {
   /**
@@ -73,13 +73,13 @@ export interface TableHistory {
    */
   changes(request: ChangesRequest): AsyncIterableIterator<TableChange>
   /**
-   * As `changes`, and goes on with those that come: at once with those of this process; those of others on a shared
-   * store within a second.
+   * As `changes`, then continues with new changes as they are made: those of this process at once, those of other
+   * processes on a shared store within a second.
    */
   watch(request?: WatchRequest): AsyncIterableIterator<TableChange>
   /**
-   * The table as it was at a version, while that is kept; the current version is until it changes. Files that only past
-   * rows name are not kept for them.
+   * The table as it was at a version that is still kept; the current version is kept until it changes. Files that only
+   * past rows name are not kept.
    */
   at(version: number): PastTable
 }

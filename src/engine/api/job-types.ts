@@ -35,12 +35,12 @@ export type JobEntry = Readonly<{
   note: string
 }>
 
-/** Rows and bytes that an import has read so far. 0 for other jobs, whose rows are in the store already. */
+/** Rows and bytes that an import has read so far. 0 for other jobs, whose rows are already in the store. */
 export type JobProgress = Readonly<{ rows: number; bytes: number }>
 
 /**
- * The status of a job. The result has the receipt of the version that the job made, if one was asked for, for as long as
- * the table keeps it.
+ * The status of a job. The result has the receipt of the version that the job made, if one was asked for, for as long
+ * as the table keeps it.
  */
 export type JobStatus =
   | (JobEntry & Readonly<{ status: 'running'; progress: JobProgress }>)

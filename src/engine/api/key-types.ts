@@ -8,7 +8,7 @@ export const KEY_SCOPES = ['read', 'write', 'upload'] as const
  */
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
-/** Tables that a key may be limited to, at most. */
+/** Maximum number of tables that a key may be limited to. */
 export const KEY_TABLES_MAX = 1_000
 
 /** The limits of a key within its team. */
@@ -17,7 +17,8 @@ export type KeyRights = Readonly<{
   scopes?: readonly KeyScope[] | undefined
   /**
    * IDs of the only tables that the key reaches, at most 1,000. Other tables do not exist for it; and because tables
-   * and stashes belong to the team, it creates no tables, uses no stashes and lists no files. Default: all tables of the team.
+   * and stashes belong to the team, it creates no tables, uses no stashes and lists no files. Default: all tables of
+   * the team.
    */
   tables?: readonly string[] | undefined
 }>
@@ -29,7 +30,7 @@ export type AddKeyRequest = KeyRights &
     teamId: string
     /** What the key is for, for people: up to 256 characters. Default: empty. */
     label?: string | undefined
-    /** When the key stops working, in milliseconds since 1970 UTC, later than now. Default: never. */
+    /** When the key expires, in milliseconds since 1970 UTC, later than now. Default: never. */
     expiresAt?: number | undefined
   }>
 
@@ -39,7 +40,7 @@ export type ApiKey = Readonly<{
   id: string
   /** The team whose tables the key reaches. */
   teamId: string
-  /** What the key is for; empty if nobody said so. */
+  /** What the key is for; empty if no label was given. */
   label: string
   /** What the key may do. */
   scopes: readonly KeyScope[]
@@ -59,14 +60,14 @@ export type AddKeyResult = ApiKey & Readonly<{ key: string }>
 /** API keys that the store keeps, for all teams. */
 export interface ApiKeys {
   /**
-   * Makes a key of 256 random bits. The store keeps its SHA-256, which is enough for a random key: a slow password
+   * Creates a key of 256 random bits. The store keeps its SHA-256, which is enough for a random key: a slow password
    * hash only protects secrets that can be guessed.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR; STORAGE_…; RATE_LIMITED: the store has 10,000 keys
    */
   add(request: AddKeyRequest): Promise<AddKeyResult>
-  /** All keys, or those of one team, expired ones too, the oldest first. */
+  /** All keys, or those of one team, including expired ones, the oldest first. */
   list(teamId?: string): Promise<readonly ApiKey[]>
-  /** Deletes a key; it is unknown from then on. @returns Whether there was such a key. */
+  /** Deletes a key, which is refused from then on. @returns Whether there was such a key. */
   revoke(id: string): Promise<boolean>
   /**
    * Finds the key with this text; null if it is unknown, revoked or expired. Reads the store's records each time,

@@ -13,15 +13,15 @@ export type TableInfo = TableEntry &
   Readonly<{
     /** The columns, in order. */
     schema: TableSchema
-    /** IDs of the columns of its key; missing: it has none. */
+    /** IDs of the columns of its key; absent: it has none. */
     key?: readonly string[]
     /** The number of rows. */
     rowCount: number
     /** The version of the table: each change makes it greater. */
     version: number
-    /** When it was created, in milliseconds since 1970 UTC; null: a version of this package that did not note it did so. */
+    /** When it was created, in milliseconds since 1970 UTC; null: by an earlier version of this package, which did not record it. */
     createdAt: number | null
-    /** When it was last changed; null: not since such a version. Every change counts, also of the name. */
+    /** When it was last changed; null: not since an earlier version of this package. Every change counts, also of the name. */
     updatedAt: number | null
     /**
      * Bytes of its rows as they are stored, compressed where they are: of segments, and of the row records that no
@@ -45,15 +45,15 @@ export type AlterRequest = IfTableMatch &
      * The new columns, all of them. A column that the table has keeps its type; its display name and its place may
      * change. A column that it does not have is added, without a cell. A column that is left out is dropped: its cells
      * are not shown any more, not even if a column with its ID is added later. They stay stored until the rows are
-     * overwritten or their cells are changed. A type cannot be changed so: `overwrite` does, and `updateSchema` of
-     * `addRows` widens one. A table with rows of a dropped column takes no merge before it is overwritten.
+     * overwritten or their cells are changed. A type cannot be changed this way: `overwrite` does, and `updateSchema`
+     * of `addRows` widens one. A table with rows of a dropped column must be overwritten before a merge.
      */
     schema?: SchemaInput | undefined
     /**
-     * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then on
-     * no two rows have the same values in all of them, in whatever form the values are written: an operation that would
-     * make two fails with KEY_NOT_UNIQUE. Rows with an empty cell in one of them are not compared. An overwrite keeps the
-     * key. All rows are read once, 2,097,152 at most, and other changes of the table wait meanwhile.
+     * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then
+     * on no two rows have the same values in all of them, in whatever form the values are written: an operation that
+     * would make two fails with KEY_NOT_UNIQUE. Rows with an empty cell in one of them are not compared. An overwrite
+     * keeps the key. All rows are read once, 2,097,152 at most, and other changes of the table wait meanwhile.
      */
     key?: readonly string[] | null | undefined
   }>
@@ -64,7 +64,7 @@ export type ExportOptions = Readonly<{
   where?: Where | undefined
   /** Only the cells of these columns, in the order of the table. Default: all. */
   columns?: readonly string[] | undefined
-  /** Rows at most: an integer from 1 on. Default: all. */
+  /** Maximum number of rows: a positive integer. Default: all. */
   limit?: number | undefined
   /** Ends the export, which fails with ABORTED before its next page. */
   signal?: AbortSignal | undefined
@@ -73,18 +73,19 @@ export type ExportOptions = Readonly<{
 /** Options of an export as CSV. */
 export type CsvOptions = ExportOptions &
   Readonly<{
-    /** What stands between two fields: a comma, or a tab for TSV. Default: a comma. */
+    /** The separator of fields: a comma, or a tab for TSV. Default: a comma. */
     delimiter?: ',' | '\t' | undefined
   }>
 
-/** Bytes of text, a page of rows at a time. They are read once; `await using` ends them early. */
+/** Bytes of text, a page of rows at a time. They can be read once; `await using` ends them early. */
 export type ExportedRows = AsyncIterableIterator<Bytes> & Disposing
 
 /** Rows out, as text. */
 export interface TableExports {
   /**
-   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then a line for each row, in order. A table that is made of it
-   * with the same schema has the same rows, with new IDs; an empty text becomes an empty cell. Arrays are JSON.
+   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then a line for each row, in order. A
+   * table that is created from it with the same schema has the same rows, with new IDs; an empty text becomes an empty
+   * cell. Arrays are JSON.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    */
   toCSV(options?: CsvOptions): ExportedRows
@@ -92,26 +93,26 @@ export interface TableExports {
   toNDJSON(options?: ExportOptions): ExportedRows
 }
 
-/** What can be asked of a table, and done to it, beside its rows. */
+/** Operations on a table as a whole: its description, name, columns and deletion. */
 export interface TableLife {
   /** The table as it is now. Reads a few records, however many rows it has. @throws {StoreError} TABLE_NOT_FOUND */
   info(): Promise<TableInfo>
   /**
-   * Gives the table another name. The same name makes no version.
+   * Renames the table. The same name makes no version.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED
    */
   rename(name: string, options?: IfTableMatch): Promise<Readonly<{ version: number }>>
   /**
    * Changes the name and the columns of the table in one version, without reading or writing a row, however many there
-   * are. What is the same already makes no version. If a column is dropped, all rows have the new version. A column of
-   * the key is neither dropped nor changed from numbers to texts. With a key, the rows are read.
+   * are. A request that changes nothing makes no version. If a column is dropped, all rows have the new version. A
+   * column of the key can neither be dropped nor changed from numbers to texts. With `key`, the rows are read.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_…, PRECONDITION_FAILED, KEY_NOT_UNIQUE
    */
   alter(request: AlterRequest): Promise<Readonly<{ version: number }>>
   /**
-   * Deletes the table with all rows, at once: from then on its operations fail with TABLE_NOT_FOUND. Scans under way end
-   * with their rows. The sweep gives the space back; files that no other row names go as after an overwrite. The ID is
-   * never given again.
+   * Deletes the table with all its rows, at once: from then on its operations fail with TABLE_NOT_FOUND. Scans in
+   * progress still read all rows. The sweep frees the space; files that no other row names are deleted as after an
+   * overwrite. The ID is never used again.
    * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED
    */
   delete(options?: IfTableMatch): Promise<void>
@@ -121,15 +122,15 @@ export interface TableLife {
 export interface TeamTables<T> {
   /** All tables in order of creation, including every table whose create has resolved. */
   tables(): Promise<readonly TableInfo[]>
-  /** As `tables`, with no more than their IDs and names, which is quicker. */
+  /** As `tables`, but only their IDs and names, which is faster. */
   tableNames(): Promise<readonly TableEntry[]>
   /** All tables with a name, the oldest first. */
   tablesByName(name: string): Promise<readonly T[]>
   /**
    * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and what is kept under idempotency
-   * keys. Jobs that are under way fail. When it resolves, the team is as one that was never used, but for its API keys,
-   * and for rows that scans under way still read. A call that was cut off is repeated: what is gone stays gone.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: others fill the team all the time
+   * keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its API keys, and
+   * for rows that scans in progress still read. An interrupted call can be repeated: what is deleted stays deleted.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team
    */
   deleteAll(): Promise<void>
 }

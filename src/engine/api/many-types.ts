@@ -25,7 +25,8 @@ export type RowsToDelete = readonly string[] | Readonly<{ where: Where }>
 export interface ManyRows {
   /**
    * Changes the given cells of many rows, all or none, in one commit: all of them get the same version. At most 10,000
-   * rows, and 16 MiB of their text after the update. No row may occur twice. An update without cells only checks its row.
+   * rows, and 16 MiB of their text after the update. No row may occur twice. An update without cells only checks its
+   * row.
    *
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), then for the first
    * update that fails ROW_NOT_FOUND and PRECONDITION_FAILED (`ifMatch` against the row's version), then COLUMN_…. The
@@ -36,11 +37,11 @@ export interface ManyRows {
     options?: UpdateRowsOptions,
   ): Promise<Readonly<{ version: number }>>
   /**
-   * Deletes rows, all in one commit. An ID without a row is no error: it is counted as missing, and so is the second
-   * occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted, all of
-   * them as the table is at that moment.
+   * Deletes rows, all in one commit. An ID without a row is not an error: it is counted as missing, and so is the
+   * second occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted,
+   * all of them as the table is at that moment.
    * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows;
-   *   STORAGE_UNAVAILABLE with outcome `unchanged` if others change the table again and again during the search
+   *   STORAGE_UNAVAILABLE with outcome `unchanged` if others keep changing the table during the search
    */
   deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
 }

@@ -4,9 +4,9 @@ import type { Receipt } from './receipt-types.js'
 import type { OnSchemaError, RowIds, RowsInput, Stash } from './row-types.js'
 
 /**
- * What a merge does with rows of the table. `upsert`: of a row whose key the input has, the columns that the input names
- * get the values of the input; other columns, and rows whose keys the input does not have, stay. `replace`: the table
- * has the rows of the input and no others afterwards.
+ * What a merge does with rows of the table. `upsert`: of a row whose key the input has, the columns that the input
+ * names get the values of the input; other columns, and rows whose keys the input does not have, stay. `replace`: the
+ * table has the rows of the input and no others afterwards.
  */
 export type MergeMode = 'upsert' | 'replace'
 
@@ -41,7 +41,7 @@ export type MergeRequest = Readonly<{
 export type MergeCounts = Readonly<{
   /** Rows whose keys the table did not have. */
   added: number
-  /** Rows of the table that got other values; they keep their IDs. */
+  /** Rows of the table whose values changed; they keep their IDs. */
   changed: number
   /** Rows of the table with the key of a row of the input, and with its values: they keep their versions too. */
   unchanged: number
@@ -56,7 +56,7 @@ export type MergeResult = MergeCounts &
     version: number
     /** The IDs of the added rows in the order of the input; they are the last of the table. Empty for a dry run. */
     addedRowIds: RowIds
-    /** Only if it was asked for; a repeat has it as long as it is kept. */
+    /** Only if it was requested; a repeat has it as long as it is kept. */
     receipt?: Receipt
   }>
 
@@ -64,8 +64,8 @@ export type MergeResult = MergeCounts &
 export interface Merges {
   /**
    * Merges rows into the table by key, in one operation: rows with a key that the table has change it, others are
-   * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of table
-   * and input.
+   * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of
+   * table and input.
    * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have one key, or a row of the input has the key of two
    *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; as `addRows`
    * @example

@@ -183,9 +183,9 @@ const TASK_TITLES: Readonly<Record<BackgroundTask, string>> = Object.freeze({
   fileSweep: 'The background sweep of files',
   fold: 'The background fold',
   settle: 'The compression of a segment in the background',
-  codecs: 'Noting the compressions of the segments',
-  jobs: 'Work on a job',
-  lease: 'The renewal of the lease of this process',
+  codecs: 'Recording which codecs the segments use',
+  jobs: 'Running a job',
+  lease: 'Renewing the lease of this process',
 })
 
 /** Warns of the first failure of each task. */
@@ -196,8 +196,11 @@ function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
     warned.add(task)
     const code = isStoreError(failure) ? `${failure.code}: ` : ''
     const problem = failure instanceof Error ? failure.message : String(failure)
-    const message = `${TASK_TITLES[task]} failed and will be repeated: ${code}${problem}`
-    warn(`${message} (set onBackgroundFailure to get every failure)`, 'ROWSTASH_BACKGROUND_FAILURE')
+    const message = `${TASK_TITLES[task]} failed and will be retried: ${code}${problem}`
+    warn(
+      `${message} (set onBackgroundFailure to receive every failure)`,
+      'ROWSTASH_BACKGROUND_FAILURE',
+    )
   }
 }
 
@@ -225,7 +228,8 @@ function compressionOption(
     throw optionError(name, `must be 'auto', 'none', 'deflate' or 'zstd', not ${shown(given)}`)
   }
   if (given !== 'none' && codecs[given] === null) {
-    throw optionError(name, `must not be '${given}' here: Node 22.15 or newer is needed`)
+    const remedy = given === 'zstd' ? '; Node 22.15 or later does' : ''
+    throw optionError(name, `must not be '${given}': this runtime does not support it${remedy}`)
   }
   return given
 }

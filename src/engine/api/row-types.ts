@@ -24,7 +24,7 @@ export type TextRows =
 export type ByteStream = AsyncIterable<Bytes> | ReadableStream<Bytes>
 
 /**
- * Rows as a stream of text in UTF-8, of any length: it is read as it comes, in bounded memory, and once. `ndjson`, one
+ * Rows as a stream of text in UTF-8, of any length: it is read once, as it arrives, in bounded memory. `ndjson`, one
  * JSON object per line, may also be a whole text.
  */
 export type RowStream =
@@ -33,7 +33,7 @@ export type RowStream =
   | Readonly<{ json: ByteStream }>
   | Readonly<{ ndjson: ByteStream | Bytes | string }>
 
-/** An input row: also an instance of a class or an interface, but no array and no other iterable. */
+/** An input row. It may be an instance of a class or an interface, but not an array or another iterable. */
 export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: never })
 
 /** Rows as objects (an async iterable of any length is read in bounded memory), as text, or as a stream of text. */
@@ -51,11 +51,11 @@ export interface RowIds extends Iterable<string> {
   /** The number of row IDs. */
   readonly length: number
   /**
-   * The ID of the row at an index, from 0 on.
+   * The ID of the row at a 0-based index.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR if the operation has no such row
    */
   get(index: number): string
-  /** As `Array.prototype.at`: a negative index counts from the end; undefined outside of the range. */
+  /** As `Array.prototype.at`: a negative index counts from the end; undefined outside the range. */
   at(index: number): string | undefined
 }
 
@@ -73,7 +73,7 @@ export type SchemaInput = Readonly<{
 
 /**
  * Rows of a schema: objects, of any length as an async iterable, or text. With a validator, which takes objects, text
- * and stashes are REQUEST_VALIDATION_ERROR.
+ * and stashes fail with REQUEST_VALIDATION_ERROR.
  */
 export type TypedRowsInput<S extends AnySchema> =
   | readonly InputRow<S>[]
@@ -92,24 +92,24 @@ export type RowsOf<S> = [S] extends [never]
 /** The columns of a key that goes with a schema: those of a schema of `defineSchema`, or any. */
 type KeyColumnOf<S> = [S] extends [never] ? string : S extends AnySchema ? ColumnOf<S> : string
 
-/** A call that its caller may give up. */
+/** A call that its caller may abort. */
 export type Abortable = Readonly<{
   /**
-   * Ends the call with ABORTED, and nothing is changed. Once the commit has begun, it has no effect. Rows of an iterable or
-   * a stream end at once; a body that is in memory is read first. Default: none.
+   * Ends the call with ABORTED, and nothing is changed. It has no effect once the commit has begun. Reading an iterable
+   * or a stream ends at once; a body in memory is read to its end first. Default: none.
    */
   signal?: AbortSignal | undefined
 }>
 
 /** A new table and its rows. */
 export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
-  /** The name of the table, for people: 1 to 1,000 characters. Several tables may have the same. */
+  /** The name of the table, for people: 1 to 1,000 characters. Several tables may have the same name. */
   name: string
   /** Default: inferred from all rows. With one of `defineSchema`, the rows are checked against it when they are compiled. */
   schema?: S | undefined
   /** The rows: objects, an iterable, text, a stream, or a stash. */
   rows: RowsOf<S> | Stash
-  /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. A job does not take it. */
+  /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. Not allowed in a job. */
   key?: readonly KeyColumnOf<S>[] | undefined
   /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
@@ -184,8 +184,8 @@ export type OverwriteRequest = Readonly<{
 export type TablePreflightRequest = OverwriteRequest &
   Readonly<{
     /**
-     * Whether the rows take the place of those of the table, or are added to them: then their keys are compared with
-     * those of the table, too. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
+     * Whether the rows replace those of the table, or are added to them: then their keys are also compared with those
+     * of the table. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
      */
     operation?: 'add' | 'overwrite' | undefined
   }>
@@ -204,18 +204,18 @@ export type ChangeResult = Readonly<{
   version: number
   /** The IDs of the written rows, in input order. */
   rowIds: RowIds
-  /** Only if it was asked for; a repeat of an add or a create has it as long as it is kept. */
+  /** Only if it was requested; a repeat of an add or a create has it as long as it is kept. */
   receipt?: Receipt
 }>
 /** A created table, its version, and the IDs of its rows in input order. */
 export type CreateResult = ChangeResult & Readonly<{ tableId: string }>
 
-/** What a chunk of a stash holds. */
+/** The number of rows of a stored chunk. */
 export type ChunkResult = Readonly<{ rows: number }>
 
 /** A chunk of a stash. */
 export type StashChunk = Readonly<{
-  /** What orders it among the chunks. */
+  /** Its place among the chunks. */
   serial: string
   /** The number of its rows. */
   rows: number
@@ -229,11 +229,11 @@ export type StashEntry = Readonly<{
   chunks: number
   /** The number of rows in all of them. */
   rows: number
-  /** What they take in the store, in bytes. */
+  /** Their size in the store, in bytes. */
   bytes: number
-  /** When its first chunk was put, in milliseconds since 1970. */
+  /** When its first chunk was put, in milliseconds since 1970 UTC. */
   createdAt: number
-  /** When it ends if no chunk is put, in milliseconds since 1970. */
+  /** When it expires if no further chunk is put, in milliseconds since 1970 UTC. */
   expiresAt: number
 }>
 
@@ -243,10 +243,10 @@ export interface Stash {
   readonly id: string
   /**
    * Stores or replaces one chunk; durable when it resolves. Chunks may be put in parallel.
-   * @param serial - Orders the chunks. A number, 0 or above, stands for its decimal digits.
+   * @param serial - Orders the chunks. A number of at least 0 stands for its decimal digits.
    * @param options - `signal`.
    * @throws {StoreError} ABORTED; STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete the stash and put all
-   *   chunks again. An expired stash is remembered for 30 days, and the 10,000 latest of a team.
+   *   chunks again. Expired stashes are remembered for 30 days, at most the 10,000 latest of a team.
    */
   put(serial: string | number, rows: RowsInput, options?: Abortable): Promise<ChunkResult>
   /** The chunks in their order. @throws {StoreError} STASH_NOT_FOUND if there are none, they have expired or may be lost */

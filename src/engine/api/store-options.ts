@@ -11,77 +11,77 @@ import type { UrlFetcher } from './url-fetcher.js'
 export interface LimitOptions {
   /**
    * Free space that writes must leave on the disk of the store, in bytes. Below it, changes that need space fail with
-   * INSUFFICIENT_STORAGE; reads and deletions go on. Only for stores that know their free space, as those of
-   * `openDirectory` do; it is measured once a second. 0 is no limit: the disk may then become full.
+   * INSUFFICIENT_STORAGE; reads and deletions still work. Only for stores that know their free space, such as those of
+   * `openDirectory`; it is measured once a second. 0 is no limit: the disk may then become full.
    * Default: 256 MiB. Range: 0 to 2^53 - 1.
    */
   readonly freeDiskBytesMin?: number
-  /** Tables of one team, at most; one more fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to 1,000,000. */
+  /** Maximum number of tables of one team; one more fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to 1,000,000. */
   readonly tablesMax?: number
   /**
-   * Stashes of one team that have not expired, at most; a chunk of one more fails with LIMIT_EXCEEDED. Chunks that are
-   * put at the same time may pass together. Processes that share a store count what the others have put when they have
-   * used their shares of the limit, so all together may pass it by a part; so may they the limits of bytes, keys and
-   * uploads below. Default: 1,000. Range: 0 to 1,000,000.
+   * Maximum number of unexpired stashes of one team; a chunk of one more fails with LIMIT_EXCEEDED. Chunks that are put
+   * at the same time may exceed it together. Processes that share a store each use a share of the limit before they
+   * count what the others have put, so together they may exceed it somewhat. The same is true of the limits of bytes,
+   * keys and uploads below. Default: 1,000. Range: 0 to 1,000,000.
    */
   readonly stashesMax?: number
   /**
-   * Size of all chunks in the stashes of one team, as they are stored, in bytes, at most. A chunk beyond it fails with
-   * LIMIT_EXCEEDED; chunks that are put at the same time may pass together. With a limit, the first put of a team after
-   * an open reads the records of all its chunks. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
+   * Maximum stored size of all chunks in the stashes of one team, in bytes. A chunk beyond it fails with
+   * LIMIT_EXCEEDED; chunks that are put at the same time may exceed it together. With a limit, the first put of a team
+   * after an open reads the records of all its chunks. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
    */
   readonly stashBytesMax?: number
   /**
-   * Size of all rows of one team, as they are stored, in bytes, at most; overwritten rows count until a sweep drops
-   * them. Rows beyond it fail with LIMIT_EXCEEDED; operations at the same time may pass together, and updates count
-   * after the next sweep. With a limit, the first import of a team after an open or a sweep reads the records of all its
-   * tables. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
+   * Maximum stored size of all rows of one team, in bytes; overwritten rows count until a sweep drops them. Rows beyond
+   * it fail with LIMIT_EXCEEDED; concurrent operations may exceed it together, and updates count after the next sweep.
+   * With a limit, the first import of a team after an open or a sweep reads the records of all its tables. Default:
+   * 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
    */
   readonly teamRowBytesMax?: number
   /**
-   * Idempotency keys of one team that are kept, at most; a create or an add with one more fails with LIMIT_EXCEEDED
+   * Maximum number of idempotency keys kept for one team; a create or an add with one more fails with LIMIT_EXCEEDED
    * until some have expired and a sweep has run. Default: 100,000. Range: 0 to 10,000,000.
    */
   readonly idempotencyKeysMax?: number
-  /** Columns of a table, and of one chunk, at most. Default: 1,000. Range: 1 to 10,000. */
+  /** Maximum number of columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
   readonly columnsMax?: number
-  /** Text of one row, in bytes, at most; also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  /** Maximum size of the text of one row, also after an update, in bytes. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
   readonly rowBytesMax?: number
-  /** Rows of one page, at most. Default: 10,000. Range: 1 to 100,000. */
+  /** Maximum number of rows of one page. Default: 10,000. Range: 1 to 100,000. */
   readonly pageRowsMax?: number
-  /** Text of one page, in bytes, at most; a page of a single row may be larger. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  /** Maximum size of the text of one page, in bytes; a page of a single row may be larger. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly pageBytesMax?: number
   /**
-   * Chunks of one stash, at most; a stash to which several processes added more cannot be used. Default: 20,000. Range: 1
-   * to 65,535.
+   * Maximum number of chunks of one stash; a stash to which several processes added more cannot be used. Default:
+   * 20,000. Range: 1 to 65,535.
    */
   readonly stashChunksMax?: number
-  /** Overwritten row sets of a table that stay readable, at most. Default: 2. Range: 0 to 100. */
+  /** Maximum number of overwritten row sets of a table that stay readable. Default: 2. Range: 0 to 100. */
   readonly overwrittenRowSetsMax?: number
   /**
-   * Size of the segments of all overwritten row sets of a table, in bytes, at most. The sweep drops the
-   * oldest first; a row set that a `scan()` reads is dropped after the scan has ended.
+   * Maximum size of the segments of all overwritten row sets of a table, in bytes. The sweep drops the oldest first; a
+   * row set that a `scan()` reads is dropped after the scan has ended.
    * Default: 8 GiB. Range: 0 to 2^53 - 1.
    */
   readonly overwrittenBytesMax?: number
-  /** Size of one file, in bytes, at most. Default: 5 GiB. Range: 1 byte to 1 TiB. */
+  /** Maximum size of one file, in bytes. Default: 5 GiB. Range: 1 byte to 1 TiB. */
   readonly fileBytesMax?: number
   /**
-   * Size of all files of one team, in bytes, at most; received and incoming bytes of uploads count.
+   * Maximum size of all files of one team, in bytes; received and incoming bytes of uploads count.
    * Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
    */
   readonly teamFileBytesMax?: number
-  /** Open uploads of one owner, at most. Default: 50. Range: 1 to 10,000. */
+  /** Maximum number of open uploads of one owner. Default: 50. Range: 1 to 10,000. */
   readonly uploadsOpenMax?: number
   /**
-   * Uploads and source URLs that are read at the same time, at most. A team starts one only while it has fewer under
-   * way than there are free places, so a single team uses at most half of the places. Further ones wait. Beyond 1,000
-   * waiting, or 500 of one team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   * Maximum number of uploads and source URLs that are read at the same time. A team starts one only while it has fewer
+   * in progress than there are free places, so a single team uses at most half of the places. Further ones wait. Beyond
+   * 1,000 waiting, or 500 of one team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
    */
   readonly filesInFlightMax?: number
   /**
-   * Jobs that are worked on at the same time. A team starts one only while it has fewer than there are free places;
-   * the others wait. Default: 4. Range: 1 to 1,000.
+   * Maximum number of jobs that run at the same time. A team starts one only while it has fewer than there are free
+   * places; the others wait. Default: 4. Range: 1 to 1,000.
    */
   readonly jobsInFlightMax?: number
 }
@@ -107,8 +107,9 @@ export interface BehaviorOptions {
    */
   readonly onBackgroundFailure?: (failure: unknown, task: BackgroundTask) => void
   /**
-   * Called with what the store did: commits, folds, sweeps, jobs. No event has a value or a key. An error thrown by the
-   * function is an unhandled rejection. Default: nothing; `openDirectory` publishes events to `diagnostics_channel`.
+   * Called with each event of the store: commits, folds, sweeps, jobs. No event contains a value or a key. An error
+   * thrown by the function is an unhandled rejection. Default: nothing; `openDirectory` publishes events to
+   * `diagnostics_channel`.
    */
   readonly onEvent?: ((event: StoreEvent) => void) | undefined
   /**
@@ -121,14 +122,14 @@ export interface BehaviorOptions {
    * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
    */
   readonly idempotencyTtlMs?: number
-  /** How long overwritten rows of a table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
+  /** How long overwritten rows of a table stay readable for walks in progress, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
   readonly overwrittenRowsTtlMs?: number
   /**
-   * How long the changes of a table and its rows as they were are kept for `table.changes`, `table.watch` and `table.at`,
-   * in milliseconds. A sweep deletes what is older; on a shared store within a day. Overwritten rows stay readable for
-   * them as long, up to `overwrittenBytesMax`. Each change of a row then stores the row as it was, too. 0 keeps no
-   * history, and deletes what there is. All processes of a store must have the same value.
-   * Default: 0. Range: 0 to 30 days.
+   * How long the changes of a table and its rows as they were are kept for `table.changes`, `table.watch` and
+   * `table.at`, in milliseconds. A sweep deletes what is older; on a shared store within a day. Overwritten rows stay
+   * readable for them as long, up to `overwrittenBytesMax`. Each change of a row then stores the row as it was, too. 0
+   * keeps no history, and deletes what there is. All processes of a store must have the same value. Default: 0. Range:
+   * 0 to 30 days.
    */
   readonly historyRetentionMs?: number
   /**
@@ -153,10 +154,11 @@ export interface BehaviorOptions {
   /** How long a job is kept after its end, in milliseconds. Default: 7 days. Range: 1 minute to 30 days. */
   readonly jobTtlMs?: number
   /**
-   * How long a process must not have renewed its lease, or that of a job, before another takes it for ended, in
-   * milliseconds: others then take over its jobs, sweeps and folds, and delete the objects that it had not linked. If
-   * it lives all the same, what it had under way fails with STORAGE_UNAVAILABLE. All processes of a store must have the
-   * same value. Only for a key-value store that several processes share. Default: 30 seconds. Range: 100 ms to 10 minutes.
+   * How long a process may go without renewing its lease, or that of a job, before others consider it ended, in
+   * milliseconds: they then take over its jobs, sweeps and folds, and delete the objects that it had not linked. If it
+   * is still alive, its operations in progress fail with STORAGE_UNAVAILABLE. All processes of a store must have the
+   * same value. Only for a key-value store that several processes share. Default: 30 seconds. Range: 100 ms to 10
+   * minutes.
    */
   readonly jobLeaseMs?: number
   /** The time source. Default: the system's. */
@@ -168,19 +170,19 @@ export interface BehaviorOptions {
 /** Memory, the form of new segments, and background work. They change speed and space. */
 export interface PerformanceOptions {
   /**
-   * Estimated memory of all caches of the store together, in bytes, at most. Each cache has a share, which
+   * Maximum memory of all caches of the store together, estimated, in bytes. Each cache has a share, which
    * `store.memory()` reports. A quarter is for frames, footers and rows of point reads. 0 caches nothing.
    * Default: 80 MiB. Range: 0 to 16 GiB.
    */
   readonly cacheBytesMax?: number
   /**
-   * Memory of the idle buffers that are kept for the next segment, read or request body, in bytes, at most. Buffers in
+   * Maximum memory of the idle buffers that are kept for the next segment, read or request body, in bytes. Buffers in
    * use do not count. 0 keeps none. Default: 28 MiB. Range: 0 to 1 GiB.
    */
   readonly bufferBytesMax?: number
   /**
    * Compression of new segments; existing ones stay as they are and are still read. `zstd` takes about a
-   * quarter of the space and needs Node 22.15 or newer, also for reading. `deflate` takes as much space, is
+   * quarter of the space and needs Node 22.15 or later, also for reading. `deflate` takes as much space, is
    * slower, and can be read everywhere. `none` is the fastest to write and to read. Compression runs on other threads.
    * Default: `auto`, which is `none`; but segments of rows of fewer than 128 bytes on average are written with
    * `settledCompression` at once, as they would take more space than in a database, and so are all segments of a store
@@ -188,38 +190,38 @@ export interface PerformanceOptions {
    */
   readonly compression?: 'auto' | Compression
   /**
-   * Compression of the segments of tables that have reached the age of `settleAfterMs`: a background task rewrites those
-   * that are not compressed, with the same rows, row IDs and versions. `none` rewrites none.
-   * Default: `auto`, which is `zstd` if `compression` is `auto` and the runtime has zstd, else `none`.
+   * Compression of the segments of tables that have reached the age of `settleAfterMs`: a background task rewrites
+   * those that are not compressed, with the same rows, row IDs and versions. `none` rewrites none. Default: `auto`,
+   * which is `zstd` if `compression` is `auto` and the runtime has zstd, else `none`.
    */
   readonly settledCompression?: 'auto' | Compression
   /**
-   * How old a segment is when it is compressed, in milliseconds, at least. The age of a segment that an earlier opening
+   * Minimum age of a segment before it is compressed, in milliseconds. The age of a segment that an earlier opening
    * of the store wrote counts from the present opening. Default: 10 minutes. Range: 0 to 30 days.
    */
   readonly settleAfterMs?: number
   /**
-   * How much smaller a segment must get to be compressed, in percent; one that saves less stays as it is. With 0 all are
-   * rewritten. Default: 10. Range: 0 to 99.
+   * How much smaller a segment must get to be compressed, in percent; one that saves less is left as it is. With 0 all
+   * are rewritten. Default: 10. Range: 0 to 99.
    */
   readonly settleSavingMin?: number
-  /** Time between two looks for segments to compress, in milliseconds; 0 switches them off. Default: 1 minute. Range: 0 to 1 day. */
+  /** Time between two searches for segments to compress, in milliseconds; 0 disables them. Default: 1 minute. Range: 0 to 1 day. */
   readonly settleIntervalMs?: number
   /**
-   * Bytes of segments that the background task reads a second to compress them, at most, by each process of the store.
-   * `store.sweep()` does not keep to it. Default: 16 MiB. Range: 64 KiB to 16 GiB.
+   * Maximum number of bytes of segments that the background task of each process reads per second to compress them.
+   * `store.sweep()` ignores it. Default: 16 MiB. Range: 64 KiB to 16 GiB.
    */
   readonly settleBytesPerSecond?: number
   /**
-   * Whether new segments note the least and the greatest value of their columns, and a filter of the values, so that
-   * reads with a condition leave out segments without a row that matches. They take up to 256 KiB of a segment, and a
-   * third to half of the time that it takes to write rows without them. A column with a text of more than 128 bytes has
-   * no filter. Segments that have them are read by stores without the option too. Default: false.
+   * Whether new segments store the least and the greatest value of their columns, and a filter of the values, so that
+   * reads with a condition skip segments without a matching row. They take up to 256 KiB of a segment, and make writing
+   * rows a third to a half slower. A column with a text of more than 128 bytes has no filter. Stores without the option
+   * can read such segments too. Default: false.
    */
   readonly valueFilters?: boolean
-  /** Rows of one segment, at most. Default: 65,536. Range: 1 to 65,536. */
+  /** Maximum number of rows of one segment. Default: 65,536. Range: 1 to 65,536. */
   readonly segmentRowsMax?: number
-  /** Text of one segment, in bytes, at most; a segment of a single row may be larger. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  /** Maximum size of the text of one segment, in bytes; a segment of a single row may be larger. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
   readonly segmentBytesMax?: number
   /**
    * An add of at most this many rows and bytes of text becomes row records instead of a segment.
@@ -229,22 +231,23 @@ export interface PerformanceOptions {
   /** See `inlineRowsMax`. Default: 256 KiB. Range: 0 to 1 MiB. */
   readonly inlineBytesMax?: number
   /**
-   * Memory of a merge for the keys of its rows, in bytes, at most: 48 for each row. A merge of more rows reads both sides
-   * once for each part of the keys. Merges at the same time take as much each. Default: 128 MiB. Range: 1 MiB to 16 GiB.
+   * Maximum memory of a merge for the keys of its rows, in bytes: 48 for each row. A merge of more rows reads both
+   * sides once for each part of the keys. Each of several concurrent merges may use that much. Default: 128 MiB. Range:
+   * 1 MiB to 16 GiB.
    */
   readonly mergeBytesMax?: number
-  /** Time between two background sweeps, in milliseconds; 0 switches them off. Default: 5 minutes. Range: 0 to 1 day. */
+  /** Time between two background sweeps, in milliseconds; 0 disables them. Default: 5 minutes. Range: 0 to 1 day. */
   readonly sweepIntervalMs?: number
   /**
    * Time between two background sweeps of files, in milliseconds; with 0 only `store.sweep()` sweeps them.
    * Default: 1 hour. Range: 0 to 1 day.
    */
   readonly fileSweepIntervalMs?: number
-  /** Time between two background folds, in milliseconds; 0 switches them off. Default: 30 seconds. Range: 0 to 1 day. */
+  /** Time between two background folds, in milliseconds; 0 disables them. Default: 30 seconds. Range: 0 to 1 day. */
   readonly foldIntervalMs?: number
   /**
-   * Time between two looks for jobs that nobody works on, in milliseconds; 0 switches them off, and then no job is
-   * continued that another opening began. The first look is at open. Default: 5 seconds. Range: 0 to 1 day.
+   * Time between two searches for jobs that no process runs, in milliseconds; 0 disables them, and then jobs that an
+   * earlier opening started are not continued. The first search is at open. Default: 5 seconds. Range: 0 to 1 day.
    */
   readonly jobIntervalMs?: number
   /**

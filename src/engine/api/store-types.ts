@@ -146,19 +146,20 @@ export type PageBytes = Readonly<{
 export interface Store extends Disposing {
   /** The tables, stashes and files of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
   team(teamId: string): Team
-  /** The IDs of the teams that ever stored anything, in the order of their UTF-8 bytes. They may have no tables any more. */
+  /** The IDs of the teams that ever stored anything, in the order of their UTF-8 bytes. They may have no tables now. */
   teams(): Promise<readonly string[]>
   /**
    * Folds row records into segments, then deletes what is unreferenced or expired. Both also run in the
-   * background. Of several processes that share a store, one does so for each team in the background, until it ends;
-   * this call does it for all teams, and what another process has begun there ends without effect. It looks at all
-   * records, which the background does once a day there, and else only at those that changes have left to do.
+   * background. Of several processes that share a store, one does this for each team in the background, until that
+   * process ends; this call does it for all teams, and such work of other processes ends without effect. The call reads
+   * all records; the background of a shared store does so once a day, and otherwise reads only what changes have left
+   * to do.
    */
   sweep(): Promise<SweepReport>
   /**
    * Verifies the store while it is in use. Everything that its records name must exist; with `full`, every row and byte
    * is checked against its checksum too. Changes nothing.
-   * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (a close ends it)
+   * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (the store was closed meanwhile)
    */
   verify(options?: VerifyOptions): Promise<VerifyReport>
   /**
@@ -166,7 +167,7 @@ export interface Store extends Disposing {
    * secrets, such as the keys that sign upload locations. No object is deleted until the iterator has ended, so
    * read it without long pauses.
    * @throws {StoreError} from the iterator, whose bytes are then no backup: OPTION_NOT_ALLOWED, ABORTED,
-   *   STORE_CLOSED (a close ends it), DATA_CORRUPT (damaged data is not backed up), STORAGE_UNAVAILABLE
+   *   STORE_CLOSED (the store was closed meanwhile), DATA_CORRUPT (damaged data is not backed up), STORAGE_UNAVAILABLE
    */
   backup(options?: BackupOptions): AsyncIterableIterator<Bytes> & Disposing
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. `await using` calls it. */
@@ -178,7 +179,7 @@ export interface Store extends Disposing {
   memory(): StoreMemory
   /** What the store has done since it was opened, for the counters of metrics. As cheap as `memory`. */
   activity(): StoreActivity
-  /** Whether the store accepts changes now. Reads memory only, so it may be asked often. */
+  /** Whether the store accepts changes now. Reads only memory, so it is cheap to call often. */
   status(): StoreStatus
   /** The limits that are in force. */
   readonly limits: StoreLimits
@@ -202,8 +203,8 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
   /** The files of the team. */
   readonly files: Files
   /**
-   * Creates a table with its rows, in one commit: on any error there is no table. Two creates with one name
-   * make two tables.
+   * Creates a table with its rows, in one commit: on any error there is no table. Two creates with the same
+   * name make two tables.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED, ABORTED,
    *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    * @example
@@ -216,15 +217,15 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
     request: CreateTableRequest<S> & Abortable,
   ): Promise<CreateResult>
   /**
-   * Creates a table from a CSV, TSV, JSON or NDJSON file at a URL, in one commit. The file is read as it comes, in
+   * Creates a table from a CSV, TSV, JSON or NDJSON file at a URL, in one commit. The file is read as it arrives, in
    * bounded memory; its schema is inferred from all rows.
    * @throws {StoreError} as `createTable`; SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED
    */
   importTable(request: ImportTableRequest & Abortable): Promise<CreateResult>
   /**
-   * Starts an operation that goes on when nobody waits for it, also after a crash. Rows that come with the request are
-   * read and durable when this resolves; a stash of the caller must be there until the job has ended. A request that
-   * is wrong by itself is refused here, as the operation would refuse it.
+   * Starts an operation that runs in the background, and is continued after a crash. Rows in the request are read and
+   * durable when this resolves; a stash of the caller must exist until the job has ended. A request that is invalid by
+   * itself is refused here, as the operation would refuse it.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, TABLE_NOT_FOUND, COLUMN_…, STORAGE_…; RATE_LIMITED: the team has 100
    *   open jobs here
    */
@@ -331,9 +332,9 @@ export interface Table
 /**
  * A table with the rows of a schema.
  *
- * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it fails
- * with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the compiler does
- * not know them. What others do to the columns afterwards is not noticed: get the table from the team again.
+ * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it
+ * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the compiler
+ * does not know them. What others do to the columns afterwards is not noticed: get the table from the team again.
  */
 export interface TypedTable<S extends AnySchema>
   extends TypedRows<S>,

@@ -35,12 +35,12 @@ export interface TransactionTable {
   version(): Promise<number>
   schema(): Promise<TableSchema>
   get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null>
-  /** `get` for each row ID, in their order: null for a row that is not there. At most 10,000 row IDs. */
+  /** `get` for each row ID, in their order: null for a row that does not exist. At most 10,000 row IDs. */
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
   page(request?: PageRequest): Promise<Page>
-  /** All rows, or those that match, in order, if the transaction may read so many: 100,000 in all. */
+  /** All rows, or those that match, in order; a transaction may read 100,000 rows in all. */
   scan(options?: ScanOptions): AsyncIterableIterator<RowWithId>
-  /** Adds rows. A stash must be put before: putting its chunks is no part of the transaction. */
+  /** Adds rows. A stash must be put before: putting its chunks is not part of the transaction. */
   addRows(rows: RowsInput | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
   /** Replaces all rows. It must be the first change of the table in the transaction. */
   overwrite(request: Omit<OverwriteRequest, 'receipt'>): Promise<ChangeResult>
@@ -57,9 +57,9 @@ export interface TransactionTable {
   deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
 }
 
-/** A transaction that is open. It ends when the function that got it settles; then its methods fail. */
+/** An open transaction. It ends when the function that received it settles; then its methods fail. */
 export interface Transaction {
-  /** A table of the team, by its ID: one that was there before, or that the transaction has created. */
+  /** A table of the team, by its ID: an existing one, or one that the transaction has created. */
   table(tableId: string): TransactionTable
   /** Creates a table with its rows. Nobody else sees it before the commit. */
   createTable(
@@ -78,10 +78,10 @@ export interface Transactions {
    * must have no effects beside those on the transaction, and must await all that it calls. What it reads is of one
    * moment also in a call that will be repeated.
    *
-   * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment of
-   * added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files and
-   * other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its own, which
-   * does not see this one's changes and makes it be repeated if it changes the same tables.
+   * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment
+   * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files
+   * and other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its
+   * own, which does not see this one's changes and makes it be repeated if it changes the same tables.
    * @returns What the function resolved to.
    * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
    *   throws; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE

@@ -11,6 +11,8 @@ export type VerifyOptions = Readonly<{
   signal?: AbortSignal
   /** Called with each finding as it is found, including those beyond the 1,000 of the report. */
   onFinding?: (finding: VerifyFinding) => void
+  /** Called with the amounts that were checked so far, before each step: often, and several times with the same ones. */
+  onProgress?: (checked: VerifyCounts) => void
 }>
 
 /**
@@ -100,9 +102,9 @@ export type VerifyCounts = Readonly<{
   files: number
   /** Uploads that are open. */
   uploads: number
-  /** Objects that were looked at. */
+  /** Objects that were checked. */
   objects: number
-  /** Bytes of objects that were read. */
+  /** Bytes read from objects. */
   bytes: number
 }>
 
@@ -118,6 +120,6 @@ export type VerifyReport = Readonly<{
   informationCount: number
   /** The first findings, at most 1,000, in the order of their discovery. */
   findings: readonly VerifyFinding[]
-  /** What was looked at. */
+  /** How much was checked. */
   checked: VerifyCounts
 }>

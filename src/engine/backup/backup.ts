@@ -97,7 +97,7 @@ async function lostHold(
 ): Promise<StoreError | undefined> {
   await incarnation.publish().catch(() => undefined) // It finds out; if it cannot, the failure says enough.
   if (heldAs === undefined || heldAs === ids.incarnation) return undefined
-  const message = 'The backup paused for so long that objects were deleted; begin it anew'
+  const message = 'The backup paused for so long that objects it needs were deleted; start it again'
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }
 
@@ -283,7 +283,7 @@ async function* contentFrames({ objects }: StoreContext, content: StoredContent)
 function notWhole(object: ObjectId): StoreError {
   return damaged({
     kind: 'file',
-    message: `Object ${object} is missing, or is not what was stored`,
+    message: `Object ${object} is missing, or differs from what was stored`,
   })
 }
 

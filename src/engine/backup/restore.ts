@@ -51,7 +51,10 @@ export async function restoreBackup(
 ): Promise<RestoreResult> {
   checkPieces('A backup', source)
   if (!hasMethods(target, ['open'])) {
-    throw optionError('open', `must be a function of the target, which is ${typeName(target)}`)
+    throw optionError(
+      'open',
+      `must be a method of the restore target; the target is ${typeName(target)}`,
+    )
   }
   const frames = readBackup(source)
   try {
@@ -90,7 +93,7 @@ async function restoreFrames(
   const found = { records: 0, objects: 0, objectBytes: 0 }
   for (;;) {
     const { value: frame, done } = await frames.next()
-    if (done) throw misplaced('it has no end')
+    if (done) throw misplaced('its end frame is missing')
     if (frame.kind === 'records') {
       found.records += frame.records.length
       checkRecords(frame)
@@ -108,7 +111,7 @@ async function restoreFrames(
         end.records === found.records &&
         end.objects === found.objects &&
         end.objectBytes === found.objectBytes
-      if (!isAll) throw misplaced('it holds more or less than its end says')
+      if (!isAll) throw misplaced('its contents do not match the counts in its end frame')
       const { records, objects, objectBytes: bytes } = found
       return { createdAt: start.createdAt, records, objects, bytes }
     } else {
@@ -127,7 +130,7 @@ function checkRecords({ partition, records }: Extract<BackupFrame, { kind: 'reco
 
 async function readStart(frames: Frames): Promise<BackupStart> {
   const { value: frame, done } = await frames.next()
-  if (done || frame.kind !== 'start') throw misplaced('it has no start')
+  if (done || frame.kind !== 'start') throw misplaced('its start frame is missing')
   return frame.start
 }
 
@@ -157,7 +160,7 @@ async function fetchObject(
 ): Promise<void> {
   if (files === undefined) {
     const message =
-      'The backup refers to its files without their bytes: name the directory that has them (filesFrom)'
+      'The backup does not contain the bytes of its files: set filesFrom to the directory that has them'
     throw new StoreError('OPTION_NOT_ALLOWED', message)
   }
   const { object, bytes, sha256 } = content

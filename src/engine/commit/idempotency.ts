@@ -72,7 +72,7 @@ function isOfRequest(first: IdempotencyRecord, table: TableKey | null, digest: B
 }
 
 function keyReused(text: string): StoreError {
-  const message = `Idempotency key '${text}' was used by another request; take a new one`
+  const message = `Idempotency key '${text}' was used by another request; use a new one`
   return new StoreError('IDEMPOTENCY_KEY_REUSED', message)
 }
 

@@ -11,7 +11,7 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 
   constructor() {
-    super('The lease is lost')
+    super('The lease was lost')
   }
 }
 

@@ -57,7 +57,7 @@ export class DiskSpace {
 
   #refuseIfLow(): void {
     if (!(this.#freeBytes < this.#bytesMin)) return
-    const message = `The disk has ${this.#freeBytes} bytes free, fewer than the ${this.#bytesMin} of freeDiskBytesMin; make room on it`
+    const message = `The disk has ${this.#freeBytes} bytes free, fewer than the ${this.#bytesMin} of freeDiskBytesMin; free some space`
     throw new StoreError('INSUFFICIENT_STORAGE', message, { outcome: 'unchanged' })
   }
 

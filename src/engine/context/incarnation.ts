@@ -220,6 +220,6 @@ export class Incarnation {
 }
 
 function takenForEnded({ jobLeaseMs }: Pick<ResolvedOptions, 'jobLeaseMs'>): StoreError {
-  const message = `Other processes took this one for ended, as it gave no sign for ${jobLeaseMs} ms; try again`
+  const message = `Other processes considered this one ended, because it did not renew its lease for ${jobLeaseMs} ms; try again`
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }

@@ -34,7 +34,7 @@ export async function putSegment(
  * @returns the segment with its place.
  */
 export async function putSharing(
-  team: TeamContext,
+  team: StoreContext & Pick<TeamContext, 'segmentPuts'>,
   ref: SegmentRef,
   built: Pick<BuiltSegment, 'bytes' | 'codecs'>,
 ): Promise<SegmentRef> {

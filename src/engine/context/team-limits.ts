@@ -287,11 +287,14 @@ export function tooManyTables(tablesMax: number): StoreError {
 }
 
 function tooManyStashes(stashesMax: number): StoreError {
-  return limitExceeded(`${stashesMax} stashes (stashesMax)`, 'delete those that were used')
+  return limitExceeded(
+    `${stashesMax} stashes (stashesMax)`,
+    'delete those that are no longer needed',
+  )
 }
 
 function tooManyBytes(stashBytesMax: number): StoreError {
-  const remedy = 'delete those that were used'
+  const remedy = 'delete those that are no longer needed'
   return limitExceeded(`about ${stashBytesMax} bytes in stashes (stashBytesMax)`, remedy)
 }
 

@@ -26,7 +26,7 @@ export class TransferLimit {
   /**
    * Runs a transfer when a place is free.
    * @param ended - Aborts the wait; its reason is the failure.
-   * @throws {StoreError} RATE_LIMITED: too many wait already.
+   * @throws {StoreError} RATE_LIMITED: too many are already waiting.
    */
   async run<T>(teamId: string, transfer: () => Promise<T>, ended?: AbortSignal): Promise<T> {
     if (this.#mayBegin(teamId)) this.#begin(teamId)
@@ -64,7 +64,7 @@ export class TransferLimit {
   async #wait(teamId: string, ended: AbortSignal | undefined): Promise<void> {
     const ofTeam = [...this.#waiting].filter((waiter) => waiter.teamId === teamId)
     if (this.#waiting.size >= WAITING_MAX || ofTeam.length >= TEAM_WAITING_MAX) {
-      throw new StoreError('RATE_LIMITED', 'Too many file transfers are under way; try again')
+      throw new StoreError('RATE_LIMITED', 'Too many file transfers are in progress; try again')
     }
     ended?.throwIfAborted()
     await new Promise<void>((resolve, reject) => {

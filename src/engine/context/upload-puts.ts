@@ -32,10 +32,7 @@ export class UploadPuts {
 }
 
 function superseded(): StoreError {
-  return new StoreError(
-    'UPLOAD_SUPERSEDED',
-    'A newer PUT to this location took the place of this one',
-  )
+  return new StoreError('UPLOAD_SUPERSEDED', 'A newer PUT to this location replaced this one')
 }
 
 /** The pieces of a body. Fails with ABORTED if the body breaks off, or with the signal's reason. */

@@ -33,7 +33,7 @@ export function checkContentType(given: unknown): string {
 function checkContentLength(given: unknown): number | null {
   if (given === undefined) return null
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given
-  throw invalid('contentLength must be a number of bytes')
+  throw invalid('contentLength must be a number of bytes: a non-negative integer')
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

@@ -43,7 +43,7 @@ function checkLimit(given: unknown = PAGE_FILES): number {
     return Math.min(Number(given), PAGE_FILES_MAX)
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `limit must be an integer, 1 or above, not ${shown(given)}`,
+    `limit must be a positive integer, not ${shown(given)}`,
   )
 }
 
@@ -52,7 +52,10 @@ function rangeAfter(continuation: string | undefined): KeyRange {
   if (continuation === undefined) return FILES_RANGE
   const name = typeof continuation === 'string' ? parseFileId(continuation) : null
   if (name !== null) return { ...FILES_RANGE, start: keyAfter(fileKey(name.key)) }
-  throw new StoreError('CONTINUATION_INVALID', 'Invalid continuation: it is not of a page of files')
+  throw new StoreError(
+    'CONTINUATION_INVALID',
+    'Invalid continuation: it does not belong to a list of files',
+  )
 }
 
 /** The uploads that wait for their bytes or their completion, the newest first. */

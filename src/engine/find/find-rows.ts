@@ -150,7 +150,7 @@ function checkColumns(
 ): readonly string[] {
   for (const id of columns) {
     if (known.has(id)) continue
-    const message = `columns has ${JSON.stringify(id)}, which is no column of the table`
+    const message = `columns has ${JSON.stringify(id)}, which is not a column of the table`
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }
   return [...new Set(columns)]

@@ -132,8 +132,10 @@ class WhereReader {
 
   #readColumn(name: string, given: unknown): Condition[] {
     if (name.startsWith('$') && !name.startsWith('$$')) {
-      const remedy = 'a column ID that begins with $ is written with one more'
-      throw invalid(`has no ${shown(name)}; there are $and, $or and $not, and ${remedy}`)
+      const remedy = 'a column ID that begins with $ needs a second $ in front'
+      throw invalid(
+        `has the unknown operator ${shown(name)}; known are $and, $or and $not, and ${remedy}`,
+      )
     }
     const id = name.startsWith('$') ? name.slice(1) : name
     const column = this.#columns.get(id)
@@ -147,7 +149,7 @@ class WhereReader {
       if (!isOperator(operator)) {
         const known = OPERATORS.join(', ')
         throw invalid(
-          `has no operator ${shown(operator)} for column ${shown(id)}; there are ${known}`,
+          `has the unknown operator ${shown(operator)} for column ${shown(id)}; known are ${known}`,
         )
       }
       return [this.#readTest(column, operator, value)]
@@ -165,7 +167,9 @@ class WhereReader {
     if (operator === 'eq' && given === null) return emptyCell(id)
     const isArray = column.type.kind === 'array'
     if (isArray !== (operator === 'has')) {
-      const why = isArray ? 'an array takes has and isEmpty' : 'it is no array'
+      const why = isArray
+        ? 'an array column supports only has and isEmpty'
+        : 'it is not an array column'
       throw wrongOperator(column, operator, why)
     }
     const kind = column.type.kind === 'array' ? column.type.items.kind : column.type.kind
@@ -209,7 +213,7 @@ class WhereReader {
   #listOf(column: Column, given: unknown): readonly unknown[] {
     if (!Array.isArray(given)) throw wrongValue(column, 'in', given, 'an array of values')
     if (given.length > WHERE_LIST_MAX) {
-      throw tooLarge(`has ${given.length} values for one in; at most ${WHERE_LIST_MAX} are allowed`)
+      throw tooLarge(`has ${given.length} values in one in; at most ${WHERE_LIST_MAX} are allowed`)
     }
     this.#count(given.length)
     return given
@@ -218,7 +222,7 @@ class WhereReader {
   #textOf(column: Column, operator: 'startsWith' | 'contains', given: unknown): string {
     const { kind } = column.type
     if (kind === 'number' || kind === 'boolean' || kind === 'duration') {
-      throw wrongOperator(column, operator, 'its cells are no text')
+      throw wrongOperator(column, operator, 'its cells are not text')
     }
     return this.#wellFormed(column, operator, given)
   }
@@ -278,12 +282,12 @@ class WhereReader {
 
 const UNORDERED = Object.freeze({
   boolean: 'true and false have no order',
-  duration: 'durations have no order, as a month is no number of days',
+  duration: 'durations have no order, because months differ in length',
 })
 
 const TIME_RULES = Object.freeze({
   date: { fits: isDate, words: 'a date, YYYY-MM-DD' },
-  time: { fits: isTime, words: 'a time, HH:mm[:ss[.f…]], perhaps with an offset' },
+  time: { fits: isTime, words: 'a time, HH:mm[:ss[.f…]], with or without an offset' },
   dateTime: { fits: isDateTime, words: 'a date, or a date with a time' },
 })
 
@@ -304,11 +308,11 @@ function invalid(problem: string): StoreError {
 }
 
 function tooLarge(problem: string): StoreError {
-  return invalid(`${problem}; ask for less at a time`)
+  return invalid(`${problem}; split it into several requests`)
 }
 
 function wrongOperator({ id }: Column, operator: Operator, why: string): StoreError {
-  const phrase = `where: column ${shown(id)} takes no ${operator}: ${why}`
+  const phrase = `where: column ${shown(id)} does not support ${operator}: ${why}`
   return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
 }
 

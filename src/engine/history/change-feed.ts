@@ -283,6 +283,6 @@ async function waitFor(
 
 function gone(): StoreError {
   const message =
-    'The rows of a change are not kept any more: read the table anew, and go on from there'
+    'The rows of a change are no longer kept: read the whole table again, and continue from there'
   return new StoreError('HISTORY_GONE', message)
 }

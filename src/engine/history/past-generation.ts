@@ -27,9 +27,7 @@ export type Past = Readonly<{ generation: Generation; version: number; view: KvV
 export function recordVersion(team: TeamContext, version: number): number {
   const own = version - versionBase(team)
   if (own >= 0) return own
-  throw historyGone(
-    `Version ${version} is of before a restore, or of before commits may have been lost`,
-  )
+  throw historyGone(`Version ${version} predates a restore, or a possible loss of commits`)
 }
 
 /** @param version - Of the records. @throws {StoreError} TABLE_NOT_FOUND, HISTORY_GONE, REQUEST_VALIDATION_ERROR */
@@ -85,7 +83,7 @@ export async function currentOf(
 export function checkNotLater(team: TeamContext, head: TableHead, version: number): void {
   if (version <= head.version) return
   const base = versionBase(team)
-  const message = `The table is at version ${head.version + base}: there is no version ${version + base} yet`
+  const message = `The table is at version ${head.version + base}: version ${version + base} does not exist yet`
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
@@ -115,15 +113,15 @@ export function hasNone({ options }: TeamContext): StoreError {
   const what =
     options.historyRetentionMs > 0
       ? 'its history begins with its next change'
-      : 'open the store with historyRetentionMs, then its history begins with its next change'
-  return historyGone(`The table keeps no history of its last change: ${what}`)
+      : 'open the store with historyRetentionMs, and the history begins with the next change'
+  return historyGone(`The table has no history of its last change: ${what}`)
 }
 
 function notKept(team: TeamContext, version: number, since?: number): StoreError {
   const base = versionBase(team)
-  const kept = since === undefined ? '' : `; the earliest version that is kept is ${since + base}`
-  const advice = 'read the table anew, and go on from there'
-  return historyGone(`Version ${version + base} is not kept any more${kept}: ${advice}`)
+  const kept = since === undefined ? '' : `; the earliest version kept is ${since + base}`
+  const advice = 'read the whole table again, and continue from there'
+  return historyGone(`Version ${version + base} is no longer kept${kept}: ${advice}`)
 }
 
 function historyGone(message: string): StoreError {

@@ -111,7 +111,7 @@ export class TableAtVersion implements PastTable {
             (token !== null &&
               sameBytes(token.table, table) &&
               sameBytes(token.generation, generation.nonce))
-          if (!isOfRows) throw continuationInvalid('it is of other rows than those of this version')
+          if (!isOfRows) throw continuationInvalid('it belongs to the rows of another version')
           const page = { from: startOf(token, generation), limit: rows, reserve: undefined }
           return planPage(team, past.view, table, past, page, footers)
         }),

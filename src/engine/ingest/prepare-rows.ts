@@ -170,7 +170,7 @@ function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
   if (isTextRows(input)) return openTextRows(input, limits)
   if (Symbol.asyncIterator in input) return { header: null, rows: scanAsync(input) }
   if (Symbol.iterator in input) return { header: null, rows: scanSync(input) }
-  throw noRows('an object that is none of them')
+  throw noRows('an object that is none of these')
 }
 
 function isTextRows(input: RowsInput): input is TextRows {
@@ -188,7 +188,7 @@ const TEXT_FORMS = ['json', 'csv', 'tsv'] as const
 function checkMembers(input: object, form: (typeof TEXT_FORMS)[number]): void {
   const other = Object.keys(input).find((name) => name !== form && name !== 'offset')
   if (other === undefined) return
-  const message = `rows take no ${shown(other)} beside "${form}"; give one of { json }, { csv } and { tsv }`
+  const message = `rows accept no ${shown(other)} beside "${form}"; use exactly one of { json }, { csv } and { tsv }`
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 

@@ -51,7 +51,7 @@ function renderValue(value: unknown, column: string, place: ErrorPlace): string 
       return value.toString()
     case 'function':
     case 'symbol':
-      throw misfit(column, place, typeof value, 'a value that JSON can hold')
+      throw misfit(column, place, typeof value, 'a value that JSON can represent')
     case 'object':
       if (Array.isArray(value) && value.some((element) => typeof element === 'bigint')) {
         return `[${value.map((element) => renderValue(element, column, place) ?? 'null').join()}]`
@@ -61,7 +61,7 @@ function renderValue(value: unknown, column: string, place: ErrorPlace): string 
     const token: string | undefined = JSON.stringify(value)
     return token === undefined || token === 'null' ? null : token
   } catch (cause) {
-    throw misfit(column, place, 'object', 'a value that JSON can hold', cause)
+    throw misfit(column, place, 'object', 'a value that JSON can represent', cause)
   }
 }
 

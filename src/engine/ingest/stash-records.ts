@@ -90,9 +90,7 @@ export function isWhole({ state, number }: StashHead, base: number): boolean {
 function checkIsWhole(stashId: string, head: StashHead, base: number): void {
   if (isWhole(head, base)) return
   const why =
-    head.state === 'expired'
-      ? 'has expired'
-      : 'was begun before changes of the store may have been lost'
+    head.state === 'expired' ? 'has expired' : 'was started before a possible loss of changes'
   throw new StoreError(
     'STASH_NOT_FOUND',
     `Stash with ID '${stashId}' ${why}: it must be deleted, and its chunks put again`,
@@ -113,7 +111,8 @@ async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
   }
   const columnsOf = ({ crc, probe }: ColumnListName): readonly string[] => {
     const ids = lists.get(listName(columnListKey(nonce, crc, probe).subarray(9)))
-    if (ids === undefined) throw new StoreError('DATA_CORRUPT', 'A chunk has lost its column list')
+    if (ids === undefined)
+      throw new StoreError('DATA_CORRUPT', 'The column list of a chunk is missing')
     return ids
   }
   const decoder = new ChunkDecoder(columnsOf)

@@ -56,7 +56,7 @@ export function streamOf(
     throw invalid(`ndjson must be a text, bytes or a stream of bytes, not ${typeName(content)}`)
   }
   const other = Object.keys(rows).find((name) => name !== format)
-  if (other !== undefined) throw invalid(`rows take no ${shown(other)} beside a stream`)
+  if (other !== undefined) throw invalid(`rows accept no ${shown(other)} beside a stream`)
   return { pieces: checkedPieces(readBy(stream)), format }
 }
 

@@ -51,7 +51,7 @@ async function validatedRow(
 function refusedRow(issues: readonly StandardIssue[], index: number): StoreError {
   const named = issues.slice(0, ISSUES_MAX).map(describeIssue)
   const more = issues.length > ISSUES_MAX ? `; ${issues.length - ISSUES_MAX} more` : ''
-  const message = `The validator refuses row ${index} (counted from 0): ${named.join('; ')}${more}`
+  const message = `The validator rejected row ${index} (counted from 0): ${named.join('; ')}${more}`
   const [first] = issues
   const column = first === undefined ? undefined : columnOf(first)
   return new StoreError('COLUMN_HAS_INVALID_VALUE', escapeControls(message), {

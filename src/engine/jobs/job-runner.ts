@@ -120,7 +120,7 @@ export class JobRunner {
     const teams = [...this.#starting.values(), ...[...this.#jobs.values()].map((job) => job.teamId)]
     const ofTeam = teams.filter((id) => id === teamId).length
     if (ofTeam < TEAM_JOBS_MAX && teams.length < JOBS_MAX) return
-    throw new StoreError('RATE_LIMITED', 'Too many jobs are under way; try again later')
+    throw new StoreError('RATE_LIMITED', 'Too many jobs are in progress; try again later')
   }
 
   /** Makes a job durable and begins it. */
@@ -304,7 +304,10 @@ export class JobRunner {
 /** @throws {StoreError} STORAGE_UNAVAILABLE */
 function checkEpoch({ epoch }: JobLease): void {
   if (epoch <= EPOCHS_MAX) return
-  throw new StoreError('STORAGE_UNAVAILABLE', `The job was begun ${EPOCHS_MAX} times in vain`)
+  throw new StoreError(
+    'STORAGE_UNAVAILABLE',
+    `The job was started ${EPOCHS_MAX} times and never ended`,
+  )
 }
 
 /** Ends a job whose work is done, if the work has not ended it. */

@@ -23,7 +23,7 @@ export async function keyTwiceInInput(
   const [one = '', other = ''] = await textsOf(incoming, Uint32Array.of(first, second))
   if (!sameKey(one, other, key)) throw new KeyCollision()
   const places = [first, second].map((row) => shownPlace(incoming, row))
-  const message = `${places.join(' and ')} of the input have the same key (${shown(other, key)}): a merge takes one row for each key`
+  const message = `${places.join(' and ')} of the input have the same key (${shown(other, key)}): a merge accepts one row per key`
   return new StoreError('KEY_NOT_UNIQUE', escapeControls(message), {
     ...incoming.placeOf(second),
     value: shown(other, key),

@@ -2,12 +2,12 @@
 import type { RowFingerprints } from '../../format/row-fingerprint.js'
 
 /** Memory that a row takes, at most, but for the moments in which the arrays grow. */
-export const INDEXED_ROW_BYTES = 48
+export const INDEXED_ROW_BYTES = 36
 
-/** An entry is four words of the key, two of the text, the number of the row, and one that fills the cache line. */
-const ENTRY_WORDS = 8
-const TEXT = 4
-const ROW = 6
+/** An entry is three words of the key, two of the text, and the number of the row. */
+const ENTRY_WORDS = 6
+const TEXT = 3
+const ROW = 5
 
 /** The share of the slots that may be taken. */
 const FULL = 0.7
@@ -43,7 +43,6 @@ export class KeyIndex {
     entries[at] = key[0] ?? 0
     entries[at + 1] = key[1] ?? 0
     entries[at + 2] = key[2] ?? 0
-    entries[at + 3] = key[3] ?? 0
     entries[at + TEXT] = text[0] ?? 0
     entries[at + TEXT + 1] = text[1] ?? 0
     entries[at + ROW] = row
@@ -71,7 +70,6 @@ export class KeyIndex {
     const k0 = key[from] ?? 0
     const k1 = key[from + 1] ?? 0
     const k2 = key[from + 2] ?? 0
-    const k3 = key[from + 3] ?? 0
     const entries = this.#entries
     const slots = this.#slots
     const mask = this.#mask
@@ -79,8 +77,7 @@ export class KeyIndex {
       const known = slots[slot] ?? 0
       if (known === 0) return slot
       const at = ENTRY_WORDS * (known - 1)
-      const isSame = entries[at] === k0 && entries[at + 1] === k1
-      if (isSame && entries[at + 2] === k2 && entries[at + 3] === k3) return slot
+      if (entries[at] === k0 && entries[at + 1] === k1 && entries[at + 2] === k2) return slot
     }
   }
 

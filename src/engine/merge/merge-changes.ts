@@ -15,16 +15,10 @@ import type { TablePlace } from '../context/store-context.js'
 import type { LinkableRows } from '../ingest/rows-reader.js'
 import { addedRows, countFree } from './added-rows.js'
 import type { IncomingRows } from './incoming-rows.js'
+import { type JoinedExtent, NO_PARTNER, NO_ROW, partnerOf, REWRITE_SHARE } from './joined-extent.js'
 import { type MergeRules, mergedRow, type StoredRow } from './merged-row.js'
 import { type Decide, rewriteExtent } from './rewrite-extent.js'
-import {
-  type JoinedExtent,
-  NO_PARTNER,
-  NO_ROW,
-  partnerOf,
-  REWRITE_SHARE,
-  TableJoin,
-} from './table-join.js'
+import { TableJoin } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 /** Row records of one merge, and characters of them, at most: of the extents with the most changes the rest is rewritten. */
@@ -89,7 +83,10 @@ export class MergeChanges {
 
   constructor(parts: ChangeParts) {
     this.#parts = parts
-    this.#join = new TableJoin(parts, parts.projects)
+    const merge = (stored: StoredRow, incoming: string): StoredRow | null => {
+      return this.#merge(stored, incoming)
+    }
+    this.#join = new TableJoin({ ...parts, merge }, parts.projects)
   }
 
   /**
@@ -360,6 +357,6 @@ function countRows({ partners }: JoinedExtent): Readonly<{ removed: number; live
 }
 
 function tooManyRecords(): StoreError {
-  const message = `More than ${DELETES_MAX} rows that the merge changes were changed just before; try again in a minute`
+  const message = `More than ${DELETES_MAX} of the rows to merge were changed a moment ago; try again in a minute`
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }

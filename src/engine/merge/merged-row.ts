@@ -1,6 +1,6 @@
 // What becomes of a row of the table that has the key of a row of the input.
 import { StoreError } from '../../base/store-error.js'
-import { spliceRowText } from '../../format/row-text.js'
+import { differentCells, spliceRowText } from '../../format/row-text.js'
 import { canonicalToken, cellsOf, sameValues } from '../../format/row-values.js'
 import type { MergeMode } from '../api/merge-types.js'
 
@@ -36,6 +36,8 @@ export function mergedRow(
   reads: string,
   incoming: string,
 ): StoredRow | null {
+  const known = likeBefore(rules, stored, reads, incoming)
+  if (known !== undefined) return known
   const before = cellsOf(reads)
   const after = cellsOf(incoming)
   for (const id of rules.key)
@@ -59,6 +61,27 @@ export function mergedRow(
   // A schema that changes with the merge retypes only columns that the merge sets in each row that it changes.
   const isCurrent = stored.schemaNumber === rules.schemaBefore
   return { text, schemaNumber: isCurrent ? rules.schemaAfter : stored.schemaNumber }
+}
+
+/**
+ * The same where both rows have the same columns in the same order, as mostly: it takes a fourth of the time.
+ * undefined: they have not, or the rows are more different than that.
+ */
+function likeBefore(
+  { key, schemaAfter }: MergeRules,
+  stored: StoredRow,
+  reads: string,
+  incoming: string,
+): StoredRow | null | undefined {
+  if (stored.text !== reads) return undefined
+  const different = differentCells(reads, incoming)
+  if (different === null || different.some(({ id }) => key.includes(id))) return undefined
+  const changed = different.filter(({ before, after }) => !sameValues(before, after))
+  if (changed.length === 0) return null
+  // An upsert leaves cells in their form whose values stay.
+  return changed.length === different.length
+    ? { text: incoming, schemaNumber: schemaAfter }
+    : undefined
 }
 
 function isWithin(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>): boolean {

@@ -1,9 +1,10 @@
 // Rows whose texts stand one after the other in bytes: those of a frame, or texts that were encoded.
 import { utf8 } from '../../base/bytes.js'
+import { sliceText } from '../../base/platform.js'
 import type { Frame } from '../../format/segment-reader.js'
 
 /** The part of a frame that a merge reads. */
-export type RowTexts = Pick<Frame, 'texts' | 'endOf'>
+export type RowTexts = Pick<Frame, 'texts' | 'endOf' | 'rowText'>
 
 /** Rows `first` to `limit` (not included) of some texts; row `first` is number `slot` where they come from. */
 export type RowPiece = Readonly<{ frame: RowTexts; first: number; limit: number; slot: number }>
@@ -20,5 +21,6 @@ export function packTexts(texts: readonly string[], slot: number): RowPiece {
     ends[i] = end
   }
   const endOf = (row: number): number => (row < 0 ? 0 : (ends[row] ?? 0))
-  return { frame: { texts: bytes, endOf }, first: 0, limit: texts.length, slot }
+  const rowText = (row: number): string => sliceText(bytes, endOf(row - 1), endOf(row))
+  return { frame: { texts: bytes, endOf, rowText }, first: 0, limit: texts.length, slot }
 }

@@ -11,9 +11,9 @@ import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { SegmentBuilder } from '../../format/segment-writer.js'
 import type { TablePlace } from '../context/store-context.js'
 import { beginSegment, putSegment } from '../context/stored-segments.js'
+import { type JoinedExtent, MAY_DIFFER, NO_PARTNER, NO_ROW } from './joined-extent.js'
 import type { StoredRow } from './merged-row.js'
 import type { RowPiece } from './packed-texts.js'
-import { type JoinedExtent, MAY_DIFFER, NO_PARTNER, NO_ROW } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 export type RewriteParts = Readonly<{

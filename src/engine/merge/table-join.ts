@@ -6,69 +6,32 @@
 // - The memory of the index is bounded: with more rows the join takes several passes, each for a part of the keys.
 // - A row with an empty key cell has no key, and so no partner.
 import { sameBytes } from '../../base/bytes.js'
-import { sliceText } from '../../base/platform.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { EARLIER_SCHEMA, type Generation, type TableHead } from '../../format/records.js'
 import { FINGERPRINT_SEED_BYTES, RowFingerprints } from '../../format/row-fingerprint.js'
 import { readSpans } from '../../format/row-text.js'
-import type { TablePlace } from '../context/store-context.js'
-import type { IncomingRows } from './incoming-rows.js'
+import {
+  isToBeRewritten,
+  type JoinedExtent,
+  MAY_DIFFER,
+  NO_PARTNER,
+  NO_ROW,
+  newJoined,
+  partnerOf,
+} from './joined-extent.js'
 import { emptyKey, keyTwiceInInput, keyTwiceInTable } from './key-errors.js'
 import { INDEXED_ROW_BYTES, KeyIndex } from './key-index.js'
-import type { MergeRules, StoredRow } from './merged-row.js'
+import type { StoredRow } from './merged-row.js'
+import { type JoinParts, OrderedJoin } from './ordered-join.js'
 import { packTexts, type RowPiece } from './packed-texts.js'
-import { checkAllLaid, type SeenExtent, type TableRows } from './table-rows.js'
-
-/** In place of a number of a row of the input: the slot has no live row, or one whose key the input does not have. */
-export const NO_ROW = -2
-export const NO_PARTNER = -1
-
-/** Set in the number of the partner of a row whose text is not the same: its values may be. */
-export const MAY_DIFFER = 1 << 30
-
-/** Rows of the input, at most. */
-export const INCOMING_ROWS_MAX = MAY_DIFFER - 1
-
-/** Of an extent with more rows that may change, one in so many, the texts are not kept: it is read and written anew. */
-export const REWRITE_SHARE = 8
-
-/** Characters of rows that may change which are kept until they are compared. Extents with further ones are read anew. */
-const KEPT_CHARS_MAX = 16 * 1024 * 1024
+import { checkAllLaid, type SeenExtent } from './table-rows.js'
 
 /** Looks at a table whose rows change all the time; after these the merge takes its turn among the changes first. */
 const SETTLE_TRIES_MAX = 20
 
-/** An extent of the table, and the partners of its rows. */
-export type JoinedExtent = {
-  readonly extent: number
-  readonly seen: Pick<SeenExtent, 'extent' | 'nonce' | 'rowCount' | 'entry'>
-  signature: string
-  /** For each slot the number of its partner, with `MAY_DIFFER`, or one of the numbers above. */
-  readonly partners: Int32Array
-  /** Rows that may change. */
-  mayDiffer: number
-  /** Their texts as they are stored, by slots; null: they are read when they are needed. */
-  kept: Map<number, StoredRow> | null
-  /** What becomes of them, once that is known: only those that change. */
-  changes: ReadonlyMap<number, StoredRow> | null
-}
-
-/** The number of the partner of a row; -1: it has none. */
-export function partnerOf(partner: number): number {
-  return partner < 0 ? -1 : partner & ~MAY_DIFFER
-}
-
-type JoinParts = Readonly<{
-  place: TablePlace
-  rules: MergeRules
-  incoming: IncomingRows
-  rows: TableRows
-  /** Throws when the caller has given up. */
-  checkGoesOn: () => void
-}>
-
 export class TableJoin {
   readonly #parts: JoinParts
+  #triesOrder: boolean
   readonly #fingerprints: RowFingerprints
   readonly #slices: TimeSlices
   readonly #passes: number
@@ -84,6 +47,7 @@ export class TableJoin {
     readonly projects: boolean,
   ) {
     this.#parts = parts
+    this.#triesOrder = !projects
     const { options } = parts.place.team
     const seed = options.random.bytes(FINGERPRINT_SEED_BYTES)
     this.#fingerprints = new RowFingerprints(parts.rules.key, seed)
@@ -111,12 +75,24 @@ export class TableJoin {
         await this.#checkPartners(head.generation)
         return head
       }
-      await this.#join(
-        stale.map(([number]) => number),
-        nonce,
-      )
+      if (this.#triesOrder) await this.#joinInOrder(head.generation)
+      else {
+        await this.#join(
+          stale.map(([number]) => number),
+          nonce,
+        )
+      }
     }
     return null
+  }
+
+  /** Joins what can be joined without an index, once: the rest is joined with it. */
+  async #joinInOrder({ nonce, firstExtent, nextExtent }: Generation): Promise<void> {
+    this.#triesOrder = false
+    const join = new OrderedJoin(this.#parts)
+    for (const joined of await join.run(nonce, firstExtent, nextExtent)) {
+      this.extents.set(joined.extent, joined)
+    }
   }
 
   /** A bit for each row of the input: whether it has a partner. */
@@ -224,7 +200,7 @@ export class TableJoin {
 
   /** null: the rows have changed since the first pass. */
   #begun(seen: SeenExtent, pass: number): JoinedExtent | null {
-    const { extent, nonce, rowCount, entry, signature } = seen
+    const { extent, signature } = seen
     const known = this.extents.get(extent)
     if (pass > 0) {
       if (known?.signature === signature) return known
@@ -232,15 +208,7 @@ export class TableJoin {
       return null
     }
     if (known !== undefined) this.release(known)
-    const joined: JoinedExtent = {
-      extent,
-      seen: { extent, nonce, rowCount, entry },
-      signature,
-      partners: new Int32Array(rowCount).fill(NO_ROW),
-      mayDiffer: 0,
-      kept: new Map(),
-      changes: null,
-    }
+    const joined = newJoined(seen, new Map())
     this.extents.set(extent, joined)
     return joined
   }
@@ -279,11 +247,7 @@ export class TableJoin {
     if (!converts && !this.projects) return piece
     const texts: string[] = []
     for (let row = piece.first; row < piece.limit; row++) {
-      const stored = sliceText(
-        piece.frame.texts,
-        piece.frame.endOf(row - 1),
-        piece.frame.endOf(row),
-      )
+      const stored = piece.frame.rowText(row)
       const text = converts ? this.#parts.rows.convert(stored) : stored
       texts.push(this.projects ? this.#projected(text) : text)
     }
@@ -303,8 +267,7 @@ export class TableJoin {
     schemaNumber: number,
   ): void {
     const row = first + slot - firstSlot
-    const text =
-      joined.kept === null ? '' : sliceText(frame.texts, frame.endOf(row - 1), frame.endOf(row))
+    const text = joined.kept === null ? '' : frame.rowText(row)
     this.#keepText(joined, slot, { text, schemaNumber })
   }
 
@@ -313,11 +276,7 @@ export class TableJoin {
     if (joined.kept === null) return
     joined.kept.set(slot, { text, schemaNumber })
     this.#keptChars += text.length
-    const isOpen = joined.seen.entry === null // Has few rows, and cannot be rewritten.
-    const isFull =
-      this.#keptChars > KEPT_CHARS_MAX || REWRITE_SHARE * joined.mayDiffer > joined.seen.rowCount
-    if (isOpen || !isFull) return
-    this.release(joined)
+    if (isToBeRewritten(joined, this.#keptChars)) this.release(joined)
   }
 
   /** @throws {StoreError} KEY_NOT_UNIQUE: two rows of the table have one partner */

@@ -33,6 +33,9 @@ const EXTENTS_MAX = 256
 
 export type Records = ReadonlyMap<number, RowRecord>
 
+/** Rows that show. @param record - The one that the only row of the piece comes from. */
+export type OrderedPiece = RowPiece & Readonly<{ record?: RowRecord }>
+
 /** An extent with the records over it, of one view. */
 export type SeenExtent = Extent & Readonly<{ records: Records; signature: string }>
 
@@ -186,18 +189,44 @@ export class TableRows {
     }
   }
 
+  /** The rows of an extent that show, in the order of their slots. Pieces are valid until the next. */
+  async *inOrder(
+    extent: SeenExtent,
+    generation: Generation,
+  ): AsyncGenerator<readonly OrderedPiece[]> {
+    const laid = this.laid(extent, generation)
+    laid.sort((a, b) => a.slot - b.slot)
+    let next = 0
+    for await (const { pieces, shows } of this.stored(extent)) {
+      if (extent.records.size === 0 && foldedSegment(extent.entry) === null) {
+        yield pieces
+        continue
+      }
+      const ordered: OrderedPiece[] = []
+      for (const piece of pieces) {
+        for (const part of partsThatShow(piece, shows)) {
+          for (; (laid[next]?.slot ?? part.slot) < part.slot; next++)
+            ordered.push(...laid.slice(next, next + 1))
+          ordered.push(part)
+        }
+      }
+      yield ordered
+    }
+    yield laid.slice(next)
+  }
+
   async deletedSlots(entry: ExtentEntry | null): Promise<DeletedSlots> {
     const folded = foldedSegment(entry)
     return folded === null ? null : (await this.#place.team.segments.footerOnce(folded)).isDeleted
   }
 
   /** The records of an extent that are live rows, as they read. */
-  laid({ records, entry }: SeenExtent, generation: Generation): RowPiece[] {
-    const pieces: RowPiece[] = []
+  laid({ records, entry }: SeenExtent, generation: Generation): OrderedPiece[] {
+    const pieces: OrderedPiece[] = []
     for (const [slot, record] of records) {
       const text = this.textOfRecord(record, generation)
       if (text !== null && isLiveSlot(laidBy(record), entry, null, slot))
-        pieces.push(packTexts([text], slot))
+        pieces.push({ ...packTexts([text], slot), record })
     }
     return pieces
   }
@@ -209,6 +238,18 @@ export class TableRows {
     const kept = forward?.idAt(at) ?? null
     if (kept !== null) return renderRowId(kept.nonce, kept.extent, kept.slot)
     return renderRowId(extent.nonce, extent.extent, slot)
+  }
+}
+
+/** The parts of a piece without the rows that do not show. */
+function* partsThatShow(piece: RowPiece, shows: (slot: number) => boolean): Generator<RowPiece> {
+  const { frame, first, limit } = piece
+  const slotOf = (row: number): number => piece.slot + row - first
+  let from = first
+  for (let row = first; row <= limit; row++) {
+    if (row < limit && shows(slotOf(row))) continue
+    if (row > from) yield { frame, first: from, limit: row, slot: slotOf(from) }
+    from = row + 1
   }
 }
 

@@ -103,7 +103,7 @@ export async function pinGeneration({
     }
     unpin()
   }
-  throw tooBusy('The table is overwritten again and again')
+  throw tooBusy('The table keeps being overwritten')
 }
 
 async function unpinned({ incarnation }: TeamContext, unpin: () => void): Promise<void> {

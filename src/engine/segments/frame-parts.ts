@@ -51,7 +51,7 @@ export const READ_AT_WILL: ReadBounds = {
 export class NeedsMemory extends Error {
   /** @param bytes - The limit that the next row needs. */
   constructor(readonly bytes: number) {
-    super('A row needs more memory than was given')
+    super('A row does not fit into the given memory')
   }
 }
 

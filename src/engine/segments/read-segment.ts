@@ -28,7 +28,7 @@ export async function openSegment(
 ): Promise<Readonly<{ footer: SegmentFooter; bytes: Bytes }> | Problem> {
   const { start } = footerRange(ref)
   if (start < SEGMENT_HEADER.length) {
-    const message = `A record gives segment ${ref.object} a footer that is larger than the segment`
+    const message = `The record of segment ${ref.object} gives it a footer that is larger than the segment`
     return { kind: 'record-mismatch', message }
   }
   // One byte beyond the recorded length: an object of one segment that is longer is damaged.
@@ -90,7 +90,10 @@ export async function* readFrames(
     }
     const bytes = await objects.get(storedIn(ref), rangeInObject(ref, { start, limit }))
     if (bytes === null || bytes.length !== limit - start) {
-      throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} has lost bytes from ${start} on`)
+      throw new StoreError(
+        'DATA_CORRUPT',
+        `Segment ${ref.object} is missing its bytes from ${start} on`,
+      )
     }
     const problems: Problem[] = start === 0 ? headerProblems(ref, bytes) : []
     let codecs = 0

@@ -192,7 +192,7 @@ export function checkAlter(given: AlterRequest, columnsMax: number): Alteration 
   const { name, schema, key } = given
   if (key !== undefined) {
     if (name !== undefined || schema !== undefined) {
-      const message = 'alter takes a key alone: change the name and the schema with another call'
+      const message = 'alter takes a key by itself: change the name and the schema in another call'
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
     }
     const columns = key === null ? null : checkKey(key)
@@ -286,7 +286,7 @@ export function checkKey(given: unknown): readonly string[] {
   const columns = isList ? given.filter((id): id is string => typeof id === 'string') : []
   const isKey = isList && columns.length === given.length
   if (isKey && new Set(columns).size === columns.length) return columns
-  throw invalid(`key must be a list of 1 to ${KEY_COLUMNS_MAX} column IDs, none of them twice`)
+  throw invalid(`key must be a list of 1 to ${KEY_COLUMNS_MAX} different column IDs`)
 }
 
 function checkMergeMode(given: unknown): MergeMode {

@@ -51,7 +51,7 @@ export function exported(
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new StoreError(
         'REQUEST_VALIDATION_ERROR',
-        `limit must be an integer from 1 on, not ${shown(limit)}`,
+        `limit must be a positive integer, not ${shown(limit)}`,
       )
     }
     checkSignal(options.signal)

@@ -179,7 +179,9 @@ function deleteFound(
     )
     const rowIds = await search()
     if (rowIds.length > ROWS_PER_CALL_MAX) {
-      throw invalid(`more than ${ROWS_PER_CALL_MAX} rows match: delete them by several conditions`)
+      throw invalid(
+        `more than ${ROWS_PER_CALL_MAX} rows match: use several calls with narrower conditions`,
+      )
     }
     const plan = planDeletes(place, rowIds)
     const planSeen: Plan<DeleteRowsResult | typeof REFUSED> = (head, read) =>
@@ -187,7 +189,7 @@ function deleteFound(
     return team.writers.change(place, planSeen, aheadOfRows(place, rowIds, false))
   }
   return tryToCommit(team.options.random, attempt, SEARCHES_MAX, () => {
-    throw tooBusy('Others change the table during each search for the rows to delete')
+    throw tooBusy('The table changed during each search for the rows to delete')
   })
 }
 
@@ -246,7 +248,8 @@ async function findRows(
       if (row === null) throw rowNotFound(rowId)
       const name = nameOf(row.position)
       const first = known.get(name)
-      if (first !== undefined) throw invalid(`update ${first} is of the same row; make one of them`)
+      if (first !== undefined)
+        throw invalid(`update ${first} changes the same row; combine the two`)
       known.set(name, index)
       checkIfMatch('row', ifMatch, toPublicVersion(team, row).version)
       rows.push(row)

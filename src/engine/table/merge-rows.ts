@@ -14,9 +14,9 @@ import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import { RowsReader } from '../ingest/rows-reader.js'
 import { IncomingRows } from '../merge/incoming-rows.js'
+import { INCOMING_ROWS_MAX } from '../merge/joined-extent.js'
 import { MergeChanges, type MergeDraft } from '../merge/merge-changes.js'
 import { KeyCollision } from '../merge/merged-row.js'
-import { INCOMING_ROWS_MAX } from '../merge/table-join.js'
 import { TableRows } from '../merge/table-rows.js'
 import { readHead } from '../read/generations.js'
 import { checkSameForm, keyColumnsOf } from '../unique/key-columns.js'
@@ -223,7 +223,7 @@ async function checkTableKey(
   })
   const { columns } = index.record
   if (columns.length === key.length && key.every((id) => columns.includes(id))) return columns
-  throw invalidKey(`the table has a key, so it must be of the same columns: ${columns.join(', ')}`)
+  throw invalidKey(`it must have the columns of the key of the table: ${columns.join(', ')}`)
 }
 
 /** The commit checks it, too, but a dry run has none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -245,7 +245,7 @@ function checkKeyColumns(key: readonly string[], { columns }: IndexedSchema): vo
 }
 
 function invalidKey(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid key of a merge: ${problem}`)
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid merge key: ${problem}`)
 }
 
 function tooManyRows(): StoreError {

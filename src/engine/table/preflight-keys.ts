@@ -213,6 +213,6 @@ function numberAt({ extent, slot }: Position): number {
 }
 
 function tooLongKeys(): StoreError {
-  const message = `The keys of the rows have more than ${KEY_CHARS_MAX} characters together; put the rows into a stash, and check that`
+  const message = `The keys of the rows have more than ${KEY_CHARS_MAX} characters in total; put the rows into a stash, and check the stash`
   return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }

@@ -35,7 +35,8 @@ export const BYTES_MAX = 16 * 1024 * 1024
 
 /** Others have changed a table that the transaction read. */
 export function transactionConflict(): StoreError {
-  const message = 'Others have changed a table that the transaction uses; run it again'
+  const message =
+    'A table that the transaction uses was changed by others; run the transaction again'
   return new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
 }
 
@@ -92,7 +93,7 @@ export class StagedChanges implements KvPartition, TableChanges {
   checkOpen(): void {
     if (this.#hasEnded) {
       const message =
-        'The transaction has ended: await all that it does before its function returns'
+        'The transaction has ended: await all of its operations before its function returns'
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
     }
     if (this.#isConflict) throw transactionConflict()

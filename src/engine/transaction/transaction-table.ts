@@ -136,7 +136,7 @@ export class StagedTable implements TransactionTable {
    */
   async merge(): Promise<never> {
     const message =
-      'A merge is no part of a transaction, because it reads all rows of its table: call merge of the table, which is one commit'
+      'A transaction cannot contain a merge, which reads all rows of its table: call merge on the table itself, which is one commit'
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }
 

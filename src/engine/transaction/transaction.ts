@@ -31,7 +31,7 @@ export async function runTransaction<T>(
     () => attempt(team, run),
     CALLS_MAX,
     () => {
-      const message = `Others changed tables that the transaction uses during each of ${CALLS_MAX} calls; try again`
+      const message = `Tables that the transaction uses were changed by others during each of ${CALLS_MAX} attempts; try again`
       throw new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
     },
   )
@@ -110,7 +110,7 @@ class OpenTransaction implements Transaction {
 
   /** For callers without types. */
   get files(): never {
-    throw invalid('Files are no part of a transaction: upload and delete them outside of it')
+    throw invalid('A transaction cannot contain files: upload and delete them outside of it')
   }
 }
 

@@ -67,7 +67,7 @@ function keyOf(
   if (known !== undefined) return known
   const { keyIndex, schemaNumber } = head.generation
   if (keyIndex === null) {
-    throw invalid('the table has no key: give it one with alter({ key }), or use find')
+    throw invalid('the table has no key: set one with alter({ key }), or use find')
   }
   return chain(readKeyIndex(table, keyIndex, read), ({ record }) =>
     chain(team.schemas.get(table, schemaNumber, read), (schema) => {
@@ -145,5 +145,5 @@ function tokenOf({ id, kind }: KeyColumn, value: unknown): string {
 }
 
 function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid key of a row: ${problem}`)
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid row key: ${problem}`)
 }

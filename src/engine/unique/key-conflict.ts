@@ -26,7 +26,7 @@ export function keyConflict(
   const value = columns.map(({ id }) => cells.get(id) ?? '').join(', ')
   const named = columns.map(({ id }) => `'${id}' ${cells.get(id) ?? ''}`).join(', ')
   const shown = cutText(named, SHOWN_KEY_CHARS_MAX)
-  const message = `The key (${shown}) would be that of ${names[0]} and of ${names[1]}: change or delete one of them`
+  const message = `The key (${shown}) would be shared by ${names[0]} and ${names[1]}: change or delete one of them`
   const [column] = columns
   return new StoreError('KEY_NOT_UNIQUE', escapeControls(message), {
     value,

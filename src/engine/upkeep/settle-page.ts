@@ -7,10 +7,9 @@
 // - A new segment is durable before that commit. The old one is left to the sweep, which spares it while readers may
 //   still use it.
 // - An entry is flagged as settled by the commit that names the settled segment, or that finds its segment not worth it.
-import type { Awaitable } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import type { CodecName } from '../../base/codecs.js'
-import { StoreError } from '../../base/store-error.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
 import {
   decodeExtentPage,
   type ExtentEntry,
@@ -19,19 +18,36 @@ import {
 } from '../../format/extent-page.js'
 import { firstExtentOfPageKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
 import { decodeTableHead } from '../../format/records.js'
-import { isPacked, PACKED_SEEN_BYTES, repackSegment } from '../../format/repack-segment.js'
+import {
+  isPacked,
+  PACKED_SEEN_BYTES,
+  type RepackedSegment,
+  repackSegment,
+} from '../../format/repack-segment.js'
 import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { SettledCounts } from '../context/activity.js'
 import { versionBase } from '../context/public-versions.js'
+import { SegmentPuts, SMALL_SEGMENT_BYTES_MAX } from '../context/segment-puts.js'
 import type { StoreContext } from '../context/store-context.js'
-import { putSegment } from '../context/stored-segments.js'
+import { putSharing } from '../context/stored-segments.js'
 import { type ChunkSwaps, planChunkSwaps, type StagedIn, type StagedSwap } from './staged-chunks.js'
 import type { Visit } from './team-visits.js'
 
 /** A page that others change in between is read again; after so many times it is left to the next run. */
 const SWAP_TRIES_MAX = 8
+
+/** Bytes of small segments that are stored together. */
+const GATHERED_BYTES_MAX = 512 * 1024
+
+const START = { start: 0, limit: PACKED_SEEN_BYTES }
+
+/** An entry with a segment to be settled. `staged`: where a stash names it too. */
+export type Found = Readonly<{ index: number; ref: SegmentRef; staged: StagedIn | undefined }>
+
+/** `built`: in a lent buffer, to be stored under the ID of `object`. */
+type Repacked = Found & Readonly<{ object: ObjectId; built: RepackedSegment }>
 
 /** An entry to be swapped. `after`: null if its segment stays. `staged`: where a stash names it too. */
 type Swap = Readonly<{
@@ -56,10 +72,17 @@ export class SettledPage {
   readonly #context: StoreContext
   readonly #visit: Visit
   readonly #of: PageWork
+  readonly #segmentPuts: SegmentPuts
   #swaps: Swap[] = []
+  /** Small segments that were packed and are not stored yet, and their bytes. */
+  readonly #small: Repacked[] = []
+  #smallBytes = 0
+  /** Segments that are compressed, and share an object that may go. */
+  #packed: Found[] = []
 
   constructor(context: StoreContext, visit: Visit, of: PageWork) {
     this.#context = context
+    this.#segmentPuts = new SegmentPuts(context)
     this.#visit = visit
     this.#of = of
   }
@@ -85,64 +108,115 @@ export class SettledPage {
   }
 
   /**
-   * @param staged - Where a stash names the segment too.
+   * Reads a segment, and packs it if that can be judged by it alone. Small ones are gathered.
    * @throws {StoreError} DATA_CORRUPT
    */
-  async rewrite(index: number, ref: SegmentRef, staged: StagedIn | undefined): Promise<void> {
-    const { objects, buffers } = this.#context
-    const read = (limit: number, memory?: Bytes): Awaitable<Bytes | null> => {
-      return objects.get(storedIn(ref), rangeInObject(ref, { start: 0, limit }), memory)
-    }
-    const start = await read(PACKED_SEEN_BYTES)
+  async take(found: Found): Promise<void> {
+    const { objects } = this.#context
+    const { ref } = found
+    const start = await objects.get(storedIn(ref), rangeInObject(ref, START))
     if (start !== null && isPacked(start)) {
-      this.#swaps.push({ index, before: ref, after: null, staged })
+      if (ref.shared === undefined) this.#leave(found)
+      else this.#packed.push(found)
       return
     }
+    const one = await this.#pack(found)
+    this.bytes += ref.objectBytes
+    if (ref.objectBytes > SMALL_SEGMENT_BYTES_MAX) return this.#store([one])
+    this.#small.push(one)
+    this.#smallBytes += one.built.bytes.length
+    if (this.#smallBytes >= GATHERED_BYTES_MAX) await this.#storeSmall()
+  }
+
+  #leave({ index, ref, staged }: Found): void {
+    this.#swaps.push({ index, before: ref, after: null, staged })
+  }
+
+  async #pack(found: Found): Promise<Repacked> {
+    const { objects, ids, buffers } = this.#context
+    const { ref } = found
     const memory = buffers.take(ref.objectBytes)
+    const object = ids.next()
     try {
-      const bytes = await read(ref.objectBytes, memory)
-      if (bytes === null) {
-        throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
-      }
-      this.bytes += ref.objectBytes
-      this.#swaps.push({ index, before: ref, after: await this.#repack(ref, bytes), staged })
+      const range = rangeInObject(ref, { start: 0, limit: ref.objectBytes })
+      const bytes = await objects.get(storedIn(ref), range, memory)
+      if (bytes === null) throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
+      const takeBuffer = (count: number): Uint8Array<ArrayBuffer> => buffers.take(count)
+      const target = { object, codec: this.#of.codec, takeBuffer }
+      return { ...found, object, built: await repackSegment(ref, bytes, target) }
+    } catch (failure) {
+      ids.release([object])
+      throw failure
     } finally {
       buffers.give(memory)
     }
   }
 
-  /** @returns null: it is not worth it. */
-  async #repack(ref: SegmentRef, bytes: Bytes): Promise<SegmentRef | null> {
-    const { ids, buffers, options } = this.#context
-    const bytesMax = Math.floor((1 - options.settleSavingMin / 100) * ref.objectBytes)
-    const object = ids.next()
-    const takeBuffer = (count: number): Uint8Array<ArrayBuffer> => buffers.take(count)
+  /** Those that are compressed go with the others of their objects, which would stay because of them. */
+  async #storeSmall(): Promise<void> {
+    const left = new Set(this.#small.map(({ ref }) => storedIn(ref)))
+    for (const found of this.#packed.splice(0)) {
+      const one = left.has(storedIn(found.ref)) ? await this.#packUndamaged(found) : null
+      if (one === null) this.#leave(found)
+      else this.#small.push(one)
+    }
+    this.#smallBytes = 0
+    if (this.#small.length > 0) await this.#store(this.#small.splice(0))
+  }
+
+  /** @returns null: it is damaged, which its readers will be told. */
+  async #packUndamaged(found: Found): Promise<Repacked | null> {
     try {
-      const packed = await repackSegment(ref, bytes, {
-        object,
-        codec: this.#of.codec,
-        bytesMax,
-        takeBuffer,
-      })
-      if (packed === null) {
-        ids.release([object])
-        return null
-      }
-      await putSegment(this.#context, object, packed)
-      const { rowCount } = ref
-      const { footerBytes } = packed
-      const objectBytes = packed.bytes.length
-      buffers.give(packed.bytes)
-      return { object, rowCount, objectBytes, footerBytes }
+      return await this.#pack(found)
     } catch (failure) {
-      ids.release([object])
+      if (isStoreError(failure) && failure.code === 'DATA_CORRUPT') return null
       throw failure
     }
+  }
+
+  /** Stores all of them or, if that is not worth it, none. */
+  async #store(all: readonly Repacked[]): Promise<void> {
+    const { ids, buffers, options } = this.#context
+    const sum = (bytesOf: (one: Repacked) => number): number =>
+      all.reduce((bytes, one) => bytes + bytesOf(one), 0)
+    const bytesMax = Math.floor(
+      (1 - options.settleSavingMin / 100) * sum(({ ref }) => ref.objectBytes),
+    )
+    const objects = all.map(({ object }) => object)
+    try {
+      if (sum(({ built }) => built.bytes.length) > bytesMax) {
+        ids.release(objects)
+        for (const one of all) this.#leave(one)
+        return
+      }
+      // Begun in one turn, so that small ones share an object.
+      const puts = await Promise.allSettled(all.map((one) => this.#put(one)))
+      for (const put of puts) if (put.status === 'rejected') throw put.reason
+      for (const [at, put] of puts.entries()) {
+        const one = all[at]
+        if (one === undefined || put.status === 'rejected') continue
+        const { index, ref, staged } = one
+        this.#swaps.push({ index, before: ref, after: put.value, staged })
+      }
+    } catch (failure) {
+      ids.release(objects)
+      throw failure
+    } finally {
+      for (const { built } of all) buffers.give(built.bytes)
+    }
+  }
+
+  #put({ ref, object, built }: Repacked): Promise<SegmentRef> {
+    const { rowCount } = ref
+    const { footerBytes } = built
+    const next = { object, rowCount, objectBytes: built.bytes.length, footerBytes }
+    return putSharing({ ...this.#context, segmentPuts: this.#segmentPuts }, next, built)
   }
 
   /** Names what was rewritten so far, where nothing else has come in its place. @returns false: the page is too busy. */
   async swap(): Promise<boolean> {
     const { ids } = this.#context
+    await this.#storeSmall()
     for (let tries = 0; tries < SWAP_TRIES_MAX && this.#swaps.length > 0; tries++) {
       if (!(await this.#trySwap())) continue
       ids.release(objectsOf(this.#swaps))
@@ -196,6 +270,8 @@ export class SettledPage {
   /** Gives up what no commit names. @param failure - Why: if its outcome is unknown, one may name it after all. */
   abandon(failure: unknown): void {
     this.#context.ids.releaseAfter(failure, objectsOf(this.#swaps))
+    this.#context.ids.release(this.#small.splice(0).map(({ object }) => object))
+    this.#packed = []
     this.#forget()
   }
 

@@ -138,9 +138,9 @@ export class Settler {
     }
   }
 
-  /** One that shares its object stays where it is: alone it would cost an object of its own. */
+  /** On a shared store, segments that share an object were compressed when they were made. */
   #isSkipped({ object, shared }: SegmentRef): boolean {
-    return shared !== undefined || this.#damaged.has(object)
+    return (shared !== undefined && this.#context.kv.shared) || this.#damaged.has(object)
   }
 
   /** @returns whether its page was not too busy. */
@@ -152,7 +152,7 @@ export class Settler {
   ): Promise<boolean> {
     await pace.turn(ref.objectBytes)
     try {
-      await page.rewrite(index, ref, old.staged.get(ref.object))
+      await page.take({ index, ref, staged: old.staged.get(ref.object) })
     } catch (failure) {
       if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
       if (!(await page.names(ref))) return true // Something has come in its place, so it may be gone.

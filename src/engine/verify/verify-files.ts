@@ -62,7 +62,7 @@ async function verifyFileCounts(
   const record = await view.get(FILES_HEAD_KEY)
   const head = record === null ? { files: 0, bytes: 0 } : decodeFilesHead(record)
   if (head.files !== files || head.bytes !== bytes) {
-    const message = `There are ${files} files of ${bytes} bytes; the team counts ${head.files} of ${head.bytes}`
+    const message = `There are ${files} files with ${bytes} bytes; the team counts ${head.files} with ${head.bytes}`
     findings.add({ kind: 'record-mismatch', message }, { team })
   }
   if (files > 0 && !hasAlias) {

@@ -51,10 +51,11 @@ export class Findings {
     this.#lifecycle = lifecycle
   }
 
-  /** Called before each step, so that neither a caller nor a close waits for long. */
+  /** Called before each step, so that neither a caller nor a close waits for long, and tells how far it has come. */
   checkGoesOn(): void {
     checkNotAborted('verification', this.#options.signal)
     this.#lifecycle.checkOpen()
+    this.#options.onProgress?.({ ...this.counts })
   }
 
   add({ kind, message, place }: Problem, where: VerifyPlace): void {

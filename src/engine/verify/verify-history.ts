@@ -87,7 +87,7 @@ async function verifyTable(
   const head = await view.get(tableHeadKey(table))
   if (head === null) {
     if ((await view.get(deadTableKey(table))) !== null) return
-    const message = 'The history remains of a table that is not there'
+    const message = 'History remains of a table that does not exist'
     return findings.add({ kind: 'orphan-record', message }, where)
   }
   const { version } = decodeTableHead(head)
@@ -151,7 +151,7 @@ class HistoryWalk {
   /** @returns the `since` of the change; null: it cannot be read. */
   async #checkChange(version: number, bytes: Bytes, last: Seen | null): Promise<number | null> {
     if (version > this.#version) {
-      this.#tell('record-mismatch', `A change is of version ${version}`)
+      this.#tell('record-mismatch', `There is a change with version ${version}`)
     }
     let change: ChangeRecord
     try {
@@ -175,14 +175,14 @@ class HistoryWalk {
       const first = Math.max(since, last?.version ?? 0, this.#deleted) + 1
       const which =
         first === version - 1 ? `version ${first}` : `versions ${first} to ${version - 1}`
-      this.#tell('record-missing', `A change is missing of ${which}`)
+      this.#tell('record-missing', `The history has no change for ${which}`)
     }
     const wanted = isNext ? last.since : null
     if (since < version && (wanted === null || since === wanted)) return
     const before = wanted === null ? '' : `, and the one before it since version ${wanted}`
     this.#tell(
       'record-mismatch',
-      `The change of version ${version} names all changes since version ${since}${before}`,
+      `The change of version ${version} claims all changes since version ${since}${before}`,
     )
   }
 
@@ -196,7 +196,7 @@ class HistoryWalk {
     const runs = [...changed, ...removed.filter((run) => comparePositions(run, end) < 0)]
     if (!runs.every(inside) || changed.some((run) => comparePositions(run, end) >= 0)) {
       this.#isCountable = false
-      const message = `The change of version ${version} names rows that were not there`
+      const message = `The change of version ${version} names rows that did not exist`
       return this.#tell('record-mismatch', message)
     }
     let positions: Position[] = []
@@ -246,7 +246,7 @@ class HistoryWalk {
     try {
       const row = decodeRowRecord(bytes)
       if (row.version >= version) this.#tell('row-version', `${place} has version ${row.version}`)
-      if (row.text === null) this.#tell('row', `${place} is a deleted one`)
+      if (row.text === null) this.#tell('row', `${place} is marked as deleted`)
       else readSpans(row.text)
     } catch (failure) {
       this.#tell(problemOf(failure, 'record').kind, `${place} is damaged`)
@@ -269,7 +269,7 @@ class HistoryWalk {
         }
         if (named.runs.some((run) => isIn(run, position))) continue
         const row = `The row in slot ${position.slot} of extent ${position.extent} before version ${version}`
-        this.#tell('orphan-record', `${row} is one that no change names`)
+        this.#tell('orphan-record', `${row} is not named by any change`)
       }
     }
   }

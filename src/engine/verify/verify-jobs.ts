@@ -18,7 +18,7 @@ export async function verifyJobs(
         const job = jobOfKey(key)
         const missing = job === null ? null : await missingPart(view, job, bytes)
         if (job === null || missing === null) continue
-        const message = `Job ${toHex(job)} has lost ${missing}`
+        const message = `Job ${toHex(job)} is missing ${missing}`
         findings.add({ kind: 'record-missing', message }, { team })
       }
     }

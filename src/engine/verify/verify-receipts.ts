@@ -45,7 +45,7 @@ async function verifyReceiptsOf(
   const headBytes = await view.get(tableHeadKey(table))
   if (headBytes === null) {
     if ((await view.get(deadTableKey(table))) !== null) return
-    const message = 'Receipts remain of a table that is not there'
+    const message = 'Receipts remain of a table that does not exist'
     return findings.add({ kind: 'orphan-record', message }, where)
   }
   const { version: latest } = decodeTableHead(headBytes)

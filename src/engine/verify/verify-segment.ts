@@ -133,7 +133,7 @@ class RowCheck {
     const names = new Set<string>()
     try {
       for (const { id, valueStart, end } of readSpans(text)) {
-        if (names.has(id)) this.#tell(row, `Column ${JSON.stringify(id)} is there twice`)
+        if (names.has(id)) this.#tell(row, `Column ${JSON.stringify(id)} occurs twice`)
         names.add(id)
         if (!this.#folded) this.#checkCell(row, id, text.slice(valueStart, end))
       }

@@ -118,7 +118,7 @@ async function verifyDeadTables(findings: Findings, view: KvView, team: string):
       const table = tableOfKey(key)
       const [head, dead] = await view.getMany([tableHeadKey(table), deadTableKey(table)])
       if (head !== null || dead !== null) continue
-      const message = 'Overwritten rows remain of a table that is not there'
+      const message = 'Overwritten rows remain of a table that does not exist'
       findings.add({ kind: 'orphan-record', message }, { team, table: renderTableId(table) })
     }
   }

@@ -86,12 +86,13 @@ export async function verifyStore(
 
 function checkVerifyOptions(options: VerifyOptions): void {
   checkOptionNames('verify', options, (name) => {
-    return name === 'full' || name === 'signal' || name === 'onFinding'
+    return ['full', 'signal', 'onFinding', 'onProgress'].includes(name)
   })
-  const { full, signal, onFinding } = options
+  const { full, signal, onFinding, onProgress } = options
   checkSignal(signal)
   booleanOption('full', full, false)
   checkFunctionOption('onFinding', onFinding)
+  checkFunctionOption('onProgress', onProgress)
 }
 
 /** Runs the key-value store's own check. @returns the partitions that it holds. */

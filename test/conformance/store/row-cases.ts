@@ -98,7 +98,7 @@ export const rowCases: readonly StoreCase[] = [
         [{ csv: 'n\n1', tsv: 'n\n1' }, 'tsv'],
         [{ csv: 'n;m\n1;2', delimiter: ';' }, 'delimiter'],
       ] as const) {
-        await assert.rejects(() => table.addRows(rows as never), new RegExp(`take no "${other}"`))
+        await assert.rejects(() => table.addRows(rows as never), new RegExp(`accept no "${other}"`))
       }
       await table.addRows({ json: '[{"n":1}]', offset: 0 })
       assert.deepEqual(await cellsOf(table), ['{"n":1}'])

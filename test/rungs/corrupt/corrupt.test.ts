@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDirectory } from '../../../adapters/node.js'
-import { isStoreError, type Store } from '../../../src/index.js'
+import { isStoreError, type Store, type Team } from '../../../src/index.js'
 import { TestClock } from '../../conformance/test-clock.js'
 import { report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import {
@@ -33,6 +33,7 @@ import { fillRichly, RICH_SIZES } from '../../support/rich-store.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { type DamagedAnswer, DamagedStores } from '../crash/damaged-store-process.js'
 import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
+import { SETTLES } from '../sim/world.js'
 import { DAMAGES, damageFile, type FileKind, filesByKind } from './corruption.js'
 import { baselineFlip, baselineTrial, makeBaseline } from './corruption-baseline.js'
 import { misplace, plainFiles } from './misplaced-files.js'
@@ -52,7 +53,7 @@ beforeAll(async () => {
   await fillRichly(store, clock)
   await store.close()
   await cp(directory, older, { recursive: true })
-  const again = await openDirectory(directory, { ...RICH_SIZES, clock })
+  const again = await openDirectory(directory, { ...RICH_SIZES, ...SETTLES, clock })
   const files = await changeMore(again)
   await again.close()
   const last = await openDirectory(directory, { ...RICH_SIZES, clock })
@@ -66,8 +67,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
+/** Chunks that come together, and so share an object. */
+const CHUNKS = 6
+
 async function changeMore(store: Store): Promise<Known['files']> {
   const team = store.team('acme')
+  await makeShared(team)
+  expect((await store.sweep()).settled).toBeGreaterThan(CHUNKS)
+  for (let sweeps = 0; sweeps < 2; sweeps++) await store.sweep() // Delete the old objects, which nothing needs.
   for (const { id } of (await team.tables()).slice(0, 2)) {
     const table = team.table(id)
     const { rows } = await table.page({ limit: 3 })
@@ -77,6 +84,21 @@ async function changeMore(store: Store): Promise<Known['files']> {
   const texts = ['a short file', Array.from({ length: 20_000 }, (_, n) => n).join(' ')]
   const stored = await Promise.all(texts.map((text) => team.files.put(text, about)))
   return stored.map(({ id, bytes }) => ({ team: 'acme', id, bytes }))
+}
+
+/** A table, and chunks that only a stash names. */
+async function makeShared(team: Team): Promise<void> {
+  const shared = team.stash('shared')
+  const objects = async (): Promise<number> =>
+    (await filesByKind(join(folder, 'store'))).get('object')?.length ?? 0
+  const before = await objects()
+  const puts = Array.from({ length: CHUNKS }, (_, chunk) => {
+    const rows = Array.from({ length: 40 }, (_, n) => ({ n, text: `row ${n} of chunk ${chunk}` }))
+    return shared.put(String(chunk), rows)
+  })
+  await Promise.all(puts)
+  expect((await objects()) - before).toBeLessThan(CHUNKS)
+  await team.createTable({ name: 'shared', rows: shared })
 }
 
 type Outcome = Readonly<{

@@ -208,7 +208,7 @@ describe('a store whose directory is taken away', () => {
 
     const readOnly = {
       code: 'STORAGE_UNAVAILABLE',
-      message: expect.stringContaining('of the open store takes no files'),
+      message: expect.stringContaining('of the open store does not accept new files'),
     }
     expect(failure).toMatchObject(readOnly)
     expect((await remote.ask('close')).failure).toMatchObject(readOnly)

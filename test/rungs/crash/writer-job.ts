@@ -49,4 +49,10 @@ export const SMALL_SIZES: StoreOptions = {
   sweepIntervalMs: 0,
   foldIntervalMs: 0,
   fileSweepIntervalMs: 0,
+  settleIntervalMs: 0,
+  // Each sweep settles all segments, on each runtime.
+  compression: 'none',
+  settledCompression: 'deflate',
+  settleAfterMs: 0,
+  settleSavingMin: 0,
 }

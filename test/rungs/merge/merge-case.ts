@@ -115,7 +115,49 @@ export function makeCase(seed: number): MergeCase {
     })
   const input = [...same, ...fresh]
   if (random.once(2)) for (let i = input.length - 1; i > 0; i--) swap(input, i, random.below(i + 1))
-  return { mode, key, before, input: unique(input, key), inputColumns }
+  const made = { mode, key, before, input: unique(input, key), inputColumns } as const
+  return seed % 3 === 0 ? inOrder(made) : made
+}
+
+/**
+ * The same with other keys, whole numbers and texts without escapes, and rows in the order of them. Of each side a few
+ * rows may stand elsewhere, or have a key that cannot be put into this order.
+ */
+function inOrder(made: MergeCase): MergeCase {
+  const random = seeded(made.before.length + 31 * made.input.length)
+  const names = new Map<string, number>()
+  const tokensOf = ({ token, means }: Value): Value => {
+    const number = names.get(means) ?? (names.size * 7) % 101
+    names.set(means, number)
+    if (!token.startsWith('"')) return { token: `${number}`, means: `number ${number}` }
+    const first = random.once(40) ? '\\u006b' : 'k'
+    return { token: `"${first}${number}"`, means: `text k${number}` }
+  }
+  const rekeyed = (rows: readonly Cells[]): Cells[] =>
+    rows.map((row) => {
+      const cells = new Map(row)
+      for (const id of made.key) {
+        const value = row.get(id)
+        if (value !== undefined) cells.set(id, tokensOf(value))
+      }
+      return cells
+    })
+  const sorted = (rows: readonly Cells[]): Cells[] => {
+    const list = rekeyed(rows).sort((a, b) => compareKeys(a, b, made.key))
+    if (random.once(3)) swap(list, random.below(list.length), random.below(list.length))
+    return list
+  }
+  return { ...made, before: sorted(made.before), input: sorted(made.input) }
+}
+
+function compareKeys(left: Cells, right: Cells, key: readonly string[]): number {
+  for (const id of key) {
+    const [a = '', b = ''] = [left.get(id)?.token, right.get(id)?.token]
+    const order = a.startsWith('"') ? 0 : a.length - b.length
+    if (order !== 0) return order
+    if (a !== b) return a < b ? -1 : 1
+  }
+  return 0
 }
 
 function swap(rows: Cells[], i: number, j: number): void {

@@ -6,6 +6,7 @@ import { decodeExtentPage } from '../../../src/format/extent-page.js'
 import { indexOfKey } from '../../../src/format/key-index.js'
 import { KEY_SPACE, tableOfKey } from '../../../src/format/keys.js'
 import { decodeTableHead } from '../../../src/format/records.js'
+import { storedIn } from '../../../src/format/shared-objects.js'
 import { findSome } from './find-operations.js'
 import type { SampleRow } from './input.js'
 import { alterKey, getAllByKey } from './key-operations.js'
@@ -213,7 +214,7 @@ async function census(
     assert.ok(isInside, 'rows and extent pages belong to the generation of their table')
     if (space === 'row') continue
     for (const { segment } of decodeExtentPage(value)) {
-      if (segment !== null) named.add(segment.object)
+      if (segment !== null) named.add(storedIn(segment))
     }
   }
   for (const { generation } of heads.values()) {

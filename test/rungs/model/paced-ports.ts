@@ -13,7 +13,7 @@ export type Hold = Readonly<{
 /** Waits before a step; at rest it waits for nothing. */
 export class Pace {
   #next: (() => number) | null = null
-  #hold: { readonly at: number | 'list'; wait(): Promise<void> } | null = null
+  #hold: { readonly at: number | 'list' | 'put'; wait(): Promise<void> } | null = null
 
   /** From here on steps take random turns: mostly few, sometimes enough for others to end. */
   start(seed: number): void {
@@ -30,7 +30,12 @@ export class Pace {
     return this.#holdAt('list')
   }
 
-  #holdAt(at: number | 'list'): Hold {
+  /** Makes the next put of an object wait. */
+  holdPut(): Hold {
+    return this.#holdAt('put')
+  }
+
+  #holdAt(at: number | 'list' | 'put'): Hold {
     let isReached = false
     let reach: () => void = () => undefined
     let free: () => void = () => undefined
@@ -67,6 +72,12 @@ export class Pace {
     await this.step()
     const hold = this.#hold
     if (hold?.at === 'list') await hold.wait()
+  }
+
+  async putStep(): Promise<void> {
+    await this.step()
+    const hold = this.#hold
+    if (hold?.at === 'put') await hold.wait()
   }
 
   stop(): void {
@@ -145,7 +156,7 @@ function pacedView(view: KvView, pace: Pace): KvView {
 export function pacedObjects(objects: ObjectStore, pace: Pace): ObjectStore {
   return {
     async put(id, content) {
-      await pace.step()
+      await pace.putStep()
       return objects.put(id, content)
     },
     async get(id, range) {

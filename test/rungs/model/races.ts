@@ -40,9 +40,15 @@ export class Race implements RunCommand {
 
 const RACE_STASH = 'race'
 
+/** Serials of the stash: while the first chunk is on its way the others come, so that they share an object. */
+const SERIALS = ['0', '1', '2', '3'] as const
+
+/** Turns of the event loop after which these chunks wait for their put. */
+const TURNS_OF_PUTS = 20
+
 /**
- * A table is made from a stash while its chunk is replaced or the stash deleted, and two sweeps and more
- * delete what nothing names: the table must be whole, of the one chunk or the other.
+ * A table is made from a stash while one of its chunks is replaced or the stash deleted, and two sweeps and more
+ * delete what nothing names: the table must be whole, of the one chunk or the other. The chunks share an object.
  */
 export class StashRace implements RunCommand {
   readonly #seed: number
@@ -64,11 +70,11 @@ export class StashRace implements RunCommand {
   }
 
   async run(model: Model, world: World): Promise<void> {
-    await runAlone(putRaceChunk('before'), model, world)
+    await putTogether(model, world)
     const ref = { stash: RACE_STASH }
     const operations = [
       create(0, { name: RACE_STASH, ref, schema: null, onSchemaError: 'abort', key: null }),
-      this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('after'),
+      this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('2', 'after'),
     ] as const
     world.pace.start(this.#seed)
     // The catalog entry of the table is in the commit that links the chunk.
@@ -97,11 +103,22 @@ export class StashRace implements RunCommand {
   }
 }
 
-function putRaceChunk(text: string): Operation {
+async function putTogether(model: Model, world: World): Promise<void> {
+  const puts = SERIALS.map((serial) => putRaceChunk(serial, `before ${serial}`))
+  const held = world.pace.holdPut()
+  const running = puts.map((put) => outcomeOf(put, world))
+  await Promise.race([held.reached, Promise.all(running)])
+  for (let turn = 0; turn < TURNS_OF_PUTS; turn++) await new Promise((done) => setImmediate(done))
+  held.release()
+  const outcomes = await Promise.all(running)
+  model.states = checkInSomeOrder(model.states, puts, outcomes, placeOf(world))
+}
+
+function putRaceChunk(serial: string, text: string): Operation {
   const sample = { json: JSON.stringify(text), field: text }
   const rows = [[['a', sample] as const]]
   const ref = { rows: { form: 'objects', rows, times: 9, claims: [] } } as const
-  return putChunk(0, { stash: RACE_STASH, serial: '0', ref })
+  return putChunk(0, { stash: RACE_STASH, serial, ref })
 }
 
 /** The sweeps have run; so the oracle must be told, which another one does as well. */

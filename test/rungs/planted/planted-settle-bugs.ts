@@ -38,4 +38,54 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: 'checks: [{ key: this.#of.key, equals: page }, ...chunks.checks]',
     replace: 'checks: chunks.checks',
   },
+  {
+    name: 'a settle deletes the old objects before its commit',
+    file: 'settle-page.ts',
+    find: 'const puts = await Promise.allSettled(',
+    replace:
+      'await this.#context.objects.delete(all.map(({ ref }) => storedIn(ref)))\n const puts = await Promise.allSettled(',
+  },
+  {
+    name: 'a settle swaps an entry whose segment was replaced meanwhile',
+    file: 'settle-page.ts',
+    find: 'return entries[index]?.segment?.object === before.object',
+    replace: 'return entries[index]?.segment !== null && before.rowCount > 0',
+  },
+  {
+    name: 'a settle says of each frame but the first that it begins a row later',
+    file: 'repack-segment.ts',
+    find: '.u32(firstRow)',
+    replace: '.u32(firstRow + Math.min(at, 1))',
+  },
+  {
+    name: 'a settle loses the row IDs that an overwrite preserved',
+    file: 'repack-segment.ts',
+    find: 'const kept = sections.map(',
+    replace: 'const kept = sections.filter(([number]) => number !== SECTION.claims).map(',
+  },
+  {
+    name: 'a settle loses the versions of rows that were changed',
+    file: 'repack-segment.ts',
+    find: 'const kept = sections.map(',
+    replace: 'const kept = sections.filter(([number]) => number !== SECTION.rowVersions).map(',
+  },
+  {
+    name: 'a settle loses the files that rows name',
+    file: 'repack-segment.ts',
+    find: 'const kept = sections.map(',
+    replace: 'const kept = sections.filter(([number]) => number !== SECTION.files).map(',
+  },
+  {
+    name: 'a settle leaves compressed segments, because of which the old object stays',
+    file: 'settle-page.ts',
+    find: 'left.has(storedIn(found.ref)) ?',
+    replace: 'left.size > 1_000 ?',
+  },
+  {
+    name: 'a settle of small segments makes an object of each',
+    file: 'settle-page.ts',
+    find: 'return putSharing({ ...this.#context, segmentPuts: this.#segmentPuts }, next, built)',
+    replace:
+      'return putSharing({ ...this.#context, segmentPuts: new SegmentPuts(this.#context) }, next, built)',
+  },
 ]

@@ -72,6 +72,23 @@ async function withStash({ team }: SimWorld): Promise<void> {
   await team.stash('s').put('2', OTHER_ROWS)
 }
 
+const SHARED_CHUNKS = ['a', 'b', 'c', 'd'].map((v) => ROWS.map(({ n }) => ({ n, v })))
+
+/** Chunks that come while the first of them is put share an object. */
+async function withSharedStash(world: SimWorld): Promise<void> {
+  const stash = world.team.stash('s')
+  world.arm(({ operation }) => (operation === 'put' ? { kind: 'delay', turns: 100 } : null))
+  await Promise.all(SHARED_CHUNKS.map((rows, serial) => stash.put(String(serial), rows)))
+  world.disarm()
+  const objects = await world.objects.list('')
+  if (objects.length === SHARED_CHUNKS.length) throw new Error('Some of the chunks share an object')
+}
+
+async function withSharedTable(world: SimWorld): Promise<void> {
+  await withSharedStash(world)
+  await create(world, world.team.stash('s'))
+}
+
 async function withTableAndStash(world: SimWorld): Promise<void> {
   await withTable(world)
   await withStash(world)
@@ -381,6 +398,16 @@ const STASHES: readonly Scenario[] = [
     act: ({ team }) => team.stash('s').put('1', OTHER_ROWS),
   },
   { name: 'delete a stash', prepare: withStash, act: ({ team }) => team.stash('s').delete() },
+  {
+    name: 'create a table of a stash whose chunks share an object',
+    prepare: withSharedStash,
+    act: (world) => create(world, world.team.stash('s')),
+  },
+  {
+    name: 'replace a chunk that shares its object',
+    prepare: withSharedStash,
+    act: ({ team }) => team.stash('s').put('2', ROWS),
+  },
 ]
 
 const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' }
@@ -474,6 +501,16 @@ const MAINTENANCE: readonly Scenario[] = [
     async prepare(world) {
       await withStash(world)
       await create(world, world.team.stash('s'))
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'settle segments that share an object, and records over one',
+    options: { ...SEGMENTS, ...SETTLES, foldRecordsMin: 1 },
+    async prepare(world) {
+      await withSharedTable(world)
+      await (await theTable(world)).updateRow(await rowIdAt(world, 4), { v: 'x' })
     },
     act: sweepTwice,
     isMaintenance: true,

@@ -27,6 +27,12 @@ const ANY: readonly What[] = [
   'read',
 ]
 
+/** Changes of a table whose segments, which a stash names too, are swapped meanwhile. */
+const BESIDE_SETTLE: readonly What[] = [
+  ...(['add', 'add stash', 'add stash', 'overwrite', 'overwrite if', 'update'] as const),
+  ...(['update if', 'delete', 'read', 'settle'] as const),
+]
+
 /** Uses of a stash whose segments are swapped meanwhile. */
 const OF_STASHES: readonly What[] = ['add stash', 'add stash', 'settle', 'settle', 'update', 'read']
 
@@ -42,13 +48,16 @@ function anySpecOf(whats: readonly What[]): fc.Arbitrary<RaceSpec> {
     .map((spec) => ({ ...spec, at: spec.at === 0 ? 0 : 1 }))
 }
 
-type Kind = Readonly<{ whats: readonly What[]; keys: readonly Race['key'][] }>
+type Kind = Readonly<{ whats: readonly What[]; keys: readonly Race['key'][]; settles?: boolean }>
 
 const PLAIN: Kind = { whats: ANY, keys: [null] }
 const STAGED: Kind = { whats: OF_STASHES, keys: [null] }
+const SETTLED: Kind = { whats: BESIDE_SETTLE, keys: [null], settles: true }
 const KEYED: Kind = { whats: OF_KEYS, keys: ['v', 'v', null] }
 
-function anyRace(checks: boolean, { whats, keys }: Kind): fc.Arbitrary<Race> {
+const ALL_KINDS = [PLAIN, KEYED, STAGED, SETTLED]
+
+function anyRace(checks: boolean, { whats, keys, settles = false }: Kind): fc.Arbitrary<Race> {
   return fc.record({
     specs: fc.array(anySpecOf(whats), { minLength: 2, maxLength: 6, size: 'max' }),
     key: fc.constantFrom(...keys),
@@ -56,6 +65,7 @@ function anyRace(checks: boolean, { whats, keys }: Kind): fc.Arbitrary<Race> {
       inlineRowsMax: fc.constantFrom(0, 1_000),
       cacheBytesMax: fc.constantFrom(0, 16_777_216),
     }),
+    settles: fc.constant(settles),
     checks: fc.constant(checks),
   })
 }
@@ -70,10 +80,10 @@ test('operations at once are those of some order', { timeout: 3_600_000 }, async
   const [runs, seed] = [sizeOf({ push: 1_000, deep: 50_000 }), suiteSeed()]
   const startedAt = performance.now()
   for (const again of recordedSeeds('T3')) {
-    const known = await race(again.runs, again.seed, true, [PLAIN, KEYED, STAGED])
+    const known = await race(again.runs, again.seed, true, ALL_KINDS)
     expect(known.failed ? fc.defaultReportMessage(known) : '').toBe('')
   }
-  const done = await race(runs, seed, true, [PLAIN, KEYED, STAGED])
+  const done = await race(runs, seed, true, ALL_KINDS)
   const seconds = (performance.now() - startedAt) / 1_000
   report({ suite: 'T3 races', seed, runs, seconds, violations: done.failed ? 1 : 0 })
 
@@ -83,6 +93,7 @@ test('operations at once are those of some order', { timeout: 3_600_000 }, async
 test.each([
   ['a lost update', 10, PLAIN],
   ['a key that two rows have', 20, KEYED],
+  ['rows that a settle took back', 20, SETTLED],
 ])('%s, as of commits without their checks, is found within %i races', async (_, races, kind) => {
   const done = await race(races, 1, false, [kind])
 

@@ -52,9 +52,13 @@ export type Race = Readonly<{
   options: Pick<StoreOptions, 'inlineRowsMax' | 'cacheBytesMax'>
   /** The key that the table is made with. */
   key: KeyColumn | null
+  /** Whether a settle runs, and the operations begin when it has the first segment to swap. */
+  settles: boolean
   /** false: with commits whose checks are lost, as a proof that the race finds that. */
   checks: boolean
 }>
+
+const GRACE_MS = 60_000
 
 const NO_DISK = { isOfDisk: () => false }
 
@@ -65,7 +69,9 @@ const TWIN = 'twin'
 export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
   const oracle = new Oracle()
   let turn: Turn = (_, step) => step()
-  const places = await openPlaces(race, (text, step) => turn(text, step))
+  const puts: Puts = { next: () => undefined }
+  const clock = new TestClock()
+  const places = await openPlaces(race, { clock, puts, turn: (text, step) => turn(text, step) })
   const [first] = places
   if (first === undefined) throw new Error('There are two stores')
   const stash = oracle.stash('s')
@@ -79,17 +85,62 @@ export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
   settle(table, [create], [await outcomeOf(create, first)])
 
   const operations = race.specs.map((spec) => bind(spec, oracle, table))
+  const settling = race.settles
+    ? await beginSettle(first, puts, () => {
+        turn = turnsOf(scheduler)
+      })
+    : null
   turn = turnsOf(scheduler)
   const running = operations.map((operation, i) => {
     return outcomeOf(operation, places[race.specs[i]?.at ?? 0] ?? first)
   })
   const outcomes = await scheduler.waitFor(Promise.all(running))
+  await scheduler.waitFor(settling?.ended ?? Promise.resolve())
   turn = (_, step) => step()
   settle(table, operations, outcomes)
   await checkTable(table, places)
+  if (settling === null) return
+  await checkSwapped(first, clock)
+  await checkTable(table, places)
 }
 
-async function openPlaces(race: Race, turn: Turn): Promise<OperationPlace[]> {
+/** What is called before each put of an object. */
+type Puts = { next: () => void }
+
+/**
+ * A settle, which runs freely up to its first segment that is to be swapped.
+ * @param begin - From here on its steps wait for their turns.
+ */
+async function beginSettle(
+  { store }: OperationPlace,
+  puts: Puts,
+  begin: () => void,
+): Promise<Readonly<{ ended: Promise<unknown> }>> {
+  const put = new Promise<void>((resolve) => {
+    puts.next = () => {
+      begin()
+      resolve()
+    }
+  })
+  const ended = store.sweep()
+  await Promise.race([put, ended])
+  puts.next = () => undefined
+  return { ended }
+}
+
+/** Old objects are deleted, and nothing needs them. */
+async function checkSwapped({ store }: OperationPlace, clock: TestClock): Promise<void> {
+  for (let sweeps = 0; sweeps < 3; sweeps++) {
+    clock.pass(GRACE_MS)
+    await store.sweep()
+  }
+  const { findings } = await store.verify({ full: true })
+  if (findings.length > 0) throw new Mismatch(`It is not clean: ${show(findings)}`)
+}
+
+type Ports = Readonly<{ clock: TestClock; puts: Puts; turn: Turn }>
+
+async function openPlaces(race: Race, { clock, puts, turn }: Ports): Promise<OperationPlace[]> {
   const disk = new FaultDisk({ seed: 1 })
   const kv = await openLevelKv(disk.level())
   const objects = disk.objects()
@@ -103,10 +154,11 @@ async function openPlaces(race: Race, turn: Turn): Promise<OperationPlace[]> {
       settleIntervalMs: 0,
       jobIntervalMs: 0,
       fileSweepIntervalMs: 0,
-      clock: new TestClock(),
+      orphanGraceMs: GRACE_MS,
+      clock,
       random,
       kv: scheduledKv(kv, turn, race.checks),
-      objects: scheduledObjects(objects, turn),
+      objects: scheduledObjects(objects, turn, () => puts.next()),
     })
     return { store, team: store.team(TEAM) }
   })

@@ -38,9 +38,17 @@ function scheduledView(view: KvView, turn: Turn): KvView {
   }
 }
 
-export function scheduledObjects(objects: ObjectStore, turn: Turn): ObjectStore {
+/** @param onPut - Is told of each object before it is put. */
+export function scheduledObjects(
+  objects: ObjectStore,
+  turn: Turn,
+  onPut: () => void = () => undefined,
+): ObjectStore {
   return {
-    put: (id, content) => turn('put', () => objects.put(id, content)),
+    put(id, content) {
+      onPut()
+      return turn('put', () => objects.put(id, content))
+    },
     get: (id, range) => turn('get object', async () => objects.get(id, range)),
     stream: (id, range) => turn('stream', () => objects.stream(id, range)),
     delete: (ids) => turn('delete', () => objects.delete(ids)),

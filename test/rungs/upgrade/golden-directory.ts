@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { backupToFile, openDirectory } from '../../../adapters/node.js'
-import type { Store } from '../../../src/index.js'
+import type { Store, StoreOptions } from '../../../src/index.js'
 import { putTo, textOf } from '../../conformance/store/upload-request.js'
 import { TestClock } from '../../conformance/test-clock.js'
 
@@ -30,8 +30,8 @@ export type GoldenContent = Readonly<{
   files: readonly Readonly<{ id: string; name: string; text: string }>[]
 }>
 
-export function openGolden(directory: string): Promise<Store> {
-  return openDirectory(directory, { ...SIZES, clock: new TestClock() })
+export function openGolden(directory: string, options: StoreOptions = {}): Promise<Store> {
+  return openDirectory(directory, { ...SIZES, ...options, clock: new TestClock() })
 }
 
 /** Makes the store, a backup of it beside it, and the list of what they hold. */
@@ -97,6 +97,15 @@ export async function contentOf(store: Store, fileIds: readonly string[]): Promi
     files.push({ id, name: file.fileName, text: await textOf(file.stream()) })
   }
   return { tables, files }
+}
+
+/** The rows of its first stash, which a table is made from. */
+export async function stagedRows(store: Store): Promise<unknown[]> {
+  const team = store.team(TEAM)
+  const { tableId } = await team.createTable({ name: 'staged', rows: team.stash('stash-none') })
+  const rows: unknown[] = []
+  for await (const { $rowID: _, ...row } of team.table(tableId).scan()) rows.push(row)
+  return rows
 }
 
 /** Changes something in every table. */

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDirectory, restoreDirectory } from '../../../adapters/node.js'
 import { report, suiteSeed } from '../../support/ladder.js'
+import { SETTLES } from '../sim/world.js'
 import {
   contentOf,
   copyOf,
@@ -16,13 +17,14 @@ import {
   hashOf,
   makeGolden,
   openGolden,
+  stagedRows,
   writeSomething,
 } from './golden-directory.js'
 
 /** Released formats. */
 const FORMATS = ['1'] as const
 /** All that the tests below go through. */
-const CASES = 2 * FORMATS.length + 5
+const CASES = 3 * FORMATS.length + 5
 
 const GOLDEN = fileURLToPath(new URL('../../format/golden', import.meta.url))
 const startedAt = performance.now()
@@ -83,6 +85,30 @@ test.each(FORMATS)(
     expect(await contentOf(again, files)).toEqual(written)
     expect(await again.verify({ full: true })).toMatchObject({ ok: true })
     await again.close()
+    runs++
+  },
+)
+
+test.each(FORMATS)(
+  'the segments of a store of format %s settle, and nothing else changes',
+  async (format) => {
+    const content = await expected(format)
+    const files = content.files.map(({ id }) => id)
+    const untouched = await openGolden(await goldenCopy(format))
+    const copy = await goldenCopy(format)
+    const store = await openGolden(copy, SETTLES)
+
+    expect((await store.sweep()).settled).toBeGreaterThan(0)
+    await store.sweep() // Deletes the old objects.
+    expect(await store.sweep()).toMatchObject({ settled: 0, objects: 0 })
+    expect(await contentOf(store, files)).toEqual(content)
+    await store.close()
+    const again = await openGolden(copy)
+    expect(await contentOf(again, files)).toEqual(content)
+    expect(await stagedRows(again)).toEqual(await stagedRows(untouched))
+    expect(await again.verify({ full: true })).toMatchObject({ ok: true, damageCount: 0 })
+    await again.close()
+    await untouched.close()
     runs++
   },
 )

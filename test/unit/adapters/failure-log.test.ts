@@ -37,10 +37,10 @@ test('a refusal is one line without a stack, at once', () => {
 })
 
 test('a wait of the contract that took too long is one line too', () => {
-  log.note(busy('This key is at its limit of 2 requests, and none ended for 1 s'))
+  log.note(busy('This key is at its limit of 2 requests, and none ended within 1 s'))
 
   expect(lines).toEqual([
-    'rowstash: This key is at its limit of 2 requests, and none ended for 1 s: nothing was changed; try again',
+    'rowstash: This key is at its limit of 2 requests, and none ended within 1 s: nothing was changed; try again',
   ])
 })
 

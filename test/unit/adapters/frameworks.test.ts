@@ -82,7 +82,7 @@ const BOTH = [
 ]
 
 const LOST = expect.stringContaining(
-  'its body was read before it came to this handler; mount the handler before body parsers',
+  'its body was read before it reached this handler; mount the handler before body parsers',
 )
 
 describe.each(Object.entries(EXPRESS))('in %s', (_, express) => {

@@ -166,7 +166,7 @@ describe('an import', () => {
     })
 
     await expect(importFiles(await importOf(url, [{ n: 1 }]))).rejects.toThrow(
-      /^Too large! \(.*rows\.json, from line 1 on\)$/,
+      /^Too large! \(.*rows\.json, starting at line 1\)$/,
     )
 
     expect(kindsOf(asked)).toEqual(['PUT /stashes']) // The stash did not begin.

@@ -173,7 +173,11 @@ describe('a row that cannot be read', () => {
   })
 
   test.each([
-    ['u.csv', `id,name\n${many}1,"a\n${many}`, 'u.csv, line 7: the file ends inside quotes'],
+    [
+      'u.csv',
+      `id,name\n${many}1,"a\n${many}`,
+      'u.csv, line 7: the file ends inside a quoted field',
+    ],
     ['v.ndjson', '{"id":1}\n{"id":2}\n{"id":\n', 'v.ndjson, line 3: the file ends inside'],
     ['w.json', '[{"id":1},\n{"id":2}\n,]', 'w.json, line 3: not JSON: unexpected "]"'],
     ['x.json', '[{"id":1},\n{"id":2}\n', 'x.json, line 3: the file ends inside its JSON array'],
@@ -201,5 +205,7 @@ test('a chunk that is refused as a whole is named by its first line', async () =
   await writeFile(path, Buffer.from('{"name":"a"}\n{"name":"b"}\n{"name":"\u00e9"}\n', 'latin1'))
   const given = await importOf({}, { files: [{ path, format: 'ndjson' }], chunkRowsMax: 2 })
 
-  await expect(importFiles(given)).rejects.toThrow(/UTF-8 \(.*latin1\.ndjson, from line 3 on\)$/)
+  await expect(importFiles(given)).rejects.toThrow(
+    /UTF-8 \(.*latin1\.ndjson, starting at line 3\)$/,
+  )
 })

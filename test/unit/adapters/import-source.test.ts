@@ -181,7 +181,7 @@ describe('CSV', () => {
 
   test.each([
     ['', 'the file is empty'],
-    ['a\n"1', 'ends inside quotes'],
+    ['a\n"1', 'ends inside a quoted field'],
   ])('%j is refused', async (text, message) => {
     await expect(cut(text, 'csv', 1)).rejects.toThrow(message)
   })

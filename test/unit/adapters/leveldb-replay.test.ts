@@ -201,10 +201,16 @@ describe('a store', () => {
       [{ '000999': [], '001000': records }, /none/],
       [{ [current]: begin, '000999': rest }, /^DATA_LOSS: Changes \d+ to \d+ before those of/],
       [{ [current]: [], '000999': rest }, /^DATA_LOSS: Changes/],
-      [{ [current]: records, '000999': begin }, /^DATA_CORRUPT: .*000999.log .* came before/],
-      [{ [current]: [...records, ...begin] }, /^DATA_CORRUPT: .* came before/],
+      [
+        { [current]: records, '000999': begin },
+        /^DATA_CORRUPT: .*000999.log .* repeats earlier changes/,
+      ],
+      [{ [current]: [...records, ...begin] }, /^DATA_CORRUPT: .* repeats earlier changes/],
       [{ [current]: [...rest, ...middle] }, /^DATA_LOSS: Changes/],
-      [{ [current]: [], '000999': [...records, ...begin] }, /^DATA_CORRUPT: .* came before/],
+      [
+        { [current]: [], '000999': [...records, ...begin] },
+        /^DATA_CORRUPT: .* repeats earlier changes/,
+      ],
     ]
     for (const [logs, expected] of cases) {
       await withLogs(logs)
@@ -236,7 +242,9 @@ describe('a store', () => {
       await expect(openDirectoryPorts(join(folder, 'store'), { acceptLoss })).rejects.toMatchObject(
         {
           code: 'DATA_CORRUPT',
-          message: expect.stringContaining(`${mine.log} is damaged: a batch is of another store`),
+          message: expect.stringContaining(
+            `${mine.log} is damaged: a batch belongs to another store`,
+          ),
         },
       )
     }
@@ -267,10 +275,10 @@ describe('a store', () => {
     const cases: readonly (readonly [Buffer, string])[] = [
       [first.subarray(0, 11), 'a batch is too short'],
       [changed((batch) => batch.writeUInt32LE(9, 8)), 'operations instead of 9'],
-      [changed((batch) => batch.writeUInt8(2, 12)), 'a batch holds something else'],
+      [changed((batch) => batch.writeUInt8(2, 12)), 'a batch has an entry of an unknown kind'],
       [first.subarray(0, first.length - 1), 'it ends early'],
       [changed((batch) => batch.writeBigUInt64LE(2n ** 60n, 0)), 'its numbers are too high'],
-      [foreign, 'a batch is not of a store'],
+      [foreign, 'a batch does not belong to a store'],
     ]
     for (const [batch, expected] of cases) {
       await writeFile(log, logBytes([batch, ...rest]))

@@ -1,7 +1,6 @@
 // What an ObjectStore on PostgreSQL does beyond the suite of its port.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PostgresObjectsOptions } from '../../../adapters/postgres/object-options.js'
-import { PIECE_BYTES } from '../../../adapters/postgres/object-tables.js'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { openPostgresObjects } from '../../../adapters/postgres/postgres-objects.js'
 import type { Bytes } from '../../../src/base/bytes.js'
@@ -19,6 +18,21 @@ afterAll(async () => {
 })
 
 const ID = '0123456789abcdef0000000000000001'
+
+/** Of the tables that are created. */
+const PIECE_BYTES = 8_000
+/** Pieces that are written at once. */
+const BATCH_PIECES = 131
+const BATCH_BYTES = BATCH_PIECES * PIECE_BYTES
+
+/** The tables as they were before the format of today. */
+const FORMAT_1 = `
+  create table objects (id bytea not null, bytes bigint, put bytea, at timestamptz not null, primary key (id));
+  create index objects_unfinished on objects (at) where bytes is null;
+  create table objects_pieces (id bytea not null, n int not null, v bytea not null, primary key (id, n));
+  alter table objects_pieces alter column v set storage external;
+  create table objects_meta (name text not null, value bigint not null, primary key (name));
+  insert into objects_meta (name, value) values ('objects_format', 1)`
 
 describe.each([
   [{ urls: ['postgres://u:secret@host:70000/d'] }, /^Option "urls" must contain URLs of the form/],
@@ -77,12 +91,28 @@ describe.skipIf(typeof server === 'string')(
       }
     }
 
-    test('any range is read, also across pieces', async () => {
-      const objects = await open(optionsOf())
+    /** Options of objects whose tables have a format. */
+    async function optionsOfFormat(format: number): Promise<PostgresObjectsOptions> {
+      const options = optionsOf()
+      if (format !== 1) return options
+      const client = await connectTo(url)
+      const { schema = '' } = options
+      await client.query(`create schema ${schema}; set search_path to ${schema}; ${FORMAT_1}`)
+      return options
+    }
+
+    test.each([
+      [1, 262_144],
+      [2, PIECE_BYTES],
+    ])('any range is read, also across pieces, of tables of format %i', async (format, length) => {
+      const options = await optionsOfFormat(format)
+      const objects = await open(options)
+      const { counts } = await look(options)
       const random = seeded(11)
-      const content = pattern(6 * PIECE_BYTES + 77)
+      const content = pattern(6 * 262_144 + 77)
       await objects.put(ID, content)
-      const edges = [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 4 * PIECE_BYTES]
+      expect(await counts()).toEqual([1, Math.ceil(content.length / length)])
+      const edges = [0, 1, length - 1, length, length + 1, 4 * length, BATCH_BYTES]
       const place = () => (random.once(2) ? random.pick(edges) : random.below(content.length + 100))
 
       for (let round = 0; round < 100; round++) {
@@ -94,13 +124,13 @@ describe.skipIf(typeof server === 'string')(
       }
     })
 
-    test.each([4 * PIECE_BYTES, 100, 0])(
+    test.each([BATCH_BYTES, 100, 0])(
       '%i bytes are read into the memory of the caller',
       async (length) => {
         const objects = await open(optionsOf())
         const content = pattern(length)
         await objects.put(ID, content)
-        const memory = new Uint8Array(4 * PIECE_BYTES).fill(0xaa)
+        const memory = new Uint8Array(BATCH_BYTES).fill(0xaa)
 
         const found = await objects.get(ID, { start: 0, limit: memory.length }, memory)
 
@@ -124,7 +154,7 @@ describe.skipIf(typeof server === 'string')(
       const { run, counts } = await look(options)
       await objects.put(ID, pattern(3 * PIECE_BYTES))
       await objects.put(idOf(1), utf8('stays'))
-      const more = `select decode('${ID}', 'hex'), n, '' from generate_series(3, 1700) n`
+      const more = `select decode('${ID}', 'hex'), n, '' from generate_series(3, 12000) n`
       await run(`insert into ${options.schema}.objects_pieces ${more}`)
 
       await objects.delete([ID])
@@ -137,7 +167,7 @@ describe.skipIf(typeof server === 'string')(
       const objects = await open(options)
       const { counts } = await look(options)
       async function* failing(): AsyncGenerator<Bytes> {
-        yield pattern(9 * PIECE_BYTES)
+        yield pattern(2 * BATCH_BYTES + 1)
         throw new RangeError('of the source')
       }
 
@@ -152,18 +182,18 @@ describe.skipIf(typeof server === 'string')(
       const { run, counts } = await look(options)
       let goOn = (): void => undefined
       async function* paused(): AsyncGenerator<Bytes> {
-        yield pattern(5 * PIECE_BYTES)
+        yield pattern(2 * BATCH_BYTES)
         await new Promise<void>((resolve) => {
           goOn = resolve
         })
-        yield pattern(5 * PIECE_BYTES)
+        yield pattern(2 * BATCH_BYTES)
       }
       const putting = ended.put(ID, paused())
       const settled = putting.catch((failure: unknown) => failure)
-      await expect.poll(counts).toEqual([1, 4])
+      await expect.poll(counts).toEqual([1, BATCH_PIECES])
 
       expect(await other.list('')).toEqual([])
-      expect(await counts()).toEqual([1, 4])
+      expect(await counts()).toEqual([1, BATCH_PIECES])
       await run(`update ${options.schema}.objects set at = at - interval '2 hours'`)
       expect(await (await open(options)).list('')).toEqual([])
       expect(await counts()).toEqual([0, 0])
@@ -180,14 +210,14 @@ describe.skipIf(typeof server === 'string')(
       const { run, counts } = await look(options)
       const hide = `update ${options.schema}.objects set put = null, at = '-infinity'`
       async function* watched(): AsyncGenerator<Bytes> {
-        yield pattern(5 * PIECE_BYTES)
+        yield pattern(2 * BATCH_BYTES)
         await run(hide) // As another process does before it removes the pieces.
-        yield pattern(5 * PIECE_BYTES)
+        yield pattern(2 * BATCH_BYTES)
       }
 
       const putting = objects.put(ID, watched())
       await expect(putting).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
-      expect(await counts()).toEqual([1, 4])
+      expect(await counts()).toEqual([1, BATCH_PIECES])
       expect(await objects.get(ID)).toBeNull()
       expect(await (await open(options)).list('')).toEqual([])
       expect(await counts()).toEqual([0, 0])
@@ -202,7 +232,7 @@ describe.skipIf(typeof server === 'string')(
       const { counts } = await look(options)
       const timer = setInterval(() => proxy.cut(), 100)
       onTestFinished(() => clearInterval(timer))
-      const content = pattern(5 * PIECE_BYTES)
+      const content = pattern(BATCH_BYTES + PIECE_BYTES)
       const ids = Array.from({ length: 60 }, (_, i) => idOf(i))
 
       for (const id of ids) {
@@ -215,6 +245,17 @@ describe.skipIf(typeof server === 'string')(
 
       expect(await objects.list('')).toEqual(ids.slice(20))
       expect((await counts())[0]).toBe(40)
+    })
+
+    test('each piece fills a page of PostgreSQL, and none is moved to another table', async () => {
+      const options = optionsOf()
+      const objects = await open(options)
+      const { run } = await look(options)
+      await objects.put(ID, pattern(100 * PIECE_BYTES))
+      const sizes = `select pg_relation_size(c.oid)::int as main, pg_relation_size(c.reltoastrelid)::int as moved
+        from pg_class c where c.oid = '${options.schema}.objects_pieces'::regclass`
+
+      expect((await run(sizes)).rows).toEqual([{ main: 100 * 8_192, moved: 0 }])
     })
 
     test('lost and shortened pieces are told', async () => {
@@ -241,11 +282,13 @@ describe.skipIf(typeof server === 'string')(
       await expect(mistaken).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
       await open(options)
       const { run } = await look(options)
-      await run(`update ${options.schema}.objects_meta set value = 2 where name = 'objects_format'`)
+      await run(`update ${options.schema}.objects_meta set value = 3 where name = 'objects_format'`)
 
       const later = openPostgresObjects(options)
       await expect(later).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
-      await expect(later).rejects.toThrow(/have format 2; this version of the package knows 1$/)
+      await expect(later).rejects.toThrow(
+        /have format 3; this version of the package knows 1 to 2$/,
+      )
     })
 
     test('every read of a small object is one statement on one connection', async () => {

@@ -72,7 +72,9 @@ describe('with --quotes relaxed', () => {
     const [run] = await runsOf('a,b\n"x"y,1\n', RELAXED)
 
     expect(Buffer.from(bodyOf(run as RowRun, 0, 1)).toString()).toBe('a,b\n"x"y,1\n')
-    await expect(runsOf('a,b\n"x,1\n', RELAXED)).rejects.toThrow('inside quotes of this record')
+    await expect(runsOf('a,b\n"x,1\n', RELAXED)).rejects.toThrow(
+      'inside a quoted field of this record',
+    )
   })
 })
 

@@ -76,7 +76,9 @@ test('a server that was killed is not asked: what it left behind says only where
   const io = newIo()
 
   expect(await runVerify([directory], io)).toBe(2)
-  expect(io.printed).toEqual([expect.stringMatching(/^rowstash: .* open already$/)])
+  expect(io.printed).toEqual([
+    expect.stringMatching(/^rowstash: This process already has the directory .* open$/),
+  ])
   await expect(runBackup([directory, join(folder, 'backup')], io)).rejects.toMatchObject({
     code: 'STORE_LOCKED',
   })
@@ -132,5 +134,5 @@ test('a directory that another program has open cannot be verified from outside'
 
   expect(await runVerify([directory], io)).toBe(2)
 
-  expect(io.printed.join('\n')).toContain('open already')
+  expect(io.printed.join('\n')).toContain('This process already has the directory')
 })

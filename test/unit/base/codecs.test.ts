@@ -283,7 +283,7 @@ describe('zstd', () => {
     const missing = expect.objectContaining({
       code: 'FORMAT_UNKNOWN',
       message: expect.stringMatching(
-        /compressed with zstd, .* does not have; open it with Node 22\.15 or later/,
+        /compressed with zstd, .* does not support; open it with Node 22\.15 or later/,
       ),
     })
 

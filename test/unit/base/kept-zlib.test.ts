@@ -120,7 +120,7 @@ describe.skipIf(!HAS_ZSTD)('a kept decoder', () => {
 
   test('a frame that claims another size goes to the public call, and opens nothing', () => {
     const { zstd, count } = counted()
-    expect(() => zstd.decompress(pack(RAW), RAW.length + 1)).toThrow('bytes come out')
+    expect(() => zstd.decompress(pack(RAW), RAW.length + 1)).toThrow('it decompresses to')
     expect(() => zstd.decompress(pack(RAW), RAW.length - 1)).toThrow()
     expect(count).toEqual({ publicly: 2, opened: 0 })
   })

@@ -275,13 +275,17 @@ describe('an import', () => {
 
   test.each<[string, object[] | Blob, RegExp]>([
     ['a cell without JSON', [{ n: 1n }], /^Row 0 \(counted from 0\) cannot be sent as JSON: /],
-    ['a row that is an array', [[1]], /^Row 0 \(counted from 0\) is not an object with cells$/],
+    ['a row that is an array', [[1]], /^Row 0 \(counted from 0\) is not an object of cells$/],
     [
       'a Blob of no type',
       new Blob(['n\n1\n']),
-      /^The format of the rows is not known: give `format`$/,
+      /^The format of the rows is unknown: set `format`$/,
     ],
-    ['a quote that stays open', new File(['n\n"1\n'], 'a.csv'), /^The input is no CSV at line 2: /],
+    [
+      'a quote that stays open',
+      new File(['n\n"1\n'], 'a.csv'),
+      /^The input is not valid CSV at line 2: /,
+    ],
   ])('of %s is refused', async (_, rows, message) => {
     const { client } = await start()
 

@@ -64,6 +64,19 @@ test('each finding has its line', async () => {
   expect(linesOf(body)).toEqual([{ finding }, { finding }, { finding }, report])
 })
 
+test('while a verify goes on, it says how far it has come', async () => {
+  const { store, send } = await open()
+  const report = await store.verify()
+  const checked = { ...report.checked, rows: 1 }
+  store.verify = async ({ onProgress } = {}) => {
+    onProgress?.(checked)
+    await new Promise((done) => setTimeout(done, 1_200)) // Longer than the time between two lines.
+    return report
+  }
+
+  expect(linesOf((await send('POST', '/admin/verify')).body)).toEqual([{ checked }, { report }])
+})
+
 test('a verify that fails says so in its last line', async () => {
   const { store, send } = await open()
   store.verify = () => Promise.reject(new TypeError('A fault'))

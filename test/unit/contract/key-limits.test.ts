@@ -90,7 +90,7 @@ test('a request that waits longer than waitMsMax is 503 with Retry-After, and ch
 
   expect(refused).toMatchObject({ status: 503, retry: '1', error: { type: 'storage_unavailable' } })
   expect(refused.error.message).toBe(
-    'This key is at its limit of 1 requests in flight (requestsAtOncePerKeyMax), and none ended for 0.2 s: nothing was changed; try again',
+    'This key is at its limit of 1 requests in flight (requestsAtOncePerKeyMax), and none ended within 0.2 s: nothing was changed; try again',
   )
   expect(beside.status).toBe(200)
   held.end()

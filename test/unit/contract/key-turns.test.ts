@@ -66,7 +66,7 @@ test('a wait of 30 s is refused, with the limit and its option', async () => {
   await vi.advanceTimersByTimeAsync(2_000)
 
   expect(second.state()).toBe(
-    'This key is at its limit of 1 requests in flight (anOption), and none ended for 30 s: nothing was changed; try again',
+    'This key is at its limit of 1 requests in flight (anOption), and none ended within 30 s: nothing was changed; try again',
   )
   first.end()
   const third = begin(turns, 'a')
@@ -81,7 +81,7 @@ test('one key fills at most half of the waiting places', async () => {
   const others = ['b', 'b'].map((key) => begin(turns, key))
   await settled()
 
-  expect(works.at(-1)?.state()).toMatch(/too many wait already/)
+  expect(works.at(-1)?.state()).toMatch(/too many are already waiting/)
   expect(works.at(-2)?.state()).toBe('waiting')
   expect(others.map(({ state }) => state())).toEqual(['running', 'waiting'])
 })

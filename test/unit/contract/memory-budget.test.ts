@@ -129,7 +129,7 @@ describe('whoever waits', () => {
     const refused = expect(waiting.resize(0.75 * MIB)).rejects.toMatchObject({
       code: 'STORAGE_UNAVAILABLE',
       outcome: 'unchanged',
-      message: 'There is not enough memory for tests (anOption): none was free for 30 s',
+      message: 'There is not enough memory for tests (anOption): none became free within 30 s',
     })
     await vi.advanceTimersByTimeAsync(29_000)
     expect(vi.getTimerCount()).toBe(1)

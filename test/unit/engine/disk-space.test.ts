@@ -50,7 +50,7 @@ async function open(disk: Disk, freeDiskBytesMin?: number): Promise<Store> {
 const LOW = {
   code: 'INSUFFICIENT_STORAGE',
   outcome: 'unchanged',
-  message: `The disk has ${LITTLE} bytes free, fewer than the ${256 * MIB} of freeDiskBytesMin; make room on it`,
+  message: `The disk has ${LITTLE} bytes free, fewer than the ${256 * MIB} of freeDiskBytesMin; free some space`,
 }
 
 test('what needs space is refused below freeDiskBytesMin; reads and deletions are not', async () => {

@@ -44,7 +44,7 @@ const GOLDEN = fileURLToPath(new URL('../../format/golden/store-1-zstd', import.
 const REFUSED = {
   code: 'FORMAT_UNKNOWN',
   message: expect.stringMatching(
-    /rows compressed with zstd, which Node \d+\.\d+\.\d+ does not have; open it with Node 22\.15 or later/,
+    /rows compressed with zstd, which Node \d+\.\d+\.\d+ does not support; open it with Node 22\.15 or later/,
   ),
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/base/store-error.js'
 import {
   convertRowText,
+  differentCells,
   joinCells,
   readSpans,
   renderKey,
@@ -204,5 +205,33 @@ describe('converting', () => {
       expect(convertRowText(converted, types)).toBe(converted)
     })
     fc.assert(property, runOptions(1000))
+  })
+})
+
+describe('different cells', () => {
+  test('are those of two rows with the same columns in the same order', () => {
+    fc.assert(
+      fc.property(anyRow, fc.infiniteStream(fc.option(anyToken)), (cells, tokens) => {
+        const after = cells.map(([id, token]): [string, string] => {
+          return [id, tokens.next().value ?? token]
+        })
+        const expected = cells.flatMap(([id, before], i) => {
+          const token = after[i]?.[1] ?? ''
+          return token === before ? [] : [{ id, before, after: token }]
+        })
+        expect(differentCells(render(cells), render(after))).toEqual(expected)
+      }),
+      runOptions(1000),
+    )
+  })
+
+  test.each([
+    ['"a":1,"b":2', '"b":2,"a":1'],
+    ['"a":1,"b":2', '"a":1'],
+    ['"a":1', '"a":1,"b":2'],
+    ['', '"a":1'],
+    ['"a":1', '"b":1'],
+  ])('are not told of %s and %s', (before, after) => {
+    expect(differentCells(before, after)).toBeNull()
   })
 })

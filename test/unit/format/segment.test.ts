@@ -256,7 +256,7 @@ describe('a stored frame', () => {
       expect.objectContaining({
         code: 'FORMAT_UNKNOWN',
         message: expect.stringMatching(
-          /compressed with zstd, .* does not have; open it with Node 22\.15 or later/,
+          /compressed with zstd, .* does not support; open it with Node 22\.15 or later/,
         ),
       }),
     )

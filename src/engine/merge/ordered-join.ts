@@ -1,0 +1,378 @@
+// The join of a table and an input that both have their rows in the order of their keys, as what is exported every night
+// has: both are read once, side by side, without an index. Rows that are the same are compared in runs, as bytes.
+//
+// Invariants:
+// - It counts only if the keys of the whole input ascend: so none is there twice.
+// - What it says of an extent holds only if the keys of the table ascend up to its end. From the first extent on in which
+//   they do not, or whose rows are read through a conversion, it says nothing.
+import { sameRanges } from '../../base/platform.js'
+import { TimeSlices } from '../../base/time-slices.js'
+import { OrderedKey, OrderedKeyReader, UNORDERED } from '../../format/ordered-key.js'
+import type { Generation } from '../../format/records.js'
+import type { TablePlace } from '../context/store-context.js'
+import type { IncomingRows } from './incoming-rows.js'
+import {
+  isToBeRewritten,
+  type JoinedExtent,
+  MAY_DIFFER,
+  NO_PARTNER,
+  newJoined,
+} from './joined-extent.js'
+import { emptyKey } from './key-errors.js'
+import type { MergeRules, StoredRow } from './merged-row.js'
+import type { RowPiece, RowTexts } from './packed-texts.js'
+import { checkAllLaid, type OrderedPiece, type SeenExtent, type TableRows } from './table-rows.js'
+
+export type JoinParts = Readonly<{
+  place: TablePlace
+  rules: MergeRules
+  incoming: IncomingRows
+  rows: TableRows
+  /** Throws when the caller has given up. */
+  checkGoesOn: () => void
+  /** What becomes of a row with the key of a row of the input; null: it stays as it is. */
+  merge: (stored: StoredRow, incoming: string) => StoredRow | null
+}>
+
+/** The keys of the input do not ascend, or cannot be put into an order. */
+class NotInOrder extends Error {
+  override readonly name = 'NotInOrder'
+}
+
+export class OrderedJoin {
+  readonly #parts: JoinParts
+  readonly #slices: TimeSlices
+  readonly #keys: OrderedKeyReader
+  readonly #input: InputCursor
+  /** The key of the row of the table that is looked at, and that of the last one before it that has a key. */
+  #key = new OrderedKey()
+  #last = new OrderedKey()
+  #keptChars = 0
+  /** Of the extent that is joined; null: they are too many, so it will be read and written anew. */
+  #changes: Map<number, StoredRow> | null = null
+  readonly #extents: JoinedExtent[] = []
+
+  constructor(parts: JoinParts) {
+    this.#parts = parts
+    this.#slices = new TimeSlices(parts.place.team.options.clock)
+    this.#keys = new OrderedKeyReader(parts.rules.key)
+    this.#input = new InputCursor(parts, this.#slices)
+  }
+
+  /**
+   * @param generationNonce - Of the generation to read. @param first - Its first extent. @param limit - The one behind its last.
+   * @returns the extents that were joined, from the first one on.
+   */
+  async run(generationNonce: Uint8Array, first: number, limit: number): Promise<JoinedExtent[]> {
+    try {
+      await this.#joinExtents(generationNonce, first, limit)
+      if (this.#extents.length > 0) await this.#input.passAll()
+      return this.#extents
+    } catch (failure) {
+      if (failure instanceof NotInOrder) return []
+      throw failure
+    } finally {
+      await this.#input.close()
+    }
+  }
+
+  async #joinExtents(generationNonce: Uint8Array, first: number, limit: number): Promise<void> {
+    for (let next = first; next < limit; ) {
+      const read = await this.#parts.rows.see(generationNonce, next, limit)
+      next = read.next
+      for (const seen of read.extents) {
+        this.#parts.checkGoesOn()
+        const joined = await this.#joinExtent(seen, read.generation)
+        if (joined === null) return
+        this.#extents.push(joined)
+      }
+    }
+  }
+
+  /** null: its rows are not in order, or read through a conversion. */
+  async #joinExtent(seen: SeenExtent, generation: Generation): Promise<JoinedExtent | null> {
+    checkAllLaid(seen)
+    const { rows } = this.#parts
+    if (rows.converts(seen, generation)) return null
+    const joined = newJoined(seen, null)
+    this.#changes = new Map()
+    for await (const pieces of rows.inOrder(seen, generation)) {
+      for (const piece of pieces) {
+        for (let row = piece.first; row < piece.limit; ) {
+          if (!this.#input.hasRow) await this.#input.next()
+          row = this.#joinRows(joined, piece, row, generation.schemaNumber)
+          if (row === UNORDERED) return null
+        }
+        if (this.#slices.spend(piece.frame.texts.length)) await this.#slices.pause()
+      }
+    }
+    joined.changes = this.#changes
+    return joined
+  }
+
+  /**
+   * Joins rows of a piece from one on, as far as the rows of the input reach that are at hand; all if it has ended.
+   * @returns the row to go on with; `UNORDERED`: the rows of the table are not in order.
+   */
+  #joinRows(joined: JoinedExtent, piece: OrderedPiece, from: number, schemaNumber: number): number {
+    const { frame, first, limit, slot } = piece
+    const input = this.#input
+    let hasKey = false
+    for (let row = from; row < limit; ) {
+      if (!hasKey && input.hasRow) {
+        const same = sameRows(frame, row, input.frame, input.row, Math.min(limit - row, input.left))
+        if (same > 0) {
+          const at = slot + row - first
+          if (!this.#passSame(frame, row, same)) return UNORDERED
+          for (let i = 0; i < same; i++) joined.partners[at + i] = input.number + i
+          input.passRead(same, this.#last)
+          row += same
+          continue
+        }
+      }
+      if (!input.hasRow && !input.hasEnded) return row
+      const at = slot + row - first
+      if (!hasKey) {
+        const read = this.#keys.read(frame.texts, frame.endOf(row - 1), frame.endOf(row), this.#key)
+        if (read === UNORDERED) return UNORDERED
+        if (read >= 0) {
+          joined.partners[at] = NO_PARTNER
+          row++
+          continue
+        }
+        if (this.#key.compare(this.#last) <= 0) return UNORDERED
+        hasKey = true
+      }
+      const order = input.hasRow ? this.#key.compare(input.key()) : -1
+      if (order > 0) {
+        input.pass()
+        continue
+      }
+      if (order < 0) joined.partners[at] = NO_PARTNER
+      else {
+        this.#pair(joined, at, storedRow(piece, row, schemaNumber))
+        input.pass()
+      }
+      this.#swapKeys()
+      hasKey = false
+      row++
+    }
+    return limit
+  }
+
+  /** Reads the keys of rows that the input has too, one after the other. @returns whether they ascend. */
+  #passSame(frame: RowTexts, first: number, count: number): boolean {
+    const { texts } = frame
+    let from = frame.endOf(first - 1)
+    for (let row = first; row < first + count; row++) {
+      const end = frame.endOf(row)
+      const read = this.#keys.read(texts, from, end, this.#key)
+      if (read >= 0) throw this.#input.emptyKey(row - first, read)
+      if (read === UNORDERED) throw new NotInOrder()
+      if (row === first) this.#input.checkAfterLast(this.#key)
+      if (this.#key.compare(this.#last) <= 0) return false
+      this.#swapKeys()
+      from = end
+    }
+    return true
+  }
+
+  #swapKeys(): void {
+    const last = this.#last
+    this.#last = this.#key
+    this.#key = last
+  }
+
+  /** The row of the table and that of the input that are looked at have the same key, and not the same text. */
+  #pair(joined: JoinedExtent, slot: number, stored: () => StoredRow): void {
+    const input = this.#input
+    joined.partners[slot] = input.number
+    if (this.#changes !== null) {
+      const merged = this.#parts.merge(stored(), input.text())
+      if (merged === null) return
+      this.#changes.set(slot, merged)
+      this.#keptChars += merged.text.length
+    }
+    joined.partners[slot] = input.number | MAY_DIFFER
+    joined.mayDiffer++
+    if (this.#changes === null || !isToBeRewritten(joined, this.#keptChars)) return
+    for (const { text } of this.#changes.values()) this.#keptChars -= text.length
+    this.#changes = null
+  }
+}
+
+function storedRow(
+  { frame, record }: OrderedPiece,
+  row: number,
+  schemaNumber: number,
+): () => StoredRow {
+  return () => {
+    if (record?.text != null) return { text: record.text, schemaNumber: record.schemaNumber }
+    return { text: frame.rowText(row), schemaNumber }
+  }
+}
+
+/** Where the join stands in the input. */
+class InputCursor {
+  readonly #parts: JoinParts
+  readonly #slices: TimeSlices
+  readonly #keys: OrderedKeyReader
+  readonly #batches: AsyncGenerator<readonly RowPiece[]>
+  #pieces: readonly RowPiece[] = []
+  #nextPiece = 0
+  #piece: RowPiece | undefined
+  #row = 0
+  #limit = 0
+  #key = new OrderedKey()
+  #last = new OrderedKey()
+  #hasKey = false
+  hasEnded = false
+
+  constructor(parts: JoinParts, slices: TimeSlices) {
+    this.#parts = parts
+    this.#slices = slices
+    this.#keys = new OrderedKeyReader(parts.rules.key)
+    this.#batches = parts.incoming.pieces()
+  }
+
+  get hasRow(): boolean {
+    return this.#row < this.#limit
+  }
+
+  /** Rows at hand. */
+  get left(): number {
+    return this.#limit - this.#row
+  }
+
+  get row(): number {
+    return this.#row
+  }
+
+  get frame(): RowTexts {
+    return this.#current.frame
+  }
+
+  /** The number of the row. */
+  get number(): number {
+    const { slot, first } = this.#current
+    return slot + this.#row - first
+  }
+
+  get #current(): RowPiece {
+    if (this.#piece === undefined) throw new Error('The input has a row at hand')
+    return this.#piece
+  }
+
+  /** Goes to the next rows, if there are any. */
+  async next(): Promise<void> {
+    while (!this.hasRow && !this.hasEnded) {
+      const piece = this.#pieces[this.#nextPiece++]
+      if (piece !== undefined) {
+        this.#piece = piece
+        this.#row = piece.first
+        this.#limit = piece.limit
+        continue
+      }
+      if (this.#slices.spend(0)) await this.#slices.pause()
+      this.#parts.checkGoesOn()
+      const batch = await this.#batches.next()
+      this.hasEnded = batch.done === true
+      this.#pieces = batch.done ? [] : batch.value
+      this.#nextPiece = 0
+    }
+  }
+
+  /** The key of the row. @throws {NotInOrder} */
+  key(): OrderedKey {
+    if (this.#hasKey) return this.#key
+    const { texts } = this.frame
+    const read = this.#keys.read(
+      texts,
+      this.frame.endOf(this.#row - 1),
+      this.frame.endOf(this.#row),
+      this.#key,
+    )
+    if (read >= 0) throw this.emptyKey(0, read)
+    if (read === UNORDERED) throw new NotInOrder()
+    this.checkAfterLast(this.#key)
+    this.#hasKey = true
+    return this.#key
+  }
+
+  text(): string {
+    return this.frame.rowText(this.#row)
+  }
+
+  /** @throws {NotInOrder} */
+  checkAfterLast(key: OrderedKey): void {
+    if (key.compare(this.#last) <= 0) throw new NotInOrder()
+  }
+
+  /** Goes over the row whose key was asked for. */
+  pass(): void {
+    const last = this.#last
+    this.#last = this.#key
+    this.#key = last
+    this.#hasKey = false
+    this.#row++
+  }
+
+  /** Goes over rows whose keys were read elsewhere. @param last - The last one of them. */
+  passRead(count: number, last: OrderedKey): void {
+    this.#last.set(last)
+    this.#hasKey = false
+    this.#row += count
+  }
+
+  /** Goes over all rows that are left. @throws {NotInOrder} */
+  async passAll(): Promise<void> {
+    for (await this.next(); this.hasRow; await this.next()) {
+      const before = this.frame.endOf(this.#row - 1)
+      while (this.hasRow) {
+        this.key()
+        this.pass()
+      }
+      if (this.#slices.spend(this.frame.endOf(this.#limit - 1) - before)) await this.#slices.pause()
+    }
+  }
+
+  /** @param ahead - Rows from the one that is looked at to that with the empty cell. */
+  emptyKey(ahead: number, column: number): Error {
+    const { incoming, rules } = this.#parts
+    return emptyKey(incoming, this.number + ahead, rules.key[column] ?? '')
+  }
+
+  async close(): Promise<void> {
+    await this.#batches.return(undefined)
+  }
+}
+
+/** How many rows from two on, of `count` at most, are the same one after the other. */
+function sameRows(
+  left: RowTexts,
+  leftRow: number,
+  right: RowTexts,
+  rightRow: number,
+  count: number,
+): number {
+  const leftFrom = left.endOf(leftRow - 1)
+  const rightFrom = right.endOf(rightRow - 1)
+  const shift = rightFrom - leftFrom
+  const isSameUntil = (rows: number): boolean => {
+    const bytes = left.endOf(leftRow + rows - 1) - leftFrom
+    return sameRanges(left.texts, leftFrom, right.texts, rightFrom, bytes)
+  }
+  let limit = 0
+  while (limit < count && left.endOf(leftRow + limit) + shift === right.endOf(rightRow + limit)) {
+    limit++
+  }
+  if (limit === 0 || !isSameUntil(1)) return 0
+  if (isSameUntil(limit)) return limit
+  let same = 1
+  for (let low = 1, high = limit; high - low > 1; ) {
+    const middle = (low + high) >> 1
+    if (isSameUntil(middle)) low = same = middle
+    else high = middle
+  }
+  return same
+}

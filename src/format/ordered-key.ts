@@ -1,0 +1,92 @@
+// Keys of rows as bytes that can be put into an order: two rows have the same bytes exactly if their key cells have the
+// same values. Only keys of texts without escapes and of whole numbers are read, because the others can be written in
+// several ways.
+import { DIGIT_NINE, DIGIT_ZERO, QUOTE } from '../base/ascii.js'
+import type { Bytes } from '../base/bytes.js'
+import { RowCells } from './row-cells.js'
+
+/** In place of the number of a column: the key has cells that are not put into an order here. */
+export const UNORDERED = -2
+
+/** Room for a key; it grows with longer ones. */
+const KEY_BYTES_FIRST = 64
+
+/** The count of its digits stands before a number, above all bytes that a text begins with. */
+const NUMBER = 0x80
+const DIGITS_MAX = 0x7f
+
+export class OrderedKey {
+  /** Its bytes are those before `length`; no key that was read has none. */
+  bytes = new Uint8Array(KEY_BYTES_FIRST)
+  length = 0
+
+  /** Negative: it comes before the other one. 0: both are the same. */
+  compare(other: OrderedKey): number {
+    const [left, right] = [this.bytes, other.bytes]
+    const shared = Math.min(this.length, other.length)
+    for (let at = 0; at < shared; at++) {
+      const difference = (left[at] ?? 0) - (right[at] ?? 0)
+      if (difference !== 0) return difference
+    }
+    return this.length - other.length
+  }
+
+  set({ bytes, length }: OrderedKey): void {
+    this.length = 0
+    this.reserve(length)
+    for (let at = 0; at < length; at++) this.bytes[at] = bytes[at] ?? 0
+    this.length = length
+  }
+
+  /** Makes room for more bytes. */
+  reserve(more: number): void {
+    if (this.length + more <= this.bytes.length) return
+    const grown = new Uint8Array(2 * (this.length + more))
+    grown.set(this.bytes.subarray(0, this.length))
+    this.bytes = grown
+  }
+}
+
+export class OrderedKeyReader {
+  readonly #cells: RowCells
+
+  constructor(keyColumns: readonly string[]) {
+    this.#cells = new RowCells(keyColumns)
+  }
+
+  /**
+   * Reads the key of the row whose text stands between two offsets.
+   * @returns -1: it was read; the number of the first key column whose cell is empty; `UNORDERED`.
+   * @throws {StoreError} DATA_CORRUPT: the text is not that of a row
+   */
+  read(bytes: Bytes, from: number, to: number, key: OrderedKey): number {
+    const cells = this.#cells
+    cells.read(bytes, from, to)
+    if (cells.count < cells.to.length) return cells.to.indexOf(0)
+    key.length = 0
+    for (let column = 0; column < cells.to.length; column++) {
+      const start = cells.from[column] ?? 0
+      const end = cells.to[column] ?? 0
+      const isText = bytes[start] === QUOTE
+      if (isText ? cells.isEscaped[column] !== 0 : !isWholeNumber(bytes, start, end))
+        return UNORDERED
+      key.reserve(end - start + 1)
+      const target = key.bytes
+      let length = key.length
+      if (!isText) target[length++] = NUMBER + end - start
+      for (let at = start; at < end; at++) target[length++] = bytes[at] ?? 0
+      key.length = length
+    }
+    return -1
+  }
+}
+
+/** Whether a token is a number without sign, point, exponent and leading zeros. */
+function isWholeNumber(bytes: Bytes, start: number, end: number): boolean {
+  if (end - start > DIGITS_MAX || (bytes[start] === DIGIT_ZERO && end - start > 1)) return false
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte < DIGIT_ZERO || byte > DIGIT_NINE) return false
+  }
+  return true
+}

@@ -1,0 +1,154 @@
+// Goal: the examples that HOSTING.md lists run in their frameworks as they are, and are no longer than 20 lines.
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../../src/client/client.js'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
+import { projectFiles, ROOT, readText } from '../support/project.js'
+import { buildLibrary } from './built-library.js'
+import { filesOfExample, KEY, type Running, type Start, startExample } from './running-example.js'
+import { BUN, DENO, NEXT } from './runtimes.js'
+
+const LINES_MAX = 20
+const ROWS = 3_000
+
+let removeLibrary = async (): Promise<void> => {}
+
+beforeAll(async () => {
+  removeLibrary = await buildLibrary()
+})
+
+afterAll(() => removeLibrary())
+
+async function running(start: Start): Promise<Running> {
+  const example = await startExample(start)
+  onTestFinished(() => example.stop())
+  return example
+}
+
+/** Imports rows in chunks, and text with digits that JSON.parse would lose, and reads both. @returns the table's ID */
+async function checkContract({ url }: Running): Promise<string> {
+  const client = createClient({ url: `${url}/api`, key: KEY })
+  const rows = async function* () {
+    for (let id = 0; id < ROWS; id++) yield { id, name: `row ${id} of the import` }
+  }
+  const { tableId } = await client.importRows(rows(), { name: 'Many' })
+  let [count, sum] = [0, 0]
+  for await (const row of client.table(tableId).rows()) {
+    count++
+    sum += Number(row['id'])
+  }
+  expect([count, sum]).toEqual([ROWS, (ROWS * (ROWS - 1)) / 2])
+
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'text/csv' }
+  const body = 'a\n34.50\n7.10\n'
+  const made = await fetch(`${url}/api/tables?name=x`, { method: 'POST', headers, body })
+  expect(made.status).toBe(201)
+  const { data } = (await made.json()) as { data: { tableID: string } }
+  const page = await fetch(`${url}/api/tables/${data.tableID}/rows`, { headers })
+  expect(await page.text()).toMatch(/"a":34\.50.*"a":7\.10/)
+  return tableId
+}
+
+async function checkPage({ url }: Running): Promise<void> {
+  expect(await (await fetch(url)).text()).toContain('my page')
+}
+
+describe.each<Start & { label: string }>([
+  { label: 'node:http', name: 'http.mjs' },
+  { label: 'Express 5', name: 'express.mjs' },
+  {
+    label: 'Express 4',
+    name: 'express.mjs',
+    changed: (text) => text.replace("from 'express'", "from 'express-4'"),
+  },
+  { label: 'Fastify', name: 'fastify.mjs' },
+  { label: 'Koa', name: 'koa.mjs' },
+  { label: 'Hono', name: 'hono.mjs' },
+])('in $label', (start) => {
+  test('it serves the contract beside a page of the host', async () => {
+    const example = await running(start)
+
+    await checkContract(example)
+    await checkPage(example)
+  })
+})
+
+test.each(['start-server.mjs', 'nest.mjs'])('%s serves the contract', async (name) => {
+  await checkContract(await running({ name }))
+})
+
+describe('in runtimes', () => {
+  test.skipIf(BUN === undefined)('Bun serves the contract beside a page of the host', async () => {
+    const example = await running({ name: 'bun.mjs', program: BUN ?? '' })
+
+    await checkContract(example)
+    await checkPage(example)
+  })
+
+  test.skipIf(DENO === undefined)('Deno does', async () => {
+    const args = ['run', '--allow-all', '--node-modules-dir=manual', 'deno.mjs']
+    const example = await running({ name: 'deno.mjs', program: DENO ?? '', args })
+
+    await checkContract(example)
+    await checkPage(example)
+  })
+})
+
+describe.skipIf(NEXT === undefined)('in Next.js', { timeout: 240_000 }, () => {
+  test.each([
+    ['next-app', 'app/api/[...path]/route.js'],
+    ['next-pages', 'pages/api/[...path].js'],
+  ])('%s serves the contract, also after a reload', async (name, route) => {
+    const args = [NEXT ?? '', 'dev', '--hostname', '127.0.0.1']
+    const env = { NEXT_TELEMETRY_DISABLED: '1', HOME: process.env['HOME'] ?? '' }
+    const example = await running({ name, args, env })
+    const tableId = await checkContract(example)
+    await checkPage(example)
+
+    const path = join(example.folder, route)
+    await writeFile(path, `${await readFile(path, 'utf8')}\nconsole.log('loaded again')\n`)
+    const client = createClient({ url: `${example.url}/api`, key: KEY })
+    await expect
+      .poll(async () => {
+        const { rowCount } = await client.table(tableId).info()
+        return [rowCount, example.output().includes('loaded again')]
+      })
+      .toEqual([ROWS, true])
+  })
+})
+
+describe('in AWS Lambda, of which the test plays the part', () => {
+  let server: PostgresServer | string = 'not started'
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(async () => {
+    if (typeof server !== 'string') await server.stop()
+  })
+
+  test('it serves the contract from PostgreSQL', async (context) => {
+    if (typeof server === 'string') return context.skip(server)
+    const env = { ROWSTASH_POSTGRES: server.url, NODE_NO_WARNINGS: '1' }
+    const args = [join(ROOT, 'test/adapters/lambda-double.mjs'), 'lambda.mjs']
+    const example = await running({ name: 'lambda.mjs', args, env })
+
+    await checkContract(example)
+    await checkPage(example)
+  })
+})
+
+test('each example has at most 20 lines, and HOSTING.md lists it', async () => {
+  const hosting = readText('src/contract/HOSTING.md')
+  const below = 'test/adapters/examples/'
+  const names = projectFiles()
+    .filter((path) => path.startsWith(below))
+    .map((path) => path.slice(below.length).split('/')[0] ?? '')
+  for (const name of new Set(names)) {
+    expect(hosting).toContain(`(../../${below}${name})`)
+    for (const path of await filesOfExample(name)) {
+      const lines = (await readFile(path, 'utf8')).trimEnd().split('\n').length
+      expect(lines, path).toBeLessThanOrEqual(LINES_MAX)
+    }
+  }
+})

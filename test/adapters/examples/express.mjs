@@ -1,0 +1,10 @@
+import express from 'express' // 4 or 5
+import { nodeHandler, openDirectory } from 'rowstash/node'
+
+const store = await openDirectory('./data')
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const app = express()
+app.use('/api', nodeHandler(store, { keys })) // before body parsers
+app.use(express.json())
+app.get('/', (_request, response) => response.send('my page'))
+app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')

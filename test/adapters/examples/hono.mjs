@@ -1,0 +1,12 @@
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { fetchHandler } from 'rowstash'
+import { openDirectory } from 'rowstash/node'
+
+const store = await openDirectory('./data')
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const handler = fetchHandler(store, { keys, basePath: '/api' })
+const app = new Hono()
+app.all('/api/*', (context) => handler(context.req.raw))
+app.get('/', (context) => context.text('my page'))
+serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000), hostname: '127.0.0.1' })

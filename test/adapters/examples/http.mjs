@@ -1,0 +1,11 @@
+import { createServer } from 'node:http'
+import { hardenServer, nodeHandler, openDirectory, serverOptions } from 'rowstash/node'
+
+const store = await openDirectory('./data')
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const handler = nodeHandler(store, { keys, basePath: '/api' })
+const server = createServer(serverOptions, (request, response) => {
+  handler(request, response, () => response.end('my page'))
+})
+hardenServer(server)
+server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')

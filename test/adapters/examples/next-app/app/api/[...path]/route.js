@@ -1,0 +1,20 @@
+import { fetchHandler } from 'rowstash'
+import { openDirectory } from 'rowstash/node'
+
+async function open() {
+  const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+  return fetchHandler(await openDirectory('./data'), { keys, basePath: '/api' })
+}
+async function answer(request) {
+  globalThis.rowstash ??= open() // A reload loads this file again; the directory is opened once.
+  return (await globalThis.rowstash)(request)
+}
+
+export {
+  answer as DELETE,
+  answer as GET,
+  answer as HEAD,
+  answer as PATCH,
+  answer as POST,
+  answer as PUT,
+}

@@ -1,0 +1,1 @@
+export default { serverExternalPackages: ['rowstash'] } // LevelDB is not JavaScript

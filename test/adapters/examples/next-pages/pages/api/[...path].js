@@ -1,0 +1,13 @@
+import { nodeHandler, openDirectory } from 'rowstash/node'
+
+async function open() {
+  const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+  return nodeHandler(await openDirectory('./data'), { keys, basePath: '/api' })
+}
+async function answer(request, response) {
+  globalThis.rowstash ??= open() // A reload loads this file again; the directory is opened once.
+  return (await globalThis.rowstash)(request, response)
+}
+
+export const config = { api: { bodyParser: false, externalResolver: true } }
+export default answer

@@ -11,9 +11,12 @@ export const UNORDERED = -2
 /** Room for a key; it grows with longer ones. */
 const KEY_BYTES_FIRST = 64
 
-/** The count of its digits stands before a number, above all bytes that a text begins with. */
+/** The count of its digits stands before a number, above the quote that a text begins with. */
 const NUMBER = 0x80
 const DIGITS_MAX = 0x7f
+
+/** Ends a text: a byte that no text has, below all that one has, so that a text comes before its continuations. */
+const TEXT_END = 0
 
 export class OrderedKey {
   /** Its bytes are those before `length`; no key that was read has none. */
@@ -75,6 +78,7 @@ export class OrderedKeyReader {
       let length = key.length
       if (!isText) target[length++] = NUMBER + end - start
       for (let at = start; at < end; at++) target[length++] = bytes[at] ?? 0
+      if (isText) target[length - 1] = TEXT_END // In place of the closing quote.
       key.length = length
     }
     return -1

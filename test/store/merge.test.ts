@@ -325,6 +325,26 @@ describe('a merge is refused', () => {
     )
   })
 
+  test.each([
+    ['two rows with one key', { json: '[{"k":1},{"k":2},{"k":1}]' }, { row: 2 }],
+    ['a row without a key', { csv: 'k,n\n1,1\n,2\n' }, { row: 1, column: 'k' }],
+  ])('if an input for a table without rows has %s', async (_what, rows, where) => {
+    const store = await open()
+    const schema = {
+      columns: [
+        { id: 'k', type: 'number' },
+        { id: 'n', type: 'number' },
+      ],
+    } as const
+    const { tableId } = await store.team('t').createTable({ name: 't', schema, rows: [] })
+    const table = store.team('t').table(tableId)
+    await expect(table.merge({ rows, key: ['k'] })).rejects.toMatchObject(where)
+    expect(await rowsOf(table)).toEqual([])
+    await table.addRows([{ k: 1 }])
+    await table.overwrite({ rows: [] })
+    await expect(table.merge({ rows, key: ['k'] })).rejects.toMatchObject(where)
+  })
+
   test('if a row of the input has the key of two rows of the table: the error names both', async () => {
     const store = await open({ inlineRowsMax: 0 })
     const table = await tableOf(store, [{ k: 'a' }, { k: 'b' }, { k: 'a' }])

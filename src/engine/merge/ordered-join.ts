@@ -358,21 +358,30 @@ function sameRows(
   const leftFrom = left.endOf(leftRow - 1)
   const rightFrom = right.endOf(rightRow - 1)
   const shift = rightFrom - leftFrom
-  const isSameUntil = (rows: number): boolean => {
-    const bytes = left.endOf(leftRow + rows - 1) - leftFrom
-    return sameRanges(left.texts, leftFrom, right.texts, rightFrom, bytes)
+  /** Whether rows are the same, before which `same` rows are. */
+  const areSame = (same: number, rows: number): boolean => {
+    for (let row = same; row < rows; row++) {
+      if (left.endOf(leftRow + row) + shift !== right.endOf(rightRow + row)) return false
+    }
+    const from = left.endOf(leftRow + same - 1)
+    const bytes = left.endOf(leftRow + rows - 1) - from
+    return sameRanges(left.texts, from, right.texts, from + shift, bytes)
   }
-  let limit = 0
-  while (limit < count && left.endOf(leftRow + limit) + shift === right.endOf(rightRow + limit)) {
-    limit++
-  }
-  if (limit === 0 || !isSameUntil(1)) return 0
-  if (isSameUntil(limit)) return limit
-  let same = 1
-  for (let low = 1, high = limit; high - low > 1; ) {
-    const middle = (low + high) >> 1
-    if (isSameUntil(middle)) low = same = middle
-    else high = middle
+  // The steps double while rows are the same, and halve from the first that has another one on: so what is compared in
+  // vain is as much as what was found, also where every second row is another one.
+  let same = 0
+  let step = 1
+  while (same < count) {
+    const rows = Math.min(same + step, count)
+    if (areSame(same, rows)) {
+      same = rows
+      step *= 2
+      continue
+    }
+    for (step >>= 1; step > 0; step >>= 1) {
+      if (same + step <= count && areSame(same, same + step)) same += step
+    }
+    break
   }
   return same
 }

@@ -72,6 +72,7 @@ export class TableJoin {
         return this.extents.get(number)?.signature !== signature
       })
       if (stale.length === 0) {
+        if (extents.size === 0) await this.#checkInput()
         await this.#checkPartners(head.generation)
         return head
       }
@@ -132,6 +133,11 @@ export class TableJoin {
         }
       }
     }
+  }
+
+  /** Reads an input that no extent is joined with, whose keys have to be there and unique all the same. */
+  async #checkInput(): Promise<void> {
+    for (let pass = 0; pass < this.#passes; pass++) await this.#indexOf(pass)
   }
 
   /** The rows of the input whose keys a pass is for. */

@@ -26,7 +26,7 @@ function order(left: readonly string[], right: readonly string[]): number {
     const [isText, isOtherText] = [a.startsWith('"'), b.startsWith('"')]
     if (isText !== isOtherText) return isText ? -1 : 1
     const compared = isText
-      ? Buffer.compare(utf8(a), utf8(b))
+      ? Buffer.compare(utf8(a.slice(1, -1)), utf8(b.slice(1, -1)))
       : Number(BigInt(a) > BigInt(b)) - Number(BigInt(a) < BigInt(b))
     if (compared !== 0) return compared
   }
@@ -43,6 +43,13 @@ describe('ordered keys', () => {
       }),
       runOptions(1000),
     )
+  })
+
+  test('put a text before those that continue it by a space', () => {
+    const keys = ['"New"', '"New "', '"New York"', '"New!"', '"Newark"'].map(
+      (text) => read([text, '1']).key,
+    )
+    for (const [i, key] of keys.slice(1).entries()) expect(keys[i]?.compare(key)).toBeLessThan(0)
   })
 
   test.each(['-1', '1.5', '1e2', '1.0', '00', 'true', '["a"]', '"\\u0041"', '1'.repeat(128)])(

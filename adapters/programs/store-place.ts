@@ -10,8 +10,9 @@ import { openSharedStore, type PostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { readServed, type Served } from './served-file.js'
 
-/** Options that switch off background work. */
+/** Options that switch off background work; jobs that a process left behind are not continued either. */
 export const QUIET = {
+  jobIntervalMs: 0,
   sweepIntervalMs: 0,
   foldIntervalMs: 0,
   settleIntervalMs: 0,

@@ -356,3 +356,48 @@ test('a restored store goes on with its history, and versions of before are gone
   expect(versions).toEqual([now, now + 1])
   await store.close()
 })
+
+test.each([
+  ['without a retention leaves a history alone until its table changes', {}, 2],
+  ['with a retention of 0 deletes it', { historyRetentionMs: 0 }, 0],
+])('a store that is opened %s', async (_what, options, kept) => {
+  const disk = new FaultDisk({ seed: 1 })
+  const limits = { ...QUIET, overwrittenRowsTtlMs: 0, overwrittenRowSetsMax: 0, orphanGraceMs: 0 }
+  const open = async (more: StoreOptions): Promise<Store> => {
+    const kv = await openLevelKv(disk.level())
+    return openStore({ kv, objects: disk.objects(), ...limits, ...more })
+  }
+  const first = await open({ historyRetentionMs: HOUR_MS })
+  const { tableId } = await first.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
+  await first
+    .team('t')
+    .table(tableId)
+    .overwrite({ rows: [{ n: 2 }] })
+  await first
+    .team('t')
+    .table(tableId)
+    .addRows([{ n: 3 }])
+  await first.close()
+
+  const other = await open(options)
+  const table = other.team('t').table(tableId)
+  const countChanges = async (): Promise<number> => {
+    let count = 0
+    for await (const _ of table.changes({ since: 1 })) count++
+    const rows = await allOf(table.at(1).scan())
+    expect(rows.map(({ n }) => n)).toEqual([1])
+    return count
+  }
+  const past = (): Promise<number> => countChanges().catch(() => 0)
+  await other.sweep()
+  await other.sweep()
+  expect(await past()).toBe(kept)
+  expect((await other.verify({ full: true })).ok).toBe(true)
+
+  await table.addRows([{ n: 4 }])
+  await other.sweep()
+  await other.sweep()
+  expect(await past()).toBe(0)
+  expect((await other.verify({ full: true })).ok).toBe(true)
+  await other.close()
+})

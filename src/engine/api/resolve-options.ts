@@ -106,6 +106,8 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
     clock: Clock
     random: Random
     sources: UrlFetcher | undefined
+    /** `historyRetentionMs` was not given: what other openings of the store keep is left alone. */
+    leavesHistory: boolean
     quota: NonNullable<StoreOptions['quota']>
     onBackgroundFailure: NonNullable<StoreOptions['onBackgroundFailure']>
     onEvent: StoreOptions['onEvent']
@@ -131,7 +133,8 @@ const OTHER_OPTIONS: readonly string[] = [
 export function resolveStoreOptions(given: StoreOptions, isShared = false): ResolvedOptions {
   const resolved = integerOptions('a store', given, STORE_LIMITS, OTHER_OPTIONS)
   const others = resolveOthers(given, isShared)
-  return Object.freeze({ ...resolved, ...others })
+  const leavesHistory = given.historyRetentionMs === undefined
+  return Object.freeze({ ...resolved, ...others, leavesHistory })
 }
 
 /**

@@ -128,8 +128,9 @@ export interface BehaviorOptions {
    * How long the changes of a table and its rows as they were are kept for `table.changes`, `table.watch` and
    * `table.at`, in milliseconds. A sweep deletes what is older; on a shared store within a day. Overwritten rows stay
    * readable for them as long, up to `overwrittenBytesMax`. Each change of a row then stores the row as it was, too. 0
-   * keeps no history, and deletes what there is. All processes of a store must have the same value. Default: 0. Range:
-   * 0 to 30 days.
+   * keeps no history, and deletes what there is. Without the option, no history is recorded, and that of a table stays
+   * until the table changes, so a command or a program that only reads does not delete it. All processes of a shared
+   * store must have the same value. Default: 0. Range: 0 to 30 days.
    */
   readonly historyRetentionMs?: number
   /**

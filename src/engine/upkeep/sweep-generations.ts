@@ -37,7 +37,7 @@ import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { isRetained } from '../read/generations.js'
 import { type Names, namesOf, recordsOf } from './hinted-records.js'
-import { firstChange } from './sweep-history.js'
+import { firstChange, isLeftAlone } from './sweep-history.js'
 import type { Visit } from './team-visits.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
@@ -67,11 +67,8 @@ export async function sweepGenerations(context: StoreContext, visit: Visit): Pro
 }
 
 /** Retired generations that are past retention, or of deleted tables. */
-async function findOver(
-  { options }: StoreContext,
-  view: KvView,
-  tables: Names,
-): Promise<Retired[]> {
+async function findOver(context: StoreContext, view: KvView, tables: Names): Promise<Retired[]> {
+  const { options } = context
   const over: Retired[] = []
   const newer = new Map<string, { count: number; bytes: number }>()
   const all = await readRetired(view, tables)
@@ -85,7 +82,9 @@ async function findOver(
     newer.set(name, { count: count + 1, bytes: total })
     const isNeeded =
       isRetained(retirement, count, options, now) ||
-      (options.historyRetentionMs > 0 && now - retirement.retiredAt <= options.historyRetentionMs)
+      (options.historyRetentionMs > 0 &&
+        now - retirement.retiredAt <= options.historyRetentionMs) ||
+      (await isLeftAlone(context, view, table))
     const isWithin = isNeeded && total <= options.overwrittenBytesMax
     if (retirement.dropping || !isWithin || dead.has(toHex(table))) over.push(retired)
   }

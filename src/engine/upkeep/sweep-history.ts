@@ -5,6 +5,7 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   CHANGES_RANGE,
+  changeKey,
   changesRange,
   decodeChange,
   decodeChangeStart,
@@ -17,6 +18,7 @@ import {
   versionOfChangeKey,
 } from '../../format/change-records.js'
 import { type TableKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
+import { decodeTableHead } from '../../format/records.js'
 import { prefixRange } from '../../kv/key-range.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { deleteKeys, sweepRange } from '../commit/delete-records.js'
@@ -38,8 +40,24 @@ export async function sweepHistory(context: StoreContext, visit: Visit): Promise
   for (const table of tables) {
     const head = await partition.read((view) => view.get(tableHeadKey(table)))
     if (head === null) await dropHistory(partition, table)
-    else await shortenHistory(context, partition, table)
+    else if (!(await partition.read((view) => isLeftAlone(context, view, table)))) {
+      await shortenHistory(context, partition, table)
+    }
   }
+}
+
+/**
+ * Whether a table has a history that this opening of the store does not shorten: it was opened without a retention, so it
+ * may be a command on a store that keeps a history otherwise. A change without a history ends it, and leaves it to the sweep.
+ */
+export async function isLeftAlone(
+  { options }: StoreContext,
+  view: KvView,
+  table: TableKey,
+): Promise<boolean> {
+  if (!options.leavesHistory) return false
+  const head = await view.get(tableHeadKey(table))
+  return head !== null && (await view.get(changeKey(table, decodeTableHead(head).version))) !== null
 }
 
 /** Finds one table after the other: of each, a single key is read. */

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import zlib from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDirectory, startServer } from '../../adapters/node.js'
 import type { CommandIo } from '../../adapters/programs/cli-command.js'
@@ -131,3 +132,27 @@ test('a sweep gives back what a deleted stash held', async () => {
   expect(await here(runSweep)).toContainEqual(expect.stringMatching(/^objects\t[0-9]+$/))
   await expect(printed(runSweep)).rejects.toThrow('Specify a store with --directory')
 })
+
+test.skipIf(!('zstdCompressSync' in zlib))(
+  'a sweep compresses what was just imported, and frees its space (needs zstd of Node 22.15)',
+  async () => {
+    const place = join(folder, 'young')
+    const store = await openDirectory(place)
+    const row = { text: 'the same words again and again, as texts of rows are '.repeat(8) }
+    await store
+      .team('default')
+      .createTable({ name: 'T', rows: Array.from({ length: 20_000 }, () => row) })
+    await store.close()
+    const [before = ''] = await printed(runStats, '--directory', place, '--json')
+    const [swept = ''] = await printed(runSweep, '--directory', place, '--json')
+    const [after = ''] = await printed(runStats, '--directory', place, '--json')
+
+    expect(JSON.parse(swept)).toMatchObject({ settled: 3 }) // Of 4 MiB at most each.
+    const bytesOf = (json: string): number => JSON.parse(json).directoryBytes
+    expect(bytesOf(before)).toBeGreaterThan(5_000_000)
+    expect(bytesOf(after)).toBeLessThan(bytesOf(before) / 5)
+    const again = await openDirectory(place)
+    expect((await again.verify({ full: true })).ok).toBe(true)
+    await again.close()
+  },
+)

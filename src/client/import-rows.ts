@@ -15,7 +15,7 @@ import type {
 } from './import-types.js'
 import { RemoteStash } from './remote-stash.js'
 import type { Requests } from './requests.js'
-import { operationOf, readAnswer, tablePath } from './table-operation.js'
+import { checkedAs, operationOf, readAnswer, tablePath } from './table-operation.js'
 import { versionOf } from './versions.js'
 
 /** The deletion of a stash does not go on for longer, in milliseconds, and has so many attempts. */
@@ -144,7 +144,7 @@ async function check(
   stash: RemoteStash,
   settings: ImportSettings,
 ): Promise<ImportCheck> {
-  const { method, path, query, body } = operationOf(asChecked(settings), stash.id)
+  const { method, path, query, body } = operationOf(checkedAs(settings), stash.id)
   query.set('validate', 'only')
   if (settings.onSchemaError !== undefined) query.set('onSchemaError', settings.onSchemaError)
   const answer = await requests.send({
@@ -166,11 +166,4 @@ async function check(
     return { ...problem, ...(place && { place }) }
   })
   return { ...data, problems }
-}
-
-/** The check of a merge counts what it would do; that of an add lists the values that do not fit. */
-function asChecked(settings: ImportSettings): ImportSettings {
-  if (!('mode' in settings) || settings.mode !== 'merge') return settings
-  const { tableId, ...rest } = settings
-  return { ...rest, tableId, mode: 'add' }
 }

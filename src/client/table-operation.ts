@@ -34,6 +34,15 @@ export function operationOf(target: ImportTarget, stashId: string): TableOperati
   return { method: 'PUT', path, query, body: { ...(schema && { schema }), rows } }
 }
 
+/**
+ * What is checked before an operation. The check of a merge counts what it would do, but does not list the values that do
+ * not fit; that of an overwrite does. That of an add would refuse rows with keys that the table has.
+ */
+export function checkedAs(target: ImportTarget): ImportTarget {
+  if (!('mode' in target) || target.mode !== 'merge') return target
+  return { tableId: target.tableId, mode: 'overwrite' }
+}
+
 type OperationAnswer = Readonly<{
   tableId: string
   /** The rows that were written; undefined: the answer does not list them all. */

@@ -45,6 +45,9 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
       gzipSync(orders.map((row) => `${JSON.stringify(row)}\n`).join('')),
     )
     await writeFile(pathOf('spare.tsv'), 'id\tname\ttotal\n7\tby keyboard\t7.5\n')
+    const late = Array.from({ length: 12_001 }, (_, i) => (i === 11_999 ? 'none' : `${i}`))
+    await writeFile(pathOf('late.csv'), `id,total\n${late.map((t, i) => `${i},${t}\n`).join('')}`)
+    await writeFile(pathOf('picture.png'), Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'))
     await writeFile(
       pathOf(`bad.json`),
       JSON.stringify([
@@ -195,6 +198,33 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
     expect(await page.locator('.receipt').innerText()).toMatch(/Cells left empty\s+1/)
     expect(await page.title()).not.toBe('acted')
+  })
+
+  test('values that do not fit are named by their rows of the file, also before a merge', async () => {
+    const page = await openImport()
+    await choose(page, 'late.csv')
+    await page.getByLabel('Import as').selectOption('merge')
+    await page.getByLabel('Key column').selectOption('id')
+    await page.getByLabel('Values that do not fit').selectOption('dropColumns')
+    await begin(page)
+    await page.getByRole('button', { name: 'Import anyway' }).waitFor({ timeout: STAGED_MS_MAX })
+    expect(await page.getByRole('cell', { name: '12,000', exact: true }).count()).toBe(1)
+    expect(await page.getByRole('cell', { name: 'none', exact: true }).count()).toBe(1)
+    await page.getByRole('link', { name: 'Tables' }).click()
+  })
+
+  test('a file that is no text is refused, and leaving an import says that it was stopped', async () => {
+    const page = await openImport()
+    await choose(page, 'picture.png')
+    await page.getByText('picture.png is not a text file.').waitFor()
+    const release = await hold(page, '**/stashes/**', (method) => method === 'PUT')
+    await choose(page, 'late.csv')
+    await page.getByLabel('Name of the table').fill('Left')
+    await begin(page)
+    await page.locator('progress').waitFor()
+    await page.getByRole('link', { name: 'Tables' }).click()
+    await page.getByText('The import was stopped, and nothing has changed.').waitFor()
+    release()
   })
 
   test('an import that is cancelled changes nothing, and goes on after a failure', async () => {

@@ -16,6 +16,9 @@ export const FORMATS: readonly SourceFormat[] = ['csv', 'tsv', 'json', 'ndjson']
 /** What the sample of a file has, at most. */
 const SAMPLE = { rowsMax: 50, bytesMax: 256 * 1024, rowBytesMax: 4 * 1024 * 1024 }
 
+/** Bytes of a file that tell whether it is text. */
+const HEAD_BYTES = 4_096
+
 /** The bytes of a file, as a Blob that the client cuts into chunks. */
 export class ReadFile extends Blob {
   readonly file: File
@@ -88,4 +91,14 @@ function fieldRows(run: Run, format: SourceFormat): readonly Readonly<Record<str
     const fields = fieldsOf(text, separator)
     return Object.fromEntries(names.map((name, index) => [name, fields[index]]))
   })
+}
+
+/**
+ * Whether a file whose name tells no format may have rows as text: what is not text has a zero byte near its beginning.
+ * What is compressed is seen when it is read.
+ */
+export async function isText(file: File): Promise<boolean> {
+  if (new ReadFile(file).isGzip) return true
+  const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer())
+  return !head.includes(0)
 }

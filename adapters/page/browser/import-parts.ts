@@ -29,17 +29,17 @@ function tableOf(
 
 /** The first rows of a file, the types that its columns would get, and what of them does not fit. */
 export function previewView(sample: Sample, check: Check | undefined): readonly HTMLElement[] {
-  const types = new Map(check?.schema?.columns.map(({ id, type }) => [id, shownType(type)]))
+  const types = new Map(check?.schema.columns.map(({ id, type }) => [id, shownType(type)]))
   const head = sample.columns.map((id) => (types.has(id) ? `${id} (${types.get(id)})` : id))
   const rows = sample.rows.slice(0, PREVIEW_ROWS).map((row) => {
     return sample.columns.map((id) => shortText(row[id]))
   })
   const shown = tableOf(TEXT.sample, head, rows)
-  return (check?.problemCount ?? 0) > 0 ? [shown, ...checkView(check ?? {})] : [shown]
+  return check !== undefined && check.problemCount > 0 ? [shown, ...checkView(check)] : [shown]
 }
 
 /** What does not fit, the first of it by row. */
-export function checkView({ problems = [], problemCount = 0 }: Check): readonly HTMLElement[] {
+export function checkView({ problems, problemCount }: Check): readonly HTMLElement[] {
   const title = el('h3', { class: 'problem' }, TEXT.problems(shownCount(problemCount)))
   const rows = problems.slice(0, PROBLEMS_SHOWN).map(problemCells)
   return [title, tableOf(TEXT.problemList, TEXT.problemColumns, rows)]

@@ -10,9 +10,15 @@ import type {
   ImportTarget,
   MergeCounts,
   OnSchemaError,
+  RowChunk,
 } from '../../../src/client/import-types.js'
 import { RemoteStash } from '../../../src/client/remote-stash.js'
-import { operationOf, readAnswer, tablePath } from '../../../src/client/table-operation.js'
+import {
+  checkedAs,
+  operationOf,
+  readAnswer,
+  tablePath,
+} from '../../../src/client/table-operation.js'
 import { versionOf } from '../../../src/client/versions.js'
 import type { Api, Schema, StashInfo } from './api.js'
 import type { ReadFile, Sample } from './import-file.js'
@@ -22,13 +28,16 @@ export type Target =
   | Readonly<{ mode: 'add' | 'overwrite'; tableId: string }>
   | Readonly<{ mode: 'merge'; tableId: string; key: readonly string[] }>
 
-/** As the server sends it. `line`: of CSV or TSV, counted from 1, where the server knows it. */
+/** `row`: counted from 0 in the file. `line`: of a CSV or TSV that was checked in one piece, counted from 1. */
 export type Problem = Omit<ImportProblem, 'place'> & Readonly<{ line?: number }>
 
-/** What a check found: of a merge nothing but what it would do, which is not shown. */
-export type Check = Partial<
-  Readonly<{ schema: Schema; problems: readonly Problem[]; problemCount: number }>
->
+/** As the server sends it. `serial`: of the chunk in which it counts. */
+type SentProblem = Problem & Readonly<{ serial?: string }>
+
+type CheckOf<P> = Readonly<{ schema: Schema; problems: readonly P[]; problemCount: number }>
+
+/** What a check found. */
+export type Check = CheckOf<Problem>
 
 export type Receipt = Readonly<{
   rows: number
@@ -50,6 +59,9 @@ export class ImportRun {
   readonly #target: Target
   readonly #onSchemaError: OnSchemaError
   readonly #stashId: string
+  #stash: RemoteStash | undefined
+  /** The rows of the file before each of its chunks. */
+  #firstRows: number[] = []
 
   /** @param stashId - The stash of an import of this file that goes on, or a new one. */
   constructor(api: Api, stashId: string, target: Target, onSchemaError: OnSchemaError) {
@@ -74,13 +86,35 @@ export class ImportRun {
       signal,
       onProgress,
     })
-    return stash.putAll(chunksOf(file, format, CHUNK_BYTES))
+    this.#stash = stash
+    return stash.putAll(this.#counted(chunksOf(file, format, CHUNK_BYTES)))
+  }
+
+  async *#counted(chunks: AsyncIterable<RowChunk>): AsyncGenerator<RowChunk> {
+    this.#firstRows = []
+    let rows = 0
+    for await (const chunk of chunks) {
+      this.#firstRows.push(rows)
+      rows += chunk.rows
+      yield chunk
+    }
   }
 
   /** Checks all staged rows, and changes nothing. */
-  check(signal: AbortSignal): Promise<Check> {
-    const { method, path, body, query } = this.#operation()
-    return checkBy(this.#api, { method, path, query, signal }, JSON_BODY, JSON.stringify(body))
+  async check(signal: AbortSignal): Promise<Check> {
+    const target = checkedAs(clientTarget(this.#target))
+    const { method, path, body, query } = operationOf(target, this.#stashId)
+    query.set('onSchemaError', this.#onSchemaError)
+    const request = { method, path, query, signal }
+    const found = await checkBy(this.#api, request, JSON_BODY, JSON.stringify(body))
+    return { ...found, problems: found.problems.map((problem) => this.#inFile(problem)) }
+  }
+
+  /** The server counts rows in their chunk, and lines too, which says nothing of the file. */
+  #inFile({ serial, line: _, ...problem }: SentProblem): Problem {
+    const place = serial === undefined ? undefined : this.#stash?.placeOf(serial)
+    if (place === undefined) return problem
+    return { ...problem, row: problem.row + place.row + (this.#firstRows[place.chunk] ?? 0) }
   }
 
   async commit(signal: AbortSignal): Promise<Imported> {
@@ -146,9 +180,11 @@ export function checkSample(
   api: Api,
   { type, body }: Sample,
   target: Target,
+  onSchemaError: OnSchemaError,
   signal: AbortSignal,
 ): Promise<Check> {
-  const { method, path, query } = operationOf(clientTarget(target), '-')
+  const { method, path, query } = operationOf(checkedAs(clientTarget(target)), '-')
+  query.set('onSchemaError', onSchemaError)
   if (target.mode === 'create') query.set('name', target.name || '-')
   return checkBy(api, { method, path, query, signal }, { 'content-type': type }, body)
 }
@@ -165,11 +201,11 @@ async function checkBy(
   { method, path, query, signal }: CheckRequest,
   headers: Readonly<Record<string, string>>,
   body: string | Uint8Array<ArrayBuffer>,
-): Promise<Check> {
+): Promise<CheckOf<SentProblem>> {
   query.set('validate', 'only')
   const request = { method, path: `${path}?${query}`, headers, body, isRepeatable: true, signal }
   const answer = await api.requests.send(request)
-  return ((await answer.json()) as { data: Check }).data
+  return ((await answer.json()) as { data: CheckOf<SentProblem> }).data
 }
 
 /** The target as the client knows it. */

@@ -4,7 +4,7 @@ import type { OnSchemaError } from '../../../src/client/import-types.js'
 import type { TableName } from './api.js'
 import { button, el, fill, messageOf, start } from './dom.js'
 import { BegunNotice, Looks } from './import-begun.js'
-import { FORMATS, formatOf, plainName, ReadFile, readSample } from './import-file.js'
+import { FORMATS, formatOf, isText, plainName, ReadFile, readSample } from './import-file.js'
 import { checkView, doneView, ProgressView, previewView } from './import-parts.js'
 import { type Check, checkSample, ImportRun } from './import-run.js'
 import { TargetForm } from './import-target.js'
@@ -56,6 +56,7 @@ class ImportView {
       onFile: (file) => this.#take(file),
       close: () => {
         removeEventListener('beforeunload', warn)
+        if (this.#isUnderWay) context.say(TEXT.importLeft)
         this.#ending.abort()
       },
     }
@@ -90,7 +91,20 @@ class ImportView {
     }
     this.#ending.abort()
     this.#ending = new AbortController()
-    this.#prepare(new ReadFile(file), formatOf(file) ?? 'csv')
+    const format = formatOf(file)
+    if (format !== undefined) {
+      this.#prepare(new ReadFile(file), format)
+      return
+    }
+    const { signal } = this.#ending
+    start(
+      isText(file).then((is) => {
+        if (signal.aborted) return
+        if (is) this.#prepare(new ReadFile(file), 'csv')
+        else this.#context.say(TEXT.noText(file.name))
+      }),
+      this.#context.fail,
+    )
   }
 
   #prepare(file: ReadFile, first: SourceFormat): void {
@@ -114,7 +128,7 @@ class ImportView {
         if (!isLast()) return
         target.offerKeys(sample.columns)
         const where = target.target
-        const check = where && (await checkSample(api, sample, where, signal))
+        const check = where && (await checkSample(api, sample, where, target.onSchemaError, signal))
         if (isLast() && !signal.aborted) show(previewView(sample, check))
       })
       start(looked, (failure) => {
@@ -169,7 +183,7 @@ class ImportView {
       .then(async (rows) => {
         progress.say(TEXT.checking(rows))
         const check = await run.check(signal)
-        if ((check.problemCount ?? 0) === 0) {
+        if (check.problemCount === 0) {
           cancel.remove() // Whether a commit that was cancelled took place would not be known.
           return this.#commit(run, signal, progress)
         }

@@ -109,6 +109,10 @@ export const TEXT = {
   isUnderWay: 'An import is in progress. Cancel it before you start another one.',
   dropFormats: 'CSV, TSV, JSON or NDJSON, also compressed with gzip',
   format: 'Format',
+  importLeft:
+    'The import was stopped, and nothing has changed. To continue it, drop the file again.',
+  noText: (name: string) =>
+    `${name} is not a text file. The page imports CSV, TSV, JSON and NDJSON in UTF-8, also compressed as .gz.`,
   importAs: 'Import as',
   modes: {
     create: 'a new table',

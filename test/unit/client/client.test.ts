@@ -263,6 +263,20 @@ describe('an import', () => {
     expect(server.requests.at(-2)?.method).toBe('DELETE')
   })
 
+  test('is checked before a merge into a table with a key, whose keys the rows may have', async () => {
+    const { server, client } = await start()
+    const { tableId } = await server.store
+      .team('test')
+      .createTable({ name: 'T', key: ['n'], rows: [{ n: 1, m: 1 }] })
+    const target = { tableId, mode: 'merge', key: ['n'] } as const
+
+    expect(await client.checkRows([{ n: 1, m: 2 }], target)).toMatchObject({ problemCount: 0 })
+    const twice = client.checkRows([{ n: 2 }, { n: 2 }], target)
+    await expect(twice).rejects.toMatchObject({ type: 'key_not_unique' })
+    const wrong = await client.checkRows([{ n: 1, m: 'x' }], target)
+    expect(wrong.problems).toMatchObject([{ row: 0, column: 'm' }])
+  })
+
   test('ends with the first failure of a chunk, which says where the rows are wrong', async () => {
     const { client } = await start()
     const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] } as const

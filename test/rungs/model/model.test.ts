@@ -11,7 +11,7 @@ const TIMEOUT_MS = { push: 600_000, deep: 3_600_000 }[tier]
 const instances = [1, 2] as const
 
 test('a store in memory does what the oracle does', { timeout: TIMEOUT_MS }, async () => {
-  const count = sizeOf({ push: 1_200, deep: 20_000 })
+  const count = sizeOf({ push: 800, deep: 20_000 })
   const newMedium = async () => memoryMedium()
   await checkRuns({ suite: ['T2', 'memory'], count, instances, newMedium })
 })

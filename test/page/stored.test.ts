@@ -164,6 +164,28 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await store.team('default').table(tableId).delete()
   })
 
+  test('asks for an admin key, and forgets it only if the server refuses it', async () => {
+    const options = { keys: KEYS, adminKeys: ['a-key-of-an-admin'], port: 0, page: true }
+    const server = await startServer(store, options)
+    const page = await signIn(`${server.url}/`, () => server.close())
+    await page.getByRole('link', { name: 'Health' }).click()
+    const problem = page.locator('.page > .problem').first()
+    const field = page.getByLabel('Admin key')
+    await field.fill('a-wrong-key-of-an-admin')
+    expect(await violations(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await expect.poll(() => problem.textContent()).not.toBe('')
+    await field.fill('a-key-of-an-admin')
+    await page.keyboard.press('Enter')
+    await page.getByText('accepts writes').waitFor()
+    await page.route(/\/metrics$/, (route) => route.fulfill({ status: 503 }))
+    await expect.poll(() => problem.textContent()).not.toBe('')
+    expect(await field.count()).toBe(0)
+    await page.unroute(/\/metrics$/)
+    await expect.poll(() => problem.textContent()).toBe('')
+    expect(await field.count()).toBe(0)
+  })
+
   test('behind the login of a host, nothing of it is there for others', async () => {
     const handler = nodeHandler(store, { keys: KEYS, page: true, basePath: '/admin/data' })
     const server = createServer((request, response) => {

@@ -1,4 +1,5 @@
 // How the server does: its metrics, read every two seconds while the view is open, and a verification on demand.
+import { ClientError } from '../../../src/client/client-error.js'
 import type { Api } from './api.js'
 import { type Child, el, fill, messageOf, start } from './dom.js'
 import { heldBytes } from './held.js'
@@ -12,6 +13,8 @@ import { verifyPart } from './verify-part.js'
 const READ_MS = 2_000
 /** Readings that a plot shows: four minutes. */
 const POINTS = 120
+/** Of a wrong key, and of a server without admin keys, which does not know the path. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404])
 
 const perSecond = (value: number): string => TEXT.perSecond(shownShort(value))
 const inMs = (seconds: number): string =>
@@ -123,7 +126,7 @@ class HealthView {
     })
     start(read.then(again), (failure) => {
       this.#problem.textContent = messageOf(failure)
-      if (this.#api.adminKey !== null) {
+      if (this.#api.adminKey !== null && isRefused(failure)) {
         this.#api.adminKey = undefined
         this.#askForKey()
       } else {
@@ -184,6 +187,11 @@ function upkeepFacts(samples: Samples, now: number): readonly Fact[] {
 
 function ageOf(at: number, now: number): HTMLElement {
   return el('span', { title: shownTime(at) }, shownAge(at, now))
+}
+
+/** Whether the key is not one of the server. A server that starts again says nothing about it. */
+function isRefused(failure: unknown): boolean {
+  return failure instanceof ClientError && REFUSALS.has(failure.status)
 }
 
 function sumOf(held: ReadonlyMap<string, number>): number {

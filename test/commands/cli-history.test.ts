@@ -1,0 +1,129 @@
+// Goal: no command takes the history of a table away because it was started without an option for it, and a store that
+// is only looked at stays as it is.
+// Method: a table with two changes of its history; after each command the first version is read.
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openDirectory } from '../../adapters/node.js'
+import { runImport } from '../../adapters/programs/cli-import.js'
+import { runServe } from '../../adapters/programs/cli-serve.js'
+import { runStats } from '../../adapters/programs/cli-stats.js'
+import { runSweep } from '../../adapters/programs/cli-sweep.js'
+import { StoreError, type StoreOptions, type UrlFetcher } from '../../src/index.js'
+import { openDirectoryPage } from '../page/opened-store.js'
+import { printedAt, type Run } from './orders-store.js'
+
+const KEPT: StoreOptions = { historyRetentionMs: 86_400_000, overwrittenRowsTtlMs: 0 }
+/** A store that leaves everything as it is. */
+const STILL: StoreOptions = {
+  sweepIntervalMs: 0,
+  foldIntervalMs: 0,
+  settleIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+  jobIntervalMs: 0,
+}
+
+let folder: string
+let directory: string
+let tableId: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-history-'))
+  directory = join(folder, 'store')
+  await using store = await openDirectory(directory, { ...STILL, ...KEPT })
+  const team = store.team('default')
+  const made = await team.createTable({ name: 'T', rows: [{ n: 1 }] })
+  tableId = made.tableId
+  await team.table(tableId).updateRow(made.rowIds.get(0), { n: 2 })
+  for (const n of [3, 4, 5, 6]) await team.table(tableId).overwrite({ rows: [{ n }] })
+})
+
+afterEach(() => rm(folder, { recursive: true }))
+
+/** The value of the first version, and of the one before the last overwrite. */
+async function past(options: StoreOptions = {}): Promise<unknown[]> {
+  await using store = await openDirectory(directory, { ...STILL, ...options })
+  const values: unknown[] = []
+  for (const version of [1, 3]) {
+    const { rows } = await (await store.team('default').table(tableId).at(version)).page()
+    values.push(rows[0]?.['n'])
+  }
+  return values
+}
+
+const here = (run: Run, ...args: string[]) => printedAt(['--directory', directory], run, ...args)
+
+describe('keeps the history of tables', () => {
+  test('rowstash sweep', async () => {
+    await here(runSweep)
+    expect(await past()).toEqual([1, 3])
+  })
+
+  test('rowstash stats', async () => {
+    await here(runStats)
+    expect(await past()).toEqual([1, 3])
+  })
+
+  test('rowstash import into another table', async () => {
+    await writeFile(join(folder, 'a.csv'), 'n\n1\n')
+    const run: Run = (args, io) => runImport(args, io, { write: () => true })
+    await here(run, join(folder, 'a.csv'), '--table', 'Other')
+    expect(await past()).toEqual([1, 3])
+  })
+
+  test.each([[[]], [['--write']]])('rowstash open %j', async (args) => {
+    const opened = await openDirectoryPage(directory, ...args)
+    await opened.close() // With --write, it sweeps at its opening, and its end waits for that.
+    expect(await past()).toEqual([1, 3])
+  })
+
+  test('rowstash serve', async () => {
+    const ending = new AbortController()
+    const print = (line: string) => line.includes('http') && ending.abort()
+    const io = { print, warn: () => undefined, env: {}, signal: ending.signal }
+    await runServe(['--directory', directory, '--port', '0', '--key', 'a-key-for-the-tests'], io)
+    expect(await past()).toEqual([1, 3])
+  })
+})
+
+test('a store that is opened with 0 deletes it', async () => {
+  const store = await openDirectory(directory, { ...STILL, historyRetentionMs: 0 })
+  await store.sweep()
+  await store.close()
+  await expect(past()).rejects.toMatchObject({ code: 'HISTORY_GONE' })
+})
+
+/** All records of the database, as text. */
+async function records(): Promise<readonly string[]> {
+  const found = await readdir(directory, { recursive: true })
+  const current = found.find((path) => basename(path) === 'CURRENT') ?? ''
+  const level = new ClassicLevel<Buffer, Buffer>(join(directory, dirname(current)), {
+    keyEncoding: 'buffer',
+    valueEncoding: 'buffer',
+  })
+  const lines: string[] = []
+  for await (const [key, value] of level.iterator())
+    lines.push(`${key.toString('hex')} ${value.toString('hex')}`)
+  await level.close()
+  return lines
+}
+
+test('rowstash open without --write changes no record, also of a job that did not end', async () => {
+  // The job is tried again later, so it is open when the store is closed.
+  const sources: UrlFetcher = {
+    fetch: () => Promise.reject(new StoreError('RATE_LIMITED', 'Too many')),
+  }
+  const store = await openDirectory(directory, { ...STILL, ...KEPT, sources })
+  await store.team('default').startJob({
+    import: { fromUrl: 'http://source.test/a.csv', name: 'A' },
+  })
+  await store.close()
+  const before = await records()
+  expect(before.length).toBeGreaterThan(5)
+  const opened = await openDirectoryPage(directory)
+  await new Promise((done) => setTimeout(done, 300))
+  await opened.close()
+  expect(await records()).toEqual(before)
+})

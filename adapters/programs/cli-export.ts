@@ -151,8 +151,8 @@ function parseTarget([path, ...more]: readonly string[], given: string | undefin
   if (path === undefined || more.length > 0) {
     throw new ProgramFailure('usage', 'Specify one file, or - for the standard output')
   }
-  const isCompressed = path.endsWith('.gz')
   const name = path.replace(/\.gz$/i, '')
+  const isCompressed = name !== path
   const announced = /\.parquet$/i.test(name) ? 'parquet' : formatOfName(name)
   const named = given ?? announced
   const format = FORMATS.find((known) => known === named)

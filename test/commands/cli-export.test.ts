@@ -33,6 +33,13 @@ describe('an export', () => {
     expect(await exporting('-', '--format', 'csv', '--table', 'Again')).toBe(CSV)
   })
 
+  test('is compressed by its name in capitals, too', async () => {
+    const path = join(folder, 'OUT.CSV.GZ')
+    await exporting(path, '--table', 'Orders')
+
+    expect(gunzipSync(await readFile(path)).toString()).toBe(CSV)
+  })
+
   test('has the rows and the columns that are asked for', async () => {
     const where = ['--where', '{ "id": { "gt": 1 } }']
     const out = await exporting('-', '--format', 'ndjson', '--table', 'Orders', ...where)

@@ -67,8 +67,8 @@ export const PLANTED_BUGS: readonly PlantedMergeBug[] = [
     test: 'oracle',
     name: 'rows in order are the same if they begin with the same bytes',
     file: 'ordered-join.ts',
-    find: 'return sameRanges(left.texts, leftFrom, right.texts, rightFrom, bytes)',
-    replace: 'return sameRanges(left.texts, leftFrom, right.texts, rightFrom, Math.min(bytes, 9))',
+    find: 'return sameRanges(left.texts, from, right.texts, from + shift, bytes)',
+    replace: 'return sameRanges(left.texts, from, right.texts, from + shift, Math.min(bytes, 9))',
   },
   {
     test: 'oracle',

@@ -18,7 +18,7 @@ import { bodyOf, type Cells, expectedOf, makeCase, meaningOf, SCHEMA } from './m
 
 test('a merge does what an oracle of plain lists does', { timeout: 3_600_000 }, async () => {
   const seed = suiteSeed()
-  const runs = sizeOf({ push: 150, deep: 4_000 })
+  const runs = sizeOf({ push: 200, deep: 4_000 })
   const done = await runSeeds(seed, runs, mergeOnce, recordedSeeds('T21'))
   report({ suite: 'T21 merges', ...done, seed })
 

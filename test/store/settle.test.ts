@@ -1,5 +1,6 @@
 // Settle: segments of some age are stored in a smaller form, and nothing that can be read changes. The codec is deflate,
 // which every runtime has.
+import { createHash } from 'node:crypto'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
@@ -617,8 +618,29 @@ describe('a settle of small segments', () => {
   /** Within it, others are compressed on other threads, and handed in. */
   const HANDED_IN_MS = 500
 
-  test('moves those that are compressed too, as their objects would stay because of them', async () => {
-    const { store, hooks, objects, segments } = await open({ compression: 'auto' })
+  type Rows = readonly Readonly<{ n: number; text: string }>[]
+
+  /** Rows that are compressed when they are written. */
+  function shortRows(text: number): Rows {
+    return Array.from({ length: 40 }, (_, n) => ({ n, text: `${text}` }))
+  }
+
+  /** Rows of which compression saves no more than half, for chunks of about 40 KB. */
+  function denseRows(chunk: number): Rows {
+    return Array.from({ length: 30 }, (_, at) => {
+      const hash = createHash('sha512').update(`${chunk} ${at}`)
+      const bytes = Array.from({ length: 10 }, (_, part) =>
+        hash.copy().update(`${part}`).digest('hex'),
+      )
+      return { n: at, text: bytes.join('') }
+    })
+  }
+
+  /** Stages chunks at once, while the put of another one waits: they share an object, and that one has its own. */
+  async function stageTogether(
+    { store, hooks }: Opened,
+    chunks: readonly Readonly<{ stash: string; serial: number; rows: Rows }>[],
+  ): Promise<void> {
     const team = store.team('t')
     const isPutting = new Promise<void>((resolve) => {
       hooks.put = async () => {
@@ -627,43 +649,193 @@ describe('a settle of small segments', () => {
         await new Promise((done) => setTimeout(done, HANDED_IN_MS))
       }
     })
-    const short = (chunk: number): { n: number; text: string }[] =>
-      Array.from({ length: 40 }, (_, n) => ({ n, text: `${chunk}` }))
-    const chunks = [0, 1, 2, 3].map((n) => (n % 2 === 0 ? rowsFrom(50 * n, 50) : short(n)))
-    const first = team.stash('s').put('first', rowsFrom(200, 50))
-    await isPutting // The others wait for it.
-    await Promise.all(chunks.map((rows, n) => team.stash('s').put(String(n), rows)))
+    const first = team.stash('waits').put('0', [{ n: 0 }])
+    await isPutting
+    await Promise.all(chunks.map(({ stash, serial, rows }) => team.stash(stash).put(serial, rows)))
     await first
-    expect(await objects.list('')).toHaveLength(2)
+    await team.stash('waits').delete()
+    for (let run = 0; run < 2; run++) await store.sweep() // Marks the first one, and deletes it.
+  }
+
+  test('moves those that are compressed too, as their objects would stay because of them', async () => {
+    const opened = await open({ compression: 'auto', settleAfterMs: MINUTE_MS })
+    const { store, objects, segments, clock } = opened
+    const team = store.team('t')
+    const rows = [rowsFrom(0, 50), shortRows(1), rowsFrom(50, 50), shortRows(3)]
+    await stageTogether(
+      opened,
+      rows.map((rows, serial) => ({ stash: 's', serial, rows })),
+    )
+    expect(await objects.list('')).toHaveLength(1)
     const { tableId } = await team.createTable({ name: 'mixed', rows: team.stash('s') })
     const before = await stateOf(team.table(tableId))
-    expect((await segments()).codecs.toSorted()).toEqual([NONE, NONE, NONE, DEFLATE, DEFLATE])
+    const { codecs, bytes } = await segments()
+    expect(codecs.toSorted()).toEqual([NONE, NONE, DEFLATE, DEFLATE])
 
-    expect(await store.sweep()).toMatchObject({ settled: 5 })
+    clock.time += MINUTE_MS
+    expect(await store.sweep()).toMatchObject({ settled: 4 })
     await store.sweep()
     expect(await objects.list('')).toHaveLength(1)
+    expect((await segments()).bytes).toBeLessThan(bytes / 2)
     expect(await stateOf(team.table(tableId))).toEqual(before)
     await expectClean(store)
   })
 
-  test('one of which is damaged, settles the others', async () => {
+  test('that two tables have in one object moves those of both', async () => {
+    const opened = await open({ compression: 'auto' })
+    const { store, objects, segments } = opened
+    const team = store.team('t')
+    const chunks = [0, 1, 2, 3].map((at) => {
+      return at % 2 === 0
+        ? { stash: 'raw', serial: at, rows: rowsFrom(50 * at, 50) }
+        : { stash: 'packed', serial: at, rows: shortRows(at) }
+    })
+    await stageTogether(opened, chunks)
+    const made = ['packed', 'raw'].map((name) => team.createTable({ name, rows: team.stash(name) }))
+    const tables = (await Promise.all(made)).map(({ tableId }) => team.table(tableId))
+    const before = await Promise.all(tables.map(stateOf))
+    const { bytes } = await segments()
+
+    expect(await store.sweep()).toMatchObject({ settled: 4 })
+    await store.sweep()
+    expect(await objects.list('')).toHaveLength(1)
+    expect((await segments()).bytes).toBeLessThan(bytes / 2)
+    expect(await Promise.all(tables.map(stateOf))).toEqual(before)
+    await expectClean(store)
+  })
+
+  test('leaves those of an object that has others too, which would stay beside their copies', async () => {
+    const opened = await open()
+    const { store, objects, segments } = opened
+    const team = store.team('t')
+    const chunks = ['used', 'staged'].map((stash, at) => ({
+      stash,
+      serial: 0,
+      rows: rowsFrom(at, 50),
+    }))
+    await stageTogether(opened, chunks)
+    await team.createTable({ name: 'used', rows: team.stash('used') })
+    const before = [await segments(), await objects.list('')]
+
+    for (let run = 0; run < 3; run++) expect(await store.sweep()).toMatchObject({ settled: 0 })
+    expect([await segments(), await objects.list('')]).toEqual(before)
+  })
+
+  test('of very many tables in one object stay one object', async () => {
+    const opened = await open()
+    const { store, objects, segments } = opened
+    const team = store.team('t')
+    const names = Array.from({ length: 150 }, (_, at) => `table-${at}`)
+    await stageTogether(
+      opened,
+      names.map((stash, at) => ({ stash, serial: 0, rows: rowsFrom(at, 12) })),
+    )
+    for (const name of names) await team.createTable({ name, rows: team.stash(name) })
+    const before = [await segments(), await objects.list('')]
+    expect(await objects.list('')).toHaveLength(1)
+
+    for (let run = 0; run < 3; run++) expect(await store.sweep()).toMatchObject({ settled: 0 })
+    expect([await segments(), await objects.list('')]).toEqual(before)
+    await expectClean(store)
+  })
+
+  test('of more bytes than are stored at once leave none of their objects behind', async () => {
+    const opened = await open({ compression: 'auto' })
+    const { store, objects, segments } = opened
+    const team = store.team('t')
+    for (let burst = 0; burst < 3; burst++) {
+      const chunks = Array.from({ length: 20 }, (_, at) => {
+        const serial = 20 * burst + at
+        return { stash: 's', serial, rows: at < 5 ? shortRows(serial) : denseRows(serial) }
+      })
+      await stageTogether(opened, chunks)
+    }
+    const { tableId } = await team.createTable({ name: 'large', rows: team.stash('s') })
+    const [before, ids] = [await segments(), await objects.list('')]
+    expect([before.bytes > 3 * 512 * 1024, before.codecs.includes(NONE)]).toEqual([true, true])
+    const state = await stateOf(team.table(tableId))
+
+    expect(await store.sweep()).toMatchObject({ settled: 60 })
+    await store.sweep()
+    const [after, now] = [await segments(), await objects.list('')]
+    expect(after.codecs).toEqual(new Array(60).fill(DEFLATE))
+    expect(after.bytes).toBeLessThan(before.bytes * 0.7)
+    expect(now.filter((id) => ids.includes(id))).toEqual([])
+    expect(now.length).toBeLessThanOrEqual(ids.length)
+    expect(await stateOf(team.table(tableId))).toEqual(state)
+    await expectClean(store)
+  })
+
+  test('that two tables name is rewritten once, and both name the new one', async () => {
+    const { store, segments } = await open()
+    const team = store.team('t')
+    const stash = team.stash('s')
+    await stash.put(0, denseRows(0))
+    for (const name of ['a', 'b']) await team.createTable({ name, rows: stash })
+    const { bytes } = await segments()
+
+    expect(await store.sweep()).toMatchObject({ settled: 1 })
+    await store.sweep()
+    expect((await segments()).codecs).toEqual([DEFLATE])
+    expect((await segments()).bytes).toBeLessThan(bytes)
+    await expectClean(store)
+  })
+
+  test('keep no more memory than they need', async () => {
+    const { store } = await open()
+    const team = store.team('t')
+    for (let at = 0; at < 200; at++) await team.stash('s').put(at, rowsFrom(at, 8))
+    await team.createTable({ name: 'many', rows: team.stash('s') })
+    const before = store.memory().bufferBytes
+
+    expect(await store.sweep()).toMatchObject({ settled: 200 })
+    // As many as a settle uses at a time, and not one for each segment.
+    expect(store.memory().bufferBytes - before).toBeLessThan(1024 * 1024)
+  })
+
+  /** Changes one byte of the segment of some codec in the only object, and opens the store again. */
+  async function damageOne({ store, objects, reopen }: Opened, codec: number) {
     const failures: unknown[] = []
-    const { store, objects, table, reopen } = await openSmall(true)
     await store.close()
-    const [id = ''] = (await objects.list('')).toReversed()
+    const [id = '', ...others] = await objects.list('')
+    expect(others).toEqual([])
     const bytes = ((await objects.get(id)) ?? new Uint8Array()).slice()
-    bytes[500] = (bytes[500] ?? 0) ^ 1
+    const found = segmentsIn(bytes)
+    const damaged = found.findIndex((segment) => segment[8] === codec)
+    expect(damaged).toBeGreaterThanOrEqual(0)
+    const at = found.slice(0, damaged).reduce((sum, { length }) => sum + length, 20)
+    bytes[at] = (bytes[at] ?? 0) ^ 1
     await objects.delete([id])
     await objects.put(id, bytes)
     const again = await reopen({ onBackgroundFailure: (...failure) => failures.push(failure) })
+    return { again, failures }
+  }
 
-    expect(await again.sweep()).toMatchObject({ settled: CHUNKS - 1 })
-    await again.sweep()
+  test.each([
+    ['not compressed', NONE],
+    ['compressed, and would only be moved', DEFLATE],
+  ])('one of which is damaged, %s, reports it once, and leaves their object', async (_, codec) => {
+    const opened = await open({ compression: 'auto' })
+    const { objects, segments } = opened
+    const rows = [rowsFrom(0, 50), shortRows(1), rowsFrom(50, 50)]
+    await stageTogether(
+      opened,
+      rows.map((rows, serial) => ({ stash: 's', serial, rows })),
+    )
+    const { again, failures } = await damageOne(opened, codec)
+    const team = again.team('t')
+    const { tableId } = await team.createTable({ name: 'damaged', rows: team.stash('s') })
+    const before = await objects.list('')
+    await team.createTable({ name: 'sound', rows: rowsFrom(0, 100) })
+    const { bytes } = await segments()
+
+    expect(await again.sweep()).toMatchObject({ settled: 1 })
+    for (let run = 0; run < 2; run++) expect(await again.sweep()).toMatchObject({ settled: 0 })
     expect(failures).toEqual([[expect.objectContaining({ code: 'DATA_CORRUPT' }), 'settle']])
     expect(await objects.list('')).toHaveLength(2)
-    await expect(rowsOf(again.team('t').table(table.id))).rejects.toMatchObject({
-      code: 'DATA_CORRUPT',
-    })
+    expect(await objects.list('')).toEqual(expect.arrayContaining(before))
+    expect((await segments()).bytes).toBeLessThan(bytes)
+    await expect(rowsOf(team.table(tableId))).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
     expect((await again.verify({ full: true })).findings).toHaveLength(2) // In the table and in the stash.
   })
 

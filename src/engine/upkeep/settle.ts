@@ -1,14 +1,14 @@
 // Settle: rewrites segments that have reached some age in a smaller form. New segments are written as they are, because
 // that is the fastest to write and to read; those that stay are worth the work. Positions, row IDs, row versions, deleted
-// rows, claims, named files and the table's version stay; readers and writers are not disturbed (settle-page).
+// rows, claims, named files and the table's version stay; readers and writers are not disturbed (settle-pages).
 //
 // Invariant: what a run leaves, or loses in a crash, is found again by the flags of the entries alone.
 import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import type { CodecName } from '../../base/codecs.js'
-import { isStoreError } from '../../base/store-error.js'
-import { hasUnsettled, type SegmentRef } from '../../format/extent-page.js'
+import type { StoreError } from '../../base/store-error.js'
+import { type ExtentEntry, hasUnsettled, type SegmentRef } from '../../format/extent-page.js'
 import {
   EXTENT_PAGES_RANGE,
   extentPagesRange,
@@ -22,15 +22,16 @@ import type { SettledCounts } from '../context/activity.js'
 import type { StoreContext } from '../context/store-context.js'
 import type { DutyRun } from './duty-run.js'
 import { SegmentAges } from './segment-ages.js'
+import { bytesOf, type Group, groupsByPage, isNamedBy, withStaged } from './settle-groups.js'
 import { Pace } from './settle-pace.js'
-import { SettledPage, type Sum } from './settle-page.js'
-import { type StagedIn, stagedAmong } from './staged-chunks.js'
+import { SettledPages, type Sum } from './settle-pages.js'
+import { stagedAmong } from './staged-chunks.js'
 import type { Left, TeamVisits, Visit } from './team-visits.js'
 
 /** Bytes of segments that are rewritten before a commit names what came of them. */
 const COMMIT_BYTES = 64 * 1024 * 1024
 
-/** Pages whose segments are looked for in the chunks of stashes at once. */
+/** Pages whose segments may be rewritten together, and are looked for in the chunks of stashes at once. */
 const PAGES_AT_ONCE = 64
 
 /** Damaged segments that are remembered, so that they are reported once and not read by each run. */
@@ -41,12 +42,6 @@ const EXTENTS_MAX = 2 ** 48 - PAGE_EXTENTS
 
 /** How a run does its work. */
 type Work = Readonly<{ codec: CodecName; pace: Pace }>
-
-/** Segments that have their age, and where stashes name some of them. */
-type OldSegments = Readonly<{
-  due: ReadonlySet<ObjectId>
-  staged: ReadonlyMap<ObjectId, StagedIn>
-}>
 
 export class Settler {
   readonly #context: StoreContext
@@ -97,69 +92,73 @@ export class Settler {
   }
 
   /** @returns the tables with segments that were left. */
-  async #settleTeam(visit: Visit, work: Work, sum: Sum): Promise<Bytes[]> {
-    const { codec, pace } = work
+  async #settleTeam(visit: Visit, { codec, pace }: Work, sum: Sum): Promise<Bytes[]> {
+    const noteDamaged = (ref: SegmentRef, failure: StoreError): void => this.#note(ref, failure)
     const left = new Map<string, Bytes>()
     for (const keys of inBatches(await pagesToSettle(visit), PAGES_AT_ONCE)) {
-      const pages = keys.map((key) => {
-        return { key, page: new SettledPage(this.#context, visit, { key, codec, sum }) }
+      const pages = new SettledPages(this.#context, visit, { codec, sum, noteDamaged })
+      const found: (readonly [Bytes, readonly ExtentEntry[]])[] = []
+      for (const key of keys) found.push([key, await pages.entries(key)])
+      const groups = groupsByPage(found).map(([key, all]) => {
+        const open = all.filter((group) => !this.#isSkipped(group))
+        const old = open.filter((group) => this.#isOld(group))
+        return { key, old, isLeft: old.length < open.length }
       })
-      const due = new Set<ObjectId>()
-      for (const { page } of pages) for (const object of await this.#oldIn(page)) due.add(object)
-      const staged = await stagedAmong(visit.partition, due)
-      for (const { key, page } of pages) {
-        const table = tableOfKey(key)
-        if (await this.#leavesSome(page, pace, { due, staged })) left.set(toHex(table), table)
+      const due = groups.flatMap(({ old }) => old.flat()).map(({ ref }) => ref.object)
+      const staged = await stagedAmong(visit.partition, new Set(due))
+      for (const { key, old, isLeft } of groups) {
+        const isDone = await this.#settlePage(pages, key, withStaged(old, staged), pace)
+        if (isLeft || !isDone) left.set(toHex(tableOfKey(key)), tableOfKey(key))
       }
     }
     return [...left.values()]
   }
 
-  async #oldIn(page: SettledPage): Promise<ObjectId[]> {
-    return (await page.entries()).flatMap(({ segment, settled }) => {
-      if (segment === null || settled || this.#isSkipped(segment)) return []
-      return this.#ages.isOld(segment.object) ? [segment.object] : []
+  /** On a shared store, segments that share an object were compressed when they were made. */
+  #isSkipped(group: Group): boolean {
+    const { kv } = this.#context
+    return group.some(({ ref }) => {
+      return (kv.shared && ref.shared !== undefined) || this.#damaged.has(ref.object)
     })
   }
 
-  /** @param old - What may be rewritten. The page is read again, as those before it may have taken minutes. */
-  async #leavesSome(page: SettledPage, pace: Pace, old: OldSegments): Promise<boolean> {
-    let isLeft = false
+  #isOld(group: Group): boolean {
+    return group.every(({ ref }) => this.#ages.isOld(ref.object))
+  }
+
+  /**
+   * The page is read again, as those before it may have taken minutes.
+   * @returns whether no group was left for the next run.
+   */
+  async #settlePage(
+    pages: SettledPages,
+    key: Bytes,
+    groups: readonly Group[],
+    pace: Pace,
+  ): Promise<boolean> {
+    if (groups.length === 0) return true
+    let isDone = true
     try {
-      for (const [index, { segment, settled }] of (await page.entries()).entries()) {
-        if (segment === null || settled || this.#isSkipped(segment)) continue
-        if (pace.isOver || !old.due.has(segment.object)) isLeft = true
-        else if (!(await this.#settleOne(page, index, segment, { pace, old }))) isLeft = true
+      const entries = await pages.entries(key)
+      for (const group of groups) {
+        if (pace.isOver || !isNamedBy(entries, key, group)) {
+          isDone = false
+          continue
+        }
+        await pace.turn(bytesOf(group))
+        await pages.take(group)
+        if (pages.bytes >= COMMIT_BYTES && !(await pages.swap())) isDone = false
       }
-      return !(await page.swap()) || isLeft
+      return (await pages.swap()) && isDone
     } catch (failure) {
-      page.abandon(failure)
+      pages.abandon(failure)
       throw failure
     }
   }
 
-  /** On a shared store, segments that share an object were compressed when they were made. */
-  #isSkipped({ object, shared }: SegmentRef): boolean {
-    return (shared !== undefined && this.#context.kv.shared) || this.#damaged.has(object)
-  }
-
-  /** @returns whether its page was not too busy. */
-  async #settleOne(
-    page: SettledPage,
-    index: number,
-    ref: SegmentRef,
-    { pace, old }: Readonly<{ pace: Pace; old: OldSegments }>,
-  ): Promise<boolean> {
-    await pace.turn(ref.objectBytes)
-    try {
-      await page.take({ index, ref, staged: old.staged.get(ref.object) })
-    } catch (failure) {
-      if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
-      if (!(await page.names(ref))) return true // Something has come in its place, so it may be gone.
-      if (this.#damaged.size < DAMAGED_MAX) this.#damaged.add(ref.object)
-      this.#context.background.report('settle', failure)
-    }
-    return page.bytes < COMMIT_BYTES || page.swap()
+  #note({ object }: SegmentRef, failure: StoreError): void {
+    if (this.#damaged.size < DAMAGED_MAX) this.#damaged.add(object)
+    this.#context.background.report('settle', failure)
   }
 }
 

@@ -34,22 +34,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a settle does not check the extent page',
-    file: 'settle-page.ts',
-    find: 'checks: [{ key: this.#of.key, equals: page }, ...chunks.checks]',
+    file: 'settle-pages.ts',
+    find: 'checks: [...checks, ...chunks.checks]',
     replace: 'checks: chunks.checks',
   },
   {
     name: 'a settle deletes the old objects before its commit',
-    file: 'settle-page.ts',
+    file: 'settle-pages.ts',
     find: 'const puts = await Promise.allSettled(',
     replace:
       'await this.#context.objects.delete(all.map(({ ref }) => storedIn(ref)))\n const puts = await Promise.allSettled(',
   },
   {
     name: 'a settle swaps an entry whose segment was replaced meanwhile',
-    file: 'settle-page.ts',
-    find: 'return entries[index]?.segment?.object === before.object',
-    replace: 'return entries[index]?.segment !== null && before.rowCount > 0',
+    file: 'settle-pages.ts',
+    find: 'entry?.segment?.object !== swap.found.ref.object',
+    replace: '!entry?.segment',
   },
   {
     name: 'a settle says of each frame but the first that it begins a row later',
@@ -76,14 +76,32 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: 'const kept = sections.filter(([number]) => number !== SECTION.files).map(',
   },
   {
-    name: 'a settle leaves compressed segments, because of which the old object stays',
-    file: 'settle-page.ts',
-    find: 'left.has(storedIn(found.ref)) ?',
-    replace: 'left.size > 1_000 ?',
+    name: 'a settle rewrites each segment of an object by itself, because of which the old object stays',
+    file: 'settle-groups.ts',
+    find: 'const object = storedIn(ref)',
+    replace: 'const object = ref.object',
+  },
+  {
+    name: 'a settle rewrites segments of an object that stays for others',
+    file: 'settle-pages.ts',
+    find: 'last.length > 1',
+    replace: 'last.length > 2',
+  },
+  {
+    name: 'a settle says nothing of a damaged segment',
+    file: 'settle-pages.ts',
+    find: 'this.#of.noteDamaged(found.ref, failure)',
+    replace: 'this.#leave(group)',
+  },
+  {
+    name: 'a settle keeps a lent buffer for each small segment',
+    file: 'settle-pages.ts',
+    find: 'if (built.bytes.length > SMALL_SEGMENT_BYTES_MAX)',
+    replace: 'if (built.bytes.length > 0)',
   },
   {
     name: 'a settle of small segments makes an object of each',
-    file: 'settle-page.ts',
+    file: 'settle-pages.ts',
     find: 'return putSharing({ ...this.#context, segmentPuts: this.#segmentPuts }, next, built)',
     replace:
       'return putSharing({ ...this.#context, segmentPuts: new SegmentPuts(this.#context) }, next, built)',

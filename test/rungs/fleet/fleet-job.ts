@@ -24,6 +24,7 @@ export type FleetJob = FleetPlace & Readonly<{ options: StoreOptions }>
 export type ServerLine =
   | Readonly<{ say: 'open'; url: string }>
   | Readonly<{ say: 'swept'; objects: number }>
+  | Readonly<{ say: 'settled'; segments: number }>
   | Readonly<{ say: 'note'; text: string }>
 
 export const KEY = 'key-of-the-clients-of-the-fleet'

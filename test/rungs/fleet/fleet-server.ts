@@ -30,6 +30,7 @@ const store = await openStore({
   objects,
   onBackgroundFailure: (failure, task) => note(task, failure),
   onEvent(event) {
+    if (event.name === 'settle') tell({ say: 'settled', segments: event.segments })
     if (event.name === 'sweep') tell({ say: 'swept', objects: event.swept.objects ?? 0 })
   },
 })

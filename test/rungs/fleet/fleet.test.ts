@@ -47,6 +47,7 @@ const MINUTE_MS = 60_000
 /** Objects that nothing names are gone so long after the last change. */
 const ORPHANS_MS_MAX = TIMES.leaseMs + TIMES.graceMs + 4 * TIMES.sweepMs + 20_000
 
+/** Settles run as they sweep, on each runtime: rows are stored as they are, and deflated later. */
 const OPTIONS: StoreOptions = {
   ...SMALL_SIZES,
   compression: 'none',
@@ -54,6 +55,7 @@ const OPTIONS: StoreOptions = {
   orphanGraceMs: TIMES.graceMs,
   sweepIntervalMs: TIMES.sweepMs,
   foldIntervalMs: TIMES.sweepMs,
+  settleIntervalMs: TIMES.sweepMs,
   fileSweepIntervalMs: 10 * TIMES.sweepMs,
   idempotencyTtlMs: 5 * MINUTE_MS,
   idempotencyKeysMax: 1_000_000,
@@ -235,7 +237,11 @@ test('servers that are killed lose nothing and leave nothing', {
   const { ms, tries } = backup
   for (const line of [
     { clients: summaryOf(clients) },
-    { swept: { ...swept, objects: fleet.swept }, disk, backup: { ms: Math.round(ms), tries } },
+    {
+      swept: { ...swept, objects: fleet.swept, settled: fleet.settled },
+      disk,
+      backup: { ms: Math.round(ms), tries },
+    },
     { endedAfterMs: watch.endedAfterMs.map(Math.round).sort((left, right) => left - right) },
     { passedAfterMs: watch.passedAfterMs.map(Math.round).sort((left, right) => left - right) },
     { notes: [...fleet.notes] },
@@ -245,6 +251,7 @@ test('servers that are killed lose nothing and leave nothing', {
   expect(wrong).toEqual([])
   expect(disk.ratio).toBeLessThan(1.2)
   expect(fleet.kills).toBeGreaterThan(1)
+  expect(fleet.settled).toBeGreaterThan(SECONDS)
   expect(ledger.acknowledged).toBeGreaterThan(SECONDS)
   await rm(folder, { recursive: true }) // A failed one stays to be looked at.
 })

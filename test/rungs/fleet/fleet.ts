@@ -20,6 +20,8 @@ export class Fleet {
   readonly notes = new Map<string, number>()
   /** Objects that sweeps deleted. */
   swept = 0
+  /** Segments that settles rewrote. */
+  settled = 0
   /** What must not be. */
   readonly wrong: string[] = []
   kills = 0
@@ -103,6 +105,7 @@ export class Fleet {
 
   #take(line: ServerLine): void {
     if (line.say === 'swept') this.swept += line.objects
+    if (line.say === 'settled') this.settled += line.segments
     if (line.say !== 'note') return
     const text = line.text.replace(/[0-9a-f-]{32,36}/g, '…')
     this.notes.set(text, (this.notes.get(text) ?? 0) + 1)

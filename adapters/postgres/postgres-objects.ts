@@ -45,8 +45,8 @@ import { retry } from './retry.js'
 
 /** Objects of one statement that deletes, at most. */
 const DELETE_COUNT_MAX = 1_000
-/** Pieces of one statement that deletes, at most. */
-const REMOVED_PIECES_MAX = 5_000
+/** Bytes of the pieces that one statement deletes, at most: it must end within `statementMsMax`, on a slow disk too. */
+const REMOVED_BYTES_MAX = 40_000_000
 /** A statement takes 0.5 to 1 ms in a data center, and each byte 3 to 5 ns. */
 const REQUEST_COST_BYTES = 128 * 1024
 /** Bytes that one statement reads, at most. */
@@ -284,10 +284,11 @@ class PostgresObjects implements ObjectStore {
   /** Removes the rows of hidden objects, their pieces first. */
   async #remove(keys: readonly Bytes[]): Promise<void> {
     if (keys.length === 0) return
-    const { removePieces, removeRows } = this.#statements
+    const { removePieces, removeRows, pieceBytes } = this.#statements
     const array = encodeByteaArray(keys)
-    for (let found = REMOVED_PIECES_MAX; found === REMOVED_PIECES_MAX; ) {
-      found = countOf(await this.#write(removePieces, [array, REMOVED_PIECES_MAX], DELETING))
+    const piecesMax = Math.floor(REMOVED_BYTES_MAX / pieceBytes)
+    for (let found = piecesMax; found === piecesMax; ) {
+      found = countOf(await this.#write(removePieces, [array, piecesMax], DELETING))
     }
     await this.#write(removeRows, [array], DELETING)
   }

@@ -1,4 +1,4 @@
-// The tables of a store, and how they are created.
+// The tables of a store, and how they are created. FORMAT.md section 12.
 //
 //     <table>            p: partition, k: key, v: sealed value         // src/kv/record-envelope
 //     <table>_sessions   id: 16 random bytes, n: number of its last commit that was written, or

@@ -54,7 +54,7 @@ export const KEYS_COMMAND: CommandSpec = {
   options: OPTIONS,
   operands: ['add', 'list', 'revoke'],
   notes: `A revoked key is refused from the next request on. Exit code 0: done; 1: it failed; 2: a
-    wrong call.`,
+    usage error.`,
   details: [PLACE_ENVIRONMENT],
 }
 

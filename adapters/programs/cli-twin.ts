@@ -65,7 +65,7 @@ export const TWIN_COMMAND: CommandSpec = {
   options: OPTIONS,
   operands: ['pull', 'push'],
   notes: `Exit code 0: done; 1: a table was refused, or the server failed; others may be done; 2: a
-    wrong call.`,
+    usage error.`,
   details: [
     `Each update is sent with If-Match. The next push continues one that ended early; if the effect of its
     last request is unknown, the table counts as changed upstream. Row IDs here and upstream differ. Columns, names and files are not pushed, and numbers beyond 2^53 are refused.`,

@@ -1,4 +1,4 @@
-// The tables of objects, and their statements.
+// The tables of objects, and their statements. FORMAT.md section 12.
 //
 //     <table>         id: 16 bytes, bytes: length; null while it is being put or deleted,
 //                     put: 16 random bytes of the put; null once it is being deleted, at: time of the last change
@@ -111,10 +111,15 @@ function creation(
     `create index if not exists "${table}_unfinished" on ${objects} (at) where bytes is null`,
     `create table if not exists ${pieces} (id bytea not null, n int not null, v bytea not null,
       primary key (id, n))`,
-    // Not compressed once more, and not in rows of another table, which took PostgreSQL 1.3 ms more for 110 KB.
-    `alter table ${pieces} alter column v set storage plain`,
     `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
     `insert into ${meta} (name, value) values ('objects_format', ${FORMAT}) on conflict (name) do nothing`,
+    // Not compressed once more, and not in rows of another table, which took PostgreSQL 1.3 ms more for 110 KB. Another
+    // version may have created tables of its format meanwhile, whose pieces are longer than a page.
+    `do $$ begin
+      if (select value from ${meta} where name = 'objects_format') = ${FORMAT} then
+        alter table ${pieces} alter column v set storage plain;
+      end if;
+    end $$`,
   ]
 }
 

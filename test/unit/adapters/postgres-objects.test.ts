@@ -1,8 +1,10 @@
 // What an ObjectStore on PostgreSQL does beyond the suite of its port.
+import type pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PostgresObjectsOptions } from '../../../adapters/postgres/object-options.js'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { openPostgresObjects } from '../../../adapters/postgres/postgres-objects.js'
+import { creationLock } from '../../../adapters/postgres/tables.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { toHex, utf8 } from '../../../src/base/bytes.js'
 import type { ObjectStore } from '../../../src/objects/objects.js'
@@ -25,14 +27,24 @@ const PIECE_BYTES = 8_000
 const BATCH_PIECES = 131
 const BATCH_BYTES = BATCH_PIECES * PIECE_BYTES
 
-/** The tables as they were before the format of today. */
+/** Each format of the tables, with the length of its pieces, and how many of them are written at once. */
+const FORMATS = [
+  { format: 1, pieceBytes: 262_144, batchPieces: 4 },
+  { format: 2, pieceBytes: PIECE_BYTES, batchPieces: BATCH_PIECES },
+] as const
+
+/** Bytes of the pieces that a statement deletes, at most. */
+const REMOVED_BYTES_MAX = 40_000_000
+
+/** How the version that knew only format 1 creates the tables. */
 const FORMAT_1 = `
-  create table objects (id bytea not null, bytes bigint, put bytea, at timestamptz not null, primary key (id));
-  create index objects_unfinished on objects (at) where bytes is null;
-  create table objects_pieces (id bytea not null, n int not null, v bytea not null, primary key (id, n));
+  create table if not exists objects (id bytea not null, bytes bigint, put bytea, at timestamptz not null,
+    primary key (id));
+  create index if not exists objects_unfinished on objects (at) where bytes is null;
+  create table if not exists objects_pieces (id bytea not null, n int not null, v bytea not null, primary key (id, n));
   alter table objects_pieces alter column v set storage external;
-  create table objects_meta (name text not null, value bigint not null, primary key (name));
-  insert into objects_meta (name, value) values ('objects_format', 1)`
+  create table if not exists objects_meta (name text not null, value bigint not null, primary key (name));
+  insert into objects_meta (name, value) values ('objects_format', 1) on conflict (name) do nothing`
 
 describe.each([
   [{ urls: ['postgres://u:secret@host:70000/d'] }, /^Option "urls" must contain URLs of the form/],
@@ -94,35 +106,42 @@ describe.skipIf(typeof server === 'string')(
     /** Options of objects whose tables have a format. */
     async function optionsOfFormat(format: number): Promise<PostgresObjectsOptions> {
       const options = optionsOf()
-      if (format !== 1) return options
-      const client = await connectTo(url)
-      const { schema = '' } = options
-      await client.query(`create schema ${schema}; set search_path to ${schema}; ${FORMAT_1}`)
+      if (format === 1) await createFormat1(await connectTo(url), options)
       return options
     }
 
-    test.each([
-      [1, 262_144],
-      [2, PIECE_BYTES],
-    ])('any range is read, also across pieces, of tables of format %i', async (format, length) => {
-      const options = await optionsOfFormat(format)
-      const objects = await open(options)
-      const { counts } = await look(options)
-      const random = seeded(11)
-      const content = pattern(6 * 262_144 + 77)
-      await objects.put(ID, content)
-      expect(await counts()).toEqual([1, Math.ceil(content.length / length)])
-      const edges = [0, 1, length - 1, length, length + 1, 4 * length, BATCH_BYTES]
-      const place = () => (random.once(2) ? random.pick(edges) : random.below(content.length + 100))
+    async function createFormat1(
+      client: Pick<pg.Client, 'query'>,
+      { schema = '' }: PostgresObjectsOptions,
+    ): Promise<void> {
+      await client.query(
+        `create schema if not exists ${schema}; set search_path to ${schema}; ${FORMAT_1}`,
+      )
+    }
 
-      for (let round = 0; round < 100; round++) {
-        const [start = 0, limit = 0] = [place(), place()].sort((left, right) => left - right)
-        const found = await objects.get(ID, { start, limit })
+    test.each(FORMATS)(
+      'any range is read, also across pieces, of tables of format $format',
+      async ({ format, pieceBytes: length }) => {
+        const options = await optionsOfFormat(format)
+        const objects = await open(options)
+        const { counts } = await look(options)
+        const random = seeded(11)
+        const content = pattern(6 * 262_144 + 77)
+        await objects.put(ID, content)
+        expect(await counts()).toEqual([1, Math.ceil(content.length / length)])
+        const edges = [0, 1, length - 1, length, length + 1, 4 * length, BATCH_BYTES]
+        const place = () =>
+          random.once(2) ? random.pick(edges) : random.below(content.length + 100)
 
-        const isSame = found !== null && Buffer.compare(found, content.slice(start, limit)) === 0
-        expect(isSame, `${start} to ${limit}`).toBe(true)
-      }
-    })
+        for (let round = 0; round < 100; round++) {
+          const [start = 0, limit = 0] = [place(), place()].sort((left, right) => left - right)
+          const found = await objects.get(ID, { start, limit })
+
+          const isSame = found !== null && Buffer.compare(found, content.slice(start, limit)) === 0
+          expect(isSame, `${start} to ${limit}`).toBe(true)
+        }
+      },
+    )
 
     test.each([BATCH_BYTES, 100, 0])(
       '%i bytes are read into the memory of the caller',
@@ -148,61 +167,137 @@ describe.skipIf(typeof server === 'string')(
       expect(await stores[0]?.list('')).toEqual(stores.map((_, i) => idOf(i)))
     })
 
-    test('a deletion leaves no pieces, however many there were', async () => {
+    test('tables that another version creates at the same time keep its format', async () => {
+      const options = optionsOf()
+      const other = await connectTo(url)
+      await other.query('begin')
+      await other.query(creationLock(`"${options.schema}"."objects"`))
+      await createFormat1(other, options)
+      const opening = open(options)
+      const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted`
+      const { run } = await look(options)
+      await expect.poll(async () => (await run(waiting)).rows).toEqual([{ count: 1 }])
+      await other.query('commit')
+      const objects = await opening
+
+      const content = pattern(BATCH_BYTES + 262_144)
+      await objects.put(ID, content)
+      expect(Buffer.compare((await objects.get(ID)) ?? utf8(''), content)).toBe(0)
+      const lengths = `select max(length(v))::int from ${options.schema}.objects_pieces`
+      expect((await run(lengths)).rows).toEqual([{ max: 262_144 }])
+    })
+
+    test('tables are used as before after another version has tried to create them too', async () => {
       const options = optionsOf()
       const objects = await open(options)
-      const { run, counts } = await look(options)
-      await objects.put(ID, pattern(3 * PIECE_BYTES))
-      await objects.put(idOf(1), utf8('stays'))
-      const more = `select decode('${ID}', 'hex'), n, '' from generate_series(3, 12000) n`
-      await run(`insert into ${options.schema}.objects_pieces ${more}`)
+      const content = pattern(2 * BATCH_BYTES + 1)
+      await objects.put(ID, content)
+      const client = await connectTo(url)
+      await createFormat1(client, options)
+      const { rows } = await client.query('select value::int from objects_meta')
+      expect(rows).toEqual([{ value: 2 }]) // So that version opens no store there.
 
-      await objects.delete([ID])
-
-      expect(await counts()).toEqual([1, 1])
-    })
-
-    test('a put that fails leaves nothing in the tables', async () => {
-      const options = optionsOf()
-      const objects = await open(options)
-      const { counts } = await look(options)
-      async function* failing(): AsyncGenerator<Bytes> {
-        yield pattern(2 * BATCH_BYTES + 1)
-        throw new RangeError('of the source')
+      const again = await open(options)
+      await again.put(idOf(1), content)
+      for (const id of [ID, idOf(1)]) {
+        expect(Buffer.compare((await again.get(id)) ?? utf8(''), content)).toBe(0)
       }
-
-      await expect(objects.put(ID, failing())).rejects.toThrow(RangeError)
-
-      expect(await counts()).toEqual([0, 0])
+      await again.delete([ID, idOf(1)])
+      expect(await (await look(options)).counts()).toEqual([0, 0])
     })
 
-    test('what a process that ended has left is removed by the listing of another', async () => {
-      const options = optionsOf()
-      const [ended, other] = [await open(options), await open(options)]
-      const { run, counts } = await look(options)
-      let goOn = (): void => undefined
-      async function* paused(): AsyncGenerator<Bytes> {
-        yield pattern(2 * BATCH_BYTES)
-        await new Promise<void>((resolve) => {
-          goOn = resolve
-        })
-        yield pattern(2 * BATCH_BYTES)
-      }
-      const putting = ended.put(ID, paused())
-      const settled = putting.catch((failure: unknown) => failure)
-      await expect.poll(counts).toEqual([1, BATCH_PIECES])
+    test.each(FORMATS)(
+      'a deletion leaves no pieces, however many there were, some at a time, in format $format',
+      async ({ format, pieceBytes }) => {
+        const options = await optionsOfFormat(format)
+        const objects = await open(options)
+        const { run, counts } = await look(options)
+        await objects.put(ID, pattern(3 * pieceBytes))
+        await objects.put(idOf(1), utf8('stays'))
+        const perStatement = Math.floor(REMOVED_BYTES_MAX / pieceBytes)
+        const more = `select decode('${ID}', 'hex'), n, '' from generate_series(3, ${2 * perStatement}) n`
+        await run(`set search_path to ${options.schema};
+        insert into objects_pieces ${more};
+        create table removed (count int);
+        create function count_removed() returns trigger language plpgsql as $$ begin
+          insert into ${options.schema}.removed select count(*) from gone; return null; end $$;
+        create trigger counts after delete on objects_pieces referencing old table as gone
+          for each statement execute function count_removed()`)
 
-      expect(await other.list('')).toEqual([])
-      expect(await counts()).toEqual([1, BATCH_PIECES])
-      await run(`update ${options.schema}.objects set at = at - interval '2 hours'`)
-      expect(await (await open(options)).list('')).toEqual([])
-      expect(await counts()).toEqual([0, 0])
+        await objects.delete([ID])
 
-      goOn()
-      expect(await settled).toMatchObject({ code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' })
-      expect(await ended.get(ID)).toBeNull()
-      expect(await counts()).toEqual([0, 0])
-    })
+        expect(await counts()).toEqual([1, 1])
+        const { rows } = await run('select count from removed')
+        expect(rows.map(({ count }) => count)).toEqual([perStatement, perStatement, 1])
+      },
+    )
+
+    test.each(FORMATS)(
+      'a stream is written and read in batches, in format $format',
+      async ({ format, pieceBytes }) => {
+        const options = await optionsOfFormat(format)
+        const objects = await open(options)
+        const { counts } = await look(options)
+        const content = pattern(3 * BATCH_BYTES + 12_345)
+        async function* source(): AsyncGenerator<Bytes> {
+          for (let at = 0; at < content.length; at += 99_999) yield content.slice(at, at + 99_999)
+        }
+
+        expect(await objects.put(ID, source())).toBe(content.length)
+
+        expect(await counts()).toEqual([1, Math.ceil(content.length / pieceBytes)])
+        expect(Buffer.compare((await objects.get(ID)) ?? utf8(''), content)).toBe(0)
+      },
+    )
+
+    test.each(FORMATS)(
+      'a put that fails leaves nothing in the tables of format $format',
+      async ({ format }) => {
+        const options = await optionsOfFormat(format)
+        const objects = await open(options)
+        const { counts } = await look(options)
+        async function* failing(): AsyncGenerator<Bytes> {
+          yield pattern(3 * BATCH_BYTES + 1)
+          throw new RangeError('of the source')
+        }
+
+        await expect(objects.put(ID, failing())).rejects.toThrow(RangeError)
+
+        expect(await counts()).toEqual([0, 0])
+      },
+    )
+
+    test.each(FORMATS)(
+      'what a process that ended has left is removed by the listing of another, in format $format',
+      async ({ format, pieceBytes, batchPieces }) => {
+        const batchBytes = batchPieces * pieceBytes
+        const options = await optionsOfFormat(format)
+        const [ended, other] = [await open(options), await open(options)]
+        const { run, counts } = await look(options)
+        let goOn = (): void => undefined
+        async function* paused(): AsyncGenerator<Bytes> {
+          yield pattern(2 * batchBytes)
+          await new Promise<void>((resolve) => {
+            goOn = resolve
+          })
+          yield pattern(2 * batchBytes)
+        }
+        const putting = ended.put(ID, paused())
+        const settled = putting.catch((failure: unknown) => failure)
+        await expect.poll(counts).toEqual([1, batchPieces])
+
+        expect(await other.list('')).toEqual([])
+        expect(await counts()).toEqual([1, batchPieces])
+        await run(`update ${options.schema}.objects set at = at - interval '2 hours'`)
+        expect(await (await open(options)).list('')).toEqual([])
+        expect(await counts()).toEqual([0, 0])
+
+        goOn()
+        expect(await settled).toMatchObject({ code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' })
+        expect(await ended.get(ID)).toBeNull()
+        expect(await counts()).toEqual([0, 0])
+      },
+    )
 
     test('a put writes no more pieces while its row is being deleted', async () => {
       const options = optionsOf()

@@ -118,7 +118,8 @@ async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, 
     while (last === undefined) {
       await within(PROGRESS_MS, running)
       const found = waiting.splice(0).map((finding) => ({ finding }))
-      yield line(...found, ...(last === undefined ? [{ checked }] : []))
+      const progress = last === undefined && checked !== undefined ? [{ checked }] : []
+      yield line(...found, ...progress)
     }
     yield line(last)
   } finally {

@@ -77,6 +77,20 @@ test('while a verify goes on, it says how far it has come', async () => {
   expect(linesOf((await send('POST', '/admin/verify')).body)).toEqual([{ checked }, { report }])
 })
 
+test('a verify whose first step takes long has empty lines until it says how far it has come', async () => {
+  const { store, send } = await open()
+  const report = await store.verify()
+  store.verify = async () => {
+    await new Promise((done) => setTimeout(done, 1_200)) // Longer than the time between two lines.
+    return report
+  }
+
+  const lines = (await send('POST', '/admin/verify')).body.split('\n')
+
+  expect(lines.slice(0, 2)).toEqual(['', ''])
+  expect(linesOf(lines.join('\n'))).toEqual([{ report }])
+})
+
 test('a verify that fails says so in its last line', async () => {
   const { store, send } = await open()
   store.verify = () => Promise.reject(new TypeError('A fault'))

@@ -8,13 +8,16 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { openPostgresKv } from '../../adapters/postgres/postgres-kv.js'
 import { openPostgresObjects } from '../../adapters/postgres/postgres-objects.js'
+import { openS3Objects } from '../../adapters/s3/s3-objects.js'
+import type { S3Options } from '../../adapters/s3/s3-options.js'
 import type { Store } from '../../src/index.js'
-import { openStore, RESTORED_VERSION_STEP } from '../../src/index.js'
+import { createContract, openStore, RESTORED_VERSION_STEP } from '../../src/index.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { runCli } from '../support/built-cli.js'
 import { cliOnPostgres } from '../support/cli-on-postgres.js'
 import { connectTo } from '../support/postgres-client.js'
 import { fillRichly, RICH_SIZES, RICH_TEAMS } from '../support/rich-store.js'
+import { S3Double } from '../support/s3-double.js'
 
 const BIG_ROWS = Number(process.env['ROWSTASH_MOVE_ROWS'] ?? 3_000)
 const BIG_FILES = Number(process.env['ROWSTASH_MOVE_FILES'] ?? 12)
@@ -92,53 +95,93 @@ async function contentOf(store: Store, files: readonly string[]): Promise<Conten
   return { digests, versions }
 }
 
-async function openMoved(schema: string): Promise<Store> {
+/** @param s3 - Where its objects are. Default: in PostgreSQL. */
+async function openMoved(schema: string, s3?: S3Options): Promise<Store> {
   const at = { urls: [database], schema, onWarning: () => undefined }
   const store = await openStore({
     ...QUIET,
     kv: await openPostgresKv(at),
-    objects: await openPostgresObjects(at),
+    objects: await (s3 === undefined ? openPostgresObjects(at) : openS3Objects(s3)),
   })
   onTestFinished(() => store.close())
   return store
 }
 
-async function contentIn(directory: string, files: readonly string[]): Promise<Content> {
+async function within<T>(directory: string, use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openDirectory(directory, { ...QUIET, clock: new TestClock() })
   try {
-    return await contentOf(store, files)
+    return await use(store)
   } finally {
     await store.close()
   }
 }
+
+function contentIn(directory: string, files: readonly string[]): Promise<Content> {
+  return within(directory, (store) => contentOf(store, files))
+}
+
+/** Changes a row of the large table. @returns the versions before and after as clients see them: the ETags */
+async function writeOnce(store: Store): Promise<readonly string[]> {
+  const key = 'a-key-that-the-test-made'
+  const contract = createContract(store, { keys: [{ key, teamId: 'acme' }] })
+  const table = await store.team('acme').tableByName('big')
+  if (table === null) throw new Error('There is no large table')
+  const etag = async (): Promise<string> => {
+    const headers: [string, string][] = [['authorization', `Bearer ${key}`]]
+    const path = `/tables/${table.id}/rows`
+    const request = { method: 'HEAD', path, query: '', headers, body: NO_BODY }
+    return String((await contract.handle(request)).headers['etag'])
+  }
+  const before = await etag()
+  const [row] = (await table.page({ limit: 1 })).rows
+  await table.updateRow(row?.$rowID ?? '', { text: `written after ${before}` })
+  return [before, await etag()]
+}
+
+const NO_BODY = (async function* (): AsyncGenerator<Uint8Array> {})()
 
 function raised({ versions }: Content, times: number): readonly number[] {
   return versions.map((version) => version + times * RESTORED_VERSION_STEP)
 }
 
 describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missing}` : ''}`, () => {
-  test('a store goes there and back, and is the same', async () => {
-    const [source, back] = [join(folder, 'source'), join(folder, 'back')]
+  test.each([
+    ['PostgreSQL', false],
+    ['PostgreSQL and S3', true],
+  ])('a store goes to %s and back, is the same, and repeats no version', async (name, isInS3) => {
+    const [source, back] = [join(folder, `source of ${name}`), join(folder, `back from ${name}`)]
     const files = await makeSource(source)
     const before = await contentIn(source, files)
     expect([...before.digests.values()]).not.toContain('missing')
     const { url, schema } = newSchema()
+    const bucket = isInS3 ? await bucketOf(schema) : undefined
+    const env = bucket?.env ?? {}
 
-    const there = await runCli(cli.path, ['move', '--from', source, '--to', url])
+    const there = await runCli(cli.path, ['move', '--from', source, '--to', url], env)
     if (BIG_ROWS > CHUNK_ROWS) console.log('there', there)
     expect(there).toMatchObject({ code: 0 })
     expect(there.stdout).toMatch(/^[0-9]+ records and [0-9]+ objects of .*, verified\n$/)
-    const moved = await contentOf(await openMoved(schema), files)
+    const store = await openMoved(schema, bucket?.options)
+    const moved = await contentOf(store, files)
     expect(moved.digests).toEqual(before.digests)
     expect(moved.versions).toEqual(raised(before, 1))
+    const seen = [...(await writeOnce(store))]
+    const written = await contentOf(store, files)
+    await store.close()
+    expect((await objectsIn(schema)) === 0).toBe(isInS3)
 
-    const again = await runCli(cli.path, ['move', '--to', back], { ROWSTASH_POSTGRES: url })
+    const again = await runCli(cli.path, ['move', '--to', back], { ...env, ROWSTASH_POSTGRES: url })
     if (BIG_ROWS > CHUNK_ROWS) console.log('back', again)
     expect(again).toMatchObject({ code: 0 })
     const returned = await contentIn(back, files)
-    expect(returned.digests).toEqual(before.digests)
-    expect(returned.versions).toEqual(raised(before, 2))
+    expect(returned.digests).toEqual(written.digests)
+    expect(returned.versions).toEqual(raised(written, 1))
+    seen.push(...(await within(back, writeOnce)))
+
+    // The source goes on too, although it should not: its versions are its own.
     expect(await contentIn(source, files)).toEqual(before)
+    seen.push(...(await within(source, writeOnce)))
+    expect(new Set(seen).size).toBe(6)
   })
 
   test('a target that is not empty is refused, and its servers go on', async () => {
@@ -209,6 +252,32 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     expect(ended.stderr).not.toContain('secret')
   })
 })
+
+/** A bucket for a store, and the variables that lead commands there. */
+async function bucketOf(name: string) {
+  const double = await S3Double.start()
+  onTestFinished(() => double.stop())
+  const options = double.options({ keyPrefix: `${name}/` })
+  const { endpoint, bucket, region, credentials } = options
+  if (typeof credentials === 'function') throw new Error('The keys of the double are constant')
+  const env = {
+    ROWSTASH_S3: `${endpoint}/${bucket}/${name}`,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    AWS_REGION: region ?? '',
+  }
+  return { options, env }
+}
+
+/** How many objects are in tables of a schema. */
+async function objectsIn(schema: string): Promise<number> {
+  const client = await connectTo(database)
+  const { rows } = await client.query(
+    `select to_regclass('${schema}.objects') is not null as exist`,
+  )
+  if (rows[0]?.exist !== true) return 0
+  return (await client.query(`select count(*)::int from ${schema}.objects`)).rows[0]?.count
+}
 
 /** Overwrites some bytes of the first object. */
 async function damageAnObject(objects: string): Promise<void> {

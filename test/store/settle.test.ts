@@ -287,6 +287,23 @@ describe('a settle', () => {
     await expectClean(again)
   })
 
+  test('keeps the files that rows name', async () => {
+    const { store, clock, objects } = await open()
+    const team = store.team('t')
+    const about = { fileName: 'a.png', contentType: 'image/png' }
+    const file = await team.files.put(new Uint8Array(10), about)
+    const rows = rowsFrom(0, 100).map((row) => ({ ...row, file: `http://localhost/${file.id}` }))
+    await team.createTable({ name: 'x', rows })
+    expect(await store.sweep()).toMatchObject({ settled: 1 })
+    await store.sweep()
+    expect(await objects.list('')).toHaveLength(2)
+    clock.time += 8 * 24 * 60 * MINUTE_MS // More than a file without a row is kept.
+
+    for (let run = 0; run < 3; run++) expect(await store.sweep()).toMatchObject({ files: 0 })
+    expect(await team.files.get(file.id)).not.toBeNull()
+    await expectClean(store)
+  })
+
   test('leaves rows of the past as they were', async () => {
     const { store } = await open({ historyRetentionMs: 60 * MINUTE_MS, foldRecordsMin: 2 })
     const table = await makeTable(store)

@@ -192,6 +192,14 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     await team.createTable({ name: 'x', schema: SCHEMA, rows: team.stash('a') })
     return () => team.createTable({ name: 'y', schema: SCHEMA, rows: team.stash('b') })
   },
+  'create from a stash of 2,000 chunks': async ({ team }) => {
+    await team.stash('a').put(0, SEGMENT_ROWS)
+    await team.createTable({ name: 'x', schema: SCHEMA, rows: team.stash('a') })
+    const rows = SEGMENT_ROWS.slice(0, 1)
+    const puts = SEGMENT_ROWS.map((_, serial) => team.stash('b').put(serial, rows))
+    expect(await Promise.all(puts)).toHaveLength(2_000)
+    return () => team.createTable({ name: 'y', schema: SCHEMA, rows: team.stash('b') })
+  },
   'overwrite with a schema': async (place) => {
     const table = await tableOf(place)
     for (let i = 0; i < 3; i++) await place.team.stash('s').put(i, SEGMENT_ROWS)
@@ -228,6 +236,7 @@ const COSTS: Readonly<Record<string, Costs>> = {
   'add with a key': costs({ reads: 1, commits: 1 }),
   'stash put': costs({ reads: 2, commits: 1, puts: 1 }),
   'create from a stash of 3 chunks': costs({ reads: 3, views: 2, commits: 1 }),
+  'create from a stash of 2,000 chunks': costs({ reads: 5, views: 2, commits: 1 }),
   'overwrite with a schema': costs({ reads: 3, views: 2, commits: 1 }),
   [`${UPDATES_AT_ONCE} updates at once`]: costs({ reads: 1, commits: 1 }),
 }

@@ -34,8 +34,8 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'objects' | '
     test: 'objects',
     name: 'a deletion in PostgreSQL leaves all pieces but the first ones',
     file: 'postgres-objects.ts',
-    find: 'for (let found = REMOVED_PIECES_MAX; found === REMOVED_PIECES_MAX; ) {',
-    replace: 'for (let found = REMOVED_PIECES_MAX; found === REMOVED_PIECES_MAX + 1; ) {',
+    find: 'for (let found = piecesMax; found === piecesMax; ) {',
+    replace: 'for (let found = piecesMax; found === piecesMax + 1; ) {',
   },
   {
     test: 'objects',

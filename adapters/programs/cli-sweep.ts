@@ -6,7 +6,7 @@ import { DIRECTORY_OPTION, placeOf } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_ENVIRONMENT, PLACE_OPTIONS } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import { openAlone, openStoreOf, QUIET, type StorePlace } from './store-place.js'
+import { openAlone, openStoreOf, QUIET } from './store-place.js'
 
 const OPTIONS = {
   directory: DIRECTORY_OPTION,
@@ -29,15 +29,8 @@ export const SWEEP_COMMAND: CommandSpec = {
   details: [PLACE_ENVIRONMENT],
 }
 
-/**
- * The command does not live until segments have their age, so none is too young. Nobody else reads a directory that it
- * has open, so nothing is kept for readers there.
- */
-const optionsOf = (place: StorePlace): StoreOptions => ({
-  ...QUIET,
-  settleAfterMs: 0,
-  ...(typeof place === 'string' ? { orphanGraceMs: 0 } : {}),
-})
+/** The command does not live until segments have their age, so none is too young. */
+const OPTIONS_OF_STORE: StoreOptions = { ...QUIET, settleAfterMs: 0 }
 
 /** Runs `rowstash sweep`. @throws {ProgramFailure} */
 export async function runSweep(args: readonly string[], io: CommandIo): Promise<void> {
@@ -47,13 +40,18 @@ export async function runSweep(args: readonly string[], io: CommandIo): Promise<
     throw new ProgramFailure('usage', `${problem}; use --directory after it has stopped`)
   }
   const place = placeOf(values, io)
+  const isDirectory = typeof place === 'string'
+  // Nobody else reads a directory that is open here, so nothing is kept for readers.
+  const options = isDirectory ? { ...OPTIONS_OF_STORE, orphanGraceMs: 0 } : OPTIONS_OF_STORE
   const store = await openAlone(
     place,
-    () => openStoreOf(place, io, optionsOf(place)),
+    () => openStoreOf(place, io, options),
     'it sweeps on its own',
   )
   try {
-    const report = addCounts(await store.sweep(), await store.sweep()) // What one has released, the next one deletes.
+    const first = await store.sweep()
+    // What it has released, a second one deletes, where nothing waits for readers.
+    const report = isDirectory ? addCounts(first, await store.sweep()) : first
     const text = Object.entries(report).map(([name, count]) => `${name}\t${count}`)
     printResult(io, values.json, report, text.join('\n'))
   } finally {

@@ -11,19 +11,12 @@ import { runImport } from '../../adapters/programs/cli-import.js'
 import { runServe } from '../../adapters/programs/cli-serve.js'
 import { runStats } from '../../adapters/programs/cli-stats.js'
 import { runSweep } from '../../adapters/programs/cli-sweep.js'
+import { QUIET } from '../../adapters/programs/store-place.js'
 import { StoreError, type StoreOptions, type UrlFetcher } from '../../src/index.js'
 import { openDirectoryPage } from '../page/opened-store.js'
 import { printedAt, type Run } from './orders-store.js'
 
 const KEPT: StoreOptions = { historyRetentionMs: 86_400_000, overwrittenRowsTtlMs: 0 }
-/** A store that leaves everything as it is. */
-const STILL: StoreOptions = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  settleIntervalMs: 0,
-  fileSweepIntervalMs: 0,
-  jobIntervalMs: 0,
-}
 
 let folder: string
 let directory: string
@@ -32,7 +25,7 @@ let tableId: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-history-'))
   directory = join(folder, 'store')
-  await using store = await openDirectory(directory, { ...STILL, ...KEPT })
+  await using store = await openDirectory(directory, { ...QUIET, ...KEPT })
   const team = store.team('default')
   const made = await team.createTable({ name: 'T', rows: [{ n: 1 }] })
   tableId = made.tableId
@@ -44,7 +37,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 /** The value of the first version, and of the one before the last overwrite. */
 async function past(options: StoreOptions = {}): Promise<unknown[]> {
-  await using store = await openDirectory(directory, { ...STILL, ...options })
+  await using store = await openDirectory(directory, { ...QUIET, ...options })
   const values: unknown[] = []
   for (const version of [1, 3]) {
     const { rows } = await (await store.team('default').table(tableId).at(version)).page()
@@ -89,7 +82,7 @@ describe('keeps the history of tables', () => {
 })
 
 test('a store that is opened with 0 deletes it', async () => {
-  const store = await openDirectory(directory, { ...STILL, historyRetentionMs: 0 })
+  const store = await openDirectory(directory, { ...QUIET, historyRetentionMs: 0 })
   await store.sweep()
   await store.close()
   await expect(past()).rejects.toMatchObject({ code: 'HISTORY_GONE' })
@@ -115,7 +108,7 @@ test('rowstash open without --write changes no record, also of a job that did no
   const sources: UrlFetcher = {
     fetch: () => Promise.reject(new StoreError('RATE_LIMITED', 'Too many')),
   }
-  const store = await openDirectory(directory, { ...STILL, ...KEPT, sources })
+  const store = await openDirectory(directory, { ...QUIET, ...KEPT, sources })
   await store.team('default').startJob({
     import: { fromUrl: 'http://source.test/a.csv', name: 'A' },
   })

@@ -102,9 +102,7 @@ export class ImportRun {
 
   /** Checks all staged rows, and changes nothing. */
   async check(signal: AbortSignal): Promise<Check> {
-    const target = checkedAs(clientTarget(this.#target))
-    const { method, path, body, query } = operationOf(target, this.#stashId)
-    query.set('onSchemaError', this.#onSchemaError)
+    const { method, path, body, query } = this.#operation(checkedAs(clientTarget(this.#target)))
     const request = { method, path, query, signal }
     const found = await checkBy(this.#api, request, JSON_BODY, JSON.stringify(body))
     return { ...found, problems: found.problems.map((problem) => this.#inFile(problem)) }
@@ -118,7 +116,7 @@ export class ImportRun {
   }
 
   async commit(signal: AbortSignal): Promise<Imported> {
-    const { method, path, body, query } = this.#operation()
+    const { method, path, body, query } = this.#operation(clientTarget(this.#target))
     const isPost = method === 'POST'
     const answer = await this.#api.requests.send({
       method,
@@ -151,8 +149,8 @@ export class ImportRun {
     return ((await answer?.json()) as { data: Receipt } | undefined)?.data
   }
 
-  #operation() {
-    const operation = operationOf(clientTarget(this.#target), this.#stashId)
+  #operation(target: ImportTarget) {
+    const operation = operationOf(target, this.#stashId)
     operation.query.set('onSchemaError', this.#onSchemaError)
     return operation
   }

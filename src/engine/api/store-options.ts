@@ -130,7 +130,7 @@ export interface BehaviorOptions {
    * readable for them as long, up to `overwrittenBytesMax`. Each change of a row then stores the row as it was, too. 0
    * keeps no history, and deletes what there is. Without the option, no history is recorded, and that of a table stays
    * until the table changes, so a command or a program that only reads does not delete it. All processes of a shared
-   * store must have the same value. Default: 0. Range: 0 to 30 days.
+   * store must have the same value. Default: not set, which records as much as 0. Range: 0 to 30 days.
    */
   readonly historyRetentionMs?: number
   /**

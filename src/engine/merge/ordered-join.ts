@@ -355,9 +355,7 @@ function sameRows(
   rightRow: number,
   count: number,
 ): number {
-  const leftFrom = left.endOf(leftRow - 1)
-  const rightFrom = right.endOf(rightRow - 1)
-  const shift = rightFrom - leftFrom
+  const shift = right.endOf(rightRow - 1) - left.endOf(leftRow - 1)
   /** Whether rows are the same, before which `same` rows are. */
   const areSame = (same: number, rows: number): boolean => {
     for (let row = same; row < rows; row++) {

@@ -40,9 +40,7 @@ export async function sweepHistory(context: StoreContext, visit: Visit): Promise
   for (const table of tables) {
     const head = await partition.read((view) => view.get(tableHeadKey(table)))
     if (head === null) await dropHistory(partition, table)
-    else if (!(await partition.read((view) => isLeftAlone(context, view, table)))) {
-      await shortenHistory(context, partition, table)
-    }
+    else await shortenHistory(context, partition, table)
   }
 }
 
@@ -126,11 +124,12 @@ type Over = Readonly<{ key: Bytes; version: number; record: Bytes }>
 
 /** The oldest changes that are not to be kept any more. */
 async function findOver(
-  { options }: StoreContext,
+  context: StoreContext,
   view: KvView,
   table: TableKey,
 ): Promise<readonly Over[]> {
-  const { historyRetentionMs, clock } = options
+  if (await isLeftAlone(context, view, table)) return []
+  const { historyRetentionMs, clock } = context.options
   const now = clock.now()
   const range = changesRange(table, 0)
   const entries = await view.scan({ ...range, count: SCAN_COUNT, bytesMax: SCAN_BYTES })

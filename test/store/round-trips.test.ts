@@ -40,6 +40,7 @@ async function openPlace(options: StoreOptions): Promise<Place> {
     foldIntervalMs: 0,
     fileSweepIntervalMs: 0,
     jobIntervalMs: 0,
+    jobLeaseMs: 600_000, // A renewal while an operation runs would count as a commit of it.
     compression: 'none', // By default it depends on the version of Node, and with it what one request reads.
     ...options,
   })

@@ -334,11 +334,11 @@ describe('repetitions', () => {
   })
 
   test.each([
-    ['the longest waits double, up to a bound', 0xff, [20, 40, 80, 80, 80]],
-    ['the shortest are none', 0, [0, 0, 0, 0, 0]],
-  ])('wait for a random time: %s', async (_, byte, expected) => {
+    ['the longest waits double, up to a bound', 0xff, 20, [20, 40, 80, 80, 80]],
+    ['the shortest are none', 0, 5_000, [0, 0, 0, 0, 0]],
+  ])('wait for a random time: %s', async (_, byte, backoffBaseMs, expected) => {
     const random = { bytes: (count: number) => new Uint8Array(count).fill(byte) }
-    const options = { backoffBaseMs: 20, backoffMaxMs: 80, attemptsMax: 6, random }
+    const options = { backoffBaseMs, backoffMaxMs: 4 * backoffBaseMs, attemptsMax: 6, random }
     const { double, objects } = await openObjects(options)
     const asked: number[] = []
     double.faultOf = () => {
@@ -349,8 +349,10 @@ describe('repetitions', () => {
     const waits = asked.slice(1).map((at, i) => at - (asked[i] ?? 0))
 
     expect(waits).toHaveLength(expected.length)
-    for (const [i, least] of expected.entries()) expect(waits[i]).toBeGreaterThan(least - 5)
-    expect(Math.min(...waits)).toBeLessThan((expected[0] ?? 0) + 20)
+    for (const [i, least] of expected.entries()) {
+      expect(waits[i]).toBeGreaterThan(least - 5)
+      expect(waits[i]).toBeLessThan(least + 5_000) // The machine may do other work, too.
+    }
   })
 
   test('come when the server wants them, but are not made if it wants them late', async () => {

@@ -10,7 +10,7 @@ export type Ahead = Readonly<{
   scans?: readonly KvScan[]
 }>
 
-type Entries = readonly (readonly [key: Bytes, value: Bytes])[]
+export type Entries = readonly (readonly [key: Bytes, value: Bytes])[]
 
 /**
  * Runs `use` on a view that has read some records, in queries that travel together, and answers for them from memory:
@@ -46,7 +46,7 @@ async function viewAhead(view: KvView, { keys, scans = [] }: Ahead): Promise<KvV
 }
 
 /** Whether what a scan found has all that another one would find. */
-function covers(
+export function covers(
   scan: KvScan,
   { start, limit, count, bytesMax, reverse = false, keysOnly = false }: KvScan,
 ): boolean {
@@ -60,7 +60,11 @@ function covers(
   )
 }
 
-function entriesOf(found: Entries | undefined, { limit, count }: KvScan): [Bytes, Bytes][] | null {
+/** What a scan would find, from what one that covers it has found. @returns null if that is undefined. */
+export function entriesOf(
+  found: Entries | undefined,
+  { limit, count }: KvScan,
+): [Bytes, Bytes][] | null {
   if (found === undefined) return null
   const entries: [Bytes, Bytes][] = []
   for (const [key, value] of found) {

@@ -13,14 +13,7 @@ import type { ReadJsonResult } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
 import { continuationInvalid } from '../read/generations.js'
-import {
-  chosenPage,
-  planOutside,
-  readPage,
-  rowsOfPage,
-  startOf,
-  tokenOf,
-} from '../read/open-page.js'
+import { chosenPage, planOf, readPage, rowsOfPage, startOf, tokenOf } from '../read/open-page.js'
 import { planPage } from '../read/page-reader.js'
 import { pageOf, walkPages } from '../read/page-walk.js'
 import { findRow } from '../read/row-lookup.js'
@@ -102,20 +95,18 @@ export class TableAtVersion implements PastTable {
       const rows = rowsOfPage(team, limit)
       const token = tokenOf(team, continuation)
       const own = recordVersion(team, this.version)
-      const plan = await planOutside(team, (footers) =>
-        team.partition.read(async (view) => {
-          const past = await findPast(place, view, own)
-          const { generation } = past
-          const isOfRows =
-            token === undefined ||
-            (token !== null &&
-              sameBytes(token.table, table) &&
-              sameBytes(token.generation, generation.nonce))
-          if (!isOfRows) throw continuationInvalid('it belongs to the rows of another version')
-          const page = { from: startOf(token, generation), limit: rows, reserve: undefined }
-          return planPage(team, past.view, table, past, page, footers)
-        }),
-      )
+      const plan = await planOf(team, async (view, footers) => {
+        const past = await findPast(place, view, own)
+        const { generation } = past
+        const isOfRows =
+          token === undefined ||
+          (token !== null &&
+            sameBytes(token.table, table) &&
+            sameBytes(token.generation, generation.nonce))
+        if (!isOfRows) throw continuationInvalid('it belongs to the rows of another version')
+        const page = { from: startOf(token, generation), limit: rows, reserve: undefined }
+        return planPage(team, past.view, table, past, page, footers)
+      })
       const forward = await team.forwards.of(plan.generation)
       const chosen = chosenPage(place, { ...plan, forward }, rows, own)
       return pageOf(await readPage(chosen, undefined), numbers)

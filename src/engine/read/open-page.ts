@@ -10,6 +10,7 @@ import {
 import { type Position, type TableKey, tableHeadKey } from '../../format/keys.js'
 import type { Generation } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
+import { NotedReads } from '../../kv/noted-reads.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
 import { checkPiece, checkText } from '../api/arguments.js'
 import type { OpenPageRequest, PageBytes, PagePiece, PieceRequest } from '../api/store-types.js'
@@ -63,14 +64,14 @@ export function tokenOf(team: TeamContext, continuation: string | undefined): Pa
   return parseContinuation(checkText('continuation', continuation), versionBase(team))
 }
 
-/** Chooses the rows of a page, in one view. */
+/** Chooses the rows of a page, as they were at one commit. */
 export async function choosePage(
   place: TablePlace,
   { token, rows, reserve, pinned, wantsSchema = false }: PageStart,
 ): Promise<ChosenPage> {
   const { team, table, tableId } = place
   let start = token?.position // Where the page begins, as far as it is known.
-  const planIn = async (view: KvView, footers?: FoldedFooters): Promise<PlannedPage> => {
+  const planIn: PlanIn = async (view, footers) => {
     const head = await readHeadOrNull(team, view, table)
     if (head === null && pinned === undefined) throw tableNotFound(tableId)
     if (token !== undefined && (token === null || !sameBytes(token.table, table))) {
@@ -87,11 +88,9 @@ export async function choosePage(
     const page = { from, limit: rows, reserve, wantsSchema }
     return readAhead(view, ahead, (known) => planPage(team, known, table, used, page, footers))
   }
-  const plan = (footers?: FoldedFooters): Promise<PlannedPage> => {
-    const ahead = team.kv.shared && start !== undefined ? aheadOfStart(table, start) : undefined
-    return team.partition.read((view) => readAhead(view, ahead, (known) => planIn(known, footers)))
-  }
-  const planned = await (team.kv.shared ? planOutside(team, plan) : plan())
+  const planned = await planOf(team, planIn, () =>
+    start === undefined ? undefined : aheadOfStart(table, start),
+  )
   const forward = await team.forwards.of(planned.generation)
   return chosenPage(place, { ...planned, forward }, rows, planned.version)
 }
@@ -124,21 +123,35 @@ export function chosenPage(
   }
 }
 
-/** Plans of a page of which each asks for footers that the one before did not know of, at most. */
-const FOOTER_TRIES_MAX = 4
+/** Plans a page in a view; without `footers`, footers are read in it. */
+type PlanIn = (view: KvView, footers?: FoldedFooters) => Promise<PlannedPage>
 
-/** Plans a page without reading an object within a view, unless the table changes all the time. */
-export async function planOutside(
-  { segments }: TeamContext,
-  plan: (footers?: FoldedFooters) => Promise<PlannedPage>,
+/** Views in which a page is planned, of which each asks for footers that the one before did not know of, at most. */
+const VIEWS_MAX = 4
+
+/**
+ * Plans a page. Of a shared store no object is read within a view, unless the table changes all the time.
+ * @param aheadOf - What the plan will ask for.
+ */
+export async function planOf(
+  { segments, kv, partition }: TeamContext,
+  planIn: PlanIn,
+  aheadOf: () => Ahead | undefined = () => undefined,
 ): Promise<PlannedPage> {
+  if (!kv.shared) return partition.read((view) => planIn(view))
   const footers = new FoldedFooters(segments)
-  for (let tries = 0; tries < FOOTER_TRIES_MAX; tries++) {
-    const planned = await plan(footers)
-    if (!footers.isIncomplete) return planned
-    await footers.read()
+  for (let views = 0; views < VIEWS_MAX; views++) {
+    const notes = new NotedReads()
+    let planned: PlannedPage | undefined = await partition.read((view) =>
+      readAhead(notes.of(view), aheadOf(), (known) => planIn(known, footers)),
+    )
+    while (planned !== undefined) {
+      if (!footers.isIncomplete) return planned
+      await footers.read()
+      planned = await notes.run((view) => planIn(view, footers))
+    }
   }
-  return plan()
+  return partition.read((view) => planIn(view))
 }
 
 /** What a page asks for of which only the start is known. */

@@ -1,0 +1,78 @@
+import type { Bytes } from '../base/bytes.js'
+import { byteText } from '../base/platform.js'
+import type { KvScan, KvView } from './kv.js'
+import { covers, type Entries, entriesOf } from './read-ahead.js'
+
+/** Bytes that the notes may take; reads beyond them are not noted. */
+const NOTED_BYTES_MAX = 1024 * 1024
+
+/** Bytes that a record takes beside its key and its value, estimated. */
+const RECORD_BYTES = 100
+
+/**
+ * What an operation has read in a view. It can run again on the state of the same commit, without a view, as long as it
+ * asks for nothing else: where the database is on another machine, that saves a round trip.
+ */
+export class NotedReads {
+  readonly #records = new Map<string, Bytes | null>()
+  readonly #scans: Readonly<{ scan: KvScan; entries: Entries }>[] = []
+  #bytes = 0
+
+  /** The view, with notes of what it answers. */
+  of(view: KvView): KvView {
+    return {
+      get: async (key) => {
+        const value = await view.get(key)
+        this.#noteRecord(key, value)
+        return value
+      },
+      getMany: async (keys) => {
+        const values = await view.getMany(keys)
+        for (const [i, key] of keys.entries()) this.#noteRecord(key, values[i] ?? null)
+        return values
+      },
+      scan: async (scan) => {
+        const entries = await view.scan(scan)
+        const bytes = entries.reduce((sum, [key, value]) => sum + bytesOf(key, value), 0)
+        if (this.#hasRoom(bytes)) this.#scans.push({ scan, entries })
+        return entries
+      },
+    }
+  }
+
+  /** Runs `use` on the notes. undefined: it asks for what is not among them. */
+  async run<T>(use: (view: KvView) => Promise<T>): Promise<T | undefined> {
+    const unknown = new Error('This was not read in the view')
+    const get = async (key: Bytes): Promise<Bytes | null> => {
+      const value = this.#records.get(byteText(key))
+      if (value === undefined) throw unknown
+      return value
+    }
+    const scan = async (wanted: KvScan): Promise<[Bytes, Bytes][]> => {
+      const noted = this.#scans.find((one) => covers(one.scan, wanted))
+      const entries = entriesOf(noted?.entries, wanted)
+      if (entries === null) throw unknown
+      return entries
+    }
+    try {
+      return await use({ get, getMany: (keys) => Promise.all(keys.map(get)), scan })
+    } catch (failure) {
+      if (failure === unknown) return undefined
+      throw failure
+    }
+  }
+
+  #noteRecord(key: Bytes, value: Bytes | null): void {
+    if (this.#hasRoom(bytesOf(key, value))) this.#records.set(byteText(key), value)
+  }
+
+  #hasRoom(bytes: number): boolean {
+    if (this.#bytes + bytes > NOTED_BYTES_MAX) return false
+    this.#bytes += bytes
+    return true
+  }
+}
+
+function bytesOf(key: Bytes, value: Bytes | null): number {
+  return key.length + (value?.length ?? 0) + RECORD_BYTES
+}

@@ -1,8 +1,10 @@
 // Goal: where several processes share a store, background work goes where commits say that there is some: a run without
 // work reads nothing of any team, every kind of work is found soon, and nothing but time is lost with a hint.
 import { describe, expect, test } from 'vitest'
+import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import type { KvCommit, Store, StoreOptions, Table } from '../../src/index.js'
+import { all } from '../support/rich-database.js'
 import { type Engine, EngineWorld, LEASE_MS, MINUTE_MS, turns } from './engine-world.js'
 
 const T = 't'
@@ -288,6 +290,30 @@ describe('of records over a segment', () => {
 })
 
 describe('a hint', () => {
+  test('about a segment that is too young and that two tables name is kept for both', async () => {
+    const settling = {
+      ...BACKGROUND,
+      settledCompression: 'deflate',
+      settleAfterMs: 10 * MINUTE_MS,
+      settleIntervalMs: MINUTE_MS,
+    } as const
+    const world = await EngineWorld.create()
+    const { store } = await world.open(settling)
+    const stash = store.team(T).stash('s')
+    await stash.put(0, [{ text: 'many times the same '.repeat(500) }])
+    for (const name of ['a', 'b']) await store.team(T).createTable({ name, rows: stash })
+    await stash.delete()
+    await world.pass(SOON_MS)
+    await store.close()
+    await world.open(settling) // To it, the segment is as old as this opening.
+    await world.pass(30 * MINUTE_MS)
+
+    const pages = await all(world.kv.partition(T), KEY_SPACE.extentPage)
+    const entries = pages.flatMap(([, page]) => decodeExtentPage(page))
+    expect(entries.map(({ settled }) => settled)).toEqual([true, true])
+    expect(new Set(entries.map(({ segment }) => segment?.object)).size).toBe(1)
+  })
+
   const deletesHints = (commit: KvCommit | undefined): boolean =>
     commit?.deletes?.some(([space]) => space === KEY_SPACE.workHint) ?? false
 

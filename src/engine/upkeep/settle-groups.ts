@@ -79,6 +79,11 @@ export function isNamedBy(entries: readonly ExtentEntry[], page: Bytes, group: G
   })
 }
 
+/** The keys of all pages that name segments of some groups. */
+export function pagesOf(groups: readonly Group[]): ReadonlySet<Bytes> {
+  return new Set(groups.flat().flatMap(({ at }) => at.map(({ key }) => key)))
+}
+
 /** Bytes of segments as they are stored. */
 export function bytesOf(group: Group): number {
   return group.reduce((sum, { ref }) => sum + ref.objectBytes, 0)

@@ -22,7 +22,14 @@ import type { SettledCounts } from '../context/activity.js'
 import type { StoreContext } from '../context/store-context.js'
 import type { DutyRun } from './duty-run.js'
 import { SegmentAges } from './segment-ages.js'
-import { bytesOf, type Group, groupsByPage, isNamedBy, withStaged } from './settle-groups.js'
+import {
+  bytesOf,
+  type Group,
+  groupsByPage,
+  isNamedBy,
+  pagesOf,
+  withStaged,
+} from './settle-groups.js'
 import { Pace } from './settle-pace.js'
 import { SettledPages, type Sum } from './settle-pages.js'
 import { stagedAmong } from './staged-chunks.js'
@@ -95,20 +102,23 @@ export class Settler {
   async #settleTeam(visit: Visit, { codec, pace }: Work, sum: Sum): Promise<Bytes[]> {
     const noteDamaged = (ref: SegmentRef, failure: StoreError): void => this.#note(ref, failure)
     const left = new Map<string, Bytes>()
+    const leave = (groups: readonly Group[]): void => {
+      for (const key of pagesOf(groups)) left.set(toHex(tableOfKey(key)), tableOfKey(key))
+    }
     for (const keys of inBatches(await pagesToSettle(visit), PAGES_AT_ONCE)) {
       const pages = new SettledPages(this.#context, visit, { codec, sum, noteDamaged })
       const found: (readonly [Bytes, readonly ExtentEntry[]])[] = []
       for (const key of keys) found.push([key, await pages.entries(key)])
       const groups = groupsByPage(found).map(([key, all]) => {
         const open = all.filter((group) => !this.#isSkipped(group))
-        const old = open.filter((group) => this.#isOld(group))
-        return { key, old, isLeft: old.length < open.length }
+        leave(open.filter((group) => !this.#isOld(group)))
+        return { key, old: open.filter((group) => this.#isOld(group)) }
       })
       const due = groups.flatMap(({ old }) => old.flat()).map(({ ref }) => ref.object)
       const staged = await stagedAmong(visit.partition, new Set(due))
-      for (const { key, old, isLeft } of groups) {
+      for (const { key, old } of groups) {
         const isDone = await this.#settlePage(pages, key, withStaged(old, staged), pace)
-        if (isLeft || !isDone) left.set(toHex(tableOfKey(key)), tableOfKey(key))
+        if (!isDone) leave(old)
       }
     }
     return [...left.values()]

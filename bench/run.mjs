@@ -1,4 +1,4 @@
-// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|settle|merge|guard|scale|load|limits|shared [options]. See README.md.
+// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|objects|settle|merge|guard|scale|load|limits|shared [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +18,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
        npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
                         [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- main [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
+       npm run bench -- objects [--rows N] [--directory DIR]
        npm run bench -- settle [--rows N] [--seed N] [--directory DIR]
        npm run bench -- merge [--rows N] [--rounds N] [--engines A,B] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
@@ -191,6 +192,11 @@ async function runMain() {
   await runOne('main', peersSettings('main'), { measure, print })
 }
 
+async function runObjects(settings) {
+  const { measureObjects: measure, printObjects: print } = await import('./objects.mjs')
+  await runOne('objects', settings, { measure, print })
+}
+
 async function runSettle(settings) {
   const { measureSettle: measure, printSettle: print } = await import('./settle.mjs')
   await runOne('settle', settings, { measure, print })
@@ -271,6 +277,7 @@ const RUNS = {
   files: runFiles,
   peers: runPeers,
   main: runMain,
+  objects: runObjects,
   settle: runSettle,
   merge: runMerge,
   scale: runScale,

@@ -6,7 +6,7 @@
 export type { Awaitable } from './base/awaitable.js'
 export type { Bytes } from './base/bytes.js'
 export type { Clock } from './base/clock.js'
-export type { Disposing } from './base/disposable.js'
+export type { DisposableIterator, Disposing } from './base/disposable.js'
 export type { Random } from './base/random.js'
 export type { ErrorPlace, StoreErrorCode, WriteOutcome } from './base/store-error.js'
 export { isStoreError, StoreError } from './base/store-error.js'

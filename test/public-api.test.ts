@@ -129,6 +129,7 @@ test('the entry points export exactly these names', () => {
         "type CsvOptions",
         "type DeleteResult",
         "type DeleteRowsResult",
+        "type DisposableIterator",
         "type Disposing",
         "type ErrorPlace",
         "type ExportOptions",

@@ -66,10 +66,11 @@ function missingTable(id: string): Table {
   const fail = async (): Promise<never> => {
     throw tableNotFound(id)
   }
-  // biome-ignore lint/correctness/useYield: it ends before the first row
-  async function* walk(): AsyncGenerator<never, void> {
+  // biome-ignore lint/correctness/useYield: it ends before the first item
+  async function* failing(): AsyncGenerator<never, void> {
     throw tableNotFound(id)
   }
+  const walk = () => disposable(failing())
   return {
     id,
     addRows: fail,
@@ -92,22 +93,16 @@ function missingTable(id: string): Table {
     deleteRow: fail,
     updateRows: fail,
     deleteRows: fail,
-    // biome-ignore lint/correctness/useYield: it ends before the first change
-    async *changes() {
-      throw tableNotFound(id)
-    },
-    // biome-ignore lint/correctness/useYield: it ends before the first change
-    async *watch() {
-      throw tableNotFound(id)
-    },
+    changes: walk,
+    watch: walk,
     at: () => {
       throw tableNotFound(id)
     },
     version: fail,
     schema: fail,
     info: fail,
-    toCSV: () => disposable(walk()),
-    toNDJSON: () => disposable(walk()),
+    toCSV: walk,
+    toNDJSON: walk,
     rename: fail,
     alter: fail,
     delete: fail,

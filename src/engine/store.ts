@@ -1,7 +1,7 @@
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
-import { type Disposing, disposable } from '../base/disposable.js'
+import { type DisposableIterator, disposable } from '../base/disposable.js'
 import { checkFunctionOption, checkOptions } from '../base/options.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
@@ -277,7 +277,7 @@ class OpenedStore implements Store, LendsBuffers {
     return this.#context.lifecycle.run(() => verifyStore(this.#context, options))
   }
 
-  backup(options: BackupOptions = {}): AsyncIterableIterator<Bytes> & Disposing {
+  backup(options: BackupOptions = {}): DisposableIterator<Bytes> {
     return disposable(backupStore(this.#context, options))
   }
 

@@ -1,4 +1,5 @@
 // Finding rows: conditions as data, and the reads that take them.
+import type { DisposableIterator } from '../../base/disposable.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
 
@@ -91,14 +92,14 @@ export interface Find {
    * not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current ones.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    */
-  scan(options?: ScanOptions): AsyncIterableIterator<RowWithId>
+  scan(options?: ScanOptions): DisposableIterator<RowWithId>
   /**
    * The rows that match: `scan` with `where`.
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
    * for await (const { id } of team.table(tableId).find({ total: { gt: 10 } })) console.log(id) // 2
    */
-  find(where: Where, options?: Omit<ScanOptions, 'where'>): AsyncIterableIterator<RowWithId>
+  find(where: Where, options?: Omit<ScanOptions, 'where'>): DisposableIterator<RowWithId>
   /**
    * The number of rows that match. Without a condition no row is read.
    * @throws {StoreError} as `scan`

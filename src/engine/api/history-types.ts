@@ -1,4 +1,5 @@
 // The history of a table: what its commits changed, and its rows as they were.
+import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
 import type { RowIds } from './row-types.js'
@@ -24,7 +25,7 @@ export type TableChange = Readonly<{
    * The changed rows, then the added ones, as they were at this version.
    * @throws {StoreError} from the iterator: HISTORY_GONE if they are no longer kept; as `get` of a table
    */
-  rows(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+  rows(options?: ReadOptions): DisposableIterator<RowWithId>
 }>
 
 /** Which changes of a table to read. */
@@ -54,7 +55,7 @@ export interface PastTable {
   /** A continuation is one of the same version. */
   page(request?: PageRequest): Promise<Page>
   /** All rows as they were, in order. */
-  scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+  scan(options?: ReadOptions): DisposableIterator<RowWithId>
   /** The columns as they were. */
   schema(): Promise<TableSchema>
 }
@@ -71,12 +72,12 @@ export interface TableHistory {
    * and after folds and sweeps. A change of the schema alone has no rows.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, ABORTED
    */
-  changes(request: ChangesRequest): AsyncIterableIterator<TableChange>
+  changes(request: ChangesRequest): DisposableIterator<TableChange>
   /**
    * As `changes`, then continues with new changes as they are made: those of this process at once, those of other
    * processes on a shared store within a second.
    */
-  watch(request?: WatchRequest): AsyncIterableIterator<TableChange>
+  watch(request?: WatchRequest): DisposableIterator<TableChange>
   /**
    * The table as it was at a version that is still kept; the current version is kept until it changes. Files that only
    * past rows name are not kept.

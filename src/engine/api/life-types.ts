@@ -1,6 +1,6 @@
 // The life of a table: what it is now, its name and columns, and its end.
 import type { Bytes } from '../../base/bytes.js'
-import type { Disposing } from '../../base/disposable.js'
+import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Where } from './find-types.js'
 import type { SchemaInput } from './row-types.js'
@@ -78,7 +78,7 @@ export type CsvOptions = ExportOptions &
   }>
 
 /** Bytes of text, a page of rows at a time. They can be read once; `await using` ends them early. */
-export type ExportedRows = AsyncIterableIterator<Bytes> & Disposing
+export type ExportedRows = DisposableIterator<Bytes>
 
 /** Rows out, as text. */
 export interface TableExports {

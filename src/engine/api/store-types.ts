@@ -1,7 +1,7 @@
 // The public interfaces of a store, its teams, tables and stashes.
 
 import type { Bytes } from '../../base/bytes.js'
-import type { Disposing } from '../../base/disposable.js'
+import type { DisposableIterator, Disposing } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import type { StoreActivity } from './activity-types.js'
@@ -169,7 +169,7 @@ export interface Store extends Disposing {
    * @throws {StoreError} from the iterator, whose bytes are then no backup: OPTION_NOT_ALLOWED, ABORTED,
    *   STORE_CLOSED (the store was closed meanwhile), DATA_CORRUPT (damaged data is not backed up), STORAGE_UNAVAILABLE
    */
-  backup(options?: BackupOptions): AsyncIterableIterator<Bytes> & Disposing
+  backup(options?: BackupOptions): DisposableIterator<Bytes>
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. `await using` calls it. */
   close(): Promise<void>
   /**

@@ -1,4 +1,5 @@
 // Transactions: several changes of the tables of a team, in one commit.
+import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { ScanOptions } from './find-types.js'
 import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
@@ -39,7 +40,7 @@ export interface TransactionTable {
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
   page(request?: PageRequest): Promise<Page>
   /** All rows, or those that match, in order; a transaction may read 100,000 rows in all. */
-  scan(options?: ScanOptions): AsyncIterableIterator<RowWithId>
+  scan(options?: ScanOptions): DisposableIterator<RowWithId>
   /** Adds rows. A stash must be put before: putting its chunks is not part of the transaction. */
   addRows(rows: RowsInput | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
   /** Replaces all rows. It must be the first change of the table in the transaction. */

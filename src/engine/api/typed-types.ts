@@ -1,4 +1,5 @@
 // The rows of a table that was opened with a defined schema, as the compiler knows them.
+import type { DisposableIterator } from '../../base/disposable.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import type {
   AnySchema,
@@ -100,11 +101,11 @@ export interface TypedRows<S extends AnySchema> {
   ): Promise<readonly (TypedReadResult<S, Form> | null)[]>
   scan<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
     options?: TypedScanOptions<S, Column, Form>,
-  ): AsyncIterableIterator<TypedRow<S, Column, Form>>
+  ): DisposableIterator<TypedRow<S, Column, Form>>
   find<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
     where: TypedWhere<S>,
     options?: Omit<TypedScanOptions<S, Column, Form>, 'where'>,
-  ): AsyncIterableIterator<TypedRow<S, Column, Form>>
+  ): DisposableIterator<TypedRow<S, Column, Form>>
   count(where?: TypedWhere<S>, options?: CountOptions): Promise<number>
   updateRow(
     rowId: string,

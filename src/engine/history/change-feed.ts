@@ -1,5 +1,6 @@
 // The feed of a table's changes, read from what was committed.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { disposable } from '../../base/disposable.js'
 import { waitAtMost } from '../../base/platform.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
@@ -15,7 +16,8 @@ import type { ForwardMap } from '../../format/forward.js'
 import type { Position, TableKey } from '../../format/keys.js'
 import type { Generation } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
-import type { TableChange } from '../api/history-types.js'
+import { checkArguments, checkSignal, checkVersion } from '../api/arguments.js'
+import type { ChangesRequest, TableChange, WatchRequest } from '../api/history-types.js'
 import type { ReadOptions, RowWithId } from '../api/read-types.js'
 import { versionBase } from '../context/public-versions.js'
 import { type RowIdRun, rowIdsOf } from '../context/row-ids.js'
@@ -42,8 +44,30 @@ const WATCH_POLL_MS = 1_000
 /** What a feed is asked for. @param since - As callers know it. undefined: the version now. */
 type Wanted = Readonly<{ since: number | undefined; signal: AbortSignal | undefined }>
 
-/** The changes after a version. @param follows - Whether it waits for more at the end. */
-export async function* feedOf(
+/** The changes after a version, up to the last. */
+export async function* changesOf(
+  place: () => TablePlace,
+  request: ChangesRequest,
+): AsyncGenerator<TableChange, void> {
+  checkArguments('changes', request, ['since', 'signal'])
+  const { since, signal } = request
+  checkVersion(since, 'since')
+  yield* feedOf(place, { since, signal: checkSignal(signal) }, false)
+}
+
+/** The changes after a version, and those that are made from then on. */
+export async function* watchOf(
+  place: () => TablePlace,
+  request: WatchRequest,
+): AsyncGenerator<TableChange, void> {
+  checkArguments('watch', request, ['since', 'signal'])
+  const { since, signal } = request
+  if (since !== undefined) checkVersion(since, 'since')
+  yield* feedOf(place, { since, signal: checkSignal(signal) }, true)
+}
+
+/** @param follows - Whether it waits for more at the end. */
+async function* feedOf(
   place: () => TablePlace,
   { since, signal }: Wanted,
   follows: boolean,
@@ -151,7 +175,7 @@ async function changeOf(
     replaced,
     retyped: after.widenedAt === version,
     ...ids,
-    rows: (options) => rowsOf(place, shown, ids, start, options),
+    rows: (options) => disposable(rowsOf(place, shown, ids, start, options)),
   }
 }
 

@@ -1,5 +1,6 @@
 // A table as it was at a version. Its pages and point reads are those of the table, on records as of then.
 import { sameBytes } from '../../base/bytes.js'
+import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { renderRowObject } from '../../format/row-text.js'
@@ -55,13 +56,17 @@ export class TableAtVersion implements PastTable {
     return this.#pageFrom(limit, continuation, numbers)
   }
 
-  async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+  scan(options?: ReadOptions): DisposableIterator<RowWithId> {
+    return disposable(this.#scan(options))
+  }
+
+  async *#scan(options: ReadOptions | undefined): AsyncGenerator<RowWithId, void> {
     const numbers = checkReadOptions('scan', options)
     yield* this.#walk(undefined, numbers)
   }
 
   /** The rows from a position on. */
-  async *from(position: Position, options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+  async *from(position: Position, options?: ReadOptions): AsyncGenerator<RowWithId, void> {
     const numbers = checkReadOptions('rows', options)
     const token = await this.#read(({ team, table }, { generation: { nonce } }) => {
       return renderContinuation({ table, generation: nonce, position }, versionBase(team))

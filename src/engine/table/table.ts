@@ -1,5 +1,6 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { deferred } from '../../base/data-error.js'
+import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import type { TableKey } from '../../format/keys.js'
 import { csvRows, NDJSON_ROWS } from '../../format/rows-writer.js'
 import { parseTableId } from '../../format/table-id.js'
@@ -14,7 +15,6 @@ import {
   checkOnSchemaError,
   checkReadOptions,
   checkReserve,
-  checkSignal,
   checkText,
   checkVersion,
 } from '../api/arguments.js'
@@ -63,7 +63,7 @@ import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { findPage } from '../find/find-rows.js'
 import { readRows } from '../find/get-many.js'
 import { countMatches, scanRows } from '../find/scan-rows.js'
-import { feedOf } from '../history/change-feed.js'
+import { changesOf, watchOf } from '../history/change-feed.js'
 import { TableAtVersion } from '../history/past-table.js'
 import { readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
@@ -191,11 +191,11 @@ export class TeamTable implements Table {
     }
   }
 
-  scan(options: ScanOptions = {}): AsyncIterableIterator<RowWithId> {
-    return scanRows(this.#team, (operation) => this.#run(operation), options)
+  scan(options: ScanOptions = {}): DisposableIterator<RowWithId> {
+    return disposable(scanRows(this.#team, (operation) => this.#run(operation), options))
   }
 
-  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): AsyncIterableIterator<RowWithId> {
+  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
     return this.scan({ ...options, where })
   }
 
@@ -279,18 +279,12 @@ export class TeamTable implements Table {
     })
   }
 
-  async *changes(request: ChangesRequest): AsyncIterableIterator<TableChange> {
-    checkArguments('changes', request, ['since', 'signal'])
-    const { since, signal } = request
-    checkVersion(since, 'since')
-    yield* feedOf(() => this.#place(), { since, signal: checkSignal(signal) }, false)
+  changes(request: ChangesRequest): DisposableIterator<TableChange> {
+    return disposable(changesOf(() => this.#place(), request))
   }
 
-  async *watch(request: WatchRequest = {}): AsyncIterableIterator<TableChange> {
-    checkArguments('watch', request, ['since', 'signal'])
-    const { since, signal } = request
-    if (since !== undefined) checkVersion(since, 'since')
-    yield* feedOf(() => this.#place(), { since, signal: checkSignal(signal) }, true)
+  watch(request: WatchRequest = {}): DisposableIterator<TableChange> {
+    return disposable(watchOf(() => this.#place(), request))
   }
 
   at(version: number): PastTable {

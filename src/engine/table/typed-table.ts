@@ -1,4 +1,5 @@
 // A table that was opened with a schema: the same table, once its columns are known to be those of the schema.
+import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
@@ -70,11 +71,11 @@ class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
     return this.#checked(() => this.untyped.getMany(rowIds, options))
   }
 
-  scan(options?: ScanOptions): AsyncIterableIterator<RowWithId> {
-    return this.#isChecked ? this.untyped.scan(options) : this.#scanChecked(options)
+  scan(options?: ScanOptions): DisposableIterator<RowWithId> {
+    return this.#isChecked ? this.untyped.scan(options) : disposable(this.#scanChecked(options))
   }
 
-  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): AsyncIterableIterator<RowWithId> {
+  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
     return this.scan({ ...options, where })
   }
 
@@ -150,7 +151,7 @@ class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
     return validatedRows(this.#schema, rows)
   }
 
-  async *#scanChecked(options: ScanOptions | undefined): AsyncGenerator<RowWithId> {
+  async *#scanChecked(options: ScanOptions | undefined): AsyncGenerator<RowWithId, void> {
     yield* await this.#checked(() => this.untyped.scan(options))
   }
 

@@ -1,5 +1,5 @@
 // A table in a transaction: the operations of a table, on what the transaction sees, within its limits.
-
+import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
 import { checkArguments } from '../api/arguments.js'
@@ -85,7 +85,11 @@ export class StagedTable implements TransactionTable {
     return page
   }
 
-  async *scan(options?: ScanOptions): AsyncIterableIterator<RowWithId> {
+  scan(options?: ScanOptions): DisposableIterator<RowWithId> {
+    return disposable(this.#scan(options))
+  }
+
+  async *#scan(options: ScanOptions | undefined): AsyncGenerator<RowWithId, void> {
     for await (const row of this.#open().scan(options)) {
       this.#changes.checkOpen()
       this.#rowsRead.add(1)

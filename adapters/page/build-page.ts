@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
+import { TEXT } from './browser/texts.js'
 
 /** The files of the page as the browser gets them. */
 export type PageFiles = Readonly<Record<'html' | 'script' | 'style' | 'icon', string>>
@@ -34,8 +35,9 @@ export async function buildPage(root: string = process.cwd()): Promise<PageFiles
   })
   const textOf = (name: string): string =>
     outputFiles.find(({ path }) => path.endsWith(name))?.text ?? ''
+  const html = await readFile(join(folder, 'page.html'), 'utf8')
   return {
-    html: await readFile(join(folder, 'page.html'), 'utf8'),
+    html: html.replace('NEEDS_SCRIPT', TEXT.needsScript),
     icon: await readFile(join(folder, 'icon.svg'), 'utf8'),
     script: textOf('app.js'),
     style: textOf('style.css'),

@@ -117,7 +117,7 @@ export class Shell {
         if (signal.aborted) return view.close()
         this.#view?.close()
         this.#view = view
-        document.title = `${view.title} – rowstash`
+        document.title = TEXT.titleOf(view.title)
         fill(this.#main, view.element)
         view.onShown?.()
         const dropped = this.#dropped

@@ -1,7 +1,9 @@
 // Numbers, sizes and times as people read them.
+import { TEXT } from './texts.js'
 
-const NUMBERS = new Intl.NumberFormat('en')
-const SHORT = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const { numbers: LANGUAGE, times: LANGUAGE_OF_TIMES } = TEXT.languages
+const NUMBERS = new Intl.NumberFormat(LANGUAGE)
+const SHORT = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 1 })
 
 export function shownCount(value: number): string {
   return NUMBERS.format(value)
@@ -12,13 +14,11 @@ export function shownShort(value: number): string {
   return SHORT.format(value)
 }
 
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
-
 export function shownBytes(bytes: number): string {
   let value = bytes
   let unit = 0
-  for (; value >= 1_000 && unit < UNITS.length - 1; unit++) value /= 1_000
-  return `${unit === 0 ? NUMBERS.format(value) : SHORT.format(value)} ${UNITS[unit]}`
+  for (; value >= 1_000 && unit < TEXT.byteUnits.length - 1; unit++) value /= 1_000
+  return `${unit === 0 ? NUMBERS.format(value) : SHORT.format(value)} ${TEXT.byteUnits[unit]}`
 }
 
 const AGES: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
@@ -28,22 +28,22 @@ const AGES: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['hour', 3_600],
   ['minute', 60],
 ]
-const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const RELATIVE = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: 'auto' })
 
 /** @param at - In milliseconds since 1970; null: it is not known. */
 export function shownAge(at: number | null, now: number): string {
-  if (at === null) return '–'
+  if (at === null) return TEXT.unknown
   const seconds = (now - at) / 1_000
   const [unit, length] = AGES.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
   return RELATIVE.format(-Math.round(seconds / length), unit)
 }
 
 export function shownTime(at: number | null): string {
-  return at === null ? '–' : new Date(at).toLocaleString('en-GB')
+  return at === null ? TEXT.unknown : new Date(at).toLocaleString(LANGUAGE_OF_TIMES)
 }
 
 export function shownSeconds(seconds: number): string {
-  if (!Number.isFinite(seconds)) return '–'
-  if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`
-  return `${Math.round(seconds / 60)} min`
+  if (!Number.isFinite(seconds)) return TEXT.unknown
+  if (seconds < 90) return TEXT.seconds(Math.max(0, Math.round(seconds)))
+  return TEXT.minutes(Math.round(seconds / 60))
 }

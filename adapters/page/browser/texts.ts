@@ -8,6 +8,15 @@ function counted(count: number, shown: string, one: string, many: string): strin
 type Amount = readonly [count: number, shown: string]
 
 export const TEXT = {
+  /** Of numbers and ages, and of times. */
+  languages: { numbers: 'en', times: 'en-GB' },
+  byteUnits: ['bytes', 'kB', 'MB', 'GB', 'TB'],
+  seconds: (count: number) => `${count} s`,
+  minutes: (count: number) => `${count} min`,
+  unknown: '–',
+  titleOf: (view: string) => `${view} – rowstash`,
+  needsScript: 'This page needs JavaScript.',
+
   tabs: { tables: 'Tables', import: 'Import', stored: 'Stored', health: 'Health' },
   views: 'Views',
   skip: 'Skip to the content',

@@ -47,6 +47,9 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await writeFile(pathOf('spare.tsv'), 'id\tname\ttotal\n7\tby keyboard\t7.5\n')
     const late = Array.from({ length: 12_001 }, (_, i) => (i === 11_999 ? 'none' : `${i}`))
     await writeFile(pathOf('late.csv'), `id,total\n${late.map((t, i) => `${i},${t}\n`).join('')}`)
+    await writeFile(pathOf('rows.txt'), 'n;m,label\n1,first\n')
+    await writeFile(pathOf('sheet.csv'), Buffer.from('504152311504ff80', 'hex'))
+    await writeFile(pathOf('sheet.csv.gz'), gzipSync(Buffer.from('504b0304140000', 'hex')))
     await writeFile(pathOf('picture.png'), Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'))
     await writeFile(
       pathOf(`bad.json`),
@@ -135,7 +138,12 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByRole('columnheader', { name: 'total' }).waitFor()
     await begin(page)
 
-    await page.getByText('1 added, 2 changed, 0 unchanged, 0 removed').waitFor()
+    const counts = '1 added, 2 changed, 0 unchanged, 0 removed'
+    await page.getByText(`The merge will make these changes, in rows: ${counts}.`).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Merge' }).click()
+    await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
+    expect(await page.locator('.receipt').innerText()).toContain(counts)
     expect(await shownCells(page, 6)).toEqual(['1', 'old 1', '1', '2', 'new 2', '2.5'])
   })
 
@@ -177,6 +185,12 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByRole('heading', { name: 'bad.json' }).waitFor()
     await page.getByLabel('Import as').selectOption('add')
     await page.getByText('Values that do not fit: 1').waitFor()
+    // The preview does with them what the import would do.
+    await page.getByLabel('Values that do not fit').selectOption('updateSchema')
+    await page.getByRole('columnheader', { name: 'total (string)' }).waitFor()
+    expect(await page.getByText('Values that do not fit: 1').count()).toBe(0)
+    await page.getByLabel('Values that do not fit').selectOption('abort')
+    await page.getByText('Values that do not fit: 1').waitFor()
     // What a new table would make of the file comes late, and takes the place of nothing.
     release()
     await (await late).finished()
@@ -210,21 +224,60 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByRole('button', { name: 'Import anyway' }).waitFor({ timeout: STAGED_MS_MAX })
     expect(await page.getByRole('cell', { name: '12,000', exact: true }).count()).toBe(1)
     expect(await page.getByRole('cell', { name: 'none', exact: true }).count()).toBe(1)
-    await page.getByRole('link', { name: 'Tables' }).click()
+    await page.getByText(/The merge will make these changes, in rows: [\d,]+ added, \d/).waitFor()
+    await page.getByRole('button', { name: 'Change the import' }).click() // Deletes what is staged.
+    await page.getByLabel('Name of the table').waitFor()
   })
 
-  test('a file that is no text is refused, and leaving an import says that it was stopped', async () => {
+  test('a file that is no text is refused, and one whose name tells no format asks for it', async () => {
     const page = await openImport()
-    await choose(page, 'picture.png')
-    await page.getByText('picture.png is not a text file.').waitFor()
-    const release = await hold(page, '**/stashes/**', (method) => method === 'PUT')
+    for (const name of ['picture.png', 'sheet.csv', 'sheet.csv.gz']) {
+      await choose(page, name)
+      await page.getByText(`${name} is not a text file.`).waitFor()
+      expect(await page.getByRole('button', { name: 'Import', exact: true }).count()).toBe(0)
+    }
+    await choose(page, 'rows.txt')
+    await page.getByText('The name of the file does not tell its format.').waitFor()
+    expect(await violations(page)).toEqual([])
+    await begin(page) // Nothing is begun: the format is asked for.
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('format')
+    await page.getByLabel('Format').selectOption('csv')
+    await page.getByRole('columnheader', { name: 'label (string)' }).waitFor()
+  })
+
+  test('an import goes on while other views are shown, and says there how it ends', async () => {
+    const page = await openImport()
+    const goTo = (name: string) => page.getByRole('link', { name, exact: true }).click()
+    const refuse = await hold(page, '**/stashes/**', (method) => method === 'PUT', 400)
     await choose(page, 'late.csv')
     await page.getByLabel('Name of the table').fill('Left')
     await begin(page)
     await page.locator('progress').waitFor()
-    await page.getByRole('link', { name: 'Tables' }).click()
-    await page.getByText('The import was stopped, and nothing has changed.').waitFor()
+    await goTo('Tables')
+    await page.getByRole('heading', { name: 'Tables' }).waitFor()
+    refuse()
+    await page.getByText('The import stopped (held). Open “Import” to continue it.').waitFor()
+    await page.unroute('**/stashes/**')
+
+    await goTo('Import')
+    const release = await hold(page, '**/stashes/**', (method) => method === 'PUT')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.locator('progress').waitFor()
+    await goTo('Stored')
+    await page.getByRole('heading', { name: 'Staged rows' }).waitFor()
+    await goTo('Import')
+    await page.locator('progress').waitFor()
+    await goTo('Tables')
     release()
+    await page.getByText('The import is complete.').waitFor({ timeout: STAGED_MS_MAX })
+    await goTo('Import')
+    await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
+    expect(await page.locator('.receipt').innerText()).toMatch(/Rows of the file\s+12,001/)
+    await goTo('Tables')
+    await page.getByRole('link', { name: 'Left' }).waitFor()
+    await goTo('Import') // It was seen.
+    await page.getByText('Drop a file anywhere').waitFor()
+    expect(await page.locator('.receipt').count()).toBe(0)
   })
 
   test('an import that is cancelled changes nothing, and goes on after a failure', async () => {
@@ -277,19 +330,23 @@ function focused(page: Page): Promise<string> {
   return page.evaluate(() => document.activeElement?.textContent ?? '')
 }
 
-/** Holds requests back. @returns lets them through */
+/** Holds requests back. @returns lets them through, or refuses them with a status */
 async function hold(
   page: Page,
   path: string | RegExp,
   isHeld: (method: string) => boolean = () => true,
+  status?: number,
 ): Promise<() => void> {
   let release = (): void => undefined
   const released = new Promise<void>((done) => {
     release = done
   })
   await page.route(path, async (route) => {
-    if (isHeld(route.request().method())) await released
-    await route.continue().catch(() => undefined) // The page may have given it up.
+    const isOne = isHeld(route.request().method())
+    if (isOne) await released
+    const refusal = { status: status ?? 200, json: { error: { type: 'x', message: 'held' } } }
+    const ended = isOne && status !== undefined ? route.fulfill(refusal) : route.continue()
+    await ended.catch(() => undefined) // The page may have given it up.
   })
   return release
 }

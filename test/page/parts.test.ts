@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { fieldsOf } from '../../adapters/page/browser/csv-fields.js'
 import { whereOf } from '../../adapters/page/browser/filter-bar.js'
 import { Looks } from '../../adapters/page/browser/import-begun.js'
+import { RateClock } from '../../adapters/page/browser/import-rate.js'
 import { csvField, Digits, jsonText, parseJson } from '../../adapters/page/browser/json-text.js'
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/prometheus.js'
 import { ScrollMap } from '../../adapters/page/browser/scroll-map.js'
@@ -80,6 +81,24 @@ test.each([
 ])('the field of CSV of %j', (value, field) => {
   expect(csvField(value)).toBe(field)
   expect(fieldsOf(`${csvField(value)},2\r\n`, ',')).toHaveLength(2)
+})
+
+test('the fields of TSV are cut at tabs', () => {
+  expect(fieldsOf('a,b\t"c\t""d"""\t\r\n', '\t')).toEqual(['a,b', 'c\t"d"', ''])
+})
+
+test('what was staged before makes an import no faster', () => {
+  let now = 0
+  const clock = new RateClock(() => now)
+  const skipped = { rows: 900, bytes: 9_000 }
+  now = 2_000 // It took so long to find out what is there.
+  expect(clock.rateOf({ rows: 900, bytes: 9_000, chunks: 9, skipped }, 0.9).rows).toBe(0)
+  now = 4_000
+  const { rows, bytes, secondsLeft } = clock.rateOf(
+    { rows: 950, bytes: 9_500, chunks: 9, skipped },
+    0.95,
+  )
+  expect([rows, bytes, Math.round(secondsLeft)]).toEqual([25, 250, 2])
 })
 
 test('the last of several looks is the one that counts', () => {

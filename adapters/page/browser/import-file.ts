@@ -50,6 +50,7 @@ export function plainName(name: string): string {
   return name.replace(/\.gz$/i, '').replace(/\.(?:csv|tsv|tab|json|ndjson|jsonl)$/i, '')
 }
 
+/** The format that the name of a file tells. */
 export function formatOf({ name }: File): SourceFormat | undefined {
   return formatOfName(name.replace(/\.gz$/i, ''))
 }
@@ -94,11 +95,23 @@ function fieldRows(run: Run, format: SourceFormat): readonly Readonly<Record<str
 }
 
 /**
- * Whether a file whose name tells no format may have rows as text: what is not text has a zero byte near its beginning.
- * What is compressed is seen when it is read.
+ * Whether a file, or what of it was compressed, may have rows as text: its beginning is UTF-8 without a zero byte. What
+ * cannot be decompressed is said when it is read.
  */
-export async function isText(file: File): Promise<boolean> {
-  if (new ReadFile(file).isGzip) return true
-  const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer())
-  return !head.includes(0)
+export async function isText(file: ReadFile): Promise<boolean> {
+  const pieces = readWebStream(file.stream())
+  const first = await pieces.next().catch(() => undefined)
+  await pieces.return?.().catch(() => undefined)
+  if (first === undefined || first.done === true) return true
+  return isTextBegun(first.value.subarray(0, HEAD_BYTES))
+}
+
+function isTextBegun(head: Uint8Array): boolean {
+  try {
+    // A character may be cut at the end.
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
+    return !head.includes(0)
+  } catch {
+    return false
+  }
 }

@@ -1,9 +1,9 @@
 // What the import shows at its steps.
-import type { ImportProgress } from '../../../src/client/import-types.js'
 import { shortText, shownType } from './cells.js'
 import { el } from './dom.js'
 import type { ReadFile, Sample } from './import-file.js'
-import type { Check, Imported, Problem } from './import-run.js'
+import { RateClock } from './import-rate.js'
+import type { Check, Imported, Problem, StageProgress } from './import-run.js'
 import { shownBytes, shownCount, shownSeconds } from './show.js'
 import { TEXT } from './texts.js'
 
@@ -35,14 +35,16 @@ export function previewView(sample: Sample, check: Check | undefined): readonly 
     return sample.columns.map((id) => shortText(row[id]))
   })
   const shown = tableOf(TEXT.sample, head, rows)
-  return check !== undefined && check.problemCount > 0 ? [shown, ...checkView(check)] : [shown]
+  return check === undefined ? [shown] : [shown, ...checkView(check)]
 }
 
-/** What does not fit, the first of it by row. */
-export function checkView({ problems, problemCount }: Check): readonly HTMLElement[] {
+/** What a merge would do, and what does not fit, the first of it by row. */
+export function checkView({ problems, problemCount, merge }: Check): readonly HTMLElement[] {
+  const would = merge === undefined ? [] : [el('p', {}, TEXT.wouldMerge(TEXT.mergeCounts(merge)))]
+  if (problemCount === 0) return would
   const title = el('h3', { class: 'problem' }, TEXT.problems(shownCount(problemCount)))
   const rows = problems.slice(0, PROBLEMS_SHOWN).map(problemCells)
-  return [title, tableOf(TEXT.problemList, TEXT.problemColumns, rows)]
+  return [...would, title, tableOf(TEXT.problemList, TEXT.problemColumns, rows)]
 }
 
 function problemCells({ row, line, column, value, rule }: Problem): readonly string[] {
@@ -55,7 +57,7 @@ export function doneView({ tableId, version, receipt }: Imported): readonly HTML
     const { rows, columns, dropped, merge } = receipt
     facts.unshift([TEXT.rowsImported, shownCount(rows)])
     if (merge !== undefined) {
-      facts.push([TEXT.merged, TEXT.mergeCounts(merge)])
+      facts.push([TEXT.merge, TEXT.mergeCounts(merge)])
     }
     if (columns.added.length > 0) facts.push([TEXT.columnsAdded, columns.added.join(', ')])
     if (columns.changed.length > 0)
@@ -76,30 +78,29 @@ export class ProgressView {
   readonly #file: ReadFile
   readonly #bar = el('progress', { max: 1, value: 0, 'aria-label': TEXT.progress })
   readonly #text = el('p', { role: 'status' })
-  readonly #now: () => number
-  readonly #began: number
+  readonly #clock: RateClock
 
   constructor(file: ReadFile, now: () => number) {
     this.#file = file
-    this.#now = now
-    this.#began = now()
+    this.#clock = new RateClock(now)
     this.element = el('div', { class: 'progress' }, this.#bar, this.#text)
   }
 
-  show({ rows, bytes }: ImportProgress): void {
+  show(progress: StageProgress): void {
+    const { rows, bytes } = progress
     const { bytesRead, isGzip, file } = this.#file
     // What is read is ahead of what is staged. Only of compressed bytes it is not known what was staged.
     const done = isGzip ? bytesRead : Math.min(bytes, file.size)
     const share = file.size === 0 ? 1 : Math.min(1, done / file.size)
-    const seconds = Math.max(0.001, (this.#now() - this.#began) / 1_000)
+    const rate = this.#clock.rateOf(progress, share)
     this.#bar.value = share
     this.#text.textContent = TEXT.underWay({
       rows: shownCount(rows),
       bytes: shownBytes(done),
       all: shownBytes(file.size),
-      rate: `${shownCount(Math.round(rows / seconds))}`,
-      speed: shownBytes(bytes / seconds),
-      left: shownSeconds((seconds * (1 - share)) / Math.max(share, 0.001)),
+      rate: shownCount(Math.round(rate.rows)),
+      speed: shownBytes(rate.bytes),
+      left: shownSeconds(rate.secondsLeft),
     })
   }
 

@@ -34,10 +34,15 @@ export type Problem = Omit<ImportProblem, 'place'> & Readonly<{ line?: number }>
 /** As the server sends it. `serial`: of the chunk in which it counts. */
 type SentProblem = Problem & Readonly<{ serial?: string }>
 
+type SentCheck = CheckOf<SentProblem>
+
 type CheckOf<P> = Readonly<{ schema: Schema; problems: readonly P[]; problemCount: number }>
 
-/** What a check found. */
-export type Check = CheckOf<Problem>
+/** What a check found, and what a merge would do. */
+export type Check = CheckOf<Problem> & Readonly<{ merge?: MergeCounts }>
+
+/** `skipped`: what of it was staged before. */
+export type StageProgress = ImportProgress & Readonly<{ skipped: { rows: number; bytes: number } }>
 
 export type Receipt = Readonly<{
   rows: number
@@ -76,15 +81,27 @@ export class ImportRun {
     file: ReadFile,
     format: SourceFormat,
     signal: AbortSignal,
-    onProgress: (progress: ImportProgress) => void,
+    onProgress: (progress: StageProgress) => void,
   ): Promise<number> {
+    const skipped = { rows: 0, bytes: 0 }
+    let last = { rows: 0, bytes: 0 }
+    let chunksSkipped = 0
     const stash = new RemoteStash(this.#api.requests, {
       stashId: this.#stashId,
       resume: true,
       startAt: 0,
       parallel: PARALLEL,
       signal,
-      onProgress,
+      onProgress: (progress) => {
+        // Of chunks at the same time another one may be counted in its place, which is as long.
+        if (stash.skipped > chunksSkipped) {
+          chunksSkipped++
+          skipped.rows += progress.rows - last.rows
+          skipped.bytes += progress.bytes - last.bytes
+        }
+        last = progress
+        onProgress({ ...progress, skipped })
+      },
     })
     this.#stash = stash
     return stash.putAll(this.#counted(chunksOf(file, format, CHUNK_BYTES)))
@@ -104,8 +121,16 @@ export class ImportRun {
   async check(signal: AbortSignal): Promise<Check> {
     const { method, path, body, query } = this.#operation(checkedAs(clientTarget(this.#target)))
     const request = { method, path, query, signal }
-    const found = await checkBy(this.#api, request, JSON_BODY, JSON.stringify(body))
-    return { ...found, problems: found.problems.map((problem) => this.#inFile(problem)) }
+    const found = await checkBy<SentCheck>(this.#api, request, JSON_BODY, JSON.stringify(body))
+    const problems = found.problems.map((problem) => this.#inFile(problem))
+    const isRefused = problems.length > 0 && this.#onSchemaError !== 'dropColumns'
+    if (this.#target.mode !== 'merge' || isRefused) return { ...found, problems }
+    return { ...found, problems, merge: await this.#wouldMerge(signal) }
+  }
+
+  #wouldMerge(signal: AbortSignal): Promise<MergeCounts> {
+    const { method, path, body, query } = this.#operation(clientTarget(this.#target))
+    return checkBy(this.#api, { method, path, query, signal }, JSON_BODY, JSON.stringify(body))
   }
 
   /** The server counts rows in their chunk, and lines too, which says nothing of the file. */
@@ -173,7 +198,7 @@ export async function findBegun(api: Api, prefix: string): Promise<StashInfo | u
   return begun.toSorted((one, other) => other.createdAt - one.createdAt)[0]
 }
 
-/** Checks the first rows of a file against a target. */
+/** Checks the first rows of a file against a target. What they would do in a merge says nothing of the file. */
 export function checkSample(
   api: Api,
   { type, body }: Sample,
@@ -194,16 +219,16 @@ type CheckRequest = Readonly<{
   signal: AbortSignal
 }>
 
-async function checkBy(
+async function checkBy<T>(
   api: Api,
   { method, path, query, signal }: CheckRequest,
   headers: Readonly<Record<string, string>>,
   body: string | Uint8Array<ArrayBuffer>,
-): Promise<CheckOf<SentProblem>> {
+): Promise<T> {
   query.set('validate', 'only')
   const request = { method, path: `${path}?${query}`, headers, body, isRepeatable: true, signal }
   const answer = await api.requests.send(request)
-  return ((await answer.json()) as { data: CheckOf<SentProblem> }).data
+  return ((await answer.json()) as { data: T }).data
 }
 
 /** The target as the client knows it. */

@@ -32,6 +32,8 @@ class ImportView {
   readonly #tableId: string
   readonly #body = el('div', { class: 'steps' })
   readonly #drop: HTMLElement
+  /** `done` while nobody has seen it. */
+  #step: 'choosing' | 'begun' | 'done' | 'seen' = 'choosing'
   #ending = new AbortController()
 
   constructor(context: ViewContext, tables: readonly TableName[], tableId: string) {
@@ -54,9 +56,12 @@ class ImportView {
       element,
       title: TEXT.tabs.import,
       onFile: (file) => this.#take(file),
+      onShown: () => {
+        if (this.#step === 'done') this.#step = 'seen'
+      },
+      isGoingOn: () => this.#step === 'begun' || this.#step === 'done',
       close: () => {
         removeEventListener('beforeunload', warn)
-        if (this.#isUnderWay) context.say(TEXT.importLeft)
         this.#ending.abort()
       },
     }
@@ -91,32 +96,32 @@ class ImportView {
     }
     this.#ending.abort()
     this.#ending = new AbortController()
-    const format = formatOf(file)
-    if (format !== undefined) {
-      this.#prepare(new ReadFile(file), format)
-      return
-    }
+    this.#step = 'choosing'
+    fill(this.#body)
     const { signal } = this.#ending
-    start(
-      isText(file).then((is) => {
-        if (signal.aborted) return
-        if (is) this.#prepare(new ReadFile(file), 'csv')
-        else this.#context.say(TEXT.noText(file.name))
-      }),
-      this.#context.fail,
-    )
+    const read = new ReadFile(file)
+    const looked = isText(read).then((is) => {
+      if (signal.aborted) return
+      if (is) this.#prepare(read, formatOf(file))
+      else fill(this.#body, problemOf(TEXT.noText(file.name)))
+    })
+    start(looked, this.#context.fail)
   }
 
-  #prepare(file: ReadFile, first: SourceFormat): void {
+  /** @param first - The format; undefined: a person must choose it. */
+  #prepare(file: ReadFile, first: SourceFormat | undefined): void {
     const { api } = this.#context
+    this.#step = 'choosing'
     this.#drop.hidden = false
     const preview = el('div', { class: 'preview' })
     const format = el(
       'select',
       { id: 'format' },
+      first === undefined ? el('option', { value: '' }, TEXT.chooseFormat) : null,
       ...FORMATS.map((name) => el('option', { value: name }, name.toUpperCase())),
     )
-    format.value = first
+    format.value = first ?? ''
+    const formatNow = () => FORMATS.find((name) => name === format.value)
     const given = { name: plainName(file.file.name), tables: this.#tables, tableId: this.#tableId }
     const target = new TargetForm(api, given, this.#context.fail, () => look())
     const show = (shown: readonly Node[]): void => fill(preview, ...shown)
@@ -124,7 +129,12 @@ class ImportView {
     const look = (): void => {
       const { signal } = this.#ending
       const isLast = looks.next()
-      const looked = readSample(file, format.value as SourceFormat).then(async (sample) => {
+      const chosen = formatNow()
+      if (chosen === undefined) {
+        show([el('p', {}, TEXT.formatUnknown)])
+        return
+      }
+      const looked = readSample(file, chosen).then(async (sample) => {
         if (!isLast()) return
         target.offerKeys(sample.columns)
         const where = target.target
@@ -132,16 +142,20 @@ class ImportView {
         if (isLast() && !signal.aborted) show(previewView(sample, check))
       })
       start(looked, (failure) => {
-        if (isLast()) show([el('p', { class: 'problem', role: 'alert' }, messageOf(failure))])
+        if (isLast()) show([problemOf(messageOf(failure))])
       })
     }
     const begun = new BegunNotice(api, file, this.#context)
-    const find = (): void => begun.find(format.value as SourceFormat)
+    const find = (): void => {
+      const chosen = formatNow()
+      if (chosen !== undefined) begun.find(chosen)
+    }
     const begin = (): void => {
-      const chosen = target.target
-      if (chosen === undefined) return
+      const [chosen, how] = [target.target, formatNow()]
+      if (how === undefined) format.focus()
+      if (chosen === undefined || how === undefined) return
       const run = new ImportRun(api, begun.stashId, chosen, target.onSchemaError)
-      this.#stage(run, file, format.value as SourceFormat, target.onSchemaError)
+      this.#stage(run, file, how, target.onSchemaError)
     }
     format.addEventListener('change', () => {
       look()
@@ -165,6 +179,7 @@ class ImportView {
     const { signal } = ending
     this.#ending.signal.addEventListener('abort', () => ending.abort())
     const progress = new ProgressView(file, this.#context.now)
+    this.#step = 'begun'
     this.#drop.hidden = true
     const cancel = button(TEXT.cancel, () => {
       ending.abort()
@@ -183,7 +198,7 @@ class ImportView {
       .then(async (rows) => {
         progress.say(TEXT.checking(rows))
         const check = await run.check(signal)
-        if (check.problemCount === 0) {
+        if (check.problemCount === 0 && check.merge === undefined) {
           cancel.remove() // Whether a commit that was cancelled took place would not be known.
           return this.#commit(run, signal, progress)
         }
@@ -200,11 +215,12 @@ class ImportView {
     progress.say(TEXT.committing)
     const done = await run.commit(signal)
     this.#drop.hidden = false
+    this.#step = this.view.element.isConnected ? 'seen' : 'done'
     fill(this.#body, ...doneView(done))
     this.#context.say(TEXT.imported)
   }
 
-  /** Shows what does not fit. Whoever allowed it beforehand may go on. */
+  /** Shows what does not fit, and what a merge would do. Whoever allowed misfits beforehand may go on. */
   #report(
     run: ImportRun,
     check: Check,
@@ -220,6 +236,9 @@ class ImportView {
       )
     }
     const change = (): void => this.#giveUp(run, file, format)
+    const isFitting = check.problemCount === 0
+    const go = button(isFitting ? TEXT.merge : TEXT.importAnyway, goOn, { class: 'primary' })
+    if (!this.view.element.isConnected) this.#context.say(TEXT.importWaits)
     fill(
       this.#body,
       el('h2', {}, file.file.name),
@@ -228,7 +247,7 @@ class ImportView {
       el(
         'div',
         { class: 'actions' },
-        onSchemaError === 'abort' ? null : button(TEXT.importAnyway, goOn, { class: 'primary' }),
+        isFitting || onSchemaError === 'dropColumns' ? go : null,
         button(TEXT.changeImport, change),
       ),
     )
@@ -243,14 +262,19 @@ class ImportView {
   }
 
   #fail(failure: unknown, again: () => void, giveUp: () => void): void {
-    const message = el('p', { class: 'problem', role: 'alert' }, messageOf(failure))
+    const message = messageOf(failure)
+    if (!this.view.element.isConnected) this.#context.fail(new Error(TEXT.importStopped(message)))
     this.#drop.hidden = false
     const retry = button(TEXT.goOn, again, { class: 'primary' })
     fill(
       this.#body,
-      message,
+      problemOf(message),
       el('p', { class: 'muted' }, TEXT.goOnHelp),
       el('div', { class: 'actions' }, retry, button(TEXT.beginAnew, giveUp)),
     )
   }
+}
+
+function problemOf(message: string): HTMLElement {
+  return el('p', { class: 'problem', role: 'alert' }, message)
 }

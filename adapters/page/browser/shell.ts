@@ -13,6 +13,8 @@ export type View = Readonly<{
   onShown?: () => void
   /** Takes a file that was dropped anywhere on the page. Files that no view takes open the import. */
   onFile?: (file: File) => void
+  /** Whether it goes on while others are shown: it is not closed then, and is there again when its tab is opened. */
+  isGoingOn?: () => boolean
   close(): void
 }>
 
@@ -52,6 +54,9 @@ export class Shell {
   readonly #tabs: readonly HTMLElement[]
   readonly #onSignOut: () => void
   #view: View | undefined
+  /** The name of the view that is shown, and those that go on meanwhile. */
+  #name = ''
+  readonly #goingOn = new Map<string, View>()
   #ending = new AbortController()
   #quiet: ReturnType<typeof setTimeout> | undefined
   /** A file that was dropped on another view than the import. */
@@ -112,22 +117,37 @@ export class Shell {
       if (isShown) tab.setAttribute('aria-current', 'page')
       else tab.removeAttribute('aria-current')
     }
+    const there = name === this.#name ? this.#view : this.#goingOn.get(name)
+    if (there?.isGoingOn?.() === true) {
+      this.#put(name, there)
+      return
+    }
     open?.(this.#contextOf(signal), decode(given)).then(
       (view) => {
-        if (signal.aborted) return view.close()
-        this.#view?.close()
-        this.#view = view
-        document.title = TEXT.titleOf(view.title)
-        fill(this.#main, view.element)
-        view.onShown?.()
-        const dropped = this.#dropped
-        this.#dropped = undefined
-        if (dropped !== undefined) view.onFile?.(dropped)
+        if (signal.aborted) view.close()
+        else this.#put(name, view)
       },
       (failure: unknown) => {
         if (!signal.aborted) this.#fail(failure)
       },
     )
+  }
+
+  #put(name: string, view: View): void {
+    const before = this.#view
+    this.#goingOn.delete(name)
+    if (before !== undefined && before !== view) {
+      if (before.isGoingOn?.() === true) this.#goingOn.set(this.#name, before)
+      else before.close()
+    }
+    this.#view = view
+    this.#name = name
+    document.title = TEXT.titleOf(view.title)
+    fill(this.#main, view.element)
+    view.onShown?.()
+    const dropped = this.#dropped
+    this.#dropped = undefined
+    if (dropped !== undefined) view.onFile?.(dropped)
   }
 
   #drop([file, ...more]: readonly File[]): void {

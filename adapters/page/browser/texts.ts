@@ -118,8 +118,11 @@ export const TEXT = {
   isUnderWay: 'An import is in progress. Cancel it before you start another one.',
   dropFormats: 'CSV, TSV, JSON or NDJSON, also compressed with gzip',
   format: 'Format',
-  importLeft:
-    'The import was stopped, and nothing has changed. To continue it, drop the file again.',
+  chooseFormat: 'choose …',
+  formatUnknown: 'The name of the file does not tell its format. Choose it to see the first rows.',
+  importStopped: (message: string) =>
+    `The import stopped (${message}). Open “Import” to continue it.`,
+  importWaits: 'The import waits for your decision.',
   noText: (name: string) =>
     `${name} is not a text file. The page imports CSV, TSV, JSON and NDJSON in UTF-8, also compressed as .gz.`,
   importAs: 'Import as',
@@ -152,6 +155,8 @@ export const TEXT = {
   problemColumns: ['Row', 'Column', 'Value', 'Rule'],
   line: (line: number) => `line ${line}`,
   importAnyway: 'Import anyway',
+  merge: 'Merge',
+  wouldMerge: (counts: string) => `The merge will make these changes, in rows: ${counts}.`,
   changeImport: 'Change the import',
   cancelled: 'Cancelled. Nothing was changed.',
   goOn: 'Continue',
@@ -165,7 +170,6 @@ export const TEXT = {
   showTable: 'Show the table',
   rowsImported: 'Rows of the file',
   versionName: 'Version of the table',
-  merged: 'Merge',
   mergeCounts: (counts: Readonly<Record<'added' | 'changed' | 'unchanged' | 'removed', number>>) =>
     `${counts.added} added, ${counts.changed} changed, ${counts.unchanged} unchanged, ${counts.removed} removed`,
   columnsAdded: 'New columns',

@@ -1,0 +1,28 @@
+// How fast rows are sent, and how long the rest takes.
+import type { StageProgress } from './import-run.js'
+
+export type Rate = Readonly<{ rows: number; bytes: number; secondsLeft: number }>
+
+/** Chunks that were staged before are only read, which takes next to no time: they tell nothing of those to come. */
+export class RateClock {
+  readonly #now: () => number
+  #began: number
+
+  constructor(now: () => number) {
+    this.#now = now
+    this.#began = now()
+  }
+
+  /** @param share - Of the file, how much is staged: 0 to 1. */
+  rateOf({ rows, bytes, skipped }: StageProgress, share: number): Rate {
+    const sent = bytes - skipped.bytes
+    if (sent <= 0) this.#began = this.#now()
+    const seconds = Math.max(0.001, (this.#now() - this.#began) / 1_000)
+    const sharePerSecond = (share * (sent / Math.max(1, bytes))) / seconds
+    return {
+      rows: (rows - skipped.rows) / seconds,
+      bytes: sent / seconds,
+      secondsLeft: (1 - share) / sharePerSecond,
+    }
+  }
+}

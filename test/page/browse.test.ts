@@ -2,7 +2,7 @@
 // Method: the page of `rowstash open` in a real browser.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fillShop, MARKUP } from './shop.js'
+import { fillShop, MARKUP, MISSING } from './shop.js'
 import {
   HAS_BROWSER,
   makeShownDirectory,
@@ -52,6 +52,19 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       .toBe(3)
     await picture(page, 'table-light')
     await picture(page, 'readme', { width: 860, height: 420 })
+
+    // A file that is not there is shown by its URL, and so is one that is no picture.
+    await page.getByRole('grid').evaluate((grid, row) => {
+      grid.scrollTop = (row - 3) * 30
+    }, MISSING)
+    await cell(page, 'file https://files.example/files/rsf-gone').waitFor()
+    await cell(page, String(MISSING)).dblclick()
+    await page.getByText('The file is missing, or is no picture.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('grid').evaluate((grid) => {
+      grid.scrollLeft = grid.scrollWidth
+    })
+    await page.getByRole('gridcell', { name: /^file .*rsf-(?!gone)/ }).waitFor()
   })
 
   test('goes to the middle by the scrollbar, and shows the rows that are there', async () => {
@@ -83,6 +96,15 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       .toBe((before?.width ?? 0) + 60)
     expect((await head('photo').boundingBox())?.x).toBe((behind?.x ?? 0) + 60)
     await page.mouse.move(at.x + 90, at.y) // Not any more.
+    expect((await head('id').boundingBox())?.width).toBe((before?.width ?? 0) + 60)
+    // The width is of the column: it stays when others are hidden, and when its table is opened again.
+    await page.locator('summary', { hasText: 'Columns' }).click()
+    await page.getByRole('checkbox', { name: 'photo' }).uncheck()
+    await expect.poll(() => head('photo').count()).toBe(0)
+    expect((await head('id').boundingBox())?.width).toBe((before?.width ?? 0) + 60)
+    await page.getByRole('link', { name: 'Tables' }).click()
+    await page.getByRole('link', { name: 'Orders' }).click()
+    await head('photo').waitFor()
     expect((await head('id').boundingBox())?.width).toBe((before?.width ?? 0) + 60)
   })
 
@@ -119,6 +141,28 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     const before = await width()
     await page.keyboard.press('Alt+ArrowRight')
     await expect.poll(width).toBe(before + 16)
+    await page.keyboard.press('Alt+ArrowLeft')
+    await page.keyboard.press('Alt+ArrowLeft')
+    await expect.poll(width).toBe(before - 16)
+  })
+
+  test('copies a cell, and the rows on the screen, by keyboard alone', async () => {
+    await directory.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const page = await showOrders()
+    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    await page.getByRole('grid').focus()
+    for (const key of ['ArrowDown', 'ArrowRight', 'ArrowRight', 'Control+c'])
+      await page.keyboard.press(key)
+    await expect.poll(copied).toBe('Alan Turing')
+
+    await page.locator('summary', { hasText: 'Copy' }).focus()
+    for (const key of ['Enter', 'Tab', 'Enter']) await page.keyboard.press(key)
+    await page.getByText('Copied.').waitFor()
+    const rows = JSON.parse(await copied()) as readonly { customer: string }[]
+    expect(rows.slice(0, 2).map(({ customer }) => customer)).toEqual(['Ada Byron', 'Alan Turing'])
+    // The focus is where it came from, so the next format is as near.
+    for (const key of ['Enter', 'Tab', 'Tab', 'Enter']) await page.keyboard.press(key)
+    await expect.poll(copied).toMatch(/^\$rowID,id,photo,customer,/)
   })
 
   test('is walked through from the list to a filtered table by keyboard alone', async () => {
@@ -209,9 +253,17 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       '$rowID,id',
       expect.stringMatching(/^[\w-]{22},0$/),
     ])
-    expect(await copied('as a curl command')).toMatch(
-      /^curl -sS -H "Authorization: Bearer \$KEY" 'http:\/\/127\.0\.0\.1:\d+\/tables\/[\w-]+\/rows\?limit=\d+&from=0&columns=%5B%22id%22%5D'\n$/,
-    )
+    // The key of a session is in no shell.
+    expect(await page.getByRole('button', { name: 'as a curl command' }).count()).toBe(0)
+
+    // A row is shown in full, also where its columns are hidden.
+    await cell(page, '5').dblclick()
+    const pane = page.getByRole('complementary')
+    await expect.poll(() => pane.innerText()).toContain('Delivered to the door, parcel 155.')
+    await pane.getByRole('button', { name: 'Copy as JSON' }).click()
+    await page.getByText('Copied.').waitFor()
+    const whole = await page.evaluate(() => navigator.clipboard.readText())
+    expect(JSON.parse(whole)).toMatchObject({ id: 5, customer: 'Ada Byron', city: 'Nairobi' })
   })
 
   test('shows markup as text wherever it stands', async () => {

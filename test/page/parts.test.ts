@@ -1,11 +1,13 @@
 // Parts of the page that need no browser.
 import { describe, expect, test } from 'vitest'
+import type { Api, Row, RowsRequest } from '../../adapters/page/browser/api.js'
 import { fieldsOf } from '../../adapters/page/browser/csv-fields.js'
 import { whereOf } from '../../adapters/page/browser/filter-bar.js'
 import { Looks } from '../../adapters/page/browser/import-begun.js'
 import { RateClock } from '../../adapters/page/browser/import-rate.js'
 import { csvField, Digits, jsonText, parseJson } from '../../adapters/page/browser/json-text.js'
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/prometheus.js'
+import { FoundRows } from '../../adapters/page/browser/row-sources.js'
 import { ScrollMap } from '../../adapters/page/browser/scroll-map.js'
 
 const ROW = 30
@@ -85,6 +87,87 @@ test.each([
 
 test('the fields of TSV are cut at tabs', () => {
   expect(fieldsOf('a,b\t"c\t""d"""\t\r\n', '\t')).toEqual(['a,b', 'c\t"d"', ''])
+})
+
+describe('the rows that match a condition', () => {
+  const WHERE = { n: 1 }
+
+  /** A table with matches. Its pages are short, and some have no rows. */
+  function matches(count: number, versionAt: (first: number) => number = () => 1) {
+    const asked: RowsRequest[] = []
+    const rows = async (_: string, request: RowsRequest) => {
+      asked.push(request)
+      const [first = 0, isEmpty = 0] = (request.continuation ?? '0.1').split('.').map(Number)
+      const end = isEmpty > 0 ? first : Math.min(count, first + Math.min(request.limit, 180))
+      const page = Array.from({ length: end - first }, (_, at) => ({ $rowID: `${first + at}` }))
+      const continuation =
+        end < count ? `${end}.${end % 900 === 0 && isEmpty === 0 ? 1 : 0}` : undefined
+      return { rows: page as unknown as Row[], continuation, version: versionAt(first) }
+    }
+    return { api: { rows } as unknown as Api, asked }
+  }
+
+  function open(api: Api, countMax?: number) {
+    const said: string[] = []
+    const reading = { api, tableId: 'T', version: 1, columns: undefined }
+    const events = {
+      onRows: () => undefined,
+      onVersion: (version: number) => said.push(`version ${version}`),
+      onFailure: (failure: unknown) => said.push(String(failure)),
+    }
+    return { rows: new FoundRows(reading, WHERE, events, countMax), said }
+  }
+
+  const idAt = (rows: FoundRows, position: number) => rows.rowAt(position)?.$rowID
+
+  async function readAll(rows: FoundRows): Promise<void> {
+    for (let last = -1; rows.isOpen && rows.count > last; ) {
+      last = rows.count
+      rows.want(last, last + 20)
+      await expect.poll(() => rows.count > last || !rows.isOpen, { interval: 1 }).toBe(true)
+    }
+  }
+
+  test('are all there, in bounded memory, and say where they are cut', async () => {
+    const { api } = matches(40_000)
+    const { rows, said } = open(api, 30_000)
+    await readAll(rows)
+    expect([rows.count, rows.isOpen, rows.isCut]).toEqual([30_000, false, true])
+    const kept = Array.from({ length: rows.count }, (_, at) => idAt(rows, at)).filter(Boolean)
+    expect(kept.length).toBeLessThanOrEqual(20_000)
+    expect(idAt(rows, 29_999)).toBe('29999')
+    expect(idAt(rows, 10)).toBeUndefined()
+
+    for (const position of [10, 12_345, 29_000, 499, 500]) {
+      rows.want(position, position + 1)
+      await expect.poll(() => idAt(rows, position), { interval: 1 }).toBe(String(position))
+    }
+    expect(said).toEqual([])
+    const whole = open(matches(1_000).api)
+    await readAll(whole.rows)
+    expect([whole.rows.count, whole.rows.isOpen, whole.rows.isCut]).toEqual([1_000, false, false])
+  })
+
+  test('are asked for from where they are', async () => {
+    const { api, asked } = matches(3_000)
+    const { rows } = open(api)
+    await readAll(rows)
+    const request = await rows.requestFrom(1_234)
+    const { rows: page } = await api.rows('T', { limit: 3, ...request })
+    expect(page.map(({ $rowID }) => $rowID)).toEqual(['1234', '1235', '1236'])
+    expect(asked.every(({ where }) => where === WHERE)).toBe(true)
+  })
+
+  test('end where the table has another version', async () => {
+    const { api, asked } = matches(3_000, (first) => (first < 1_000 ? 1 : 2))
+    const { rows, said } = open(api)
+    await readAll(rows)
+    expect([rows.count, rows.isOpen, rows.isCut, said]).toEqual([1_000, false, true, ['version 2']])
+    const requests = asked.length
+    rows.want(2_000, 2_020)
+    await expect(rows.requestFrom(900)).rejects.toThrow('Show the new version')
+    expect(asked.length).toBe(requests)
+  })
 })
 
 test('what was staged before makes an import no faster', () => {

@@ -13,6 +13,9 @@ export const IMAGE = Buffer.from(
   'base64',
 )
 
+/** The order whose photo is a file that is not there, and whose site is one of this store. */
+export const MISSING = 30
+
 function orderOf(index: number, photo: string): object {
   const day = new Date(Date.UTC(2024, 0, 1 + (index % 700))).toISOString()
   return {
@@ -24,8 +27,9 @@ function orderOf(index: number, photo: string): object {
     day: day.slice(0, 10),
     placed: day,
     tags: index % 4 === 0 ? ['gift', 'express'] : ['standard'],
-    photo: index % 5 === 0 ? photo : null,
-    site: `https://shop.example/orders/${index}`,
+    photo:
+      index === MISSING ? 'https://files.example/files/rsf-gone' : index % 5 === 0 ? photo : null,
+    site: index === MISSING ? photo : `https://shop.example/orders/${index}`,
     note: index === 3 ? MARKUP : `Delivered to the door, parcel ${index * 31}.\nSecond line.`,
   }
 }

@@ -119,15 +119,80 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await pane.getByText('Added in version 1.').waitFor()
     expect(await violations(page)).toEqual([])
 
-    await page.getByRole('button', { name: 'Schema' }).click()
-    await page.getByLabel('Name of the table').fill('Persons')
-    await page.getByLabel('Name of the column name').fill('Full name')
+    // By keyboard alone.
+    const type = async (field: string, text: string) => {
+      const isThere = () =>
+        page.getByLabel(field).evaluate((element) => element === document.activeElement)
+      for (let tabs = 0; !(await isThere()); tabs++) {
+        expect(tabs, `the way to ${field}`).toBeLessThan(20)
+        await page.keyboard.press('Tab')
+      }
+      await page.keyboard.press('Control+a')
+      await page.keyboard.type(text)
+    }
+    await page.getByRole('button', { name: 'Schema' }).focus()
+    await page.keyboard.press('Enter')
+    await type('Name of the table', 'Persons')
+    await type('Name of the column name', 'Full name')
     expect(await violations(page)).toEqual([])
-    await page.getByRole('button', { name: 'Save the names' }).click()
+    await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Persons' }).waitFor()
     await page.getByRole('columnheader', { name: 'Full name' }).waitFor()
     const [info] = await store.team('default').tables()
     expect(info).toMatchObject({ name: 'Persons', version: 4, rowCount: 1 })
+  })
+
+  test('copies a request for what is on the screen, and says that a row is newer', async () => {
+    const rows = Array.from({ length: 1_500 }, (_, id) => ({ id, name: `row ${id}` }))
+    const { tableId, rowIds } = await store.team('default').createTable({ name: 'Many', rows })
+    const table = store.team('default').table(tableId)
+    const page = await shown()
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('link', { name: 'Many' }).click()
+    await page.getByRole('gridcell', { name: 'row 1', exact: true }).waitFor()
+    const copied = async (format: string): Promise<string> => {
+      await page.locator('summary', { hasText: 'Copy' }).click()
+      await page.getByRole('button', { name: format }).click()
+      await page.getByText('Copied.').waitFor()
+      const text = await page.evaluate(() => navigator.clipboard.readText())
+      await page.evaluate(() => navigator.clipboard.writeText(''))
+      return text
+    }
+    const asked = async (): Promise<readonly object[]> => {
+      const command = await copied('as a curl command')
+      const [, url = ''] =
+        /^curl -sS -H "Authorization: Bearer \$KEY" '(.*)'\n$/.exec(command) ?? []
+      const answer = await fetch(url, { headers: { authorization: `Bearer ${KEY}` } })
+      return ((await answer.json()) as { data: object[] }).data
+    }
+    const copiedRows = async () => JSON.parse(await copied('as JSON')) as readonly object[]
+
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByRole('combobox', { name: 'Operator' }).selectOption('gte')
+    await page.getByRole('textbox', { name: 'Value' }).fill('100')
+    await page.keyboard.press('Enter')
+    await page.getByRole('gridcell', { name: 'row 100', exact: true }).waitFor()
+    await page.getByRole('grid').focus()
+    // The end comes nearer as matches are read.
+    const goOn = async () => {
+      await page.keyboard.press('Control+End')
+      return page.locator('.place').innerText()
+    }
+    await expect.poll(goOn).toMatch(/1,400$/)
+    await page.keyboard.press('Control+End')
+    await page.getByRole('gridcell', { name: 'row 1499', exact: true }).waitFor()
+    const last = await copiedRows()
+    expect(last.at(-1)).toMatchObject({ id: 1_499 })
+    expect(await asked()).toEqual(last)
+
+    await table.updateRow(rowIds.get(1_499), { name: 'changed' })
+    await page.getByRole('grid').focus()
+    await page.keyboard.press('Enter')
+    const pane = page.getByRole('complementary')
+    await pane.getByText('changed in version 2, which is newer than the rows beside it').waitFor()
+    expect(await pane.locator('dl').first().innerText()).toContain('changed')
+    expect(await page.getByRole('gridcell', { name: 'row 1499', exact: true }).count()).toBe(1)
+    await table.delete()
   })
 
   test('asks for a key, keeps it in the tab, and says when rows are new', async () => {

@@ -9,14 +9,43 @@ const CELL_CHARS_MAX = 240
 
 /** Puts a value into a cell of the grid. */
 export function fillCell(cell: HTMLElement, value: unknown, { kind }: ColumnType): void {
-  const url = kind === 'imageURI' ? storedFile(value) : undefined
-  if (url !== undefined) {
+  const url = isUri(kind) ? storedFile(value) : undefined
+  if (url !== undefined && kind === 'imageURI') {
     cell.className = 'cell picture'
-    cell.replaceChildren(el('img', { src: url, alt: nameOf(url), loading: 'lazy', class: 'thumb' }))
+    const picture = pictureOf(url, 'thumb', () => fillFileCell(cell, value))
+    picture.loading = 'lazy'
+    cell.replaceChildren(picture)
+    return
+  }
+  if (url !== undefined) {
+    fillFileCell(cell, value)
     return
   }
   cell.className = `cell ${classOf(value, kind)}`
   cell.textContent = shortText(value)
+}
+
+/** A file of this server that is shown by its URL. */
+function fillFileCell(cell: HTMLElement, value: unknown): void {
+  cell.className = 'cell text'
+  cell.replaceChildren(el('span', { class: 'badge' }, TEXT.storedFile), ` ${shortText(value)}`)
+}
+
+function isUri(kind: string): boolean {
+  return kind === 'uri' || kind.endsWith('URI')
+}
+
+/** @param onMissing - Called if there is no picture to show, unless the element shows something else by then. */
+function pictureOf(url: string, className: string, onMissing: () => void): HTMLImageElement {
+  const picture: HTMLImageElement = el('img', {
+    src: url,
+    alt: nameOf(url),
+    class: className,
+    onerror: () => {
+      if (picture.isConnected) onMissing()
+    },
+  })
+  return picture
 }
 
 function classOf(value: unknown, kind: string): string {
@@ -42,13 +71,14 @@ export function wholeCell(value: unknown, { kind }: ColumnType): HTMLElement {
   if (value === undefined || value === null) return el('span', { class: 'empty' }, TEXT.emptyCell)
   const url = storedFile(value)
   if (url !== undefined && kind === 'imageURI') {
-    const picture = el('img', { src: url, alt: nameOf(url), class: 'preview' })
+    const picture = pictureOf(url, 'preview', () => {
+      picture.replaceWith(el('p', { class: 'muted' }, TEXT.noPicture))
+    })
     return el('div', {}, picture, linkTo(url, String(value)))
   }
   if (Array.isArray(value)) return el('pre', { tabindex: 0 }, jsonText(value, 2))
   if (typeof value !== 'string') return el('span', { class: 'whole' }, jsonText(value))
-  const isLink = kind.endsWith('URI') || kind === 'uri'
-  return isLink ? linkTo(url ?? value, value) : el('span', { class: 'whole' }, value)
+  return isUri(kind) ? linkTo(url ?? value, value) : el('span', { class: 'whole' }, value)
 }
 
 /** A link, if the URL is one of the web. What it leads to learns nothing of this page. */

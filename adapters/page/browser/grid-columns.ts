@@ -1,19 +1,36 @@
 // Widths of the columns of a grid, and which of them are in view.
+import { BoundedMap } from '../../../src/base/bounded-map.js'
 import type { ColumnType } from './api.js'
+import { firstWidth } from './cells.js'
 
 export type GridColumn = Readonly<{ id: string; name: string; type: ColumnType }>
 
 const WIDTH_MIN = 48
 const WIDTH_MAX = 1_200
 
+/** Widths that a person has chosen, by column ID. */
+export type ChosenWidths = Map<string, number>
+
+/** Those of tables are kept as long as the tab, of the last 100 tables. */
+const CHOSEN = new BoundedMap<string, ChosenWidths>(100)
+
+export function widthsOf(tableId: string): ChosenWidths {
+  const widths = CHOSEN.get(tableId) ?? new Map()
+  CHOSEN.set(tableId, widths)
+  return widths
+}
+
 export class GridColumns {
   readonly columns: readonly GridColumn[]
   readonly #widths: number[]
+  readonly #chosen: ChosenWidths
   #starts: readonly number[]
 
-  constructor(columns: readonly GridColumn[], widths: readonly number[]) {
+  /** @param chosen - Is told the widths that are chosen here. */
+  constructor(columns: readonly GridColumn[], chosen: ChosenWidths) {
     this.columns = columns
-    this.#widths = [...widths]
+    this.#chosen = chosen
+    this.#widths = columns.map(({ id, name, type }) => chosen.get(id) ?? firstWidth(type, name))
     this.#starts = startsOf(this.#widths)
   }
 
@@ -30,7 +47,11 @@ export class GridColumns {
   }
 
   resize(index: number, width: number): void {
-    this.#widths[index] = Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, width))
+    const column = this.columns[index]
+    if (column === undefined) return
+    const chosen = Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, width))
+    this.#widths[index] = chosen
+    this.#chosen.set(column.id, chosen)
     this.#starts = startsOf(this.#widths)
   }
 

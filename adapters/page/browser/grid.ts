@@ -88,7 +88,7 @@ export class Grid {
     this.#sizer.style.width = `${width}px`
     this.#layer.style.height = `${clientHeight}px`
     setAttributes(this.element, {
-      'aria-rowcount': this.#source.isOpen ? -1 : this.#source.count + 1,
+      'aria-rowcount': this.#source.isOpen || this.#source.isCut ? -1 : this.#source.count + 1,
     })
     this.#fitSlots(Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1)
     this.draw()

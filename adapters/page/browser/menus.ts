@@ -15,11 +15,14 @@ function menu(label: string, ...content: readonly Node[]): HTMLDetailsElement {
     if (!(relatedTarget instanceof Node) || !details.contains(relatedTarget)) details.open = false
   })
   details.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape') return
-    details.open = false
-    details.querySelector('summary')?.focus()
+    if (event.key === 'Escape') closeMenu(details)
   })
   return details
+}
+
+function closeMenu(details: HTMLDetailsElement): void {
+  details.open = false
+  details.querySelector('summary')?.focus()
 }
 
 /** @param onChoose - Called with the IDs of the columns that shall be shown: one at least. */
@@ -47,19 +50,19 @@ export function columnMenu(
   return menu(TEXT.columnMenu, el('div', { class: 'actions' }, all, one), list)
 }
 
-export function copyMenu(onCopy: (format: 'json' | 'csv' | 'curl') => void): HTMLElement {
-  const copy = (format: 'json' | 'csv' | 'curl'): void => {
-    made.open = false
+export type CopyFormat = keyof typeof TEXT.copyFormats
+
+export function copyMenu(
+  formats: readonly CopyFormat[],
+  onCopy: (format: CopyFormat) => void,
+): HTMLElement {
+  const copy = (format: CopyFormat): void => {
+    closeMenu(made)
     onCopy(format)
   }
-  const item = (format: 'json' | 'csv' | 'curl') =>
-    button(TEXT.copyFormats[format], () => copy(format), { class: 'plain' })
-  const made = menu(
-    TEXT.copy,
-    el('p', { class: 'muted' }, TEXT.copyHelp),
-    item('json'),
-    item('csv'),
-    item('curl'),
+  const items = formats.map((format) =>
+    button(TEXT.copyFormats[format], () => copy(format), { class: 'plain' }),
   )
+  const made = menu(TEXT.copy, el('p', { class: 'muted' }, TEXT.copyHelp), ...items)
   return made
 }

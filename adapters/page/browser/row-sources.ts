@@ -2,17 +2,23 @@
 //
 // Invariants:
 // - All rows of a source are of one version. An answer of another version is dropped, and said.
-// - Memory is bounded: the blocks that were not seen for longest are dropped.
+// - Memory is bounded: the blocks that were not wanted for longest are dropped, and are read again when they are.
 import type { Api, Row, RowsRequest } from './api.js'
+import { RowBlocks } from './row-blocks.js'
+import { TEXT } from './texts.js'
 
 export interface RowSource {
   /** Rows that are known to be there. */
   readonly count: number
-  /** Whether more rows may follow. */
+  /** Whether more rows may follow, which are read when they are wanted. */
   readonly isOpen: boolean
+  /** Whether more rows may follow that are not read. */
+  readonly isCut: boolean
   rowAt(position: number): Row | undefined
   /** Says which rows are in view, from a position up to another. */
   want(from: number, to: number): void
+  /** What a request says so that it gets the rows from a position on. */
+  requestFrom(position: number): Promise<Partial<RowsRequest>>
   close(): void
 }
 
@@ -31,10 +37,7 @@ type Reading = Readonly<{
   columns: readonly string[] | undefined
 }>
 
-/** Rows of a block. */
-const BLOCK = 128
-/** Blocks that are kept. */
-const BLOCKS_MAX = 160
+const POSITIONS = { blockRows: 128, blocksMax: 160 }
 /** Requests at the same time. More would delay the newest ones. */
 const REQUESTS_MAX = 3
 
@@ -42,9 +45,10 @@ const REQUESTS_MAX = 3
 export class PositionRows implements RowSource {
   readonly count: number
   readonly isOpen = false
+  readonly isCut = false
   readonly #reading: Reading
   readonly #events: SourceEvents
-  readonly #blocks = new Map<number, readonly Row[]>()
+  readonly #blocks = new RowBlocks(POSITIONS)
   readonly #underWay = new Map<number, AbortController>()
   #wanted: readonly number[] = []
   #isStale = false
@@ -56,20 +60,23 @@ export class PositionRows implements RowSource {
   }
 
   rowAt(position: number): Row | undefined {
-    return this.#blocks.get(Math.floor(position / BLOCK))?.[position % BLOCK]
+    return this.#blocks.rowAt(position)
   }
 
   want(from: number, to: number): void {
-    const first = Math.floor(from / BLOCK)
-    const last = Math.floor(Math.max(from, to - 1) / BLOCK)
-    const wanted: number[] = []
-    for (let block = first; block <= last; block++) wanted.push(block)
+    const wanted = this.#blocks.want(from, to)
+    const [first = 0, last = first] = [wanted[0], wanted.at(-1)]
     wanted.push(last + 1, first - 1) // Those that come next, whichever way it goes.
-    this.#wanted = wanted.filter((block) => block >= 0 && block * BLOCK < this.count)
+    const { blockRows } = POSITIONS
+    this.#wanted = wanted.filter((block) => block >= 0 && block * blockRows < this.count)
     for (const [block, controller] of this.#underWay) {
       if (!wanted.includes(block)) controller.abort()
     }
     this.#begin()
+  }
+
+  async requestFrom(position: number): Promise<Partial<RowsRequest>> {
+    return { from: position }
   }
 
   close(): void {
@@ -91,10 +98,6 @@ export class PositionRows implements RowSource {
       .then((rows) => {
         if (rows === undefined || this.#isStale) return
         this.#blocks.set(block, rows)
-        for (const old of this.#blocks.keys()) {
-          if (this.#blocks.size <= BLOCKS_MAX) break
-          if (!this.#wanted.includes(old)) this.#blocks.delete(old)
-        }
         this.#events.onRows()
       })
       .catch((failure: unknown) => {
@@ -111,8 +114,8 @@ export class PositionRows implements RowSource {
   /** A page has 1 MiB of text at most, so a block of long rows takes several. */
   async #read(block: number, signal: AbortSignal): Promise<readonly Row[] | undefined> {
     const rows: Row[] = []
-    const start = block * BLOCK
-    const length = Math.min(BLOCK, this.count - start)
+    const start = block * POSITIONS.blockRows
+    const length = Math.min(POSITIONS.blockRows, this.count - start)
     while (rows.length < length) {
       const request = { from: start + rows.length, limit: length - rows.length }
       const page = await readPage(this.#reading, request, signal)
@@ -128,69 +131,150 @@ export class PositionRows implements RowSource {
   }
 }
 
-/** Rows that are kept of those that match. Whoever wants more of them narrows the condition. */
-const FOUND_MAX = 100_000
-const FOUND_PAGE = 500
+const MATCHES = { blockRows: 500, blocksMax: 40 }
+/**
+ * Matches that are read. Each block of them has a continuation that is kept, and whoever wants more of them narrows the
+ * condition.
+ */
+const MATCHES_MAX = 1_000_000
 
 /** The rows that match a condition. How many there are shows as they are read. */
 export class FoundRows implements RowSource {
+  count = 0
+  isOpen = true
+  isCut = false
   readonly #reading: Reading
   readonly #where: object
   readonly #events: SourceEvents
-  readonly #rows: Row[] = []
+  readonly #countMax: number
+  readonly #blocks = new RowBlocks(MATCHES)
+  /** By block, the continuation that its first row is read by. */
+  readonly #continuations: (string | undefined)[] = []
   readonly #ending = new AbortController()
-  #continuation: string | undefined
+  /** The continuation that the next match is read by. */
+  #next: string | undefined
+  #wanted: readonly number[] = []
+  /** Matches are read up to this one. */
+  #upTo = 0
   #isReading = false
-  isOpen = true
 
-  constructor(reading: Reading, where: object, events: SourceEvents) {
+  constructor(
+    reading: Reading,
+    where: object,
+    events: SourceEvents,
+    countMax: number = MATCHES_MAX,
+  ) {
     this.#reading = reading
     this.#where = where
     this.#events = events
+    this.#countMax = countMax
     this.want(0, 1)
   }
 
-  get count(): number {
-    return this.#rows.length
-  }
-
   rowAt(position: number): Row | undefined {
-    return this.#rows[position]
+    return this.#blocks.rowAt(position)
   }
 
-  want(_from: number, to: number): void {
-    if (this.#isReading || !this.isOpen || to + FOUND_PAGE / 2 < this.#rows.length) return
+  want(from: number, to: number): void {
+    this.#wanted = this.#blocks.want(from, to)
+    this.#upTo = to + MATCHES.blockRows / 2
+    if (this.#isReading) return
     this.#isReading = true
-    this.#readMore(to + FOUND_PAGE)
-      .catch((failure: unknown) => {
-        this.isOpen = false
-        if (!this.#ending.signal.aborted) this.#events.onFailure(failure)
-      })
+    this.#readWanted()
+      .catch((failure: unknown) => this.#fail(failure))
       .finally(() => {
         this.#isReading = false
       })
+  }
+
+  /** A continuation leads to the beginning of a block. From there it is read on, for the one of the position. */
+  async requestFrom(position: number): Promise<Partial<RowsRequest>> {
+    if (this.#ending.signal.aborted) throw new Error(TEXT.rowsEnded)
+    const block = Math.floor(position / MATCHES.blockRows)
+    let continuation = this.#continuations[block]
+    for (let left = position - block * MATCHES.blockRows; left > 0; ) {
+      const page = await this.#page({ limit: left, continuation })
+      left -= page.rows.length
+      continuation = page.continuation
+      if (continuation === undefined) break
+    }
+    return { where: this.#where, continuation }
   }
 
   close(): void {
     this.#ending.abort()
   }
 
-  /** A page may have no rows although more follow, because it compares a bounded number. */
-  async #readMore(upTo: number): Promise<void> {
-    while (this.isOpen && this.#rows.length < upTo) {
-      const request = { limit: FOUND_PAGE, where: this.#where, continuation: this.#continuation }
-      const page = await readPage(this.#reading, request, this.#ending.signal)
-      if (page.version !== this.#reading.version) {
-        this.isOpen = false
-        this.#events.onVersion(page.version)
-        this.#events.onRows()
-        return
-      }
-      this.#rows.push(...page.rows)
-      this.#continuation = page.continuation
-      this.isOpen = page.continuation !== undefined && this.#rows.length < FOUND_MAX
+  #fail(failure: unknown): void {
+    if (this.#ending.signal.aborted) return
+    this.#cut()
+    this.#events.onFailure(failure)
+  }
+
+  #cut(): void {
+    this.isCut = this.isOpen
+    this.isOpen = false
+    this.close()
+  }
+
+  async #readWanted(): Promise<void> {
+    for (;;) {
+      if (this.#ending.signal.aborted) return
+      const dropped = this.#wanted.find(
+        (block) => this.#knownOf(block) > 0 && !this.#blocks.has(block),
+      )
+      if (dropped !== undefined) await this.#readAgain(dropped)
+      else if (this.isOpen && this.count < this.#upTo) await this.#readMore()
+      else return
       this.#events.onRows()
     }
+  }
+
+  /** How many rows of a block were found so far. */
+  #knownOf(block: number): number {
+    const { blockRows } = MATCHES
+    return Math.max(0, Math.min(blockRows, this.count - block * blockRows))
+  }
+
+  async #readAgain(block: number): Promise<void> {
+    const rows: Row[] = []
+    const known = this.#knownOf(block)
+    let continuation = this.#continuations[block]
+    while (rows.length < known) {
+      const page = await this.#page({ limit: known - rows.length, continuation })
+      rows.push(...page.rows)
+      continuation = page.continuation
+      if (continuation === undefined) break
+    }
+    this.#blocks.set(block, rows)
+  }
+
+  /** A page may have no rows although more follow, because it compares a bounded number. */
+  async #readMore(): Promise<void> {
+    const block = Math.floor(this.count / MATCHES.blockRows)
+    const known = this.#knownOf(block)
+    if (known > 0 && !this.#blocks.has(block)) await this.#readAgain(block)
+    if (known === 0) this.#continuations[block] = this.#next
+    const limit = Math.min(MATCHES.blockRows - known, this.#countMax - this.count)
+    const page = await this.#page({ limit, continuation: this.#next })
+    this.#blocks.set(block, [...(this.#blocks.get(block) ?? []), ...page.rows])
+    this.count += page.rows.length
+    this.#next = page.continuation
+    const isFull = this.count >= this.#countMax
+    this.isOpen = page.continuation !== undefined && !isFull
+    this.isCut = page.continuation !== undefined && isFull
+  }
+
+  /** A page of the version that is shown. An answer of another one ends the source. */
+  async #page(request: RowsRequest): ReturnType<Api['rows']> {
+    const { signal } = this.#ending
+    const page = await readPage(this.#reading, { ...request, where: this.#where }, signal)
+    signal.throwIfAborted()
+    if (page.version === this.#reading.version) return page
+    this.#cut()
+    this.#events.onVersion(page.version)
+    this.#events.onRows()
+    throw new DOMException('The table has another version', 'AbortError')
   }
 }
 

@@ -45,27 +45,42 @@ export class SidePane {
     this.element.hidden = true
   }
 
-  showRow(row: Row, position: number): void {
+  /**
+   * Shows a row of the grid at once, and in full when it has come.
+   * @param chosen - The columns whose cells the row has.
+   */
+  showRow(row: Row, position: number, chosen: ReadonlySet<string>): void {
     const at = ++this.#shown
+    const { columns } = this.info.schema
+    const known = columns.filter(({ id }) => chosen.has(id))
     const version = el('span', { class: 'muted' })
     const step = (label: string, by: number) =>
       button(label, () => this.#events.onStep(by), { class: 'plain' })
     const history = el('div')
-    const copy = button(TEXT.copyJson, () => this.#copy(row))
+    const cells = el('dl', {}, ...known.flatMap((column) => fieldOf(row, column)))
+    let whole = row
+    const copy = button(TEXT.copyJson, () => this.#copy(whole), { disabled: true })
     this.#show(
       TEXT.rowAt(shownCount(position + 1)),
       el('div', { class: 'actions' }, step(TEXT.rowBefore, -1), step(TEXT.rowAfter, 1), copy),
       el('p', { class: 'muted' }, `${row.$rowID} `, version),
-      el('dl', {}, ...this.info.schema.columns.flatMap((column) => fieldOf(row, column))),
+      cells,
       history,
     )
     const asked = this.#api.row(this.info.id, row.$rowID).then((found) => {
       if (at !== this.#shown) return
-      version.textContent = TEXT.rowVersion(shownCount(found.version))
+      whole = found.row
+      copy.disabled = false
+      fill(cells, ...columns.flatMap((column) => fieldOf(whole, column)))
+      const shown = shownCount(found.version)
+      const isNewer = found.version > this.info.version
+      version.textContent = isNewer ? TEXT.rowIsNewer(shown) : TEXT.rowVersion(shown)
       history.append(rowHistory(this.#api, this.info, found))
     })
     start(asked, (failure) => {
-      if (at === this.#shown) version.textContent = messageOf(failure)
+      if (at !== this.#shown) return
+      version.textContent = messageOf(failure) // What the grid shows stays.
+      copy.disabled = known.length < columns.length
     })
   }
 

@@ -1,13 +1,12 @@
 // One table: its rows in a grid, a filter, a choice of columns, and a pane for one row.
 import type { Api, Column, Row, TableInfo } from './api.js'
-import { firstWidth } from './cells.js'
 import { copyText } from './clipboard.js'
 import { csvOfRows, curlOfRows, jsonOfRows } from './copies.js'
 import { button, el, fill, messageOf, start } from './dom.js'
 import { FilterBar, whereOf } from './filter-bar.js'
 import { Grid } from './grid.js'
-import { GridColumns } from './grid-columns.js'
-import { columnMenu, copyMenu } from './menus.js'
+import { GridColumns, widthsOf } from './grid-columns.js'
+import { type CopyFormat, columnMenu, copyMenu } from './menus.js'
 import { FoundRows, PositionRows, type RowSource, type SourceEvents } from './row-sources.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
@@ -115,7 +114,7 @@ class TableView {
           this.#chosen = chosen
           this.#open()
         }),
-        copyMenu((format) => this.#copy(format)),
+        copyMenu(this.#copyFormats(), (format) => start(this.#copy(format), this.#context.fail)),
         button(TEXT.schema, () => this.#pane.showSchema()),
       ),
     )
@@ -137,8 +136,8 @@ class TableView {
     const columns = this.#info.schema.columns.filter(({ id }) => this.#chosen.has(id))
     const source = this.#sourceOf(columns)
     const shown = columns.map(({ id, displayName = id, type }) => ({ id, name: displayName, type }))
-    const widths = shown.map(({ name, type }) => firstWidth(type, name))
-    const grid = new Grid(new GridColumns(shown, widths), source, this.#info.name, {
+    const { id: tableId, name } = this.#info
+    const grid = new Grid(new GridColumns(shown, widthsOf(tableId)), source, name, {
       onOpen: (position) => this.#openRow(position),
       onView: (from, to) => this.#sayPlace(from, to),
     })
@@ -170,10 +169,11 @@ class TableView {
 
   #sayPlace(from: number, to: number): void {
     this.#view = [from, to]
-    const { count = 0, isOpen = false } = this.#source ?? {}
+    const { count = 0, isOpen = false, isCut = false } = this.#source ?? {}
     const all = `${shownCount(count)}${isOpen ? '+' : ''}`
+    const say = isCut ? TEXT.placeOfFirst : TEXT.place
     const text =
-      count === 0 && !isOpen ? TEXT.noRows : TEXT.place(shownCount(from + 1), shownCount(to), all)
+      count === 0 && !isOpen ? TEXT.noRows : say(shownCount(from + 1), shownCount(to), all)
     if (this.#status.textContent !== text) this.#status.textContent = text
   }
 
@@ -181,7 +181,7 @@ class TableView {
     const row = this.#source?.rowAt(position)
     if (row === undefined) return
     if (this.#grid?.activeRow !== position) this.#grid?.select(position)
-    this.#pane.showRow(row, position)
+    this.#pane.showRow(row, position, this.#chosen)
   }
 
   #reopen(): void {
@@ -227,25 +227,33 @@ class TableView {
     this.#grid?.select(Math.min(row, Math.max(0, (this.#source?.count ?? 0) - 1)))
   }
 
-  #copy(format: 'json' | 'csv' | 'curl'): void {
+  /** A session has its key in this browser only, so a command of a shell would be refused. */
+  #copyFormats(): readonly CopyFormat[] {
+    return this.#context.session.mode === 'key' ? ['json', 'csv', 'curl'] : ['json', 'csv']
+  }
+
+  async #copy(format: CopyFormat): Promise<void> {
     const [from, to] = this.#view
+    const text = format === 'curl' ? await this.#curl(from, to) : this.#rowsText(format, from, to)
+    this.#context.say(await copyText(text))
+  }
+
+  #rowsText(format: 'json' | 'csv', from: number, to: number): string {
     const rows: Row[] = []
     for (let position = from; position < to; position++) {
       const row = this.#source?.rowAt(position)
       if (row !== undefined) rows.push(row)
     }
+    return format === 'json' ? jsonOfRows(rows) : csvOfRows(rows, [...this.#chosen])
+  }
+
+  async #curl(from: number, to: number): Promise<string> {
     const columns = [...this.#chosen]
     const isAll = columns.length === this.#info.schema.columns.length
-    const request = {
-      ...(this.#where === undefined ? { from } : { where: this.#where }),
+    return curlOfRows(this.#api.url, this.#info.id, {
+      ...(await this.#source?.requestFrom(from)),
       limit: Math.max(1, to - from),
       columns: isAll ? undefined : columns,
-    }
-    const text = {
-      json: () => jsonOfRows(rows),
-      csv: () => csvOfRows(rows, columns),
-      curl: () => curlOfRows(this.#api.url, this.#info.id, request),
-    }[format]()
-    start(copyText(text).then(this.#context.say), this.#context.fail)
+    })
   }
 }

@@ -53,9 +53,12 @@ export const TEXT = {
   rowNumber: 'Row',
   noRows: 'No rows',
   place: (from: string, to: string, all: string) => `${from}–${to} of ${all}`,
+  placeOfFirst: (from: string, to: string, all: string) =>
+    `${from}–${to} of the first ${all} matches; more may follow`,
   newer: (found: string, shown: string) =>
     `The table has changed: it is now at version ${found}, and you see version ${shown}.`,
   showNewer: 'Show the new version',
+  rowsEnded: 'These rows are no longer read. Show the new version, or apply the filter again.',
   gridHelp:
     'Arrow keys move, Enter opens a row. In the header, Alt and an arrow key change the width of a column.',
 
@@ -96,6 +99,8 @@ export const TEXT = {
   rowBefore: 'Previous',
   rowAfter: 'Next',
   rowVersion: (version: string) => `last changed in version ${version}`,
+  rowIsNewer: (version: string) =>
+    `changed in version ${version}, which is newer than the rows beside it`,
   showHistory: 'Show the previous version',
   earlier: 'Show an earlier version',
   changedIn: (version: string) => `Changed in version ${version}`,
@@ -106,6 +111,8 @@ export const TEXT = {
   namesSaved: 'The names were saved.',
   displayNameOf: (id: string) => `Name of the column ${id}`,
   emptyCell: 'empty',
+  storedFile: 'file',
+  noPicture: 'The file is missing, or is no picture.',
   schema: 'Schema',
   columnName: 'Name',
   columnId: 'ID',

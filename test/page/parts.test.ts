@@ -115,7 +115,7 @@ describe('the rows that match a condition', () => {
       onVersion: (version: number) => said.push(`version ${version}`),
       onFailure: (failure: unknown) => said.push(String(failure)),
     }
-    return { rows: new FoundRows(reading, WHERE, events, countMax), said }
+    return { rows: new FoundRows(reading, WHERE, events, { ...(countMax && { countMax }) }), said }
   }
 
   const idAt = (rows: FoundRows, position: number) => rows.rowAt(position)?.$rowID

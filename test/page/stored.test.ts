@@ -229,6 +229,78 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await store.team('default').table(tableId).delete()
   })
 
+  test('keeps the place in a table that has changed, also among the matches of a filter', async () => {
+    const rows = Array.from({ length: 3_000 }, (_, id) => ({ id, name: `row ${id}` }))
+    const { tableId } = await store.team('default').createTable({ name: 'Long', rows })
+    const table = store.team('default').table(tableId)
+    const page = await shown()
+    await page.getByRole('link', { name: 'Long' }).click()
+    const row = (id: number) => page.getByRole('gridcell', { name: `row ${id}`, exact: true })
+    const place = () => page.locator('.place').innerText()
+    const look = () => page.evaluate(() => dispatchEvent(new Event('focus')))
+    const scrollTo = (position: number) =>
+      page.getByRole('grid').evaluate((grid, at) => {
+        grid.scrollTop = at * 30 + 11
+      }, position)
+    const showNewer = () => page.getByRole('button', { name: 'Show the new version' }).click()
+
+    await row(1).waitFor()
+    await scrollTo(2_000)
+    await row(2_005).waitFor()
+    const before = await place()
+    await table.addRows([{ id: 3_000, name: 'row 3000' }])
+    await look()
+    await showNewer()
+    await expect.poll(place).toBe(before.replace('3,000', '3,001'))
+    await row(2_005).waitFor()
+
+    // The answer to an earlier question comes late, and says nothing that is new by then.
+    let answer = (): void => undefined
+    const held = new Promise<void>((done) => {
+      answer = done
+    })
+    let isAsked = false
+    await page.route(/\/rows$/, async (route) => {
+      isAsked = true
+      await held
+      await route.continue()
+    })
+    await look()
+    await expect.poll(() => isAsked).toBe(true)
+    await table.addRows([{ id: 3_001, name: 'row 3001' }])
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByRole('combobox', { name: 'Operator' }).selectOption('gte')
+    await page.getByRole('textbox', { name: 'Value' }).fill('500')
+    await page.keyboard.press('Enter')
+    await showNewer()
+    await row(500).waitFor()
+    const late = page.waitForResponse(/\/rows$/)
+    answer()
+    await late
+    await page.unroute(/\/rows$/)
+    const end = async () => {
+      await page.getByRole('grid').press('Control+End')
+      return place()
+    }
+    await expect.poll(end).toMatch(/of 2,502$/)
+    expect(await page.getByText('it is now at version').isVisible()).toBe(false)
+
+    await scrollTo(1_800)
+    await row(2_305).waitFor()
+    const found = await place()
+    await table.addRows([{ id: 3_002, name: 'row 3002' }])
+    await look()
+    await showNewer()
+    await row(2_305).waitFor()
+    expect((await place()).split(' of ')[0]).toBe(found.split(' of ')[0])
+    // So it is where columns are chosen.
+    await page.locator('summary', { hasText: 'Columns' }).click()
+    await page.getByRole('checkbox', { name: 'id' }).uncheck()
+    await row(2_305).waitFor()
+    expect((await place()).split(' of ')[0]).toBe(found.split(' of ')[0])
+    await table.delete()
+  })
+
   test('asks for an admin key, and forgets it only if the server refuses it', async () => {
     const options = { keys: KEYS, adminKeys: ['a-key-of-an-admin'], port: 0, page: true }
     const server = await startServer(store, options)

@@ -27,6 +27,9 @@ type Slot = {
   columns: string
 }
 
+/** What of a table is in view, in pixels, and the active cell: what a grid of the same table can go on with. */
+export type GridPlace = Readonly<{ active: Place; top: number; left: number }>
+
 export type GridEvents = Readonly<{
   onOpen: (position: number) => void
   /** Called with the rows in view, from a position up to another. */
@@ -104,6 +107,23 @@ export class Grid {
   /** Moves to a row, and gives it the focus. */
   select(row: number): void {
     this.#moveTo({ ...this.#active, row })
+  }
+
+  get place(): GridPlace {
+    return { active: this.#active, top: this.#map.top, left: this.element.scrollLeft }
+  }
+
+  /** Goes to a place, or as near to it as there are rows and columns. */
+  goTo({ active, top, left }: GridPlace): void {
+    const lastRow = Math.max(0, this.#source.count - 1)
+    const lastColumn = Math.max(0, this.#columns.columns.length - 1)
+    this.#active = {
+      row: Math.min(active.row, lastRow),
+      column: Math.min(active.column, lastColumn),
+    }
+    this.#placeBar(this.#map.moveTo(top))
+    this.element.scrollLeft = left
+    this.draw()
   }
 
   get activeRow(): number {

@@ -138,6 +138,13 @@ const MATCHES = { blockRows: 500, blocksMax: 40 }
  */
 const MATCHES_MAX = 1_000_000
 
+type FoundOptions = Readonly<{
+  /** Default: `MATCHES_MAX`. */
+  countMax?: number
+  /** As many are read without being wanted. Default: none. */
+  atLeast?: number
+}>
+
 /** The rows that match a condition. How many there are shows as they are read. */
 export class FoundRows implements RowSource {
   count = 0
@@ -146,7 +153,7 @@ export class FoundRows implements RowSource {
   readonly #reading: Reading
   readonly #where: object
   readonly #events: SourceEvents
-  readonly #countMax: number
+  readonly #options: FoundOptions
   readonly #blocks = new RowBlocks(MATCHES)
   /** By block, the continuation that its first row is read by. */
   readonly #continuations: (string | undefined)[] = []
@@ -158,16 +165,11 @@ export class FoundRows implements RowSource {
   #upTo = 0
   #isReading = false
 
-  constructor(
-    reading: Reading,
-    where: object,
-    events: SourceEvents,
-    countMax: number = MATCHES_MAX,
-  ) {
+  constructor(reading: Reading, where: object, events: SourceEvents, options: FoundOptions = {}) {
     this.#reading = reading
     this.#where = where
     this.#events = events
-    this.#countMax = countMax
+    this.#options = options
     this.want(0, 1)
   }
 
@@ -218,13 +220,14 @@ export class FoundRows implements RowSource {
   }
 
   async #readWanted(): Promise<void> {
+    const { atLeast = 0 } = this.#options
     for (;;) {
       if (this.#ending.signal.aborted) return
       const dropped = this.#wanted.find(
         (block) => this.#knownOf(block) > 0 && !this.#blocks.has(block),
       )
       if (dropped !== undefined) await this.#readAgain(dropped)
-      else if (this.isOpen && this.count < this.#upTo) await this.#readMore()
+      else if (this.isOpen && this.count < Math.max(atLeast, this.#upTo)) await this.#readMore()
       else return
       this.#events.onRows()
     }
@@ -255,12 +258,13 @@ export class FoundRows implements RowSource {
     const known = this.#knownOf(block)
     if (known > 0 && !this.#blocks.has(block)) await this.#readAgain(block)
     if (known === 0) this.#continuations[block] = this.#next
-    const limit = Math.min(MATCHES.blockRows - known, this.#countMax - this.count)
+    const { countMax = MATCHES_MAX } = this.#options
+    const limit = Math.min(MATCHES.blockRows - known, countMax - this.count)
     const page = await this.#page({ limit, continuation: this.#next })
     this.#blocks.set(block, [...(this.#blocks.get(block) ?? []), ...page.rows])
     this.count += page.rows.length
     this.#next = page.continuation
-    const isFull = this.count >= this.#countMax
+    const isFull = this.count >= countMax
     this.isOpen = page.continuation !== undefined && !isFull
     this.isCut = page.continuation !== undefined && isFull
   }

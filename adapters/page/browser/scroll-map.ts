@@ -43,13 +43,18 @@ export class ScrollMap {
     return this.#last
   }
 
+  /** Moves to an offset from the beginning of the table. @returns where the bar belongs then */
+  moveTo(top: number): number {
+    this.top = this.#bounded(top)
+    return this.settle()
+  }
+
   /** Brings a row into view. @returns where the bar belongs then, or undefined if the row is in view */
   show(row: number): number | undefined {
     const start = row * this.#rowHeight
     const end = start + this.#rowHeight
     if (start >= this.top && end <= this.top + this.#view) return undefined
-    this.top = this.#bounded(start < this.top ? start : end - this.#view)
-    return this.settle()
+    return this.moveTo(start < this.top ? start : end - this.#view)
   }
 
   get #total(): number {

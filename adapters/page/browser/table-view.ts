@@ -4,7 +4,7 @@ import { copyText } from './clipboard.js'
 import { csvOfRows, curlOfRows, jsonOfRows } from './copies.js'
 import { button, el, fill, messageOf, start } from './dom.js'
 import { FilterBar, whereOf } from './filter-bar.js'
-import { Grid } from './grid.js'
+import { Grid, type GridPlace } from './grid.js'
 import { GridColumns, widthsOf } from './grid-columns.js'
 import { type CopyFormat, columnMenu, copyMenu } from './menus.js'
 import { FoundRows, PositionRows, type RowSource, type SourceEvents } from './row-sources.js'
@@ -38,6 +38,8 @@ class TableView {
   #source: RowSource | undefined
   #grid: Grid | undefined
   #view: readonly [from: number, to: number] = [0, 0]
+  /** A place of the grid before, and how many rows must be there to go to it. */
+  #due: Readonly<{ place: GridPlace; rows: number }> | undefined
 
   constructor(context: ViewContext, info: TableInfo) {
     this.#context = context
@@ -112,7 +114,7 @@ class TableView {
         }),
         columnMenu(schema.columns, (chosen) => {
           this.#chosen = chosen
-          this.#open()
+          this.#open(this.#grid?.place)
         }),
         copyMenu(this.#copyFormats(), (format) => start(this.#copy(format), this.#context.fail)),
         button(TEXT.schema, () => this.#pane.showSchema()),
@@ -128,13 +130,15 @@ class TableView {
     if (!element.hidden) this.#filter.focus()
   }
 
-  /** Opens the grid on the rows that are wanted now. */
-  #open(): void {
+  /** Opens the grid on the rows that are wanted now. @param place - Where it goes. Default: to the beginning. */
+  #open(place?: GridPlace): void {
+    const rows = place === undefined ? 0 : Math.max(this.#view[1], place.active.row + 1)
+    this.#due = place && { place, rows }
     this.#source?.close()
     this.#grid?.close()
     this.#pane.close()
     const columns = this.#info.schema.columns.filter(({ id }) => this.#chosen.has(id))
-    const source = this.#sourceOf(columns)
+    const source = this.#sourceOf(columns, rows)
     const shown = columns.map(({ id, displayName = id, type }) => ({ id, name: displayName, type }))
     const { id: tableId, name } = this.#info
     const grid = new Grid(new GridColumns(shown, widthsOf(tableId)), source, name, {
@@ -144,22 +148,33 @@ class TableView {
     this.#source = source
     this.#grid = grid
     fill(this.#place, grid.element)
-    grid.refresh()
+    this.#refresh()
   }
 
-  #sourceOf(columns: readonly Column[]): RowSource {
+  #refresh(): void {
+    this.#grid?.refresh()
+    if (this.#grid === undefined || this.#due === undefined) return
+    const { count = 0, isOpen = false } = this.#source ?? {}
+    const { active, top } = this.#grid.place
+    const hasMoved = active.row !== 0 || top > 0 // Whoever has gone elsewhere meanwhile stays there.
+    if (!hasMoved && isOpen && count < this.#due.rows) return
+    if (!hasMoved) this.#grid.goTo(this.#due.place)
+    this.#due = undefined
+  }
+
+  #sourceOf(columns: readonly Column[], atLeast: number): RowSource {
     const { id: tableId, version, rowCount, schema } = this.#info
     const isAll = columns.length === schema.columns.length
     const chosen = isAll ? undefined : columns.map(({ id }) => id)
     const reading = { api: this.#api, tableId, version, columns: chosen }
     const events: SourceEvents = {
-      onRows: () => this.#grid?.refresh(),
+      onRows: () => this.#refresh(),
       onVersion: (found) => this.#sayVersion(found),
       onFailure: (failure) => this.#fail(failure),
     }
     return this.#where === undefined
       ? new PositionRows(reading, rowCount, events)
-      : new FoundRows(reading, this.#where, events)
+      : new FoundRows(reading, this.#where, events, { atLeast })
   }
 
   #fail(failure: unknown): void {
@@ -196,15 +211,18 @@ class TableView {
 
   #lookForVersion(): void {
     if (document.hidden || !this.#notice.hidden) return
-    const { id, version } = this.#info
-    const asked = this.#api.version(id, this.#context.signal).then((found) => {
-      if (found !== version) this.#sayVersion(found)
-    })
-    start(asked, () => undefined) // A server that does not answer shows at the next read.
+    const { id } = this.#info
+    const asked = this.#api.version(id, this.#context.signal)
+    start(
+      asked.then((found) => this.#sayVersion(found)),
+      () => undefined,
+    ) // A server that does not answer shows at the next read.
   }
 
+  /** An answer may be older than what is shown by now. */
   #sayVersion(found: number): void {
     const { version } = this.#info
+    if (found <= version) return
     const show = button(TEXT.showNewer, () => start(this.#showNewer(), this.#context.fail), {
       class: 'primary',
     })
@@ -222,9 +240,8 @@ class TableView {
     this.#pane.info = info
     this.#notice.hidden = true
     this.#sayFacts()
-    const row = this.#grid?.activeRow ?? 0
-    this.#open()
-    this.#grid?.select(Math.min(row, Math.max(0, (this.#source?.count ?? 0) - 1)))
+    this.#open(this.#grid?.place)
+    this.#grid?.element.focus()
   }
 
   /** A session has its key in this browser only, so a command of a shell would be refused. */

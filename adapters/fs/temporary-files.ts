@@ -27,8 +27,9 @@ export async function removeTemporaryFiles(directory: string, isShared: boolean)
       const names = await readNames(folder)
       let left = names.length
       for (const name of names) {
+        if (!TEMPORARY_PATTERN.test(name)) continue
         const path = join(folder, name)
-        if (!TEMPORARY_PATTERN.test(name) || (isShared && !(await isIdle(path)))) continue
+        if (isShared && !(await isIdle(path))) continue
         await removeFile(path)
         left--
       }

@@ -67,8 +67,15 @@ export class Cursor {
   }
 
   byte(): number {
-    const [byte] = this.run(1)
-    return byte ?? 0
+    this.#claim(1)
+    return this.#bytes[this.#at++] ?? 0
+  }
+
+  /** An integer of a number of bytes, the lowest first. */
+  integer(bytes: number): number {
+    this.#claim(bytes)
+    this.#at += bytes
+    return this.#bytes.readUIntLE(this.#at - bytes, bytes)
   }
 
   /** An integer with seven bits a byte, the lowest first. */
@@ -83,9 +90,20 @@ export class Cursor {
   }
 
   run(length: number): Buffer {
-    if (length > this.left) throw new Malformed('it ends early')
+    this.#claim(length)
     this.#at += length
     return this.#bytes.subarray(this.#at - length, this.#at)
+  }
+
+  /** Copies bytes to a place of others. */
+  copy(length: number, target: Buffer, at: number): void {
+    this.#claim(length)
+    this.#bytes.copy(target, at, this.#at, this.#at + length)
+    this.#at += length
+  }
+
+  #claim(length: number): void {
+    if (length > this.left) throw new Malformed('it ends early')
   }
 
   /** A byte string after its length. */
@@ -105,7 +123,7 @@ export function compareInternalKeys(left: Buffer, right: Buffer): number {
 
 const UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 
-/** Decompresses Snappy's raw format. @throws {Malformed} */
+/** Decompresses Snappy's raw format. An open waits for all blocks of a database, so no part makes a buffer of its own. @throws {Malformed} */
 export function unpackSnappy(packed: Buffer): Buffer {
   const cursor = new Cursor(packed)
   const length = cursor.varint()
@@ -115,9 +133,10 @@ export function unpackSnappy(packed: Buffer): Buffer {
   while (cursor.left > 0) {
     const tag = cursor.byte()
     if ((tag & 3) === 0) {
-      const bytes = cursor.run(literalLength(cursor, tag >>> 2))
-      if (at + bytes.length > length) throw new Malformed('a block is longer than its header says')
-      at += bytes.copy(whole, at)
+      const count = literalLength(cursor, tag >>> 2)
+      if (at + count > length) throw new Malformed('a block is longer than its header says')
+      cursor.copy(count, whole, at)
+      at += count
     } else {
       const [count, offset] = copyOf(cursor, tag)
       if (offset === 0 || offset > at || at + count > length)
@@ -131,11 +150,10 @@ export function unpackSnappy(packed: Buffer): Buffer {
 
 function literalLength(cursor: Cursor, size: number): number {
   if (size < 60) return size + 1
-  return cursor.run(size - 59).readUIntLE(0, size - 59) + 1
+  return cursor.integer(size - 59) + 1
 }
 
 function copyOf(cursor: Cursor, tag: number): readonly [count: number, offset: number] {
   if ((tag & 3) === 1) return [4 + ((tag >>> 2) & 7), ((tag >>> 5) << 8) | cursor.byte()]
-  const bytes = (tag & 3) === 2 ? 2 : 4
-  return [1 + (tag >>> 2), cursor.run(bytes).readUIntLE(0, bytes)]
+  return [1 + (tag >>> 2), cursor.integer((tag & 3) === 2 ? 2 : 4)]
 }

@@ -90,7 +90,7 @@ async function backUp(
   io: CommandIo,
 ): Promise<number> {
   const { signal } = io
-  const opened = await openStoreOrServer(place, io)
+  const opened = await openStoreOrServer(place, io, 'call backupToFile(store, FILE) in it')
   if ('served' in opened) return saveBackup(file, () => backupServed(opened.served, files, signal))
   const { store } = opened
   try {

@@ -144,7 +144,7 @@ async function withKeys(
   io: CommandIo,
   use: (keys: Pick<ApiKeys, 'add' | 'list' | 'revoke'>) => Promise<void>,
 ): Promise<void> {
-  const opened = await openStoreOrServer(place, io)
+  const opened = await openStoreOrServer(place, io, 'use store.keys in it')
   if ('served' in opened) return use(servedKeys(opened.served, io.signal))
   const { store } = opened
   try {

@@ -99,7 +99,7 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
 
 /** A store that is only looked at does no work in the background. @throws {ProgramFailure} */
 async function openShown({ directory, writable }: OpenCommand, io: CommandIo): Promise<Store> {
-  const opened = await openStoreOrServer(directory, io, writable ? {} : QUIET)
+  const opened = await openStoreOrServer(directory, io, 'stop it', writable ? {} : QUIET)
   if ('store' in opened) return opened.store
   const problem = `A server at ${opened.served.url} has ${directory} open`
   throw new ProgramFailure('failed', `${problem}; start it with --page to see the store there`)

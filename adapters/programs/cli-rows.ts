@@ -1,13 +1,15 @@
 // `rowstash rows`: some rows of a table, for people and scripts.
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import type { ExportOptions } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
+import { COMMA } from '../base/ascii.js'
 import { alignColumns } from './cli-columns.js'
 import { type CommandIo, parseIntegerOption } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { endOfLineBreak, fieldText, findFields } from './csv-fields.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import type { CommandTable } from './remote-store.js'
@@ -83,29 +85,28 @@ async function linesOf(
     const delimiter = format === 'csv' ? ',' : '\t'
     return [(await text(table.toCSV({ ...options, delimiter }))).replace(/\n$/, '')]
   }
+  if (format === 'table') return renderTable(await buffer(table.toCSV(options)))
   const rows = (await text(table.toNDJSON(options))).split('\n').slice(0, -1)
-  if (format === 'ndjson') return rows
-  if (format === 'json') return [`[${rows.join(',\n')}]`]
-  const { columns } = await table.schema()
-  const wanted = columns.filter(({ id }) => options.columns?.includes(id) ?? true)
-  return renderTable(
-    wanted.map(({ id }) => id),
-    rows,
-  )
+  return format === 'ndjson' ? rows : [`[${rows.join(',\n')}]`]
 }
 
-function renderTable(ids: readonly string[], rows: readonly string[]): readonly string[] {
-  const cells = rows.map((row) => {
-    const read = JSON.parse(row) as Record<string, unknown>
-    return ids.map((id) => renderCell(Object.hasOwn(read, id) ? read[id] : undefined))
-  })
-  const lines = [ids.map(renderCell), ...cells]
+/** The records of CSV below each other. In CSV numbers are as they were sent; JSON.parse would round them. */
+function renderTable(csv: Uint8Array): readonly string[] {
+  const lines: string[][] = []
+  const bounds: number[] = []
+  for (let at = 0; at < csv.length; ) {
+    const count = findFields(csv, at, csv.length, COMMA, bounds)
+    const line = Array.from({ length: count }, (_, i) => {
+      return renderCell(fieldText(csv, bounds[2 * i] ?? 0, bounds[2 * i + 1] ?? 0))
+    })
+    lines.push(line)
+    at = endOfLineBreak(csv, bounds[2 * count - 1] ?? csv.length)
+  }
   return alignColumns(lines)
 }
 
-function renderCell(value: unknown): string {
-  if (value === undefined) return ''
-  const text = escapeControls(typeof value === 'string' ? value : JSON.stringify(value))
+function renderCell(cell: string): string {
+  const text = escapeControls(cell)
   const chars = [...text]
   return chars.length <= CELL_CHARS_MAX ? text : `${chars.slice(0, CELL_CHARS_MAX - 1).join('')}…`
 }

@@ -56,7 +56,7 @@ async function numbersOf(
   teamId: string | undefined,
   io: CommandIo,
 ): Promise<Numbers> {
-  const opened = await openStoreOrServer(place, io)
+  const opened = await openStoreOrServer(place, io, 'use --url if it serves the store')
   if ('served' in opened) {
     return metricsOf(opened.served.url, opened.served.adminKey, io.signal)
   }

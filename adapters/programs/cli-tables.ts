@@ -11,8 +11,10 @@ import {
   tablesOf,
   withTable,
 } from './cli-table-options.js'
+import { tableIdOf } from './command-client.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
+import { ProgramFailure } from './program-failure.js'
 import type { ListedTable } from './remote-store.js'
 import { renderType, renderTypes, typesOf } from './table-types.js'
 
@@ -54,6 +56,8 @@ export const SCHEMA_COMMAND: CommandSpec = {
 
 const TYPES_OPTIONS = {
   ...TEAM_OPTIONS,
+  table: { ...TABLE_OPTIONS.table, help: 'only the table with that name (default: all tables)' },
+  'table-id': { ...TABLE_OPTIONS['table-id'], help: 'only the table with that ID' },
   json: {
     ...JSON_OPTION,
     help: 'print the names and the text for each table as a line of JSON, without the import',
@@ -63,7 +67,7 @@ const TYPES_OPTIONS = {
 export const TYPES_COMMAND: CommandSpec = {
   name: 'types',
   summary: 'write TypeScript for the tables of a team',
-  usage: [`types ${PLACE_FORM}`],
+  usage: [`types ${PLACE_FORM} [--table NAME]`],
   about: `Writes TypeScript to the standard output: for each table of a team, a schema made with
     defineSchema and the type of its rows. "team.table(id, schema)" is then a table of these rows.`,
   options: TYPES_OPTIONS,
@@ -101,7 +105,22 @@ function columnFields({ id, type, displayName }: Column): readonly string[] {
 /** Runs `rowstash types`. @throws {ProgramFailure} */
 export async function runTypes(args: readonly string[], io: CommandIo): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: TYPES_OPTIONS })
-  const tables = await tablesOf(values, io)
+  const tables = oneOrAll(await tablesOf(values, io), values)
   if (!values.json) return io.print(renderTypes(tables).trimEnd())
   for (const types of typesOf(tables)) io.print(JSON.stringify(types))
+}
+
+/** The table of the options, or all if they name none. @throws {ProgramFailure} */
+function oneOrAll(
+  tables: readonly ListedTable[],
+  { table: name, 'table-id': tableId }: Readonly<{ table?: string; 'table-id'?: string }>,
+): readonly ListedTable[] {
+  if (name === undefined && tableId === undefined) return tables
+  if (name !== undefined && tableId !== undefined) {
+    throw new ProgramFailure('usage', 'Specify either --table or --table-id')
+  }
+  const wanted = tableId ?? tableIdOf(tables, name ?? '')
+  const found = tables.filter(({ id }) => id === wanted)
+  if (found.length === 0) throw new ProgramFailure('failed', `Table with ID '${wanted}' not found`)
+  return found
 }

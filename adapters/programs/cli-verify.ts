@@ -59,7 +59,7 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
   const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)
   let opened: StoreOrServer
   try {
-    opened = await openStoreOrServer(place, io)
+    opened = await openStoreOrServer(place, io, 'call store.verify() in it')
   } catch (failure) {
     return cannotOpen(failure, full, output, io)
   }

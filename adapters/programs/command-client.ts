@@ -1,5 +1,6 @@
 // The client of the commands that ask a server, and its failures as people read them.
 import { type Client, ClientError, createClient } from '../../src/client/client.js'
+import { escapeControls } from '../base/arguments.js'
 import { ProgramFailure } from './program-failure.js'
 
 /** A server, and the key for it. */
@@ -40,10 +41,15 @@ export function explained(failure: unknown, { url }: Pick<Asking, 'url'>): unkno
   return new ProgramFailure('failed', messageOf(failure, parseServerUrl(url)), { cause: failure })
 }
 
+/** How the contract begins to tell of a key that it does not know; the key follows, masked. */
+const UNKNOWN_KEY = 'API key not found, or duplicate '
+
 function messageOf(failure: ClientError, url: string): string {
   const { status } = failure
   const message = forPeople(failure.message)
   if (failure.isUnsent) return `No server answers at ${url}: ${reasonOf(failure)}`
+  if (status === 404 && message.startsWith(UNKNOWN_KEY))
+    return `${message}: the server at ${url} does not know this key`
   const isUnknownPath = status === 404 && /^Unknown path/.test(message)
   return isUnknownPath
     ? `${message}; is ${url} the URL of the server, with its base path?`
@@ -70,8 +76,8 @@ export function parseServerUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** IDs that a message lists, at most. */
-const SHOWN_IDS_MAX = 5
+/** IDs or names that a message lists, at most. */
+const SHOWN_MAX = 5
 
 /** The ID of the only table of a name. @throws {ProgramFailure} */
 export function tableIdOf(
@@ -81,9 +87,27 @@ export function tableIdOf(
 ): string {
   const ids = tables.filter((table) => table.name === name).map(({ id }) => id)
   const [only] = ids
-  if (only === undefined) throw new ProgramFailure('failed', `${owner} has no table "${name}"`)
+  if (only === undefined) {
+    throw new ProgramFailure('failed', `${owner} has no table "${name}"${othersOf(tables, name)}`)
+  }
   if (ids.length === 1) return only
-  const shown = ids.slice(0, SHOWN_IDS_MAX).join(' or ')
+  const shown = ids.slice(0, SHOWN_MAX).join(' or ')
   const problem = `${ids.length} tables have the name "${name}"`
   throw new ProgramFailure('failed', `${problem}; use --table-id, such as ${shown}`)
+}
+
+/** What is there instead of a name that is not: names that differ only in case first. */
+function othersOf(tables: readonly Readonly<{ name: string }>[], name: string): string {
+  const lowered = name.toLowerCase()
+  const names = [...new Set(tables.map((table) => table.name))]
+  const alike = names.filter((other) => other.toLowerCase() === lowered)
+  if (alike.length > 0)
+    return `; did you mean ${alike.slice(0, SHOWN_MAX).map(quoted).join(' or ')}?`
+  if (names.length === 0) return ''
+  const more = names.length > SHOWN_MAX ? `, and ${names.length - SHOWN_MAX} more` : ''
+  return `; it has ${names.slice(0, SHOWN_MAX).map(quoted).join(', ')}${more}`
+}
+
+function quoted(name: string): string {
+  return `"${escapeControls(name)}"`
 }

@@ -61,10 +61,10 @@ export async function openAlone(
     return await open()
   } catch (failure) {
     if (!isLocked(failure)) throw failure
-    const served = await lockingServer(failure, place)
+    const served = await lockingServer(place)
     const problem =
       served === null
-        ? `${failure.message}; wait until it has ended, or stop it`
+        ? `${failure.message}; ${remedy === undefined ? 'if it serves the store over HTTP, use --url; else ' : ''}wait until it has ended, or stop it`
         : `A server at ${served.url} has ${String(place)} open; ${remedy ?? `use --url ${served.url}, and its key with --key or --key-file`}`
     throw new ProgramFailure('failed', problem, { cause: failure })
   }
@@ -74,9 +74,9 @@ function isLocked(failure: unknown): failure is StoreError {
   return isStoreError(failure) && failure.code === 'STORE_LOCKED'
 }
 
-/** The server that has a directory open; null: the failure is another one, or no server answers. */
-async function lockingServer(failure: unknown, place: StorePlace): Promise<Served | null> {
-  if (!isLocked(failure) || typeof place !== 'string') return null
+/** The server that has a directory open; null: no server answers. */
+async function lockingServer(place: StorePlace): Promise<Served | null> {
+  if (typeof place !== 'string') return null
   const served = await readServed(resolve(place))
   return served !== null && (await isReached(served)) ? served : null
 }
@@ -84,17 +84,24 @@ async function lockingServer(failure: unknown, place: StorePlace): Promise<Serve
 /** A store, or the server that has it open. */
 export type StoreOrServer = Readonly<{ store: Store }> | Readonly<{ served: Served }>
 
-/** Opens a store as `openStoreOf`, or finds the server that has its directory open. @throws {ProgramFailure} */
+/**
+ * Opens a store as `openStoreOf`, or finds the server that has its directory open.
+ * @param remedy - What to do if another program has it, besides waiting.
+ * @throws {ProgramFailure}
+ */
 export async function openStoreOrServer(
   place: StorePlace,
   output: Output,
+  remedy: string,
   options?: StoreOptions,
 ): Promise<StoreOrServer> {
   try {
     return { store: await openStoreOf(place, output, options) }
   } catch (failure) {
-    const served = await lockingServer(failure, place)
-    if (served === null) throw failure
-    return { served }
+    if (!isLocked(failure)) throw failure
+    const served = await lockingServer(place)
+    if (served !== null) return { served }
+    const problem = `${failure.message}; wait until it has ended, or ${remedy}`
+    throw new ProgramFailure('failed', problem, { cause: failure })
   }
 }

@@ -5,7 +5,11 @@ import { PassThrough } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
+import { runBackup } from '../../adapters/programs/cli-backup.js'
+import { EXIT_CODE } from '../../adapters/programs/cli-command.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
+import { runSweep } from '../../adapters/programs/cli-sweep.js'
+import { runVerify } from '../../adapters/programs/cli-verify.js'
 import { ExportedCount } from '../../adapters/programs/exported-count.js'
 import { jsonArrayOf } from '../../adapters/programs/json-array.js'
 import { buildCli, runCli, serveCli } from '../support/built-cli.js'
@@ -186,7 +190,9 @@ test('the built program exports, and ends with the codes of its help', async () 
     expect(failed).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'rowstash: The team "default" has no table "Nope"\n',
+      stderr: expect.stringMatching(
+        /^rowstash: The team "default" has no table "Nope"; it has "Orders", /,
+      ),
     })
     expect(bare).toMatchObject({ code: 2, stdout: '' })
     expect(bare.stderr).toMatch(/^ {2}import {2}/m)
@@ -210,11 +216,29 @@ test('the built program exports, and ends with the codes of its help', async () 
 
 test('a directory that another process has open is named, with what to do', async () => {
   const store = await openDirectory(directory)
+  const io = {
+    print: () => undefined,
+    warn: () => undefined,
+    env: {},
+    signal: new AbortController().signal,
+  }
   try {
     const held = importing(join(folder, 'orders.csv'), '--table', 'Held')
     await expect(held).rejects.toThrow(
-      /already has the directory .* open; wait until it has ended, or stop it$/,
+      /already has the directory .* open; if it serves the store over HTTP, use --url; else wait until it has ended, or stop it$/,
     )
+    const sweep = runSweep(['--directory', directory], io)
+    await expect(sweep).rejects.toThrow(/ open; wait until it has ended, or stop it$/)
+    const backup = runBackup([directory, join(folder, 'held.backup')], io)
+    await expect(backup).rejects.toThrow(
+      / open; wait until it has ended, or call backupToFile\(store, FILE\) in it$/,
+    )
+    const lines: string[] = []
+    const warn = (line: string) => lines.push(line)
+    expect(await runVerify([directory], { ...io, warn })).toBe(EXIT_CODE.notOpened)
+    expect(lines).toEqual([
+      expect.stringMatching(/ open; wait until it has ended, or call store\.verify\(\) in it$/),
+    ])
   } finally {
     await store.close()
   }

@@ -114,11 +114,12 @@ test('rows are printed as a table, and as formats of programs', async () => {
   const rows = (...args: string[]) => printed(runRows, '--table', 'Orders', ...args)
 
   expect(await rows()).toEqual([
-    'id  total             note',
-    '1   34.5              a, "b"',
-    '2   9007199254740992',
-    '3   7                 x',
+    'id  total               note',
+    '1   34.50               a, "b"',
+    '2   9007199254740993.0',
+    '3   7                   x',
   ])
+  expect(await rows('--columns', 'note,id', '--limit', '1')).toEqual(['id  note', '1   a, "b"'])
   expect(await rows('--limit', '2', '--format', 'csv')).toEqual([CSV.split('\n3')[0]])
   expect(await rows('--json', '--limit', '1')).toEqual([
     '{"id":1,"total":34.50,"note":"a, \\"b\\""}',
@@ -159,7 +160,11 @@ test('a server is read as a directory is', async () => {
     await asked((given, io) => runExport(given, io, output), ...args)
     output.end()
     const wrong = asked(runSchema, '--table', 'Nope')
-    await expect(wrong).rejects.toThrow('The team has no table "Nope"')
+    await expect(wrong).rejects.toThrow('The team has no table "Nope"; it has "Orders", "Twice"')
+    const unknown = printedAt(['--url', url, '--key', 'another-key'], runSchema, ...table)
+    await expect(unknown).rejects.toThrow(
+      `API key not found, or duplicate an****ey: the server at ${url} does not know this key`,
+    )
     await expect(asked(runSchema, ...table, '--team', 'x')).rejects.toThrow(
       '--url cannot be combined with',
     )
@@ -201,6 +206,24 @@ test('types are TypeScript that makes the schemas of the tables', async () => {
     .replaceAll('export const ', 'const ')
   const made = new Function('defineSchema', `${javaScript}; return xSchema`)(defineSchema)
   expect(made).toEqual(schema)
+})
+
+test('types of one table are written on request', async () => {
+  await importing(join(folder, 'orders.csv'), '--table', 'Second', '--team', 'typed')
+  await importing(join(folder, 'orders.csv'), '--table', 'orders', '--team', 'typed')
+  const types = (...args: string[]) => printed(runTypes, '--team', 'typed', ...args)
+  const [json = ''] = await types('--json', '--table', 'Second')
+  const { id } = JSON.parse(json)
+
+  expect((await types('--table', 'Second')).join('\n')).not.toContain('ordersSchema')
+  expect(await types('--json', '--table-id', id)).toEqual([json])
+  await expect(types('--table', 'ORDERS')).rejects.toThrow(
+    'The team has no table "ORDERS"; did you mean "orders"?',
+  )
+  await expect(types('--table-id', 'x')).rejects.toThrow("Table with ID 'x' not found")
+  await expect(types('--table', 'x', '--table-id', id)).rejects.toThrow(
+    'Specify either --table or --table-id',
+  )
 })
 
 test('a store with one team needs no --team, and a team without tables names the others', async () => {

@@ -83,9 +83,11 @@ export type CheckResult = Readonly<{
 
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
-  const { result, shortLines } = await sending(given, (client, input, options) => {
-    return client.checkRows(input, { ...given.target, ...options })
-  })
+  const { result, shortLines } = await sending(
+    given,
+    (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
+    '; the check ends at the first line that cannot be read',
+  )
   const { rows, problems, problemCount } = result
   const wanted = problems.map(({ place, row }) => ({ start: place, row }))
   const places = await findPlaces(given, wanted)
@@ -95,7 +97,11 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
   return { rowCount: rows, problems: found, problemCount, ...(shortLines && { shortLines }) }
 }
 
-/** Sends the rows of the files. @throws {ProgramFailure} which names the file and the line of a refused row */
+/**
+ * Sends the rows of the files.
+ * @param ending - What is added to the message of a line that is no record.
+ * @throws {ProgramFailure} which names the file and the line of a refused row
+ */
 async function sending<T>(
   given: FileImport,
   send: (
@@ -103,6 +109,7 @@ async function sending<T>(
     input: Readonly<{ chunks: AsyncIterable<RowChunk> }>,
     options: SendOptions,
   ) => Promise<T>,
+  ending = '',
 ): Promise<Readonly<{ result: T; shortLines: ShortRows | undefined }>> {
   const { onSchemaError, parallel, signal, onProgress } = given
   let bytes = 0
@@ -120,7 +127,7 @@ async function sending<T>(
     const result = await send(openClient(given), { chunks }, options)
     return { result, shortLines: await short.found() }
   } catch (failure) {
-    throw failure instanceof ClientError ? await explain(failure, given) : failure
+    throw failure instanceof ClientError ? await explain(failure, given, ending) : failure
   }
 }
 
@@ -152,10 +159,12 @@ async function refusedShort(short: ShortLines): Promise<ProgramFailure> {
 const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 
 /** The error for a refused request, with the place of a refused row in the files. */
-async function explain(failure: ClientError, given: FileImport): Promise<unknown> {
+async function explain(failure: ClientError, given: FileImport, ending: string): Promise<unknown> {
   if (!STATUSES_OF_ROWS.has(failure.status)) return explained(failure, given)
   const message = await placeMessage(forPeople(failure.message), failure.place, given)
-  return new ProgramFailure('failed', message + hintFor(message, given.files))
+  const isUnread = failure.type === 'request_validation_error' && failure.place !== undefined
+  const hint = hintFor(message, given.files)
+  return new ProgramFailure('failed', `${message}${hint}${isUnread ? ending : ''}`)
 }
 
 function hintFor(message: string, files: readonly SourceFile[]): string {

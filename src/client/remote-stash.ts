@@ -88,40 +88,38 @@ export class RemoteStash {
     return place === undefined ? failure : placed(failure, place)
   }
 
-  /** Puts all chunks; the first failure stops the rest and is thrown. @returns their rows */
+  /** Puts all chunks. A failure stops the rest; of several refusals that of the earliest chunk is thrown. @returns their rows */
   async putAll(chunks: AsyncIterable<RowChunk>): Promise<number> {
     const { startAt, parallel, signal, onProgress, resume } = this.#settings
     if (resume === true) this.#known = await this.#list()
-    const cut = new AbortController()
-    const both = signal === undefined ? cut.signal : AbortSignal.any([signal, cut.signal])
     const underWay = new Set<Promise<void>>()
     const progress = new Progress(startAt, onProgress)
-    let failure: { reason: unknown } | undefined
-    const fail = (reason: unknown): void => {
-      failure ??= { reason }
-      cut.abort(reason)
-    }
+    const failed = new FirstFailure(signal)
     let number = 0
     let rows = 0
     try {
       for await (const chunk of chunks) {
-        both.throwIfAborted()
+        signal?.throwIfAborted()
+        if (failed.isFailed) break
         const at = number++
         rows += chunk.rows
         if (at < startAt) continue
-        const sent = this.#putChunk(chunk, at, both)
+        const sent = this.#putChunk(chunk, at, failed.begin(at))
           .then(() => progress.add(at, chunk))
-          .catch(fail)
-          .finally(() => underWay.delete(sent))
+          .catch((reason: unknown) => failed.add(reason, isRefusal(reason) ? at : NOWHERE))
+          .finally(() => {
+            failed.end(at)
+            underWay.delete(sent)
+          })
         underWay.add(sent)
         if (underWay.size >= parallel) await Promise.race(underWay)
-        if (failure !== undefined) break
+        if (failed.isFailed) break
       }
     } catch (reason) {
-      fail(reason)
+      failed.add(reason, number)
     }
     await Promise.all(underWay)
-    if (failure !== undefined) throw failure.reason
+    failed.throwIfFailed()
     this.#checkKnown()
     return rows
   }
@@ -227,6 +225,55 @@ function halvesOf({ chunk, number, first, limit, serial, width }: Part): readonl
     { chunk, number, first, limit: middle, serial, width: half },
     { chunk, number, first: middle, limit, serial: serial + half, width: half },
   ]
+}
+
+/** The number of no chunk: a failure that is not about the rows of one. */
+const NOWHERE = -1
+
+/** Statuses that tell that the rows of a chunk are wrong. */
+const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
+
+function isRefusal(reason: unknown): boolean {
+  return reason instanceof ClientError && STATUSES_OF_ROWS.has(reason.status)
+}
+
+/**
+ * Why an import ends, where several chunks fail. Chunks in front of a refused one are still waited for: what is wrong
+ * may begin in one of them, such as a quote that is not closed, and its answer may come later.
+ */
+class FirstFailure {
+  readonly #signal: AbortSignal | undefined
+  readonly #underWay = new Map<number, AbortController>()
+  #failure: Readonly<{ reason: unknown; at: number }> | undefined
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal
+  }
+
+  get isFailed(): boolean {
+    return this.#failure !== undefined
+  }
+
+  /** @returns what aborts the chunk */
+  begin(number: number): AbortSignal {
+    const cut = new AbortController()
+    this.#underWay.set(number, cut)
+    return this.#signal === undefined ? cut.signal : AbortSignal.any([this.#signal, cut.signal])
+  }
+
+  end(number: number): void {
+    this.#underWay.delete(number)
+  }
+
+  add(reason: unknown, at: number): void {
+    if (this.#failure !== undefined && (at === NOWHERE || at >= this.#failure.at)) return
+    this.#failure = { reason, at }
+    for (const [number, cut] of this.#underWay) if (number > at) cut.abort(reason)
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.reason
+  }
 }
 
 class Progress {

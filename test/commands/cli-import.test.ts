@@ -324,6 +324,14 @@ describe('--check', () => {
     expect(await versionOf(tableId)).toBe('"1"')
   })
 
+  test('ends at a line that cannot be read, and says so', async () => {
+    const ended = await importText('long.csv', 'id,name\n1,x\n2,y,z\n', '--check')
+
+    const stderr =
+      'rowstash: 3 fields for 2 columns in long.csv, line 3; the check ends at the first line that cannot be read\n'
+    expect(ended).toEqual({ code: 1, stdout: '', stderr })
+  })
+
   test('of a new table makes none', async () => {
     const ended = await importText('new.ndjson', '{"n":{}}\n', '--check')
 

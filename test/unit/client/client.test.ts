@@ -287,6 +287,20 @@ describe('an import', () => {
     expect(await client.tables()).toEqual([])
   })
 
+  test('ends with what is wrong in the earliest chunk, although a later one is refused first', async () => {
+    const { server, client } = await start()
+    const text = `n,text\n${numbers(4)
+      .map((n) => `${n},5" ${'x'.repeat(2_000)}\n`)
+      .join('')}`
+    server.fail({ method: 'PUT', path: /\/0$/, fault: { delayMs: 300 } })
+    const options = { name: 'T', chunkBytes: 1_024, parallel: 8 }
+    const failed = client.importRows(new File([text], 'rows.csv'), options)
+
+    await expect(failed).rejects.toMatchObject({ status: 400, place: { chunk: 0, row: 0 } })
+    await expect(failed).rejects.toThrow(/quote in a field that does not begin with one in row 0 /)
+    expect(server.requests.filter(({ method }) => method === 'PUT')).toHaveLength(2)
+  })
+
   test.each<[string, object[] | Blob, RegExp]>([
     ['a cell without JSON', [{ n: 1n }], /^Row 0 \(counted from 0\) cannot be sent as JSON: /],
     ['a row that is an array', [[1]], /^Row 0 \(counted from 0\) is not an object of cells$/],

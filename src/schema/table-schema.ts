@@ -68,7 +68,11 @@ function schemaBytes(schema: TableSchema): number {
 
 function parseColumns(value: unknown, columnsMax: number, nameCharsMax: number): Column[] {
   const list = parseObject(value, 'schema', ['columns']).get('columns')
-  if (!Array.isArray(list)) throw shapeError('schema.columns', 'must be an array')
+  if (!Array.isArray(list)) {
+    const problem = "must be an array of columns such as { id: 'total', type: 'number' }"
+    const remedy = list instanceof Object ? '; defineSchema makes one of columns by ID' : ''
+    throw shapeError('schema.columns', `${problem}${remedy}`)
+  }
   if (list.length > columnsMax) {
     throw shapeError(
       'schema.columns',
@@ -147,7 +151,10 @@ function parseKind(value: unknown, place: string): ColumnKind {
       "must not be 'array' here: an array is { kind: 'array', items: { kind } }",
     )
   }
-  if (typeof value === 'string') throw shapeError(place, `is the unknown kind ${quote(value)}`)
+  if (typeof value === 'string') {
+    const known = COLUMN_KINDS.join(', ')
+    throw shapeError(place, `is the unknown kind ${quote(value)}; known are ${known}`)
+  }
   throw shapeError(place, 'must be a kind name')
 }
 

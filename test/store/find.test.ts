@@ -212,7 +212,8 @@ describe('conditions that are refused', () => {
   const deep = (levels: number): Where => (levels === 0 ? {} : { $not: deep(levels - 1) })
 
   test.each<[RegExp, unknown]>([
-    [/no column "missing"/, { missing: 1 }],
+    [/no column "missing"; it has "n", "s", "d", "tags", "p"$/, { missing: 1 }],
+    [/no column "Tags"; did you mean "tags"\?$/, { Tags: 1 }],
     [/value for eq of column "n": must be a finite number/, { n: 'x' }],
     [/value for gt of column "n"/, { n: { gt: true } }],
     [/finite number/, { n: Number.NaN }],

@@ -61,6 +61,11 @@ describe('a schema of the wrong shape is refused with its place', () => {
       JSON.parse('{"columns":[],"__proto__":{}}'),
       'schema has an unknown',
     ],
+    [
+      'columns by ID, which are for defineSchema',
+      { columns: { a: 'number' } },
+      "schema.columns must be an array of columns such as { id: 'total', type: 'number' }; defineSchema makes",
+    ],
     ['a column that is null', oneColumn(null), 'schema.columns[0] '],
     ['a column that is a string', { columns: [column, 'b'] }, 'schema.columns[1] '],
     [
@@ -94,7 +99,7 @@ describe('a schema of the wrong shape is refused with its place', () => {
     [
       'an unknown kind',
       { columns: [column, column, { id: 'b', type: 'text' }] },
-      "schema.columns[2].type is the unknown kind 'text'",
+      "schema.columns[2].type is the unknown kind 'text'; known are string, markdown, ",
     ],
     ['a kind in another letter case', oneType('String'), 'schema.columns[0].type '],
     ['a kind that every object has', oneType('constructor'), 'schema.columns[0].type '],

@@ -119,7 +119,10 @@ async function measureRowstash(directory, paths, queries, valueFilters) {
     for await (const _ of table.find(where)) rows++
     return rows
   }
-  const read = () => store.activity().segmentBytesRead
+  const read = () => {
+    const { segmentBytesRead: bytes, segmentsSkipped: skipped } = store.activity()
+    return { bytes, skipped }
+  }
   const name = `rowstash${valueFilters ? ', valueFilters' : ''}`
   const putCpuMs = (user + system) / 1_000
   const results = [{ name, putCpuMs, runs: await measured(queries, found, read) }]
@@ -198,21 +201,23 @@ async function measureLookups(get, rows) {
   return found
 }
 
-/** Time, rows, and bytes read of each query. */
-async function measured(queries, run, bytesRead = () => 0, repeats = REPEATS) {
+/** Time and rows of each query, the bytes of segments that it read, and the segments that it skipped. */
+async function measured(queries, run, read = () => ({}), repeats = REPEATS) {
   const runs = []
   for (const query of queries) {
     const times = []
     let rows = 0
-    let bytes = 0
+    let [bytes, skipped] = [0, 0]
     for (let repeat = 0; repeat < repeats; repeat++) {
-      const before = bytesRead()
+      const before = read()
       const begun = performance.now()
       rows = await run(query)
       times.push(performance.now() - begun)
-      bytes = bytesRead() - before
+      const after = read()
+      bytes = after.bytes - before.bytes
+      skipped = after.skipped - before.skipped
     }
-    runs.push({ query: query.name, ms: median(times), rows, bytes })
+    runs.push({ query: query.name, ms: median(times), rows, bytes, skipped })
   }
   return runs
 }
@@ -271,9 +276,12 @@ async function measureDuckDb(directory, paths, queries) {
 }
 
 export function printFind({ rows, queries, engines, keys }) {
-  console.log(`\n${rows} rows; milliseconds, rows found, megabytes of segments read`)
-  const shown = ({ ms, rows: found, bytes }) => {
-    return `${ms.toFixed(1)} (${found}${bytes > 0 ? `, ${(bytes / 1e6).toFixed(1)} MB` : ''})`
+  console.log(
+    `\n${rows} rows; milliseconds (rows found, megabytes of segments read, segments skipped)`,
+  )
+  const shown = ({ ms, rows: found, bytes, skipped }) => {
+    const isOurs = !Number.isNaN(bytes)
+    return `${ms.toFixed(1)} (${found}${isOurs ? `, ${(bytes / 1e6).toFixed(1)} MB, ${skipped}` : ''})`
   }
   printTable(
     ['', ...queries],

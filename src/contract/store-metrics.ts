@@ -64,6 +64,12 @@ const STORE_METRICS: readonly (readonly [
     'Bytes of segments that were read for pages and single reads.',
     one(({ segmentBytesRead }) => segmentBytesRead),
   ],
+  [
+    'segments_skipped_total',
+    'counter',
+    'Segments that searches left unread, as no row in them can match.',
+    one(({ segmentsSkipped }) => segmentsSkipped),
+  ],
 ]
 
 export function storeFamilies(store: Store): readonly MetricFamily[] {

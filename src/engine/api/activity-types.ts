@@ -55,6 +55,8 @@ export type StoreActivity = Readonly<{
   bytesWritten: Readonly<{ records: number; segments: number; files: number }>
   /** Bytes of segments that were read for pages and single reads. */
   segmentBytesRead: number
+  /** Segments that searches left unread, as what they know of their values says that no row matches. */
+  segmentsSkipped: number
   /**
    * Bytes that records named when the last sweep counted them, as they are stored: compressed, and without the records
    * of the key-value store. Each object counts once. undefined: no sweep has ended yet, or another process that shares

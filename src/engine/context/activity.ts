@@ -23,6 +23,7 @@ export class Activity {
   rowsOut = 0
   segmentBytesWritten = 0
   fileBytesWritten = 0
+  segmentsSkipped = 0
   /** What the last sweep found; undefined: none has ended yet, or another process counts. */
   bytesHeld: BytesHeld | undefined
   #commits = 0
@@ -125,6 +126,7 @@ export class Activity {
         segments: this.segmentBytesWritten,
         files: this.fileBytesWritten,
       },
+      segmentsSkipped: this.segmentsSkipped,
       bytesHeld: this.bytesHeld,
     }
   }

@@ -52,7 +52,7 @@ export async function walkPlan(
   const slices = new TimeSlices(team.options.clock)
   for (let first = 0; first < plan.runs.length; first += RUNS_AT_ONCE) {
     const runs = plan.runs.slice(first, first + RUNS_AT_ONCE)
-    const judged = await Promise.all(runs.map((run) => segmentOf(run, wanted)))
+    const judged = await Promise.all(runs.map((run) => segmentOf(team, run, wanted)))
     const segments = judged.filter((segment) => segment !== null)
     const walk = team.segments.walk(() => segments, WALK_AT_WILL)
     try {
@@ -73,10 +73,15 @@ export async function walkPlan(
 }
 
 /** What of a segment is read; null: nothing, as it has no row that matches, or there is none. */
-async function segmentOf(run: Run, { mayMatch }: Wanted): Promise<RowRun | null> {
+async function segmentOf(
+  { activity }: TeamContext,
+  run: Run,
+  { mayMatch }: Wanted,
+): Promise<RowRun | null> {
   const segment = segmentRunOf(run, run.first)
-  if (segment === null) return null
-  return (await mayMatch(run)) ? segment : null
+  if (segment === null || (await mayMatch(run))) return segment
+  activity.segmentsSkipped++
+  return null
 }
 
 type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; slices: TimeSlices }>

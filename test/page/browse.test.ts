@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop, MARKUP, MISSING } from './shop.js'
 import {
+  faults,
   HAS_BROWSER,
   makeShownDirectory,
   PICTURES,
@@ -11,7 +12,6 @@ import {
   type ShownDirectory,
   showDirectory,
   type TabOptions,
-  violations,
 } from './shown-page.js'
 
 const ROWS = 20_000
@@ -39,7 +39,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     const line = page.getByRole('row', { name: /Orders/ })
     await expect.poll(() => line.innerText()).toMatch(/20,000\s+[\d.]+ MB\s+11\s+/)
     expect(new URL(page.url()).search).toBe('')
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await picture(page, 'tables')
 
     await page.getByRole('link', { name: 'Orders' }).click()
@@ -49,9 +49,10 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     const thumbnail = page.locator('.thumb').first()
     await expect
       .poll(() => thumbnail.evaluate((image) => (image as HTMLImageElement).naturalWidth))
-      .toBe(3)
+      .toBe(72)
     await picture(page, 'table-light')
-    await picture(page, 'readme', { width: 860, height: 420 })
+    await picture(page, 'readme', { width: 1_040, height: 420 })
+    await picture(page, 'wide', { width: 1_920, height: 900 })
 
     // A file that is not there is shown by its URL, and so is one that is no picture.
     await page.getByRole('grid').evaluate((grid, row) => {
@@ -226,7 +227,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Clear' }).click()
     await cell(page, 'Grace Hopper').first().dblclick()
     await page.getByRole('complementary').waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await picture(page, 'table-dark')
   })
 
@@ -240,7 +241,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       return page.evaluate(() => navigator.clipboard.readText())
     }
     await page.locator('summary', { hasText: 'Columns' }).click()
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await page.getByRole('button', { name: 'Only the first' }).click()
     await cell(page, '5').waitFor()
     expect(await page.getByRole('columnheader').allInnerTexts()).toHaveLength(2)
@@ -287,7 +288,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
 
   test('fits a phone', async () => {
     const page = await showOrders({ viewport: { width: 390, height: 780 } })
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     const overflow = await page.evaluate(() => document.body.scrollWidth > innerWidth)
     expect(overflow).toBe(false)
     await picture(page, 'phone')
@@ -308,11 +309,57 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await expect.poll(() => facts(1)).toMatch(/Rows of tables\s+5\.\d MB\s+Staged rows\s+0 bytes/)
     await page.getByText('does no background work').waitFor()
     expect(await page.locator('.plot path.line').count()).toBe(9)
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await page.evaluate(() => scrollTo(0, 0))
     await picture(page, 'health', { width: 1100, height: 860 })
   })
+
+  test('shows how far a verification has come, and what it has found', async () => {
+    const page = await showDirectory(directory)
+    await page.getByRole('link', { name: 'Health' }).click()
+    // The bytes that are held tell how much there is to read.
+    await page.getByText(/^5\.\d MB$/).waitFor()
+    const say = await sayVerified(page)
+    await page.getByRole('button', { name: 'Verify everything' }).click()
+    const bar = page.getByRole('progressbar', { name: 'Verify the store' })
+    await bar.waitFor()
+    expect(await bar.getAttribute('value')).toBeNull()
+    const checked = { tables: 1, rows: 9_000, files: 0, bytes: 2_800_000 }
+    const line = JSON.stringify({ checked })
+    await say(line.slice(0, 20)) // A piece of the answer may end anywhere.
+    await say(`${line.slice(20)}\n`)
+    await page.getByText('So far: 1 table, 9,000 rows, 0 files, 2.8 MB read').waitFor()
+    expect(Number(await bar.getAttribute('value'))).toBeCloseTo(0.5, 1)
+    const damage = { kind: 'segment', severity: 'damage', message: MARKUP, tableId: 'T' }
+    await say(`${JSON.stringify({ finding: damage })}\n`)
+    await expect
+      .poll(() => page.locator('.findings').innerText())
+      .toBe(`Damage: ${MARKUP} tableId T`)
+    expect(await faults(page)).toEqual([])
+    await say(`${JSON.stringify({ report: { ok: false, damageCount: 1, checked } })}\n`)
+    await say(undefined)
+    await page.getByText('Damage found: 1. Checked: 1 table, 9,000 rows').waitFor()
+    await page.getByText(MARKUP).waitFor() // What it has found stays.
+    expect(await page.getByRole('button', { name: 'Verify everything' }).isEnabled()).toBe(true)
+  })
 })
+
+/** The page gets what a test says as the answer of a verification. @returns says it; undefined: it ends */
+async function sayVerified(page: Page): Promise<(text: string | undefined) => Promise<void>> {
+  await page.evaluate(() => {
+    const ask = window.fetch
+    const lines = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = lines.writable.getWriter()
+    const say = (text?: string) =>
+      text === undefined ? writer.close() : writer.write(new TextEncoder().encode(text))
+    Object.assign(window, {
+      say,
+      fetch: async (url: string, init: RequestInit) =>
+        url.includes('/admin/verify') ? new Response(lines.readable) : ask(url, init),
+    })
+  })
+  return (text) => page.evaluate(`void say(${JSON.stringify(text)})`) as Promise<void>
+}
 
 /** Has the server do something between so many readings of its metrics. */
 async function workFor(page: Page, readings: number): Promise<void> {

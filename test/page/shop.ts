@@ -7,9 +7,14 @@ export const MARKUP = `<img src=x onerror="document.title='acted'"><script>docum
 const NAMES = ['Ada Byron', 'Alan Turing', 'Grace Hopper', 'Barbara Liskov', 'Edsger Dijkstra']
 const CITIES = ['Berlin', 'Zürich', 'São Paulo', 'Tōkyō', 'Reykjavík', 'Nairobi']
 
-/** Three pixels wide, one high. */
+/** A drawing of a parcel, 72 pixels wide. */
 export const IMAGE = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAMAAAABCAIAAACUgoPjAAAADklEQVR4nGP4z8DAAMYADvsC/gkcFjQAAAAASUVORK5CYII=',
+  `iVBORw0KGgoAAAANSUhEUgAAAEgAAAA8BAMAAAA3cOGjAAAAFVBMVEXm7vjgtHrIllioeED04sDYwJT////THkv1
+    AAAA90lEQVR42uXVMQ6DMAwFULB6AKL0AjB0tpQTVAonqLgAA/c/QhMCJTiOzVSpqkfnLc7wf9P817TdBWNMd8Go
+    ymxzxQjq5r2qgvH+qai715UxqlpPp6pjjKLafSup3lSUzdBQUdbliFfWnRGngiGoVNFQRNXoOHRW48SjXI1TDR3K
+    TnW0K+sklFS4S0RRxdtlNPTr/7BoPpRL6FWiZSYoGYIOtT5uhqKPcvlQtCsZLd9DjytoVSqKSkdByQiSKhE2hSoQ
+    nhMDOIQ0e6BEWIYYUIRc1MEZIR+akCOsZTQcCOthDztCqRIgIZTLBSJCraZg0E1Q+BPd/QZM7554YzBqGAAAAABJ
+    RU5ErkJggg==`,
   'base64',
 )
 

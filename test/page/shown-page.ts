@@ -103,8 +103,28 @@ export async function showDirectory(
   return page
 }
 
+/** Widths of a small phone, a tablet and a wide screen. */
+const WIDTHS = [360, 800, 1_920]
+
+/**
+ * What is wrong with a view, whatever shows it: what axe finds here and on a phone, and widths at which the page is wider
+ * than the screen.
+ */
+export async function faults(page: Page): Promise<readonly string[]> {
+  const size = page.viewportSize() ?? VIEWPORT
+  const found = [...(await violations(page))]
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: size.height })
+    const wide = (await page.evaluate('document.documentElement.scrollWidth')) as number
+    if (wide > width) found.push(`the page has ${wide} pixels on a screen of ${width}`)
+    if (width === WIDTHS[0]) found.push(...(await axeOn(page, '')))
+  }
+  await page.setViewportSize(size)
+  return found
+}
+
 /** What axe finds wrong for people who use other means than eyes and a mouse; of contrast, light and dark. */
-export async function violations(page: Page): Promise<readonly string[]> {
+async function violations(page: Page): Promise<readonly string[]> {
   const found = await axeOn(page, '')
   const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
   await page.emulateMedia({ colorScheme: isDark ? 'light' : 'dark' })
@@ -125,9 +145,12 @@ export async function picture(
   size?: Readonly<{ width: number; height: number }>,
 ): Promise<void> {
   if (PICTURES === undefined) return
+  const before = page.viewportSize()
   if (size !== undefined) await page.setViewportSize(size)
   await mkdir(PICTURES, { recursive: true })
+  await page.evaluate(() => new Promise(requestAnimationFrame))
   await page.screenshot({ path: join(PICTURES, `${name}.png`) })
+  if (size !== undefined && before !== null) await page.setViewportSize(before)
 }
 
 /** Private memory of the processes that render tabs, in bytes; Linux tells it. */

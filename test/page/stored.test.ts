@@ -7,13 +7,20 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { nodeHandler, openDirectory } from '../../adapters/node.js'
-import type { Store } from '../../src/index.js'
+import type { Store, Table } from '../../src/index.js'
 import { findChromium } from '../browser/chromium.js'
 import { makeDirectory } from './opened-store.js'
 import { IMAGE, MARKUP } from './shop.js'
-import { HAS_BROWSER, openPage, picture, violations } from './shown-page.js'
+import { faults, HAS_BROWSER, openPage, picture } from './shown-page.js'
 
 const KEY = 'a-key-of-a-person'
+const PEOPLE = [
+  { id: 1, name: 'Ada', city: 'London', born: '1815-12-01' },
+  { id: 2, name: 'Alan Turing', city: 'London', born: '1912-06-23' },
+  { id: 3, name: 'Grace Hopper', city: 'New York', born: '1906-12-09' },
+  { id: 4, name: 'Barbara Liskov', city: 'Los Angeles', born: '1939-11-07' },
+  { id: 5, name: 'Edsger Dijkstra', city: 'Rotterdam', born: '1930-05-11' },
+]
 const KEYS = [{ key: KEY, teamId: 'default' }]
 
 describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
@@ -21,6 +28,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
   let context: BrowserContext
   let directory: Awaited<ReturnType<typeof makeDirectory>>
   let store: Store
+  let people: Readonly<{ table: Table; first: string }>
 
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 30_000 })
@@ -41,9 +49,10 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
       await table.updateRow(made.rowIds.get(0), { name })
     await (await team.startJob({ overwrite: { tableId: made.tableId, rows: [{ id: 1 }] } })).wait()
     await team.table(made.tableId).delete()
-    const again = await team.createTable({ name: 'People', rows: [{ id: 1, name: 'Ada' }] })
-    for (const name of ['Ada Byron', MARKUP])
-      await team.table(again.tableId).updateRow(again.rowIds.get(0), { name })
+    const again = await team.createTable({ name: 'People', rows: PEOPLE })
+    for (const change of [{ name: 'Ada Byron' }, { name: 'Ada Lovelace', born: '1815-12-10' }])
+      await team.table(again.tableId).updateRow(again.rowIds.get(0), change)
+    people = { table: team.table(again.tableId), first: again.rowIds.get(0) }
   })
 
   afterAll(async () => {
@@ -75,18 +84,18 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     expect(await line(/cat\.png/).innerText()).toMatch(/image\/png\s+\d+ bytes.*in 7 days/s)
     expect(await line(/film\.mp4/).innerText()).toMatch(/video\/mp4/)
     expect(await line(/overwrite/).innerText()).toMatch(/done/)
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await picture(page, 'stored')
 
     await page.getByRole('button', { name: 'Preview of cat.png' }).click()
     const image = page.getByRole('dialog').getByRole('img')
     await expect
       .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth))
-      .toBe(3)
+      .toBe(72)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: /Preview of .*txt/ }).click()
     await expect.poll(() => page.getByRole('dialog').locator('pre').innerText()).toBe(MARKUP)
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: 'Preview of page.svg' }).click()
     await page.getByText('This type has no preview').waitFor()
@@ -94,12 +103,31 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await page.keyboard.press('Escape')
     expect(await page.title()).not.toBe('acted')
 
-    for (const name of ['left-behind', 'page.svg']) {
-      await page.getByRole('button', { name: `Delete ${name}` }).click()
-      expect(await violations(page)).toEqual([])
-      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-      await expect.poll(() => line(new RegExp(name)).count()).toBe(0)
+    await page.getByRole('button', { name: 'Delete page.svg' }).click()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(() => line(/page\.svg/).count()).toBe(0)
+    // By keyboard alone: to a preview and back, and to a deletion.
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+    const tabTo = async (name: string) => {
+      for (let tabs = 0; (await focused()) !== name; tabs++) {
+        expect(tabs, `the way to ${name}`).toBeLessThan(30)
+        await page.keyboard.press('Tab')
+      }
     }
+    await page.getByRole('link', { name: 'Stored' }).focus()
+    await tabTo('Preview of cat.png')
+    await page.keyboard.press('Enter')
+    await image.waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(focused).toBe('Preview of cat.png')
+    await tabTo('Delete left-behind')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    const inDialog = () => page.evaluate(() => document.activeElement?.textContent)
+    while ((await inDialog()) !== 'Delete') await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => line(/left-behind/).count()).toBe(0)
     expect(await store.team('default').stashes()).toEqual([])
     expect((await store.team('default').files.list()).files).toHaveLength(2)
   })
@@ -111,13 +139,29 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     const pane = page.getByRole('complementary')
     await pane.getByRole('button', { name: 'Show the previous version' }).click()
     await pane.getByText('Changed in version 3', { exact: true }).waitFor()
-    expect(await pane.locator('.history').innerText()).toContain(`Ada Byron → ${MARKUP}`)
+    expect(await pane.locator('.history').innerText()).toContain('Ada Byron → Ada Lovelace')
     await pane.getByRole('button', { name: 'Show an earlier version' }).click()
     await pane.getByText('Changed in version 2', { exact: true }).waitFor()
     expect(await pane.locator('.history').innerText()).toContain('Ada → Ada Byron')
     await pane.getByRole('button', { name: 'Show an earlier version' }).click()
     await pane.getByText('Added in version 1.').waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
+    await pane.evaluate((element) => {
+      element.scrollTop = element.scrollHeight
+    })
+    await picture(page, 'history', { width: 1_100, height: 560 })
+
+    await people.table.updateRow(people.first, { name: MARKUP })
+    await page.getByRole('gridcell', { name: '1', exact: true }).dblclick()
+    await pane.getByRole('button', { name: 'Show the previous version' }).click()
+    await pane.getByText('Changed in version 4', { exact: true }).waitFor()
+    expect(await pane.locator('.history').innerText()).toContain(`Ada Lovelace → ${MARKUP}`)
+    await page.keyboard.press('Escape')
+    await page.evaluate(() => dispatchEvent(new Event('focus'))) // It need not wait for its next look.
+    await page.getByText('it is now at version 4, and you see version 3').waitFor()
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'newer', { width: 1_100, height: 320 })
+    await page.getByRole('button', { name: 'Show the new version' }).click()
 
     // By keyboard alone.
     const type = async (field: string, text: string) => {
@@ -134,12 +178,12 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await page.keyboard.press('Enter')
     await type('Name of the table', 'Persons')
     await type('Name of the column name', 'Full name')
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Persons' }).waitFor()
     await page.getByRole('columnheader', { name: 'Full name' }).waitFor()
     const [info] = await store.team('default').tables()
-    expect(info).toMatchObject({ name: 'Persons', version: 4, rowCount: 1 })
+    expect(info).toMatchObject({ name: 'Persons', version: 5, rowCount: 5 })
   })
 
   test('copies a request for what is on the screen, and says that a row is newer', async () => {
@@ -200,7 +244,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     const server = await startServer(store, { keys: KEYS, port: 0, basePath: '/data', page: true })
     onTestFinished(() => server.close())
     const page = await openPage(context, `${server.url}/`)
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await page.getByLabel('API key').fill(KEY)
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'New' }).click()
@@ -291,13 +335,17 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await table.addRows([{ id: 3_002, name: 'row 3002' }])
     await look()
     await showNewer()
+    const shownPlace = async () => (await place()).split(' of ')[0]
+    await expect.poll(shownPlace).toBe(found.split(' of ')[0])
     await row(2_305).waitFor()
-    expect((await place()).split(' of ')[0]).toBe(found.split(' of ')[0])
     // So it is where columns are chosen.
     await page.locator('summary', { hasText: 'Columns' }).click()
     await page.getByRole('checkbox', { name: 'id' }).uncheck()
+    await expect
+      .poll(() => page.getByRole('gridcell', { name: '2305', exact: true }).count())
+      .toBe(0)
     await row(2_305).waitFor()
-    expect((await place()).split(' of ')[0]).toBe(found.split(' of ')[0])
+    await expect.poll(shownPlace).toBe(found.split(' of ')[0])
     await table.delete()
   })
 
@@ -309,7 +357,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     const problem = page.locator('.page > .problem').first()
     const field = page.getByLabel('Admin key')
     await field.fill('a-wrong-key-of-an-admin')
-    expect(await violations(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
     await page.keyboard.press('Enter')
     await expect.poll(() => problem.textContent()).not.toBe('')
     await field.fill('a-key-of-an-admin')
@@ -360,7 +408,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     const image = page.getByRole('dialog').getByRole('img')
     await expect
       .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth))
-      .toBe(3)
+      .toBe(72)
     await page.context().clearCookies()
     await page.reload()
     expect(await page.locator('body').innerText()).toBe('Sign in')

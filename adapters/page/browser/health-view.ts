@@ -11,8 +11,8 @@ import { TEXT } from './texts.js'
 import { verifyPart } from './verify-part.js'
 
 const READ_MS = 2_000
-/** Readings that a plot shows: four minutes. */
-const POINTS = 120
+/** What a plot shows. */
+const PERIOD = { minutes: 4, pointsMax: (4 * 60_000) / READ_MS }
 /** Of a wrong key, and of a server without admin keys, which does not know the path. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404])
 
@@ -153,7 +153,7 @@ class HealthView {
     ]
     const kinds = Object.entries(TEXT.held).map(([kind, name]): Fact => {
       const bytes = this.#held.get(kind)
-      return [name, bytes === undefined ? '–' : shownBytes(bytes)]
+      return [name, bytes === undefined ? TEXT.unknown : shownBytes(bytes)]
     })
     fill(
       this.#facts,
@@ -200,7 +200,7 @@ function sumOf(held: ReadonlyMap<string, number>): number {
 
 function plots(): readonly PlotOf[] {
   const rate = (title: string, name: string, show = perSecond): PlotOf => ({
-    plot: new Plot(title, show, POINTS),
+    plot: new Plot(title, show, PERIOD),
     value: (before, after) => {
       const seconds = (after.at - before.at) / 1_000
       return seconds <= 0
@@ -209,11 +209,11 @@ function plots(): readonly PlotOf[] {
     },
   })
   const gauge = (title: string, name: string): PlotOf => ({
-    plot: new Plot(title, shownBytes, POINTS),
+    plot: new Plot(title, shownBytes, PERIOD),
     value: (_, { samples }) => total(samples, name),
   })
   const latency = (title: string, share: number): PlotOf => ({
-    plot: new Plot(title, inMs, POINTS),
+    plot: new Plot(title, inMs, PERIOD),
     value: (before, after) => quantile(before.samples, after.samples, 'request_seconds', share),
   })
   return [

@@ -1,5 +1,6 @@
 // A small plot of a number over the last minutes.
 import { el } from './dom.js'
+import { TEXT } from './texts.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
 const WIDTH = 240
@@ -7,14 +8,20 @@ const HEIGHT = 56
 
 export class Plot {
   readonly element: HTMLElement
-  readonly #value = el('strong', {}, '–')
+  readonly #value = el('strong', {}, TEXT.unknown)
+  readonly #highest = el('span', {})
   readonly #line = document.createElementNS(SVG, 'path')
   readonly #area = document.createElementNS(SVG, 'path')
   readonly #values: number[] = []
   readonly #show: (value: number) => string
   readonly #pointsMax: number
 
-  constructor(title: string, show: (value: number) => string, pointsMax: number) {
+  /** @param minutes - How long the points take, which come at the same intervals. */
+  constructor(
+    title: string,
+    show: (value: number) => string,
+    { pointsMax, minutes }: Readonly<{ pointsMax: number; minutes: number }>,
+  ) {
     this.#show = show
     this.#pointsMax = pointsMax
     const svg = document.createElementNS(SVG, 'svg')
@@ -26,16 +33,25 @@ export class Plot {
     svg.append(this.#area, this.#line)
     const head = el('div', { class: 'plotHead' }, el('span', {}, title), this.#value)
     this.element = el('div', { class: 'plot', role: 'group', 'aria-label': title }, head)
-    this.element.append(svg)
+    const foot = [
+      el('span', {}, TEXT.plotBegin(minutes)),
+      this.#highest,
+      el('span', {}, TEXT.plotEnd),
+    ]
+    this.element.append(svg, el('div', { class: 'plotFoot' }, ...foot))
   }
 
-  /** @param value - undefined: nothing is known of this time, which is drawn as before. */
+  /** @param value - undefined: nothing is known of this time, which is drawn as before, if there is a before. */
   add(value: number | undefined): void {
     const values = this.#values
-    this.#value.textContent = value === undefined ? '–' : this.#show(value)
-    values.push(value ?? values.at(-1) ?? 0)
+    this.#value.textContent = value === undefined ? TEXT.unknown : this.#show(value)
+    const drawn = value ?? values.at(-1)
+    if (drawn === undefined) return
+    values.push(drawn)
     if (values.length > this.#pointsMax) values.shift()
-    const top = Math.max(...values, Number.MIN_VALUE)
+    const highest = Math.max(...values)
+    this.#highest.textContent = TEXT.highest(this.#show(highest))
+    const top = Math.max(highest, Number.MIN_VALUE)
     const step = WIDTH / (this.#pointsMax - 1)
     const from = WIDTH - (values.length - 1) * step
     const points = values.map((each, index) => {

@@ -31,6 +31,11 @@ type Part = Readonly<{
   reload: () => void
 }>
 
+/** All lists have as many columns, of the same widths, so that they stand below each other. */
+const COLUMNS = 6
+/** The column of sizes, and of states. */
+const SIZE_AT = 2
+
 /** A section reads its list by itself: a key may be allowed to read one and not another. */
 function section(
   title: string,
@@ -40,18 +45,22 @@ function section(
 ): HTMLElement {
   const body = el('div', { class: 'storedBody' }, '…')
   const head = columns.map((name, at) => {
-    const isNumber = name === 'Rows' || name === 'Size'
-    return el('th', { scope: 'col', class: isNumber && at > 0 ? 'number' : '' }, name)
+    const isNumber = at === SIZE_AT || name === TEXT.stashColumns[1]
+    return el('th', { scope: 'col', class: isNumber ? 'number' : '' }, name)
   })
   head.push(
-    el('th', { scope: 'col', class: 'number' }, el('span', { class: 'offscreen' }, TEXT.actions)),
+    el(
+      'th',
+      { scope: 'col', class: 'number', colspan: COLUMNS - columns.length },
+      el('span', { class: 'offscreen' }, TEXT.actions),
+    ),
   )
   const part: Part = {
     show: (lines, ...below) => {
       if (lines.length === 0) return fill(body, el('p', { class: 'muted' }, TEXT.nothingThere))
       const table = el(
         'table',
-        { class: 'tables' },
+        { class: 'tables aligned' },
         el('thead', {}, el('tr', {}, ...head)),
         el('tbody', {}, ...lines),
       )
@@ -142,7 +151,7 @@ function uploadLine(
     {},
     el('td', { class: 'name' }, fileName),
     el('td', {}, contentType),
-    el('td', { class: 'number' }, bytes === undefined ? '–' : shownBytes(bytes)),
+    el('td', { class: 'number' }, bytes === undefined ? TEXT.unknown : shownBytes(bytes)),
     ageCell(context, createdAt),
     ageCell(context, endsAt),
     el('td', {}),
@@ -155,10 +164,10 @@ function jobLine(context: ViewContext, { kind, status, tableID, createdAt }: Job
     'tr',
     {},
     el('td', { class: 'name' }, kind),
-    el('td', {}, TEXT.jobStates[status] ?? status),
     el('td', {}, status === 'succeeded' ? link : tableID),
+    el('td', { class: 'number' }, TEXT.jobStates[status] ?? status),
     ageCell(context, createdAt),
-    el('td', {}),
+    el('td', { colspan: 2 }),
   )
 }
 

@@ -187,8 +187,8 @@ class TableView {
     const { count = 0, isOpen = false, isCut = false } = this.#source ?? {}
     const all = `${shownCount(count)}${isOpen ? '+' : ''}`
     const say = isCut ? TEXT.placeOfFirst : TEXT.place
-    const text =
-      count === 0 && !isOpen ? TEXT.noRows : say(shownCount(from + 1), shownCount(to), all)
+    const none = isOpen ? TEXT.searching : TEXT.noRows
+    const text = count === 0 ? none : say(shownCount(from + 1), shownCount(to), all)
     if (this.#status.textContent !== text) this.#status.textContent = text
   }
 

@@ -46,7 +46,7 @@ class TableList {
     })
     const table = el(
       'table',
-      { class: 'tables' },
+      { class: 'tables list' },
       el('thead', {}, el('tr', {}, ...names)),
       this.#body,
     )

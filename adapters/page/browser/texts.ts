@@ -52,6 +52,7 @@ export const TEXT = {
   changed: 'changed',
   rowNumber: 'Row',
   noRows: 'No rows',
+  searching: 'Searching …',
   place: (from: string, to: string, all: string) => `${from}–${to} of ${all}`,
   placeOfFirst: (from: string, to: string, all: string) =>
     `${from}–${to} of the first ${all} matches; more may follow`,
@@ -195,7 +196,7 @@ export const TEXT = {
   uploadColumns: ['Name', 'Type', 'Size', 'Begun', 'Ends'],
   jobs: 'Jobs',
   jobsHelp: 'Background operations. They are listed for 7 days after they end.',
-  jobColumns: ['Operation', 'State', 'Table', 'Begun'],
+  jobColumns: ['Operation', 'Table', 'State', 'Begun'],
   jobStates: { running: 'running', succeeded: 'done', failed: 'failed' } as Readonly<
     Record<string, string>
   >,
@@ -226,6 +227,9 @@ export const TEXT = {
     memory: 'Memory of the process',
     caches: 'Caches',
   },
+  highest: (value: string) => `highest ${value}`,
+  plotBegin: (minutes: number) => `${minutes} min ago`,
+  plotEnd: 'now',
   perSecond: (value: string) => `${value}/s`,
   within: (milliseconds: string) => `≤ ${milliseconds} ms`,
   beyond: '> 10 s',

@@ -218,7 +218,12 @@ export interface ClientTable {
   updateRow(
     rowId: string,
     change: ClientCells | ((row: ClientRow) => ClientCells | null | Promise<ClientCells | null>),
-    options?: Abortable & Readonly<{ ifMatch?: string; onSchemaError?: OnSchemaError }>,
+    options?: Abortable &
+      Readonly<{
+        /** The `version` that `get` or `page` returned. If the row has changed since, the call fails with `precondition_failed`. */
+        ifMatch?: string
+        onSchemaError?: OnSchemaError
+      }>,
   ): Promise<Readonly<{ version: string }>>
   /** Also succeeds if there is no such row. */
   deleteRow(rowId: string, options?: Abortable): Promise<Readonly<{ version: string }>>

@@ -3,7 +3,7 @@ import { fetchHandler } from 'rowstash'
 import { openDirectory } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const handler = fetchHandler(store, { keys, basePath: '/api' })
 Deno.serve({ port: Number(process.env.PORT ?? 3000), hostname: '127.0.0.1' }, (request) => {
   const isPage = new URL(request.url).pathname === '/'

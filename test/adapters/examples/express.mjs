@@ -2,7 +2,7 @@ import express from 'express' // 4 or 5
 import { nodeHandler, openDirectory } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const app = express()
 app.use('/api', nodeHandler(store, { keys })) // before body parsers
 app.use(express.json())

@@ -2,7 +2,7 @@ import fastify from 'fastify'
 import { fastifyPlugin, openDirectory } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const app = fastify()
 await app.register(fastifyPlugin(store, { keys }), { prefix: '/api' })
 app.get('/', () => 'my page')

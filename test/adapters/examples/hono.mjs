@@ -4,7 +4,7 @@ import { fetchHandler } from 'rowstash'
 import { openDirectory } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const handler = fetchHandler(store, { keys, basePath: '/api' })
 const app = new Hono()
 app.all('/api/*', (context) => handler(context.req.raw))

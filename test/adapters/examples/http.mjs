@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { hardenServer, nodeHandler, openDirectory, serverOptions } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const handler = nodeHandler(store, { keys, basePath: '/api' })
 const server = createServer(serverOptions, (request, response) => {
   handler(request, response, () => response.end('my page'))

@@ -2,7 +2,7 @@ import Koa from 'koa'
 import { nodeHandler, openDirectory } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const handler = nodeHandler(store, { keys, basePath: '/api' })
 const app = new Koa()
 app.use((context, next) => {

@@ -8,7 +8,7 @@ const store = await openStore({
   kv: await openPostgresKv({ urls }),
   objects: await openPostgresObjects({ urls }), // of larger stores: openS3Objects of rowstash/s3
 })
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const answer = fetchHandler(store, { keys, basePath: '/api' })
 const app = new Hono()
 app.all('/api/*', (context) => answer(context.req.raw))

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core'
 import { nodeHandler, openDirectory } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 class App {}
 Module({ controllers: [] })(App) // @Module({ controllers: [] }) in TypeScript
 const app = await NestFactory.create(App)

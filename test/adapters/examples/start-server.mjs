@@ -1,7 +1,7 @@
 import { openDirectory, startServer } from 'rowstash/node'
 
 const store = await openDirectory('./data')
-const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const port = Number(process.env.PORT ?? 3000)
 const { url } = await startServer(store, { keys, basePath: '/api', port })
 console.log(`listening on ${url}`)

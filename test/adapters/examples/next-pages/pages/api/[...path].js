@@ -1,7 +1,7 @@
 import { nodeHandler, openDirectory } from 'rowstash/node'
 
 async function open() {
-  const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+  const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
   return nodeHandler(await openDirectory('./data'), { keys, basePath: '/api' })
 }
 async function answer(request, response) {

@@ -2,7 +2,7 @@ import { fetchHandler } from 'rowstash'
 import { openDirectory } from 'rowstash/node'
 
 async function open() {
-  const keys = [{ key: process.env.API_KEY ?? '', teamId: 'acme' }]
+  const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
   return fetchHandler(await openDirectory('./data'), { keys, basePath: '/api' })
 }
 async function answer(request) {

@@ -42,7 +42,10 @@ export function parseSchema({ text, offset }: JsonPart): WireSchema {
     columns = member
   }
   if (!columns.text.startsWith('[')) {
-    throw invalidRequest('body', "'schema.columns' must be an array")
+    throw invalidRequest(
+      'body',
+      `'schema.columns' must be an array of columns such as { "id": "total", "type": "number" }`,
+    )
   }
   const elements = splitJsonArray(columns.text, COLUMNS_MAX, columns.offset)
   if (elements.length > COLUMNS_MAX) {

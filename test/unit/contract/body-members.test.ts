@@ -71,7 +71,10 @@ describe('a schema', () => {
     ['[]', "'schema' must be an object"],
     ['null', "'schema' must be an object"],
     ['{}', "'schema.columns' must be an array"],
-    ['{"columns":{}}', "'schema.columns' must be an array"],
+    [
+      '{"columns":{}}',
+      `'schema.columns' must be an array of columns such as { "id": "total", "type": "number" }`,
+    ],
     ['{"columns":[],"x":1}', "'schema' has an unexpected property 'x'"],
     ['{"columns":[[]]}', "'schema.columns[0]' must be an object"],
     ['{"columns":[{"id":1}]}', "'schema.columns[0]' must have an 'id' that is a string"],

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|objects|settle|merge|guard|scale|load|limits|shared [options]. See README.md.
+// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|objects|settle|merge|export|guard|scale|load|limits|shared [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
        npm run bench -- main [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
        npm run bench -- objects [--rows N] [--directory DIR]
        npm run bench -- settle [--rows N] [--seed N] [--directory DIR]
-       npm run bench -- merge [--rows N] [--rounds N] [--engines A,B] [--seed N] [--directory DIR]
+       npm run bench -- merge|export [--rows N] [--rounds N] [--engines A,B] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
        npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
        npm run bench -- limits [--seed N] [--directory DIR]
@@ -31,7 +31,8 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
   --rows N         rows of the import over HTTP (default: 8000000), of the short run of guard (default:
                    100000), or of the stash or the largest table (default: 1000000)
   --rounds N       runs of every engine (default: 5)
-  --engines A,B    only these of peers/engines.mjs; targets that need others are not measured
+  --engines A,B    only these of peers/engines.mjs, merge.mjs or export-engines.mjs; targets that need
+                   others are not measured
   --data NAME      the rows of README.md (default), or a public data set of 200,000 short rows, repeated
   --store-options  options of rowstash, as JSON
   --full           a table of 8,000,000 rows too
@@ -211,6 +212,19 @@ async function runMerge() {
   await runOne('merge', peersSettings('merge'), { measure, print, judge })
 }
 
+async function runExport() {
+  const settings = peersSettings('export')
+  const { exportRules, measureExport, printExport } = await import('./export.mjs')
+  const kept = openResults('export')
+  const onRun = (soFar, measured) => kept.keep(soFar, { settings, export: measured })
+  const measured = await inTemporary(measureExport, { ...settings, onRun })
+  printExport(measured)
+  const rules = exportRules(measured)
+  printRules(rules)
+  kept.finish({ settings, export: measured, rules })
+  if (rules.some(({ holds }) => !holds)) process.exitCode = 1
+}
+
 async function runGuard() {
   const settings = peersSettings('guard')
   const { compareTargets, newestBaseline, printGuard } = await import('./guard.mjs')
@@ -280,6 +294,7 @@ const RUNS = {
   objects: runObjects,
   settle: runSettle,
   merge: runMerge,
+  export: runExport,
   scale: runScale,
   load: runLoad,
   limits: runLimits,

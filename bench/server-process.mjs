@@ -48,11 +48,27 @@ export function peakBytes(pid) {
   return statusBytes(pid, 'VmHWM')
 }
 
+/** In which Linux counts CPU time. */
+const TICKS_PER_SECOND = 100
+
+/** CPU time of a process, of all its threads; undefined where there is no /proc. */
+export function cpuSecondsOf(pid) {
+  const text = readProc(pid, 'stat')
+  if (text === undefined) return undefined
+  // The name of the program, in parentheses, may have spaces.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
 function statusBytes(pid, field) {
+  const status = readProc(pid, 'status') ?? ''
+  const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+}
+
+function readProc(pid, name) {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]
-    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8')
   } catch (failure) {
     if (failure.code === 'ENOENT') return undefined
     throw failure

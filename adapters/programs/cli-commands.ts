@@ -41,7 +41,7 @@ export const COMMANDS: readonly Command[] = [
   { spec: OPEN_COMMAND, run: runOpen },
   { spec: DEMO_COMMAND, run: runDemo },
   { spec: IMPORT_COMMAND, run: (args, io) => runImport(args, io, process.stderr) },
-  { spec: EXPORT_COMMAND, run: (args, io) => runExport(args, io, process.stdout) },
+  { spec: EXPORT_COMMAND, run: (args, io) => runExport(args, io, process.stdout, process.stderr) },
   { spec: TABLES_COMMAND, run: runTables },
   { spec: SCHEMA_COMMAND, run: runSchema },
   { spec: ROWS_COMMAND, run: runRows },

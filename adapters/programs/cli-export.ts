@@ -16,6 +16,7 @@ import { jsonArrayOf } from './json-array.js'
 import { parquetOf } from './parquet-write.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
+import { openProgress, type Progress, type ProgressOutput } from './progress.js'
 import type { CommandTable } from './remote-store.js'
 
 const FORMATS = ['csv', 'tsv', 'ndjson', 'json', 'parquet'] as const
@@ -60,11 +61,14 @@ type Format = (typeof FORMATS)[number]
 
 type Target = Readonly<{ path: string; format: Format; isCompressed: boolean }>
 
+type Output = NodeJS.WritableStream & Readonly<{ isTTY?: boolean }>
+
 /** Runs `rowstash export`. @param output - The standard output. @throws {ProgramFailure} */
 export async function runExport(
   args: readonly string[],
   io: CommandIo,
-  output: NodeJS.WritableStream,
+  output: Output,
+  progressOutput: ProgressOutput,
 ): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -83,7 +87,11 @@ export async function runExport(
       '--json cannot be combined with FILE "-", which is the output',
     )
   }
-  const rows = await withTable(values, io, (table) => write(table, target, options, output))
+  // A bar would be drawn into rows that a terminal shows.
+  const isShown = path !== '-' || output.isTTY !== true
+  const progress = openProgress(isShown ? progressOutput : { write: () => true }, 0, values.json)
+  const writeTable = (table: CommandTable) => write(table, target, options, { output, progress })
+  const rows = await withTable(values, io, writeTable).finally(() => progress.close())
   if (path === '-') return
   const { size: bytes } = await stat(path)
   if (values.json) io.print(JSON.stringify({ path, format, rows, bytes }))
@@ -95,15 +103,24 @@ async function write(
   table: CommandTable,
   { path, format, isCompressed }: Target,
   options: ExportOptions,
-  output: NodeJS.WritableStream,
+  { output, progress }: Readonly<{ output: NodeJS.WritableStream; progress: Progress }>,
 ): Promise<number> {
   const count = new ExportedCount()
   const rows = await bytesOf(table, format, options, count)
+  const rowCount = () => count.lines - (format === 'csv' || format === 'tsv' ? 1 : 0)
+  async function* watched(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let bytes = 0
+    for await (const piece of pieces) {
+      bytes += piece.length
+      progress.show(rowCount(), bytes)
+      yield piece
+    }
+  }
   const send = (to: NodeJS.WritableStream, end: boolean): Promise<void> => {
     const from = Readable.from(rows, { objectMode: false })
-    return isCompressed ? pipeline(from, createGzip(), to, { end }) : pipeline(from, to, { end })
+    if (isCompressed) return pipeline(from, createGzip(), watched, to, { end })
+    return pipeline(from, watched, to, { end })
   }
-  const rowCount = () => count.lines - (format === 'csv' || format === 'tsv' ? 1 : 0)
   if (path === '-') {
     await send(output, false)
     return rowCount()

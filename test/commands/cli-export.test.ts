@@ -3,7 +3,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { runBackup } from '../../adapters/programs/cli-backup.js'
 import { EXIT_CODE } from '../../adapters/programs/cli-command.js'
@@ -13,7 +13,7 @@ import { runVerify } from '../../adapters/programs/cli-verify.js'
 import { ExportedCount } from '../../adapters/programs/exported-count.js'
 import { jsonArrayOf } from '../../adapters/programs/json-array.js'
 import { buildCli, runCli, serveCli } from '../support/built-cli.js'
-import { CSV, useOrders } from './orders-store.js'
+import { CSV, type Run, useOrders } from './orders-store.js'
 
 const { folder, directory, printed, importing, exporting } = useOrders()
 
@@ -65,7 +65,7 @@ describe('an export', () => {
   test('has tabs for TSV, and tells what it wrote for programs', async () => {
     const path = join(folder, 'out.tsv')
     const lines = await printed(
-      (given, io) => runExport(given, io, new PassThrough()),
+      (given, io) => runExport(given, io, new PassThrough(), { write: () => true }),
       ...[path, '--table', 'Orders', '--json'],
     )
     await importing(path, '--table', 'From TSV')
@@ -92,7 +92,7 @@ describe('an export', () => {
     const path = join(folder, name)
 
     const lines = await printed(
-      (given, io) => runExport(given, io, new PassThrough()),
+      (given, io) => runExport(given, io, new PassThrough(), { write: () => true }),
       path,
       ...team,
     )
@@ -127,6 +127,37 @@ describe('an export', () => {
 
       expect(Buffer.concat(pieces).toString()).toBe(`[${lines.trim().replaceAll('\n', ',\n')}]\n`)
     }
+  })
+
+  /** Where a clock goes on by ten seconds whenever it is read. @returns what was shown on the way. */
+  async function shownBy(path: string, stderrIsTTY: boolean, stdoutIsTTY = false): Promise<string> {
+    let nowMs = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 10_000))
+    onTestFinished(() => clock.mockRestore())
+    let shown = ''
+    const write = (text: string) => (shown += text)
+    const output = Object.assign(new PassThrough(), { isTTY: stdoutIsTTY })
+    const run: Run = (given, io) => runExport(given, io, output, { isTTY: stderrIsTTY, write })
+    await printed(run, path, '--format', 'csv', '--table', 'Orders')
+    return shown
+  }
+
+  test('shows rows, bytes of the file and speed: lines of JSON, or a line on a terminal', async () => {
+    const path = join(folder, 'shown.csv')
+    const lines = (await shownBy(path, false)).trim().split('\n')
+    const { progress } = JSON.parse(lines.at(-1) ?? '')
+    const packed = join(folder, 'shown.csv.gz')
+    const last = (await shownBy(packed, false)).trim().split('\n').at(-1) ?? ''
+
+    expect(progress).toMatchObject({ rows: 3, bytes: CSV.length })
+    expect(progress.rowsPerSecond).toBeGreaterThanOrEqual(0)
+    expect(JSON.parse(last).progress).toMatchObject({ bytes: (await stat(packed)).size })
+    expect(await shownBy(path, true)).toMatch(/3 rows {2}0\.0 MB {2}\d+ rows\/s/)
+  })
+
+  test('to the standard output shows its progress unless that is a terminal', async () => {
+    expect(await shownBy('-', false)).toContain('"progress"')
+    expect(await shownBy('-', true, true)).toBe('')
   })
 
   test('leaves the file as it was when it fails', async () => {

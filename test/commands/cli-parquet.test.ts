@@ -28,7 +28,11 @@ const imported = (...args: string[]) =>
 
 async function exported(name: string, ...args: string[]): Promise<string> {
   const path = join(folder, name)
-  await printed((given, io) => runExport(given, io, process.stdout), path, ...args)
+  await printed(
+    (given, io) => runExport(given, io, process.stdout, { write: () => true }),
+    path,
+    ...args,
+  )
   return path
 }
 

@@ -157,7 +157,7 @@ test('a server is read as a directory is', async () => {
     const output = new PassThrough()
     const written = text(output)
     const args = ['-', '--format', 'csv', '--table', 'Orders']
-    await asked((given, io) => runExport(given, io, output), ...args)
+    await asked((given, io) => runExport(given, io, output, { write: () => true }), ...args)
     output.end()
     const wrong = asked(runSchema, '--table', 'Nope')
     await expect(wrong).rejects.toThrow('The team has no table "Nope"; it has "Orders", "Twice"')

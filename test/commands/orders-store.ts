@@ -53,7 +53,7 @@ export function useOrders() {
     /** @returns what an export wrote to its output. */
     async exporting(...args: string[]): Promise<string> {
       const output = new PassThrough()
-      await printed((given, io) => runExport(given, io, output), ...args)
+      await printed((given, io) => runExport(given, io, output, { write: () => true }), ...args)
       output.end()
       return text(output)
     },

@@ -11,13 +11,15 @@ const WIDTH_MAX = 1_200
 /** Widths that a person has chosen, by column ID. */
 export type ChosenWidths = Map<string, number>
 
-/** Those of tables are kept as long as the tab, of the last 100 tables. */
-const CHOSEN = new BoundedMap<string, ChosenWidths>(100)
+/** Those of the tables that were shown in this tab, of the last 100. */
+export class WidthsOfTables {
+  readonly #tables = new BoundedMap<string, ChosenWidths>(100)
 
-export function widthsOf(tableId: string): ChosenWidths {
-  const widths = CHOSEN.get(tableId) ?? new Map()
-  CHOSEN.set(tableId, widths)
-  return widths
+  of(tableId: string): ChosenWidths {
+    const widths = this.#tables.get(tableId) ?? new Map()
+    this.#tables.set(tableId, widths)
+    return widths
+  }
 }
 
 export class GridColumns {

@@ -114,13 +114,7 @@ class ImportView {
     this.#step = 'choosing'
     this.#drop.hidden = false
     const preview = el('div', { class: 'preview' })
-    const format = el(
-      'select',
-      { id: 'format' },
-      first === undefined ? el('option', { value: '' }, TEXT.chooseFormat) : null,
-      ...FORMATS.map((name) => el('option', { value: name }, name.toUpperCase())),
-    )
-    format.value = first ?? ''
+    const format = formatChoice(first)
     const formatNow = () => FORMATS.find((name) => name === format.value)
     const given = { name: plainName(file.file.name), tables: this.#tables, tableId: this.#tableId }
     const target = new TargetForm(api, given, this.#context.fail, () => look())
@@ -273,6 +267,17 @@ class ImportView {
       el('div', { class: 'actions' }, retry, button(TEXT.beginAnew, giveUp)),
     )
   }
+}
+
+function formatChoice(chosen: SourceFormat | undefined): HTMLSelectElement {
+  const format = el(
+    'select',
+    { id: 'format' },
+    chosen === undefined ? el('option', { value: '' }, TEXT.chooseFormat) : null,
+    ...FORMATS.map((name) => el('option', { value: name }, name.toUpperCase())),
+  )
+  format.value = chosen ?? ''
+  return format
 }
 
 function problemOf(message: string): HTMLElement {

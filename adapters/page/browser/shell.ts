@@ -3,6 +3,7 @@
 import { systemClock } from '../../../src/base/clock.js'
 import { type Api, isRefused } from './api.js'
 import { button, el, fill, messageOf } from './dom.js'
+import { WidthsOfTables } from './grid-columns.js'
 import type { PageSession } from './session.js'
 import { TEXT } from './texts.js'
 
@@ -24,6 +25,7 @@ export type ViewContext = Readonly<{
   /** Ends when another view is opened. */
   signal: AbortSignal
   now: () => number
+  widths: WidthsOfTables
   /** Tells a person that something was done. */
   say: (message: string) => void
   /** Shows a failure. */
@@ -57,6 +59,7 @@ export class Shell {
   /** The name of the view that is shown, and those that go on meanwhile. */
   #name = ''
   readonly #goingOn = new Map<string, View>()
+  readonly #widths = new WidthsOfTables()
   #ending = new AbortController()
   #quiet: ReturnType<typeof setTimeout> | undefined
   /** A file that was dropped on another view than the import. */
@@ -167,6 +170,7 @@ export class Shell {
       session: this.#session,
       signal,
       now: () => systemClock.now(),
+      widths: this.#widths,
       say: (message) => this.#say(message),
       fail: (failure) => this.#fail(failure),
       reload: () => this.#show(),

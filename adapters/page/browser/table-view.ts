@@ -5,7 +5,7 @@ import { csvOfRows, curlOfRows, jsonOfRows } from './copies.js'
 import { button, el, fill, messageOf, start } from './dom.js'
 import { FilterBar, whereOf } from './filter-bar.js'
 import { Grid, type GridPlace } from './grid.js'
-import { GridColumns, widthsOf } from './grid-columns.js'
+import { GridColumns } from './grid-columns.js'
 import { type CopyFormat, columnMenu, copyMenu } from './menus.js'
 import { FoundRows, PositionRows, type RowSource, type SourceEvents } from './row-sources.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
@@ -141,7 +141,7 @@ class TableView {
     const source = this.#sourceOf(columns, rows)
     const shown = columns.map(({ id, displayName = id, type }) => ({ id, name: displayName, type }))
     const { id: tableId, name } = this.#info
-    const grid = new Grid(new GridColumns(shown, widthsOf(tableId)), source, name, {
+    const grid = new Grid(new GridColumns(shown, this.#context.widths.of(tableId)), source, name, {
       onOpen: (position) => this.#openRow(position),
       onView: (from, to) => this.#sayPlace(from, to),
     })

@@ -39,9 +39,23 @@ export class RemoteTable implements ClientTable {
   }
 
   async info({ signal }: Signal = {}): Promise<ClientTableInfo> {
-    const answer = await this.#send({ method: 'GET', path: tablePath(this.id), signal })
+    const answer = await this.#describe(signal)
     const { data } = (await answer.json()) as { data: ClientTableInfo }
     return { ...data, version: versionOf(answer) }
+  }
+
+  /** The published contract has no such route: a server that speaks no more than that has none. */
+  async #describe(signal: AbortSignal | undefined): Promise<Response> {
+    try {
+      return await this.#send({ method: 'GET', path: tablePath(this.id), signal })
+    } catch (failure) {
+      if (!(failure instanceof ClientError) || failure.type === 'table_not_found') throw failure
+      const { status, type } = failure
+      if (status !== 404 && status !== 405) throw failure
+      const problem = `The server does not describe its tables (status ${status} for GET /tables/{tableID})`
+      const remedy = 'their schema and size are not known here, while rows() and toNDJSON() work'
+      throw new ClientError(`${problem}: ${remedy}`, status, type)
+    }
   }
 
   async rename(name: string, { signal }: Signal = {}): Promise<Readonly<{ version: string }>> {

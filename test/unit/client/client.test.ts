@@ -546,6 +546,33 @@ test('a 404 of no API says that the base path may be missing', async () => {
   })
 })
 
+test.each([
+  [404, { error: { type: 'request_error', message: 'Unknown path' } }],
+  [405, {}],
+])(
+  'a server that does not describe its tables is told from one without the table: %i',
+  async (status, body) => {
+    const answers = [
+      Response.json(body, { status }),
+      Response.json(
+        { error: { type: 'table_not_found', message: 'No such table' } },
+        { status: 404 },
+      ),
+    ]
+    const fetch = async () => answers.shift() ?? Response.error()
+    const table = createClient({ url: 'http://127.0.0.1:8787', key: 'k', fetch }).table('t')
+
+    await expect(table.info()).rejects.toMatchObject({
+      status,
+      message: expect.stringMatching(/does not describe its tables .*GET \/tables\/\{tableID\}/),
+    })
+    await expect(table.info()).rejects.toMatchObject({
+      type: 'table_not_found',
+      message: 'No such table',
+    })
+  },
+)
+
 test('a port that fetch refuses is asked once', async () => {
   const onRetry = () => {
     throw new Error('It was repeated')

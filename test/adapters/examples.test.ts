@@ -1,12 +1,21 @@
 // Goal: the examples that HOSTING.md lists run in their frameworks as they are, and are no longer than 20 lines.
-import { readFile, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/client.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { projectFiles, ROOT, readText } from '../support/project.js'
 import { buildLibrary } from './built-library.js'
-import { filesOfExample, KEY, type Running, type Start, startExample } from './running-example.js'
+import {
+  copyExample,
+  filesOfExample,
+  KEY,
+  type Running,
+  type Start,
+  startExample,
+} from './running-example.js'
 import { BUN, DENO, NEXT } from './runtimes.js'
 
 const LINES_MAX = 20
@@ -117,6 +126,48 @@ describe.skipIf(NEXT === undefined)('in Next.js', { timeout: 240_000 }, () => {
       .toEqual([ROWS, true])
   })
 })
+
+/** Asks a route while somebody else has the directory open, and when nobody has. It prints both answers. */
+const ASKED_TWICE = {
+  'next-app': `
+    import { GET } from './app/api/[...path]/route.js'
+    const ask = async () => (await GET(new Request('http://localhost/api/healthz'))).status`,
+  'next-pages': `
+    import { createServer } from 'node:http'
+    import answer from './pages/api/[...path].js'
+    const ask = () => new Promise((resolve, reject) => {
+      const server = createServer((request, response) => answer(request, response).catch(reject))
+      server.listen(0, '127.0.0.1', async () => {
+        const url = 'http://127.0.0.1:' + server.address().port + '/api/healthz'
+        await fetch(url, { signal: AbortSignal.timeout(2_000) }).then(({ status }) => resolve(status), reject)
+        server.close()
+        server.closeAllConnections()
+      })
+    })`,
+} as const
+
+test.each(Object.entries(ASKED_TWICE))(
+  'a route of %s opens the directory as soon as it can be opened',
+  async (name, asking) => {
+    const folder = await copyExample(name)
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const program = `${asking}
+      import { openDirectory } from 'rowstash/node'
+      const store = await openDirectory('./data')
+      const locked = await ask().catch(({ code }) => code)
+      await store.close()
+      console.log(locked, await ask())
+      process.exit()`
+    await writeFile(join(folder, 'ask-twice.mjs'), program)
+
+    const { stdout } = await promisify(execFile)(process.execPath, ['ask-twice.mjs'], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], API_KEY: KEY, NODE_NO_WARNINGS: '1' },
+    })
+
+    expect(stdout.trim()).toBe('STORE_LOCKED 200')
+  },
+)
 
 describe('in AWS Lambda, of which the test plays the part', () => {
   let server: PostgresServer | string = 'not started'

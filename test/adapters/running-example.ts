@@ -44,12 +44,18 @@ export async function filesOfExample(name: string): Promise<readonly string[]> {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** Starts an example. Whoever starts it stops it. */
-export async function startExample(start: Start): Promise<Running> {
-  const { name, program = process.execPath, args = [name], env = {}, changed } = start
+/** Copies an example into a new folder. @returns the folder, which the caller removes. */
+export async function copyExample(name: string): Promise<string> {
   const folder = await mkdtemp(join(FOLDER, 'running-'))
   const from = join(FOLDER, 'examples', name)
   await cp(from, name.includes('.') ? join(folder, name) : folder, { recursive: true })
+  return folder
+}
+
+/** Starts an example. Whoever starts it stops it. */
+export async function startExample(start: Start): Promise<Running> {
+  const { name, program = process.execPath, args = [name], env = {}, changed } = start
+  const folder = await copyExample(name)
   const copy = join(folder, name)
   if (changed) await writeFile(copy, changed(await readFile(copy, 'utf8')))
   const port = await freePort()

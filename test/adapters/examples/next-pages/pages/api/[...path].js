@@ -6,6 +6,7 @@ async function open() {
 }
 async function answer(request, response) {
   globalThis.rowstash ??= open() // A reload loads this file again; the directory is opened once.
+  globalThis.rowstash.catch(() => delete globalThis.rowstash) // If it fails, the next request tries again.
   return (await globalThis.rowstash)(request, response)
 }
 

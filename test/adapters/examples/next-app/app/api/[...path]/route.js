@@ -1,12 +1,11 @@
 import { fetchHandler } from 'rowstash'
 import { openDirectory } from 'rowstash/node'
 
-async function open() {
-  const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
-  return fetchHandler(await openDirectory('./data'), { keys, basePath: '/api' })
-}
+const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
+const open = async () => fetchHandler(await openDirectory('./data'), { keys, basePath: '/api' })
 async function answer(request) {
   globalThis.rowstash ??= open() // A reload loads this file again; the directory is opened once.
+  globalThis.rowstash.catch(() => delete globalThis.rowstash) // If it fails, the next request tries again.
   return (await globalThis.rowstash)(request)
 }
 

@@ -95,7 +95,7 @@ async function finalize(
   hasIdempotencyKeys: boolean,
 ): Promise<Finalized> {
   const { onSchemaError, signal, receipt } = settings
-  const { method, path, query, body } = operationOf(settings, stash.id)
+  const { method, path, query, body, ifMatch } = operationOf(settings, stash.id)
   if (onSchemaError !== undefined) query.set('onSchemaError', onSchemaError)
   const isPost = method === 'POST'
   const answer = await requests.send({
@@ -104,10 +104,11 @@ async function finalize(
     headers: {
       'content-type': 'application/json',
       ...(isPost && hasIdempotencyKeys ? { 'idempotency-key': stash.id } : {}),
+      ...ifMatchOf(ifMatch),
       ...(receipt === true ? { prefer: 'return=receipt' } : {}),
     },
     body: JSON.stringify(body),
-    isRepeatable: !isPost || hasIdempotencyKeys,
+    isRepeatable: isPost ? hasIdempotencyKeys : ifMatch === undefined,
     signal,
   })
   const version = versionOf(answer)
@@ -118,6 +119,10 @@ async function finalize(
   if (receipt !== true || !hasReceipt) return made
   const found = await receiptOf(requests, tableId, version, signal)
   return { ...made, ...(found && { receipt: found }) }
+}
+
+function ifMatchOf(version: string | undefined): Readonly<Record<string, string>> {
+  return version === undefined ? {} : { 'if-match': `"${version}"` }
 }
 
 /** What an operation did; undefined: there is none, as of a merge that changed nothing. */
@@ -144,13 +149,13 @@ async function check(
   stash: RemoteStash,
   settings: ImportSettings,
 ): Promise<ImportCheck> {
-  const { method, path, query, body } = operationOf(checkedAs(settings), stash.id)
+  const { method, path, query, body, ifMatch } = operationOf(checkedAs(settings), stash.id)
   query.set('validate', 'only')
   if (settings.onSchemaError !== undefined) query.set('onSchemaError', settings.onSchemaError)
   const answer = await requests.send({
     method,
     path: `${path}?${query}`,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...ifMatchOf(ifMatch) },
     body: JSON.stringify(body),
     isRepeatable: true,
     signal: settings.signal,

@@ -21,24 +21,35 @@ export type ImportProgress = Readonly<{
   chunks: number
 }>
 
+/** A condition on the table that an import changes. */
+type IfVersion = Readonly<{
+  /**
+   * A version of the table, as `version` of a result or `table.version()`. If the table's version is greater when all
+   * chunks are sent, nothing is changed and the call fails with the status 412. The operation is then repeated after a
+   * lost response only where an idempotency key makes that harmless. Default: no condition.
+   */
+  ifMatch?: string
+}>
+
 /** What an import makes: a new table, or a change of one. */
 export type ImportTarget =
   | Readonly<{ name: string; schema?: TableSchema }>
   | Readonly<{ tableId: string; mode: 'add' }>
-  | Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema }>
-  | Readonly<{
-      /** The table that is changed. */
-      tableId: string
-      /** Only a server of rowstash knows merges. */
-      mode: 'merge'
-      /** The key columns: a row with a key that the table has changes that row, others are added. */
-      key: readonly string[]
-      /**
-       * What becomes of rows of the table whose keys the input does not have: `keep` is the mode `upsert` of
-       * `Table.merge`, `delete` its mode `replace`. Default: `keep`.
-       */
-      missing?: 'keep' | 'delete'
-    }>
+  | (IfVersion & Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema }>)
+  | (IfVersion &
+      Readonly<{
+        /** The table that is changed. */
+        tableId: string
+        /** Only a server of rowstash knows merges. */
+        mode: 'merge'
+        /** The key columns: a row with a key that the table has changes that row, others are added. */
+        key: readonly string[]
+        /**
+         * What becomes of rows of the table whose keys the input does not have: `keep` is the mode `upsert` of
+         * `Table.merge`, `delete` its mode `replace`. Default: `keep`.
+         */
+        missing?: 'keep' | 'delete'
+      }>)
 
 /** Rows that are sent together, for inputs that their owner cuts. */
 export interface RowChunk {

@@ -9,6 +9,8 @@ export type TableOperation = Readonly<{
   path: string
   query: URLSearchParams
   body: object
+  /** The version of `If-Match`. */
+  ifMatch: string | undefined
 }>
 
 export function tablePath(tableId: string): string {
@@ -18,20 +20,23 @@ export function tablePath(tableId: string): string {
 export function operationOf(target: ImportTarget, stashId: string): TableOperation {
   const rows = { $stashID: stashId }
   const query = new URLSearchParams()
+  const ifMatch = 'ifMatch' in target ? target.ifMatch : undefined
   if ('name' in target) {
     const { name, schema } = target
     const body = { name, ...(schema && { schema }), rows }
-    return { method: 'POST', path: '/tables', query, body }
+    return { method: 'POST', path: '/tables', query, body, ifMatch }
   }
   const path = tablePath(target.tableId)
-  if (target.mode === 'add') return { method: 'POST', path: `${path}/rows`, query, body: rows }
+  if (target.mode === 'add') {
+    return { method: 'POST', path: `${path}/rows`, query, body: rows, ifMatch }
+  }
   if (target.mode === 'merge') {
     for (const column of target.key) query.append('key', column)
     query.set('mode', target.missing === 'delete' ? 'replace' : 'upsert')
-    return { method: 'POST', path: `${path}/merge`, query, body: rows }
+    return { method: 'POST', path: `${path}/merge`, query, body: rows, ifMatch }
   }
   const { schema } = target
-  return { method: 'PUT', path, query, body: { ...(schema && { schema }), rows } }
+  return { method: 'PUT', path, query, body: { ...(schema && { schema }), rows }, ifMatch }
 }
 
 /**
@@ -40,7 +45,8 @@ export function operationOf(target: ImportTarget, stashId: string): TableOperati
  */
 export function checkedAs(target: ImportTarget): ImportTarget {
   if (!('mode' in target) || target.mode !== 'merge') return target
-  return { tableId: target.tableId, mode: 'overwrite' }
+  const { tableId, ifMatch } = target
+  return { tableId, mode: 'overwrite', ...(ifMatch !== undefined && { ifMatch }) }
 }
 
 type OperationAnswer = Readonly<{

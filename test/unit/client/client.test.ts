@@ -86,6 +86,45 @@ describe('an import', () => {
     expect([both, await valuesOf(client, tableId, 'n')]).toEqual([[1, 2], [3]])
   })
 
+  test.each([{ mode: 'overwrite' }, { mode: 'merge', key: ['n'] }] as const)(
+    'with ifMatch changes no later version: $mode',
+    async (change) => {
+      const { client } = await start()
+      const { tableId, version } = await client.importRows([{ n: 1 }], { name: 'T' })
+      const { version: later } = await client.importRows([{ n: 2 }], { tableId, mode: 'add' })
+
+      const stale = { ...change, tableId, ifMatch: version }
+      await expect(client.importRows([{ n: 3 }], stale)).rejects.toMatchObject({ status: 412 })
+      await expect(client.checkRows([{ n: 3 }], stale)).rejects.toMatchObject({ status: 412 })
+      expect(await valuesOf(client, tableId, 'n')).toEqual([1, 2])
+
+      await client.importRows([{ n: 3 }], { ...stale, ifMatch: later })
+      expect(await valuesOf(client, tableId, 'n')).toContain(3)
+      expect(await client.stashes()).toEqual([])
+    },
+  )
+
+  test('an overwrite with ifMatch whose answer is lost is not repeated', async () => {
+    const { server, client } = await start()
+    const { tableId, version } = await client.importRows([{ n: 1 }], { name: 'T' })
+    server.fail({ method: 'PUT', path: `/tables/${tableId}`, fault: { cut: 'answer' } })
+
+    const target = { tableId, mode: 'overwrite', ifMatch: version } as const
+    await expect(client.importRows([{ n: 2 }], target)).rejects.toMatchObject({ status: 0 })
+    expect(await valuesOf(client, tableId, 'n')).toEqual([2])
+  })
+
+  test('a merge with ifMatch whose answer is lost is repeated, and reported', async () => {
+    const { server, client } = await start()
+    const { tableId, version } = await client.importRows([{ n: 1 }], { name: 'T' })
+    const path = `/tables/${tableId}/merge`
+    server.fail({ method: 'POST', path, fault: { cut: 'answer' }, times: 1 })
+
+    const target = { tableId, mode: 'merge', key: ['n'], ifMatch: version } as const
+    const { merged } = await client.importRows([{ n: 2 }], target)
+    expect(merged).toMatchObject({ added: 1 })
+  })
+
   test('of no rows makes an empty table', async () => {
     const { client } = await start()
     const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] } as const

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import * as zlib from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type BuiltCli,
@@ -18,9 +18,6 @@ import {
 const KEY = 'a-key-for-the-tests'
 
 const run = promisify(execFile)
-
-/** undefined: this version of Node has no zstd. */
-const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer }
 
 let cli: BuiltCli
 let folder: string
@@ -207,7 +204,7 @@ describe('an import of', () => {
   test('a gzip file, of another encoding, into a table by its name', async () => {
     await importText('cities.csv', 'name,n\nBonn,1\n')
     const path = join(folder, 'more.csv.gz')
-    await writeFile(path, zlib.gzipSync(Buffer.from('name,n\nK\xf6ln,2\n', 'latin1')))
+    await writeFile(path, gzipSync(Buffer.from('name,n\nK\xf6ln,2\n', 'latin1')))
     const to = ['--url', serving.url, '--key', KEY, '--table', 'cities.csv', '--mode', 'add']
     const ended = await runCli(cli.path, ['import', path, ...to, '--encoding', 'latin1', '--json'])
 
@@ -223,39 +220,6 @@ describe('an import of', () => {
     const problem = expect.stringMatching(/^rowstash: The team has no table "Nope"; it has "/)
     expect(unknown).toMatchObject({ code: 1, stderr: problem })
   })
-
-  const lines = Array.from({ length: 300_000 }, (_, n) => `${n},"row ${n}"\n`)
-  test.runIf(zstdCompressSync !== undefined)('a zstd file has all its rows', async () => {
-    const path = join(folder, 'packed.csv.zst')
-    const packed = zstdCompressSync?.(Buffer.from(`id,note\n${lines.join('')}`)) ?? Buffer.alloc(0)
-    await writeFile(path, packed)
-    const to = ['--url', serving.url, '--key', KEY, '--table']
-    const ended = await runCli(cli.path, ['import', path, ...to, 'packed'])
-    const cut = join(folder, 'cut.csv.zst')
-    await writeFile(cut, packed.subarray(0, packed.length / 2))
-    const broken = await runCli(cli.path, ['import', cut, ...to, 'cut'])
-    const exporting = ['export', '-', '--format', 'csv', ...to, 'packed']
-    const exported = await runCli(cli.path, exporting)
-
-    expect(ended).toMatchObject({ code: 0, stderr: '' })
-    expect(exported.stdout).toBe(`id,note\n${lines.join('').replaceAll('"', '')}`)
-    expect(broken).toMatchObject({ code: 1, stdout: '' })
-    expect(broken.stderr).toMatch(/^rowstash: [^\n]*cut\.csv\.zst[^\n]*\n$/)
-  })
-
-  test.runIf(zstdCompressSync === undefined)(
-    'a zstd file is refused with the version of Node that reads it',
-    async () => {
-      const ended = await importText('packed.csv.zst', 'id\n1\n')
-
-      expect(ended).toEqual({
-        code: 1,
-        stdout: '',
-        stderr:
-          'rowstash: packed.csv.zst: This version of Node cannot read zstd; 22.15 and later can\n',
-      })
-    },
-  )
 
   test('the standard input, with a schema and cells that do not fit', async () => {
     const schema = join(folder, 'schema.json')

@@ -1,0 +1,38 @@
+// Files that zstd compresses, on a runtime that reads them and on one that does not.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as zlib from 'node:zlib'
+import { expect, test } from 'vitest'
+import { useOrders } from './orders-store.js'
+
+const { folder, importing, exporting } = useOrders()
+
+/** undefined: this version of Node has no zstd. */
+const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer }
+
+const CSV = `id,note\n${Array.from({ length: 100_000 }, (_, n) => `${n},row ${n}\n`).join('')}`
+
+test.runIf(zstdCompressSync !== undefined)('a zstd file has all its rows', async () => {
+  const packed = zstdCompressSync?.(Buffer.from(CSV)) ?? Buffer.alloc(0)
+  const path = join(folder, 'packed.csv.zst')
+  await writeFile(path, packed)
+  const cut = join(folder, 'cut.csv.zst')
+  await writeFile(cut, packed.subarray(0, packed.length / 2))
+  await importing(path, '--table', 'packed')
+
+  expect(await exporting('-', '--format', 'csv', '--table', 'packed')).toBe(CSV)
+  await expect(importing(cut, '--table', 'cut')).rejects.toThrow(cut)
+  await expect(exporting('-', '--format', 'csv', '--table', 'cut')).rejects.toThrow('no table')
+})
+
+test.runIf(zstdCompressSync === undefined)(
+  'a zstd file is refused where Node has no zstd',
+  async () => {
+    const path = join(folder, 'packed.csv.zst')
+    await writeFile(path, CSV)
+
+    await expect(importing(path, '--table', 'packed')).rejects.toThrow(
+      `${path}: This version of Node cannot read zstd; 22.15 and later can`,
+    )
+  },
+)

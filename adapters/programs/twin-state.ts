@@ -130,7 +130,7 @@ export class TwinState {
   /** The IDs of a stash, from a table that is deleted when they were read. */
   async *kept(stashId: string): AsyncGenerator<string, void> {
     const stash = this.#team.stash(stashId)
-    const schema = { columns: [{ id: 'upstream', type: 'string' }] }
+    const schema = { columns: [{ id: 'upstream', type: 'string' }] } as const
     const made = await this.#team.createTable({ name: 'pulled', schema, rows: stash })
     const table = this.#team.table(made.tableId)
     try {

@@ -49,9 +49,8 @@ export class RemoteTable implements ClientTable {
     try {
       return await this.#send({ method: 'GET', path: tablePath(this.id), signal })
     } catch (failure) {
-      if (!(failure instanceof ClientError) || failure.type === 'table_not_found') throw failure
+      if (!(failure instanceof ClientError) || !isUnknownRoute(failure)) throw failure
       const { status, type } = failure
-      if (status !== 404 && status !== 405) throw failure
       const problem = `The server does not describe its tables (status ${status} for GET /tables/{tableID})`
       const remedy = 'their schema and size are not known here, while rows() and toNDJSON() work'
       throw new ClientError(`${problem}: ${remedy}`, status, type)
@@ -253,4 +252,11 @@ function numberText(_: string, value: unknown): unknown {
 
 function schemaQuery(onSchemaError: OnSchemaError | undefined): string {
   return onSchemaError === undefined ? '' : `?onSchemaError=${onSchemaError}`
+}
+
+/** Whether an answer is not about the table or the key; one without a type comes from no API. */
+function isUnknownRoute({ status, type, message }: ClientError): boolean {
+  if (status === 405) return true
+  const isOfKey = message.startsWith('API key not found') // The published contract has no type of its own for it.
+  return status === 404 && type !== '' && type !== 'table_not_found' && !isOfKey
 }

@@ -26,10 +26,10 @@ type WayIn = Readonly<{
 /** So that rows become a segment at once. */
 const SEALED = { inlineRowsMax: 0 }
 
-const SCHEMA = { columns: [{ id: 'f', type: 'string' }] }
+const SCHEMA = { columns: [{ id: 'f', type: 'string' }] } as const
 const ARRAY_SCHEMA = {
   columns: [{ id: 'f', type: { kind: 'array', items: { kind: 'string' } } }],
-}
+} as const
 
 async function created(team: Team, request: Parameters<Team['createTable']>[0]): Promise<Table> {
   return team.table((await team.createTable(request)).tableId)

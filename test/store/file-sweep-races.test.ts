@@ -33,7 +33,7 @@ import {
 const SEALED: StoreOptions = { inlineRowsMax: 0 }
 const REWRITING = {
   schema: { columns: [{ id: 'f', type: { kind: 'array', items: { kind: 'string' } } }] },
-}
+} as const
 
 /** A world with a file that is old enough to go, and that nothing names. */
 async function oldFile(options?: StoreOptions, shared = false) {

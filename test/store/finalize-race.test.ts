@@ -63,7 +63,7 @@ describe.each(OPERATIONS)('a stash that changes just before the link of %s', (op
     const stash = team.stash('s')
     await stash.put('0', [{ n: 1 }])
     await stash.put('1', [{ n: 2 }])
-    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const schema = { columns: [{ id: 'n', type: 'number' }] } as const
     const { tableId } = await team.createTable({ name: 'x', schema, rows: [] })
     beforeLink(async () => void (await change(stash)))
     const linked = async (): Promise<string> => {

@@ -110,7 +110,7 @@ describe('a job', () => {
   test('that fails tells why, and has no effect', async () => {
     const { team } = await openTeam()
     const rows = [{ n: 1 }, { n: 'x' }]
-    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const schema = { columns: [{ id: 'n', type: 'number' }] } as const
 
     const job = await team.startJob({ create: { name: 't', schema, rows } })
 
@@ -130,7 +130,7 @@ describe('a job', () => {
     const world = await World.create(false)
     const { store } = await world.open()
     onTestFinished(() => store.close())
-    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const schema = { columns: [{ id: 'n', type: 'number' }] } as const
     const heads = { ...STASH_HEADS_RANGE, count: 10 }
 
     const job = await store

@@ -128,7 +128,7 @@ describe('a merge', () => {
     const store = await openStore({ kv, objects, sweepIntervalMs: 0, inlineRowsMax: 0 })
     onTestFinished(() => store.close())
     const team = store.team('t')
-    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const schema = { columns: [{ id: 'n', type: 'number' }] } as const
     const { tableId } = await team.createTable({ name: 't', rows: [], schema })
     await team.stash('s').put(0, [{ n: 1 }, { n: 2 }])
     const before = (await objects.list('')).length

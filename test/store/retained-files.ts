@@ -2,6 +2,8 @@
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished } from 'vitest'
 import type {
+  ColumnKind,
+  ColumnType,
   KvStore,
   ObjectStore,
   Store,
@@ -34,7 +36,7 @@ export type World = Opened &
     /** Lets a file grow old enough to go, and sweeps. */
     outlive(): Promise<void>
     sweep(): Promise<void>
-    create(rows: readonly object[], kind?: unknown): Promise<Table>
+    create(rows: readonly object[], kind?: ColumnType | ColumnKind): Promise<Table>
   }>
 
 export const RETENTION_MS = 24 * HOUR_MS
@@ -86,7 +88,7 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
     async create(rows, kind = 'string') {
       const schema = {
         columns: [
-          { id: 'n', type: 'number' },
+          { id: 'n', type: 'number' as const },
           { id: 'f', type: kind },
         ],
       }

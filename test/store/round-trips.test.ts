@@ -20,7 +20,7 @@ const SCHEMA = {
     { id: 'n', type: 'number' },
     { id: 'text', type: 'string' },
   ],
-}
+} as const
 const UPDATES_AT_ONCE = 32
 
 type Place = Readonly<{ store: Store; team: Team; counter: Counter }>

@@ -6,6 +6,7 @@ import {
   type InputRow,
   openMemory,
   type Row,
+  type SchemaInput,
   type TypedTable,
 } from '../../src/index.js'
 import type { TypedWhere } from '../../src/schema/row-types.js'
@@ -39,6 +40,32 @@ test('rows of a schema have the types of their kinds', () => {
   expectTypeOf<Row<typeof orders, 'text'>['qty']>().toEqualTypeOf<string | undefined>()
   // @ts-expect-error The schema has no such column.
   expectTypeOf<Order['quantity']>().toBeUndefined()
+})
+
+test('a list of columns takes kinds only', async () => {
+  const store = await openMemory()
+  const team = store.team('t')
+  const right: SchemaInput = {
+    columns: [
+      { id: 'a', type: 'string' },
+      { id: 'b', type: { kind: 'array', items: { kind: 'number' } } },
+    ],
+  }
+  const wrong: readonly SchemaInput[] = [
+    // @ts-expect-error No kind.
+    { columns: [{ id: 'a', type: 'strng' }] },
+    // @ts-expect-error No kind.
+    { columns: [{ id: 'a', type: { kind: 'strng' } }] },
+    // @ts-expect-error The short form of an array is one of defineSchema.
+    { columns: [{ id: 'a', type: ['string'] }] },
+  ]
+
+  await team.createTable({ name: 'right', schema: right, rows: [{ a: 'x', b: [1] }] })
+  for (const schema of wrong) {
+    const made = team.createTable({ name: 'wrong', schema, rows: [] })
+    await expect(made).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+  }
+  await store.close()
 })
 
 test('a kind that does not exist, and what is no type, does not compile', () => {

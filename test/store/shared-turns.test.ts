@@ -18,7 +18,7 @@ const SCHEMA = {
     { id: 'x', type: 'number' },
     { id: 'y', type: 'number' },
   ],
-}
+} as const
 const ROWS = Array.from({ length: 2_000 }, () => ({ x: 0, y: 0 }))
 const CHANGES = 40
 
@@ -120,7 +120,7 @@ describe('what a change read before its turn', () => {
 
   test('is looked for again, if it does not show all that the plan asks for', async () => {
     const { one, other, mine, theirs, first } = await openTwo()
-    const wide = { columns: [...SCHEMA.columns, { id: 'z', type: 'number' }] }
+    const wide = { columns: [...SCHEMA.columns, { id: 'z', type: 'number' }] } as const
     await theirs.overwrite({ rows: ROWS.slice(0, 3), schema: wide })
 
     await expect(mine.updateRow(first, { z: 1 })).rejects.toMatchObject({ code: 'ROW_NOT_FOUND' })

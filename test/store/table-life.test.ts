@@ -483,7 +483,7 @@ describe('a table whose columns change', () => {
     const table = await make('a', rows)
     const schema = await table.schema()
     expect(await table.alter({ name: 'a', schema })).toEqual({ version: 1 })
-    const wrong = { columns: [{ id: 'n', type: 'string' }] }
+    const wrong = { columns: [{ id: 'n', type: 'string' }] } as const
     await expect(table.alter({ schema: wrong })).rejects.toMatchObject({
       code: 'REQUEST_VALIDATION_ERROR',
       column: 'n',

@@ -1,5 +1,6 @@
 // Rows as callers give them, the requests that bring them, and the results.
 import type { Bytes } from '../../base/bytes.js'
+import type { ColumnKind, ColumnType } from '../../schema/column-kind.js'
 import type { AnySchema, ColumnOf, InputRow } from '../../schema/row-types.js'
 import type { Receipt } from './receipt-types.js'
 
@@ -64,11 +65,15 @@ export interface RowIds extends Iterable<string> {
  * `{ kind: 'array', items: { kind } }`.
  */
 export type SchemaInput = Readonly<{
-  /**
-   * The columns in order: an ID of 1 to 256 characters, a name for people, and a type: `{ kind }`, or the short form
-   * `string` or `['string']`.
-   */
-  columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
+  /** The columns in order. */
+  columns: readonly Readonly<{
+    /** 1 to 256 characters; unique. */
+    id: string
+    /** A name for people. */
+    displayName?: string | undefined
+    /** A kind such as `string`, short for `{ kind: 'string' }`, or `{ kind: 'array', items: { kind } }`. */
+    type: ColumnKind | ColumnType
+  }>[]
 }>
 
 /**

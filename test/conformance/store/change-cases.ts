@@ -179,7 +179,7 @@ export const changeCases: readonly StoreCase[] = [
   {
     name: 'the same key with another create is refused, and makes nothing',
     async run({ team }) {
-      const columns = [{ id: 'n', type: 'number' }]
+      const columns = [{ id: 'n', type: 'number' }] as const
       const request = {
         name: 'once',
         schema: { columns },
@@ -203,7 +203,8 @@ export const changeCases: readonly StoreCase[] = [
         await fails(team.createTable(changed), 'IDEMPOTENCY_KEY_REUSED')
       }
       const { schema: _, ...rest } = request
-      const same = { ...rest, schema: { columns: [{ id: 'n', type: { kind: 'number' } }] } }
+      const columnsInFull = [{ id: 'n', type: { kind: 'number' } }] as const
+      const same = { ...rest, schema: { columns: columnsInFull } }
       assert.equal((await team.createTable(same)).tableId, tableId)
       const bytes = { json: new TextEncoder().encode('[{"n":1}]') }
       assert.equal((await team.createTable({ ...request, rows: bytes })).tableId, tableId)

@@ -92,7 +92,7 @@ export const tableCases: readonly StoreCase[] = [
       const columns = [
         { id: 'b', displayName: 'Bé', type: 'string' },
         { id: 'a', type: { kind: 'array', items: { kind: 'date' } } },
-      ]
+      ] as const
       const { tableId } = await fixture.team.createTable({
         name: 'x',
         schema: { columns },

@@ -40,7 +40,7 @@ export class TableWriterProcess {
     seed: number,
     ticks: Ticks,
   ): Promise<TableWriterProcess> {
-    const columns = [{ id: 'n', type: { kind: 'number' } }]
+    const columns = [{ id: 'n', type: { kind: 'number' } }] as const
     const begun = ticks.now++
     const { tableId } = await store
       .team(place.team)

@@ -73,7 +73,7 @@ const SCHEMA = {
     { id: 'k', type: { kind: 'number' } },
     { id: 't', type: { kind: 'string' } },
   ],
-}
+} as const
 
 export function requestOf(job: number, targets: readonly string[]): JobRequest {
   const { kind, name, target, rows, failsWith } = plannedJob(job)

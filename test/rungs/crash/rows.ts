@@ -14,7 +14,7 @@ export const SCHEMA = {
     { id: 'f', type: { kind: 'string' } },
     { id: 't', type: { kind: 'string' } },
   ],
-}
+} as const
 
 export function expectedRows({ tag, count, bytes }: RowsSpec): ExpectedRow[] {
   return Array.from({ length: count }, (_, index) => ({

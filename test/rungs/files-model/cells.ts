@@ -11,7 +11,7 @@ export const SCHEMA = {
     { id: 'f', type: 'string' },
     { id: 'a', type: { kind: 'array', items: { kind: 'string' } } },
   ],
-}
+} as const
 
 /** `free`: one that no row names now, if there is one. */
 type FileChoice = Readonly<{ of: 'free' | 'any' | 'gone' | 'strange'; at: number }>

@@ -17,7 +17,7 @@ export const SCHEMA = {
     { id: 'flag', type: 'boolean' },
     { id: 'tags', type: { kind: 'array', items: { kind: 'string' } } },
   ],
-}
+} as const
 
 export type MergeCase = Readonly<{
   mode: 'upsert' | 'replace'

@@ -103,7 +103,7 @@ async function checkWalks(store: Store): Promise<void> {
       { id: 'index', type: 'number' },
       { id: 'changed', type: 'boolean' },
     ],
-  }
+  } as const
   const { tableId } = await team.createTable({ name: 'walked', schema, rows: rowsOf(0) })
   const table = team.table(tableId)
   let done = false

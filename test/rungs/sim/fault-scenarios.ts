@@ -31,7 +31,7 @@ const SCHEMA = {
     { id: 'n', type: { kind: 'number' } },
     { id: 'v', type: { kind: 'string' } },
   ],
-}
+} as const
 
 const WITHOUT_V = { columns: SCHEMA.columns.slice(0, 1) }
 
@@ -165,8 +165,8 @@ const CREATES: readonly Scenario[] = [
     name: 'create a table of a stash whose text is rewritten',
     prepare: withStash,
     act: ({ team }) => {
-      const columns = [{ id: 'n', type: { kind: 'string' } }, SCHEMA.columns[1]]
-      const schema = { columns } as typeof SCHEMA
+      const columns = [{ id: 'n', type: { kind: 'string' } }, SCHEMA.columns[1]] as const
+      const schema = { columns } as const
       return team.createTable({
         name: 't',
         schema,

@@ -34,7 +34,7 @@ export const SCHEMA = {
     { id: 'v', type: { kind: 'string' } },
     { id: 'f', type: { kind: 'string' } },
   ],
-}
+} as const
 
 export type RowsForm = 'objects' | 'json' | 'csv'
 

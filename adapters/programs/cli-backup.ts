@@ -7,7 +7,7 @@ import { backupToFile, saveBackup } from '../directory/backup-file.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { backupServed } from './admin-client.js'
 import { type CommandIo, printResult } from './cli-command.js'
-import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { type CommandSpec, DIR_OPTION, type OptionSpecs, withDirectory } from './command-spec.js'
 import { PLACE_ENVIRONMENT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, type StorePlace } from './store-place.js'
@@ -21,6 +21,7 @@ const BACKUP_OPTIONS = {
       their digests`,
   },
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
+  ...DIR_OPTION,
   ...PLACE_OPTIONS,
 } as const satisfies OptionSpecs
 
@@ -67,11 +68,12 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
     allowPositionals: true,
     options: BACKUP_OPTIONS,
   })
-  const postgres = parsePostgresPlace(values, io.env, { isElsewhere: positionals.length > 1 })
+  const operands = withDirectory(values.directory, positionals)
+  const postgres = parsePostgresPlace(values, io.env, { isElsewhere: operands.length > 1 })
   const [place, file] =
     postgres === null
-      ? twoOf(positionals, 'Specify the directory of a store, and a new file')
-      : ([postgres, oneOf(positionals, 'Specify a new file')] as const)
+      ? twoOf(operands, 'Specify the directory of a store, and a new file')
+      : ([postgres, oneOf(operands, 'Specify a new file')] as const)
   const { files } = values
   if (files !== 'include' && files !== 'reference') {
     throw new ProgramFailure('usage', `--files must be include or reference, not "${files}"`)

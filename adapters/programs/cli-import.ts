@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Client, ImportTarget } from '../../src/client/client.js'
 import { ClientError } from '../../src/client/client.js'
-import type { Store, TableSchema } from '../../src/index.js'
+import { openMemory, STORE_LIMITS, type Store, type TableSchema } from '../../src/index.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { type GivenTarget, type ImportCommand, parseImportArgs } from './cli-import-args.js'
 import { reportImport, reportProblems } from './cli-import-report.js'
@@ -207,9 +207,13 @@ async function schemaOfFiles(files: ImportCommand['files']): Promise<TableSchema
   return schemas.every((schema) => schema === first) ? (JSON.parse(first) ?? undefined) : undefined
 }
 
+/** The schema in a file, judged before any row is sent. @throws {ProgramFailure} */
 async function readSchema(path: string): Promise<TableSchema> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'))
+    const schema: TableSchema = JSON.parse(await readFile(path, 'utf8'))
+    await using store = await openMemory({ columnsMax: STORE_LIMITS.columnsMax.max })
+    await store.team('t').createTable({ name: 't', schema, rows: [] })
+    return schema
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ProgramFailure('failed', `The schema ${path} cannot be read: ${reason}`, { cause })

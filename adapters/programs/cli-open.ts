@@ -11,7 +11,7 @@ import { createGuard } from '../page/guard.js'
 import { aborted, type CommandIo, parseIntegerOption } from './cli-command.js'
 import { TEAM_OPTION } from './cli-table-options.js'
 import { teamOf } from './cli-team.js'
-import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { type CommandSpec, DIR_OPTION, type OptionSpecs, withDirectory } from './command-spec.js'
 import { FailureLog } from './failure-log.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
@@ -35,6 +35,7 @@ const OPTIONS = {
     default: false,
     help: 'open the address in the browser of this machine',
   },
+  ...DIR_OPTION,
 } as const satisfies OptionSpecs
 
 export const OPEN_COMMAND: CommandSpec = {
@@ -84,7 +85,7 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
     allowPositionals: true,
     options: OPTIONS,
   })
-  const [directory, ...more] = positionals
+  const [directory, ...more] = withDirectory(values.directory, positionals)
   if (directory === undefined || more.length > 0) {
     throw new ProgramFailure('usage', 'Specify one directory')
   }

@@ -3,7 +3,7 @@ import type { VerifyFinding, VerifyReport } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { verifyServed } from './admin-client.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
-import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { type CommandSpec, DIR_OPTION, type OptionSpecs, withDirectory } from './command-spec.js'
 import { PLACE_ENVIRONMENT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, type StoreOrServer } from './store-place.js'
@@ -24,6 +24,7 @@ const OPTIONS = {
     default: false,
     help: 'also list the orphans; without it they are only counted',
   },
+  ...DIR_OPTION,
   ...PLACE_OPTIONS,
 } as const satisfies OptionSpecs
 
@@ -49,7 +50,7 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
     allowPositionals: true,
     options: OPTIONS,
   })
-  const [directory, ...more] = positionals
+  const [directory, ...more] = withDirectory(values.directory, positionals)
   const place =
     parsePostgresPlace(values, io.env, { isElsewhere: directory !== undefined }) ?? directory
   if (place === undefined || more.length > 0) {

@@ -31,6 +31,19 @@ export type CommandSpec = Readonly<{
   details?: readonly string[]
 }>
 
+/** DIR as an option: commands that take it alone accept it as the others do. */
+export const DIR_OPTION = {
+  directory: { type: 'string', value: 'DIR', help: 'the same as DIR', isRare: true },
+} as const satisfies OptionSpecs
+
+/** What stands behind the options of a command with `DIR_OPTION`: DIR first, however it was given. */
+export function withDirectory(
+  directory: string | undefined,
+  positionals: readonly string[],
+): readonly string[] {
+  return directory === undefined ? positionals : [directory, ...positionals]
+}
+
 /** Lines of a help, and characters of a line, at most: those of a terminal as it opens. */
 export const HELP_LINES_MAX = 24
 const LINE_CHARS_MAX = 80

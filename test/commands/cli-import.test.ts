@@ -242,6 +242,17 @@ describe('an import of', () => {
     expect(await rowsOf({ code: 0, stdout, stderr: '' })).toEqual([{ n: 1 }, {}])
   })
 
+  test('a file with a wrong schema is refused before it is read', async () => {
+    const schema = join(folder, 'wrong.json')
+    await writeFile(schema, '{"columns":[{"id":"n","type":"strng"}]}')
+    const ended = await importText('bad.csv', 'n,"\n', '--schema', schema)
+
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(
+      /^rowstash: The schema wrong\.json cannot be read: schema\.columns\[0\]\.type is the unknown kind 'strng'; known are string, /,
+    )
+  })
+
   test.each([
     [['-'], 'The standard input needs --format'],
     [['a.csv', '--encoding', 'nope'], '--encoding must be a name such as'],

@@ -11,7 +11,7 @@ const KINDS = [
   { form: /^dist\/openapi\.json$/, max: 400 * KB },
   { form: /^(?:src\/(?:[\w-]+\/)*|bench\/)[\w-]+\.md$/, max: 64 * KB },
   { form: /^bench\/results\/[\w-]+\.svg$/, max: 24 * KB },
-  { form: /^adapters\/page\/pictures\/readme\.png$/, max: 80 * KB },
+  { form: /^adapters\/page\/pictures\/readme\.png$/, max: 64 * KB },
   { form: /^test\/adapters\/examples\/(?:[\w[\].-]+\/)*[\w[\].-]+\.m?js$/, max: 2 * KB },
   { form: /^adapters\/programs\/examples\/[\w.-]+$/, max: 8 * KB },
 ]

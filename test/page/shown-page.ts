@@ -1,8 +1,9 @@
 // The page of a store in a real browser, for tests that use it as a person does.
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { PNG } from 'pngjs'
 import { expect, onTestFinished } from 'vitest'
 import type { Store } from '../../src/index.js'
 import { findChromium } from '../browser/chromium.js'
@@ -138,6 +139,9 @@ async function axeOn(page: Page, options: string): Promise<readonly string[]> {
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
+/** How a picture of flat colours gets small: without filters, which are for photographs. */
+const SMALL = { colorType: 2, filterType: 0, deflateLevel: 9, deflateStrategy: 0 } as const
+
 /** Takes a picture, if pictures are wanted. @param size - Of the window. Default: as it is. */
 export async function picture(
   page: Page,
@@ -149,7 +153,8 @@ export async function picture(
   if (size !== undefined) await page.setViewportSize(size)
   await mkdir(PICTURES, { recursive: true })
   await page.evaluate(() => new Promise(requestAnimationFrame))
-  await page.screenshot({ path: join(PICTURES, `${name}.png`) })
+  const taken = PNG.sync.read(await page.screenshot())
+  await writeFile(join(PICTURES, `${name}.png`), PNG.sync.write(taken, SMALL))
   if (size !== undefined && before !== null) await page.setViewportSize(before)
 }
 

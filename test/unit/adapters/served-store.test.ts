@@ -77,10 +77,13 @@ test('a server that was killed is not asked: what it left behind says only where
 
   expect(await runVerify([directory], io)).toBe(2)
   expect(io.printed).toEqual([
-    expect.stringMatching(/^rowstash: This process already has the directory .* open$/),
+    expect.stringMatching(
+      /^rowstash: This process already has the directory .* open; wait until it has ended/,
+    ),
   ])
   await expect(runBackup([directory, join(folder, 'backup')], io)).rejects.toMatchObject({
-    code: 'STORE_LOCKED',
+    message: expect.stringContaining(' open; wait until it has ended'),
+    cause: { code: 'STORE_LOCKED' },
   })
 })
 

@@ -53,9 +53,10 @@ export function useOrders() {
     /** @returns what an export wrote to its output. */
     async exporting(...args: string[]): Promise<string> {
       const output = new PassThrough()
-      await printed((given, io) => runExport(given, io, output, { write: () => true }), ...args)
-      output.end()
-      return text(output)
+      const run: Run = (given, io) => runExport(given, io, output, { write: () => true })
+      const ended = printed(run, ...args).finally(() => output.end())
+      const [written] = await Promise.all([text(output), ended])
+      return written
     },
   }
 }

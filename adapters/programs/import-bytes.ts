@@ -48,10 +48,30 @@ function unpacked(
   return input.pipe(unpack)
 }
 
+/** What a version of Node with zstd has. */
+type Zstd = Readonly<{
+  createZstdDecompress: () => Duplex
+  zstdCompressSync: (bytes: Uint8Array) => Uint8Array
+  zstdDecompressSync: (bytes: Uint8Array) => Uint8Array
+}>
+
 function zstd(): Duplex {
-  const { createZstdDecompress: create } = zlib as { createZstdDecompress?: () => Duplex }
-  if (create !== undefined) return create()
-  throw new ProgramFailure('failed', 'This version of Node cannot read zstd; 22.15 and later can')
+  const given = zlib as Partial<Zstd>
+  if (reportsCutZstd(given)) return given.createZstdDecompress()
+  const reason = 'This version of Node cannot read zstd files safely; 24 and later can'
+  throw new ProgramFailure('failed', `${reason}. Decompress the file first (zstd -d)`)
+}
+
+/** Node 22 reads a truncated zstd file without an error: its rows would be taken for all rows. */
+function reportsCutZstd(given: Partial<Zstd>): given is Zstd {
+  const { zstdCompressSync: pack, zstdDecompressSync: unpack } = given
+  if (pack === undefined || unpack === undefined) return false
+  try {
+    unpack(pack(new Uint8Array(1)).subarray(0, -1))
+    return false
+  } catch {
+    return true
+  }
 }
 
 async function* transcoded(

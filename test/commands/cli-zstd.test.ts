@@ -10,9 +10,12 @@ const { folder, importing, exporting } = useOrders()
 /** undefined: this version of Node has no zstd. */
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer }
 
+/** Node 22 has zstd, and reads a file that was cut without an error. */
+const CAN_READ = Number.parseInt(process.versions.node, 10) >= 24
+
 const CSV = `id,note\n${Array.from({ length: 100_000 }, (_, n) => `${n},row ${n}\n`).join('')}`
 
-test.runIf(zstdCompressSync !== undefined)('a zstd file has all its rows', async () => {
+test.runIf(CAN_READ)('a zstd file has all its rows', async () => {
   const packed = zstdCompressSync?.(Buffer.from(CSV)) ?? Buffer.alloc(0)
   const path = join(folder, 'packed.csv.zst')
   await writeFile(path, packed)
@@ -25,14 +28,11 @@ test.runIf(zstdCompressSync !== undefined)('a zstd file has all its rows', async
   await expect(exporting('-', '--format', 'csv', '--table', 'cut')).rejects.toThrow('no table')
 })
 
-test.runIf(zstdCompressSync === undefined)(
-  'a zstd file is refused where Node has no zstd',
-  async () => {
-    const path = join(folder, 'packed.csv.zst')
-    await writeFile(path, CSV)
+test.skipIf(CAN_READ)('a zstd file is refused where a cut one would pass', async () => {
+  const path = join(folder, 'packed.csv.zst')
+  await writeFile(path, zstdCompressSync?.(Buffer.from(CSV)) ?? CSV)
 
-    await expect(importing(path, '--table', 'packed')).rejects.toThrow(
-      `${path}: This version of Node cannot read zstd; 22.15 and later can`,
-    )
-  },
-)
+  await expect(importing(path, '--table', 'packed')).rejects.toThrow(
+    `${path}: This version of Node cannot read zstd files safely; 24 and later can. Decompress`,
+  )
+})

@@ -37,7 +37,7 @@ type Reading = Readonly<{
   columns: readonly string[] | undefined
 }>
 
-const POSITIONS = { blockRows: 128, blocksMax: 160 }
+const POSITIONS = { blockRows: 128, blocksMax: 64 }
 /** Requests at the same time. More would delay the newest ones. */
 const REQUESTS_MAX = 3
 

@@ -6,7 +6,7 @@ import { crc32 } from '../base/platform.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
-import { objectBytes, type SegmentRef } from './extent-page.js'
+import { objectBytes, type SegmentRef, segmentRef } from './extent-page.js'
 import { readShared, SHARED_BYTES, someShare, storedIn, writeShared } from './shared-objects.js'
 
 /** `firstRow` of a column that no row has (a header column of a chunk without rows). */
@@ -207,11 +207,9 @@ function readColumn(reader: ByteReader, id: string): ChunkColumn {
 function readSegment(reader: ByteReader, version: number): SegmentRef {
   const object = toHex(reader.bytes(16))
   invariant(object.length === 32, 'an object id is 32 hex digits')
-  const size = {
-    rowCount: reader.u32(),
-    objectBytes: reader.u48(),
-    footerBytes: reader.u32(),
-  }
-  const placed = version === SHARED_VERSION ? readShared(reader, object) : { object }
-  return { ...placed, ...size }
+  const rowCount = reader.u32()
+  const objectBytes = reader.u48()
+  const footerBytes = reader.u32()
+  const place = version === SHARED_VERSION ? readShared(reader, object) : null
+  return segmentRef(place, object, rowCount, objectBytes, footerBytes)
 }

@@ -10,6 +10,7 @@ import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import { PAGE_EXTENTS } from './keys.js'
 import {
+  type PlacedInShared,
   readShared,
   SHARED_BYTES,
   type SharedPlace,
@@ -29,6 +30,21 @@ export type SegmentRef = Readonly<{
   /** Where it is if it shares an object: see `storedIn`. */
   shared?: SharedPlace
 }>
+
+/**
+ * Built member by member: see PERFORMANCE.md, P34.
+ * @param place - null: the segment has the object of the record alone.
+ */
+export function segmentRef(
+  place: PlacedInShared | null,
+  object: ObjectId,
+  rowCount: number,
+  objectBytes: number,
+  footerBytes: number,
+): SegmentRef {
+  if (place === null) return { object, rowCount, objectBytes, footerBytes }
+  return { object: place.object, rowCount, objectBytes, footerBytes, shared: place.shared }
+}
 
 export type ExtentEntry = Readonly<{
   nonce: Bytes
@@ -138,14 +154,13 @@ function readEntry(reader: ByteReader, recordVersion: number): ExtentEntry {
   const flags = reader.u16()
   const objectBytes = reader.u48()
   const footerBytes = reader.u32()
-  const placed =
-    recordVersion === SHARED_VERSION ? readShared(reader, object) : { object, shared: undefined }
-  // Member by member, see PERFORMANCE.md, P34.
-  const alone = { object: placed.object, rowCount, objectBytes, footerBytes }
-  const segment = placed.shared === undefined ? alone : { ...alone, shared: placed.shared }
+  const place = recordVersion === SHARED_VERSION ? readShared(reader, object) : null
   return {
     nonce,
-    segment: (flags & HAS_OBJECT) !== 0 ? segment : null,
+    segment:
+      (flags & HAS_OBJECT) !== 0
+        ? segmentRef(place, object, rowCount, objectBytes, footerBytes)
+        : null,
     rowCount,
     version,
     convert: (flags & CONVERT) !== 0,

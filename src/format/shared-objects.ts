@@ -27,6 +27,8 @@ type Placed = Readonly<{
   shared?: SharedPlace
 }>
 
+export type PlacedInShared = Required<Placed>
+
 /** The object that has the bytes of a segment. */
 export function storedIn({ object, shared }: Placed): ObjectId {
   return shared?.object ?? object
@@ -61,12 +63,13 @@ export function writeShared(writer: ByteWriter, segment: Placed | null): void {
 /**
  * Reads `shared`.
  * @param object - That of the record.
+ * @returns null: the segment has this object alone
  * @throws {StoreError} DATA_CORRUPT
  */
-export function readShared(reader: ByteReader, object: ObjectId): Placed {
+export function readShared(reader: ByteReader, object: ObjectId): PlacedInShared | null {
   const offset = reader.u32()
   const back = reader.u32()
-  if (back === 0) return { object }
+  if (back === 0) return null
   const counter = counterOf(object) - back
   if (counter < 0) throw reader.corrupt('a segment is said to share an object that is older')
   const digits = counter.toString(16).padStart(COUNTER_DIGITS, '0')

@@ -1,7 +1,6 @@
 // The records of a chunk: where its rows are, and the summaries of its columns, so that finalize does not read rows.
 // FORMAT.md section 4.
-import { type Bytes, sameBytes, toHex } from '../base/bytes.js'
-import { invariant } from '../base/invariant.js'
+import { type Bytes, sameBytes } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
@@ -205,8 +204,7 @@ function readColumn(reader: ByteReader, id: string): ChunkColumn {
 }
 
 function readSegment(reader: ByteReader, version: number): SegmentRef {
-  const object = toHex(reader.bytes(16))
-  invariant(object.length === 32, 'an object id is 32 hex digits')
+  const object = reader.bytes(16)
   const rowCount = reader.u32()
   const objectBytes = reader.u48()
   const footerBytes = reader.u32()

@@ -37,12 +37,12 @@ export type SegmentRef = Readonly<{
  */
 export function segmentRef(
   place: PlacedInShared | null,
-  object: ObjectId,
+  object: Bytes,
   rowCount: number,
   objectBytes: number,
   footerBytes: number,
 ): SegmentRef {
-  if (place === null) return { object, rowCount, objectBytes, footerBytes }
+  if (place === null) return { object: toHex(object), rowCount, objectBytes, footerBytes }
   return { object: place.object, rowCount, objectBytes, footerBytes, shared: place.shared }
 }
 
@@ -148,7 +148,7 @@ export function objectBytes(id: ObjectId): Bytes {
 
 function readEntry(reader: ByteReader, recordVersion: number): ExtentEntry {
   const nonce = reader.bytes(8)
-  const object = toHex(reader.bytes(16))
+  const object = reader.bytes(16)
   const rowCount = reader.u32()
   const version = reader.u64()
   const flags = reader.u16()

@@ -2,6 +2,7 @@
 //
 // Invariant: a segment has an ID that nothing else has, whether it shares its object or not. Its checksums and all that
 // is remembered of it go by this ID; only what reads, copies, marks or deletes bytes goes by `storedIn`.
+import { type Bytes, toHex } from '../base/bytes.js'
 import type { ByteRange, ObjectId } from '../objects/objects.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
@@ -16,9 +17,10 @@ export const SHARED_OBJECT_BYTES_MAX = 4 * 1024 * 1024
 export const SHARED_BYTES = 8
 
 const BACK_MAX = 0xffffffff
-/** Digits of an ID before those of its counter, and these. */
+/** Digits of an ID before those of its counter. */
 const INCARNATION_DIGITS = 16
-const COUNTER_DIGITS = 16
+/** Bytes of an ID before those of its counter. */
+const COUNTER_AT = INCARNATION_DIGITS / 2
 
 /** A segment, as far as its place is concerned. */
 type Placed = Readonly<{
@@ -57,7 +59,7 @@ export function someShare(segments: Iterable<Placed | null>): boolean {
 export function writeShared(writer: ByteWriter, segment: Placed | null): void {
   const { shared, object } = segment ?? {}
   if (shared === undefined || object === undefined) writer.u32(0).u32(0)
-  else writer.u32(shared.offset).u32(counterOf(shared.object) - counterOf(object))
+  else writer.u32(shared.offset).u32((lowCounterOf(shared.object) - lowCounterOf(object)) >>> 0)
 }
 
 /**
@@ -66,17 +68,31 @@ export function writeShared(writer: ByteWriter, segment: Placed | null): void {
  * @returns null: the segment has this object alone
  * @throws {StoreError} DATA_CORRUPT
  */
-export function readShared(reader: ByteReader, object: ObjectId): PlacedInShared | null {
+export function readShared(reader: ByteReader, object: Bytes): PlacedInShared | null {
   const offset = reader.u32()
   const back = reader.u32()
   if (back === 0) return null
-  const counter = counterOf(object) - back
-  if (counter < 0) throw reader.corrupt('a segment is said to share an object that is older')
-  const digits = counter.toString(16).padStart(COUNTER_DIGITS, '0')
-  return {
-    object: object.slice(0, INCARNATION_DIGITS) + digits,
-    shared: { object, offset },
+  const segment = idBefore(object, back)
+  if (segment === null) throw reader.corrupt('a segment is said to share an object that is older')
+  return { object: segment, shared: { object: toHex(object), offset } }
+}
+
+/** The ID that was allotted so many before another. @returns null: there was none */
+function idBefore(id: Bytes, back: number): ObjectId | null {
+  const digits = id.slice()
+  let rest = back
+  for (let at = digits.length - 1; rest > 0; at--) {
+    if (at < COUNTER_AT) return null
+    const difference = (digits[at] ?? 0) - (rest & 0xff)
+    digits[at] = difference
+    rest = (rest >>> 8) + (difference < 0 ? 1 : 0)
   }
+  return toHex(digits)
+}
+
+/** The last 32 bits of a counter. */
+function lowCounterOf(id: ObjectId): number {
+  return Number.parseInt(id.slice(-8), 16)
 }
 
 /** Those above 2^53 - 1 are never allotted. */

@@ -94,8 +94,36 @@ function pointToIndex(outDir: string): void {
   }
 }
 
+/** The last list of exports in a file, without the braces. */
+const EXPORTS = /export \{([^}]*)\};?\s*$/
+
+/**
+ * Marks classes that an entry exports as types alone, such as `FaultFile`: the bundler of declarations drops the word,
+ * and a program that constructs one would compile and fail.
+ */
+function markTypes(outDir: string): void {
+  for (const name of readdirSync(outDir).filter((file) => file.endsWith('.d.ts'))) {
+    const [, code = ''] =
+      EXPORTS.exec(readFileSync(`${outDir}/${name.replace(/d\.ts$/, 'js')}`, 'utf8')) ?? []
+    const values = new Set(code.split(',').map((part) => part.trim().replace(/^.* as /, '')))
+    const text = readFileSync(`${outDir}/${name}`, 'utf8').replace(EXPORTS, (_, list: string) => {
+      const parts = list.split(',').map((part) => part.trim())
+      const marked = parts.map((part) =>
+        part.startsWith('type ') || values.has(part) ? part : `type ${part}`,
+      )
+      return `export { ${marked.join(', ')} };\n`
+    })
+    writeFileSync(`${outDir}/${name}`, text)
+  }
+}
+
 export default defineConfig(({ entry, outDir = 'dist', dts }) => {
-  if (dts !== false) process.once('exit', () => pointToIndex(outDir))
+  if (dts !== false) {
+    process.once('exit', () => {
+      pointToIndex(outDir)
+      markTypes(outDir)
+    })
+  }
   const core: Options[] = [
     {
       entry: { ...library, cli: 'adapters/programs/cli.ts' },

@@ -357,6 +357,39 @@ async function runMoveFromService(
   assert.match(await shell(list, folder, env), /^\S+\t2\t.*\tOrders$/m)
 }
 
+async function runResumedImport(
+  commands: readonly string[],
+  surroundings: Surroundings,
+): Promise<void> {
+  const { folder } = surroundings
+  await writeFile(join(folder, 'orders.csv'), 'id,total\n1,34.5\n2,12\n')
+  const { table, env, placed } = await onService(commands, surroundings, [{ id: 1 }])
+  const [check = '', resume = ''] = placed
+  assert.match(await shell(check, folder, env), /^rows: 2\nproblems: 0$/m)
+  const made = /^table: (\S+)$/m.exec(await shell(resume, folder, env))?.[1]
+  const again = /^table: (\S+)$/m.exec(await shell(resume, folder, env))?.[1]
+  assert(made !== undefined && made !== table.id)
+  assert.equal(again, made)
+}
+
+async function runUpkeepCommands(
+  commands: readonly string[],
+  { folder, cli }: Surroundings,
+): Promise<void> {
+  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  const store = await openDirectory(join(folder, 'data'))
+  await store.team('acme').createTable({ name: 'Orders', rows: [{ id: 1 }] })
+  await store.close()
+  for (const command of commands) await shell(command, folder, env)
+
+  const again = await openDirectory(join(folder, 'again'))
+  assert.deepEqual(
+    (await again.team('acme').tables()).map(({ name }) => name),
+    ['Orders'],
+  )
+  await again.close()
+}
+
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
   { document: 'README.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
@@ -366,4 +399,6 @@ export const COMMANDS: readonly Commands[] = [
   { document: 'src/EMBEDDING.md', begins: 'rowstash twin pull', run: runTwinCommands },
   { document: 'src/COMING-FROM.md', begins: 'rowstash twin pull', run: runMoveFromService },
   { document: 'src/RUNNING.md', begins: 'rowstash move', run: runMoves },
+  { document: 'src/IMPORTS.md', begins: 'rowstash import', run: runResumedImport },
+  { document: 'src/OPERATIONS.md', begins: 'rowstash backup', run: runUpkeepCommands },
 ]

@@ -11,6 +11,7 @@ import { startPostgres } from '../support/postgres-server.js'
 import { S3Double } from '../support/s3-double.js'
 import { CHANGE_PROGRAMS } from './change-programs.js'
 import { FIND_PROGRAMS } from './find-programs.js'
+import { GUIDE_PROGRAMS } from './guide-programs.js'
 import { HOSTING_PROGRAMS } from './hosting-programs.js'
 import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
 import { traced } from './traced-program.js'
@@ -268,7 +269,7 @@ const memoryGauge: Program = {
 }
 
 const files: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/FILES.md',
   begins: 'const file = await team.files.put(stream',
   declared: [
     "declare const team: import('rowstash').Team",
@@ -536,6 +537,7 @@ export const PROGRAMS: readonly Program[] = [
   missingRow,
   ...CHANGE_PROGRAMS,
   ...FIND_PROGRAMS,
+  ...GUIDE_PROGRAMS,
   ...TYPED_PROGRAMS,
   memoryGauge,
   server,

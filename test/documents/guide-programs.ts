@@ -1,0 +1,116 @@
+// The programs of the guides: imports, versions, files, operations.
+import assert from 'node:assert/strict'
+import * as core from '../../src/index.js'
+import { createTestServer } from '../conformance/testing.js'
+import { memory, type Program, runModule } from './run-module.js'
+
+const TEAM = "declare const team: import('rowstash').Team"
+const TABLE = "declare const table: import('rowstash').Table"
+
+const fromStash: Program = {
+  document: 'src/IMPORTS.md',
+  begins: "const stash = team.stash('orders-2026-11')",
+  declared: `${TEAM};declare const parts: ReadableStream<Uint8Array>[]`,
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const printed: unknown[] = []
+    const parts = [1, 2].map((id) => new Blob([`id\n${id}\n`]).stream())
+    await runModule(text, {
+      team,
+      parts,
+      console: { log: (...all: unknown[]) => printed.push(...all) },
+    })
+
+    assert.deepEqual(printed, [2, 2])
+    assert.deepEqual(await team.stashes(), [])
+  },
+}
+
+const resumed: Program = {
+  document: 'src/IMPORTS.md',
+  begins: "import { createClient } from 'rowstash/client'",
+  declared: 'declare const url: string, key: string; declare const file: File',
+  async run({ text }, surroundings) {
+    const server = await createTestServer()
+    surroundings.onEnd(() => server.close())
+    const printed: unknown[] = []
+    const given = { url: server.url, key: server.key, file: new File(['id\n1\n2\n'], 'a.csv') }
+    const console = { log: (line: unknown) => printed.push(line) }
+    await runModule(text, { ...given, console })
+    await runModule(text, { ...given, console })
+
+    assert.equal(printed[0], '2 rows, 0 chunks were there already')
+    assert.equal((await server.store.team('test').tables()).length, 1)
+  },
+}
+
+const guarded: Program = {
+  document: 'src/VERSIONS.md',
+  begins: 'const found = await table.get(rowId)',
+  declared: `import { isStoreError } from 'rowstash';${TABLE};declare const rowId: string`,
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const made = await team.createTable({ name: 'Orders', rows: [{ id: 1, paid: false }] })
+    const table = team.table(made.tableId)
+    const { isStoreError } = core
+    await runModule(text, { table, rowId: made.rowIds.get(0), isStoreError })
+
+    assert.equal(await table.version(), 3)
+  },
+}
+
+const past: Program = {
+  document: 'src/VERSIONS.md',
+  begins: 'const { version } = await table.info()',
+  declared: TABLE,
+  async run({ text }, { onEnd }) {
+    const store = await core.openMemory({ historyRetentionMs: 60_000 })
+    onEnd(() => store.close())
+    const team = store.team('acme')
+    const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1, paid: true }] })
+    const printed: unknown[] = []
+    await runModule(text, {
+      table: team.table(tableId),
+      console: { log: (...all: unknown[]) => printed.push(all) },
+    })
+
+    assert.deepEqual(printed, [[2, 1], [1]])
+  },
+}
+
+const urlInCell: Program = {
+  document: 'src/FILES.md',
+  begins: "const { path } = await team.files.put('hello'",
+  declared: TEAM,
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const printed: unknown[] = []
+    await runModule(text, { team, console: { log: (...all: unknown[]) => printed.push(...all) } })
+
+    assert.deepEqual(printed, [1, 5, 1])
+  },
+}
+
+const nightly: Program = {
+  document: 'src/OPERATIONS.md',
+  begins: "import { backupToFile } from 'rowstash/node'",
+  declared: "declare const store: import('rowstash').Store; declare const directory: string",
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    const printed: unknown[] = []
+    const console = { log: (...all: unknown[]) => printed.push(...all) }
+    await runModule(text, { store, directory: surroundings.folder, console })
+
+    assert.deepEqual(printed.slice(1), [true, 0])
+    assert(Number(printed[0]) > 0)
+  },
+}
+
+export const GUIDE_PROGRAMS: readonly Program[] = [
+  fromStash,
+  resumed,
+  guarded,
+  past,
+  urlInCell,
+  nightly,
+]

@@ -2,7 +2,15 @@
 import { join } from 'node:path'
 import ts from 'typescript'
 import { beforeAll, expect, test } from 'vitest'
-import { ROOT } from './support/project.js'
+import { ROOT, readText } from './support/project.js'
+import {
+  codesOf,
+  isTypeOnly,
+  type PublicDocs,
+  publicDocs,
+  silentFailures,
+  silentOptions,
+} from './support/public-docs.js'
 import { publicNames } from './support/public-names.js'
 
 const ENTRIES = {
@@ -25,18 +33,22 @@ function exportedNames(program: ts.Program, path: string): string[] {
     .map((symbol) => {
       const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
       const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
-      return (target.flags & ts.SymbolFlags.Value) === 0 ? `type ${symbol.name}` : symbol.name
+      const isType = (target.flags & ts.SymbolFlags.Value) === 0 || isTypeOnly(symbol)
+      return isType ? `type ${symbol.name}` : symbol.name
     })
     .sort()
 }
 
 let program: ts.Program
+let docs: PublicDocs
 
 beforeAll(() => {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
   const paths = Object.values(ENTRIES).map((path) => join(ROOT, path))
   program = ts.createProgram(paths, options)
+  const entries = Object.entries(ENTRIES).map(([name, path]) => [name, join(ROOT, path)])
+  docs = publicDocs(program, Object.fromEntries(entries) as Record<string, string>)
 })
 
 /** The docstring of each of these says what its members are: those of another type, or counts of one kind. */
@@ -58,6 +70,39 @@ test('every name, member and option that the package exports has a docstring', (
   expect(names.length).toBeGreaterThan(1_000)
   const known = new Set(names.map(({ name }) => name))
   expect([...SPOKEN_FOR].filter((name) => !known.has(name))).toEqual([])
+})
+
+test('every option says its default, and a number its range and its unit', () => {
+  expect(silentOptions(docs)).toEqual([])
+  expect(docs.options.length).toBeGreaterThan(300)
+})
+
+test('every call that may fail names its error codes, or the call whose codes it has', () => {
+  expect(silentFailures(docs)).toEqual([])
+  expect(docs.callables.length).toBeGreaterThan(200)
+})
+
+test('every code that a docstring names is there, and each code is named by a call that fails with it', () => {
+  const codes: readonly string[] =
+    readText('src/base/store-error.ts').match(/(?<=^ {2}\| ')\w+(?=')/gm) ?? []
+  const named = new Set(docs.callables.flatMap(({ text }) => codesOf(text)))
+
+  expect([...named].filter((code) => !codes.includes(code))).toEqual([])
+  expect(codes.filter((code) => !named.has(code))).toEqual([])
+})
+
+/** Types whose methods are what users call most: each has an example. */
+const SHOWN =
+  /^(?:Store|Team|TeamTables|Transactions|Preflight|Table|TableLife|Find|Merges|TableExports|ManyRows|TableHistory|Receipts|Stash|Files|Job|ApiKeys|Client|ClientTable)\./
+
+/** The example of another method shows them. */
+const SHOWN_ELSEWHERE = ['ApiKeys.find', 'Files.completeUpload']
+
+test('every exported function, class and value has an example, and every main method', () => {
+  const methods = docs.callables.filter(({ name }) => SHOWN.test(name))
+  const silent = [...docs.values, ...methods].filter(({ text }) => !text.includes('@example'))
+
+  expect(silent.map(({ name }) => name).sort()).toEqual(SHOWN_ELSEWHERE)
 })
 
 test('the entry points export exactly these names', () => {
@@ -392,11 +437,7 @@ test('the entry points export exactly these names', () => {
       ],
       "rowstash/testing": [
         "FaultDisk",
-        "FaultFile",
-        "FaultLevel",
-        "FaultObjects",
         "ODD_COLUMN_IDS",
-        "TestClock",
         "anyColumnType",
         "anyRowOf",
         "anySchema",
@@ -414,6 +455,9 @@ test('the entry points export exactly these names', () => {
         "type Damage",
         "type Fault",
         "type FaultDiskOptions",
+        "type FaultFile",
+        "type FaultLevel",
+        "type FaultObjects",
         "type FaultPlan",
         "type FaultRule",
         "type LossModel",
@@ -421,6 +465,7 @@ test('the entry points export exactly these names', () => {
         "type PortStep",
         "type RecordedRequest",
         "type RequestFault",
+        "type TestClock",
         "type TestServer",
         "type TestServerOptions",
       ],

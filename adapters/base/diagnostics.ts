@@ -25,7 +25,17 @@ const CHANNELS: Readonly<Record<StoreEvent['name'], Channel>> = {
   job: channel('rowstash:job'),
 }
 
-/** Publishes an event of a store on the channel `rowstash:` and its name. An `onEvent` for `openStore` and `openMemory`. */
+/**
+ * Publishes an event of a store on the channel `rowstash:` and its name. An `onEvent` for `openStore` and `openMemory`.
+ * @example
+ * import { subscribe } from 'node:diagnostics_channel'
+ * import { openMemory } from 'rowstash'
+ * import { publishEvent } from 'rowstash/node'
+ *
+ * subscribe('rowstash:settle', (event) => console.log(event))
+ * await using store = await openMemory({ onEvent: publishEvent }) // `openDirectory` does it by itself
+ * console.log(store.status().writable) // true
+ */
 export function publishEvent(event: StoreEvent): void {
   const { [event.name]: target } = CHANNELS
   if (target.hasSubscribers) target.publish(event)

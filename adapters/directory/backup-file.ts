@@ -18,6 +18,11 @@ import { removeUnfinishedBackups, temporaryPath } from './leftovers.js'
  * @returns The size of the file in bytes.
  * @throws {StoreError} OPTION_NOT_ALLOWED (the file exists, or as `store.backup`), ABORTED, STORE_CLOSED,
  *   DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ * @example
+ * import { backupToFile } from 'rowstash/node'
+ *
+ * const bytes = await backupToFile(store, `${directory}/rows.backup`)
+ * console.log(bytes > 0) // true
  */
 export async function backupToFile(
   store: Store,

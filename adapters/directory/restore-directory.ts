@@ -24,7 +24,7 @@ export type RestoreOptions = Readonly<{
    * `objects` are read. Default: the files are in the backup.
    */
   filesFrom?: string | URL
-  /** Aborts the restore, which fails with ABORTED. */
+  /** Aborts the restore, which fails with ABORTED. Default: none. */
   signal?: AbortSignal
 }>
 

@@ -87,6 +87,15 @@ const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
  * responses, which carry `Connection: close`, and cuts the rest after the grace period.
  *
  * @param graceMs - Grace period for requests in flight, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
+ * @throws {StoreError} OPTION_NOT_ALLOWED: `graceMs` is out of its range
+ * @example
+ * import { createServer } from 'node:http'
+ * import { closeServer, hardenServer, nodeHandler, serverOptions } from 'rowstash/node'
+ *
+ * const handler = nodeHandler(store, { keys: [{ key: 'a-long-random-text', teamId: 'acme' }] })
+ * const server = hardenServer(createServer(serverOptions, handler)).listen(0)
+ * await closeServer(server, 5_000)
+ * console.log(server.listening) // false
  */
 export async function closeServer(server: Server, graceMs?: number): Promise<void> {
   const ms = integerOption('graceMs', graceMs, GRACE_MS)

@@ -26,6 +26,14 @@ export interface FastifyScope {
  * the parsers and limits of the host stay those of its own routes. A path that is not of the contract gets the host's
  * answer for a path that it does not have.
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { fastify } from 'fastify'
+ * import { fastifyPlugin } from 'rowstash/node'
+ *
+ * const app = fastify()
+ * await app.register(fastifyPlugin(store, { keys: [{ key: 'a-long-random-text', teamId: 'acme' }] }), { prefix: '/api' })
+ * console.log((await app.inject('/api/healthz')).statusCode) // 200
+ * await app.close()
  */
 export function fastifyPlugin(
   store: Store,

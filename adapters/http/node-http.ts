@@ -74,6 +74,14 @@ export type NodeHandler = (
  * `req.body`, where numbers have lost the digits they were sent with.
  *
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { createServer } from 'node:http'
+ * import { closeServer, hardenServer, nodeHandler, serverOptions } from 'rowstash/node'
+ *
+ * const handler = nodeHandler(store, { keys: [{ key: 'a-long-random-text', teamId: 'acme' }] })
+ * const server = hardenServer(createServer(serverOptions, handler)).listen(0)
+ * console.log(server.listening) // true
+ * await closeServer(server)
  */
 export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
   checkOptionNames('nodeHandler', options ?? {}, () => true) // The contract knows the names.
@@ -168,6 +176,12 @@ const REQUEST_MS_MAX = 24 * 60 * 60_000
  * `nodeHandler` refuses an HTTP/1.1 request without `Host` itself, with an error in the body. Other routes of the same
  * server get such requests, as they get those of HTTP/1.0 in any case. For Node's own refusal, an empty 400, pass
  * `{ ...serverOptions, requireHostHeader: true }`.
+ * @example
+ * import { createServer } from 'node:http'
+ * import { hardenServer, serverOptions } from 'rowstash/node'
+ *
+ * const server = hardenServer(createServer(serverOptions))
+ * console.log(server.requestTimeout > 0) // true
  */
 export const serverOptions: Readonly<ServerOptions> = Object.freeze({
   headersTimeout: HEADERS_MS_MAX,
@@ -182,6 +196,12 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
  *
  * @returns The same server.
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { createServer } from 'node:http'
+ * import { hardenServer, serverOptions } from 'rowstash/node'
+ *
+ * const server = hardenServer(createServer(serverOptions), { connectionsMax: 200 })
+ * console.log(server.listening) // false
  */
 export function hardenServer<S extends Server>(server: S, limits: ConnectionLimits = {}): S {
   if (typeof server?.listen !== 'function') {

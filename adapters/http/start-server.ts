@@ -12,7 +12,7 @@ export interface StartServerOptions extends NodeHandlerOptions {
   readonly host?: string | undefined
   /** The port. 0: any free port. Default: 8080. Range: 0 to 65,535. */
   readonly port?: number | undefined
-  /** Limits of connections, as `hardenServer` takes them. */
+  /** Limits of connections, as `hardenServer` takes them. Default: those of `ConnectionLimits`. */
   readonly connections?: ConnectionLimits | undefined
 }
 
@@ -27,6 +27,7 @@ export interface StartedServer {
   /**
    * Stops accepting, and lets requests in flight finish within a grace period, as `closeServer`. The store stays open.
    * @param graceMs - In milliseconds. Default: 10 seconds. Range: 0 to 1 day.
+   * @throws {StoreError} OPTION_NOT_ALLOWED: `graceMs` is out of its range
    */
   close(graceMs?: number): Promise<void>
   /** As `close`. */

@@ -40,6 +40,13 @@ const DRAIN_MS_MAX = 10_000
  *
  * The arrays of a commit must not change until `commit` settles.
  * @throws {StoreError} OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE, FORMAT_UNKNOWN (tables of a newer version)
+ * @example
+ * import { openStore } from 'rowstash'
+ * import { openPostgresKv, openPostgresObjects } from 'rowstash/postgres'
+ *
+ * const urls = ['postgres://rowstash@db.internal/rows']
+ * await using store = await openStore({ kv: await openPostgresKv({ urls }), objects: await openPostgresObjects({ urls }) })
+ * console.log(store.status().writable) // true
  */
 export async function openPostgresKv(options: PostgresKvOptions): Promise<KvStore> {
   const resolved = resolvePostgresOptions(options)

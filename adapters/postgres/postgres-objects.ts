@@ -79,6 +79,12 @@ const READING = 'An object cannot be read'
  * processes may have them open.
  * @throws {StoreError} OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE, FORMAT_UNKNOWN (tables of a newer version, or of
  *   something else)
+ * @example
+ * import { openPostgresObjects } from 'rowstash/postgres'
+ *
+ * const objects = await openPostgresObjects({ urls: ['postgres://rowstash@db.internal/rows'] })
+ * console.log(await objects.list('')) // []
+ * await objects.close()
  */
 export async function openPostgresObjects(options: PostgresObjectsOptions): Promise<ObjectStore> {
   const resolved = resolveObjectsOptions(options)

@@ -27,6 +27,13 @@ export type RaisedVersionBase = Readonly<{
  * that have the store open refuse commits from now on, and reads by new connections, until they open it again.
  * @param options - Those of `openPostgresKv`.
  * @throws {StoreError} FORMAT_UNKNOWN: there is no store; OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE
+ * @example
+ * import { openPostgresKv, raiseVersionBase } from 'rowstash/postgres'
+ *
+ * const urls = ['postgres://rowstash@db.internal/rows']
+ * await (await openPostgresKv({ urls })).close() // a store that is there
+ * const { from, to } = await raiseVersionBase({ urls })
+ * console.log(to > from) // true
  */
 export function raiseVersionBase(options: PostgresKvOptions): Promise<RaisedVersionBase> {
   return onStore('raiseVersionBase', options, async (connection, names) => {

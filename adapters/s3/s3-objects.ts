@@ -48,6 +48,13 @@ const REMAINS_TRIED_MAX = 16
  * Opens the objects in a bucket of an S3 server, as an `ObjectStore` for `openStore({ kv, objects })`.
  * @throws {StoreError} OPTION_NOT_ALLOWED (an option breaks its rule, or does not fit the server: the bucket is
  *   missing, the credentials are refused, the region is another), STORAGE_UNAVAILABLE
+ * @example
+ * import { openS3Objects } from 'rowstash/s3'
+ *
+ * const credentials = { accessKeyId, secretAccessKey }
+ * const objects = await openS3Objects({ endpoint, bucket, region, credentials, keyPrefix: 'orders/' })
+ * console.log(await objects.list('')) // []
+ * await objects.close()
  */
 export async function openS3Objects(options: S3Options): Promise<ObjectStore> {
   const settings = resolveS3Options(options)

@@ -19,7 +19,7 @@ export type S3Credentials = Readonly<{
   accessKeyId: string
   /** The secret that signs requests. It is never sent. */
   secretAccessKey: string
-  /** Only temporary credentials have one. */
+  /** Only temporary credentials have one. Default: none. */
   sessionToken?: string | undefined
 }>
 

@@ -25,6 +25,13 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /**
  * Fetches from http and https URLs of public addresses, over connections of its own.
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { openMemory } from 'rowstash'
+ * import { nodeSources } from 'rowstash/node'
+ *
+ * await using store = await openMemory({ sources: nodeSources({ redirectsMax: 0 }) })
+ * const failure = await store.team('acme').files.fromUrl('http://127.0.0.1/').catch((reason) => reason)
+ * console.log(failure.code) // SOURCE_URL_NOT_ALLOWED
  */
 export function nodeSources(options: SourceOptions = {}): UrlFetcher {
   const settings = resolveSourceOptions(options)

@@ -35,14 +35,14 @@ import { cutText } from './shown-text.js'
  * - `CONTENT_TYPE_MISMATCH`: the bytes have another media type than the upload
  * - `CONTENT_LENGTH_MISMATCH`: there are more or fewer bytes than announced
  * - `CHECKSUM_MISMATCH`: the bytes do not match the checksum that was sent with them
- * - `RATE_LIMITED`: too many uploads are open or waiting
- * - `LIMIT_EXCEEDED`: the team has reached a limit of the store; the message names the limit
+ * - `RATE_LIMITED`: too many uploads or jobs are open, or too many transfers wait; or the store has 10,000 API keys
+ * - `LIMIT_EXCEEDED`: the team has reached a limit of the store, or a transaction one of its own; the message names it
  * - `PAYMENT_REQUIRED`: the quota hook of the host refused the file
  * - `STORAGE_UNAVAILABLE`: the storage failed, or the store is too busy; see `outcome`
- * - `INSUFFICIENT_STORAGE`: the disk is full; see `outcome`
+ * - `INSUFFICIENT_STORAGE`: the disk is full, or has less than `freeDiskBytesMin`; see `outcome`
  * - `DATA_CORRUPT`: stored bytes fail their checksum or cannot be decoded
  * - `DATA_LOSS`: acknowledged commits are missing from the database
- * - `OPTION_NOT_ALLOWED`: an option is unknown or out of its range
+ * - `OPTION_NOT_ALLOWED`: an option is unknown, out of its range, or names a place that does not fit
  * - `STORE_CLOSED`: the store was closed
  * - `STORE_LOCKED`: another process, or another store of this process, has the directory open
  * - `FORMAT_UNKNOWN`: the directory is not a store, or of a format that this version cannot read
@@ -123,7 +123,14 @@ const BRAND = Symbol.for('rowstash.StoreError')
 /** Characters of an offending value that are kept. */
 export const VALUE_CHARS_MAX = 200
 
-/** Every failure of this package that a caller may act on. `isStoreError` recognizes one. */
+/**
+ * Every failure of this package that a caller may act on. `isStoreError` recognizes one.
+ * @example
+ * import { StoreError } from 'rowstash'
+ *
+ * const refusal = new StoreError('SOURCE_URL_NOT_ALLOWED', 'Not this host') // as a `UrlFetcher` of your own throws
+ * console.log(refusal.code, refusal.outcome) // SOURCE_URL_NOT_ALLOWED undefined
+ */
 export class StoreError extends Error {
   /** Always `StoreError`. */
   override readonly name = 'StoreError'

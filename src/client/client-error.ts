@@ -12,13 +12,23 @@ const BROKEN = /^(?:ECONNRESET|EPIPE|UND_ERR_(?:SOCKET|HEADERS_TIMEOUT|BODY_TIME
 /** What Node names the failure of an answer that is not HTTP. */
 const NO_HTTP = 'HTTPParserError'
 
-/** What a server of the contract refused, or that it could not be reached. */
+/**
+ * What a server of the contract refused, or that it could not be reached.
+ * @example
+ * import { ClientError } from 'rowstash/client'
+ *
+ * const failure = await client.table('no-such-table').page().catch((reason) => reason)
+ * console.log(failure instanceof ClientError && failure.type, failure.status) // table_not_found 404
+ */
 export class ClientError extends Error {
   /** Always `ClientError`. */
   override readonly name = 'ClientError'
   /** Status of the answer; 0: there was none. */
   readonly status: number
-  /** Type of the error in the answer, such as `table_not_found`; empty: there was none. */
+  /**
+   * Type of the error in the answer, such as `table_not_found`, or one that the client found: `stash_differs`,
+   * `not_the_key`, `row_not_found`. Empty: there was none.
+   */
   readonly type: string
   /** Of an import, where the rows begin that the failure is about; undefined: it is about no chunk, or it is not known. */
   readonly place: ChunkPlace | undefined

@@ -1,8 +1,6 @@
 // The public types of `rowstash/client`.
-import type { Where } from '../engine/api/find-types.js'
 import type { StashEntry } from '../engine/api/row-types.js'
 import type { KeyValues } from '../engine/api/unique-types.js'
-import type { TableSchema } from '../schema/column-kind.js'
 import type {
   AnySchema,
   CellsOf,
@@ -14,6 +12,13 @@ import type {
 } from '../schema/row-types.js'
 import type { ClientError } from './client-error.js'
 import type {
+  ClientCells,
+  ClientFind,
+  ClientPage,
+  ClientRow,
+  ClientTableInfo,
+} from './client-rows.js'
+import type {
   Abortable,
   ImportCheck,
   ImportInput,
@@ -24,11 +29,12 @@ import type {
   SendOptions,
 } from './import-types.js'
 
+export type * from './client-rows.js'
 export type * from './import-types.js'
 
 /** Options of `createClient`. Unknown names are refused. */
 export interface ClientOptions {
-  /** The URL of the server, with its base path. */
+  /** The http or https URL of the server, with its base path. */
   readonly url: string
   /** A key of a team, which is sent with every request. */
   readonly key: string
@@ -42,88 +48,60 @@ export interface ClientOptions {
    * is unknown whether they took effect. Default: true.
    */
   readonly idempotencyKeys?: boolean
-  /** Called before each pause between attempts. An error that it throws ends the call. */
+  /** Called before each pause between attempts. An error that it throws ends the call. Default: none. */
   readonly onRetry?: (failure: ClientError, pauseMs: number) => void
   /** Replaces `fetch`, for tests and proxies. Default: that of the platform. */
   readonly fetch?: typeof fetch
 }
-
-/** A row: its ID and its non-empty cells, as JSON.parse returns them. */
-export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
-
-/** The description of a table. Times are in milliseconds since 1970 UTC; null: not known. */
-export type ClientTableInfo = Readonly<{
-  /** The ID of the table. */
-  id: string
-  /** Its name, which other tables may have too. */
-  name: string
-  /** Its columns. */
-  schema: TableSchema
-  /** Columns in which no two rows have the same values. */
-  key?: readonly string[]
-  /** The number of rows. */
-  rowCount: number
-  /** Bytes of the rows as they are stored. */
-  bytes: number
-  /** The version, as an ETag without quotes. */
-  version: string
-  /** When the table was made. */
-  createdAt: number | null
-  /** When it was last changed. */
-  updatedAt: number | null
-}>
-
-/** Cells by column ID. null empties a cell. */
-export type ClientCells = Readonly<Record<string, unknown>>
-
-/** Some rows of a table, in its order. */
-export type ClientPage = Readonly<{
-  /** The rows, at most `limit`. */
-  rows: readonly ClientRow[]
-  /** Present if more rows follow. */
-  continuation?: string
-  /** The version of the table that the page shows, as an ETag without quotes. */
-  version: string
-}>
-
-/**
- * Which rows and cells of a table are read. Only a server of rowstash knows these; others may answer with all rows, or
- * refuse them.
- */
-export type ClientFind = Readonly<{
-  /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
-  where?: Where
-  /** The columns whose cells are returned. Default: all. */
-  columns?: readonly string[]
-}>
 
 /** A file to upload. */
 export type UploadOptions = Abortable &
   Readonly<{
     /** The app that the file belongs to; the server may accept only certain apps. */
     appId: string
-    /** Default: the `name` of a File. */
+    /** The name of the file. Default: the `name` of a File, else `file`. */
     fileName?: string
-    /** Default: the type of the Blob, or `application/octet-stream`. */
+    /** The media type of the file. Default: the type of the Blob, or `application/octet-stream`. */
     contentType?: string
     /**
      * Called with the bytes that were handed to the connection, from 0 to the size of the file; from 0 again if the
      * upload is repeated. A browser cannot send a file as a stream: there it is called at the end.
+     * Default: none.
      */
     onProgress?: (bytes: number) => void
   }>
 
-/** A client of a server of the contract. Failures are `ClientError`. */
+/**
+ * A client of a server of the contract. Failures are `ClientError`: with the `status` and the `type` of the answer,
+ * which the contract lists; with the status 0 if there was no answer, or if an argument cannot be sent. Options that
+ * are out of their range are a `StoreError` with the code OPTION_NOT_ALLOWED.
+ */
 export interface Client {
-  /** The tables of the team. */
+  /**
+   * The tables of the team.
+   * @example
+   * await client.importRows([{ id: 1 }], { name: 'Orders' })
+   * console.log((await client.tables()).map(({ name }) => name)) // ["Orders"]
+   */
   tables(options?: Abortable): Promise<readonly Readonly<{ id: string; name: string }>[]>
   /**
    * As `table`, with rows that the compiler knows. It is not checked whether the table has these columns, and the
    * validator of the schema is not called.
    * @param schema - What `defineSchema` returns.
+   * @example
+   * import { defineSchema } from 'rowstash/client'
+   *
+   * const Order = defineSchema({ columns: { name: 'string', total: 'number' } })
+   * const { tableId } = await client.importRows([{ name: 'Tea', total: 3 }], { name: 'Orders', schema: Order })
+   * for await (const { total = 0 } of client.table(tableId, Order).rows()) console.log(total.toFixed(2)) // 3.00
    */
   table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
-  /** A table by its ID. No request is sent: a missing table fails with the first request. */
+  /**
+   * A table by its ID. No request is sent: a missing table fails with the first request.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * console.log((await client.table(tableId).page()).rows.length) // 2
+   */
   table(tableId: string): ClientTable
   /** The oldest table with a name, typed if a schema is given, as `table`; null: there is none. */
   tableByName<S extends AnySchema>(
@@ -131,7 +109,13 @@ export interface Client {
     schema: S,
     options?: Abortable,
   ): Promise<TypedClientTable<S> | null>
-  /** The oldest table with a name; null: there is none. */
+  /**
+   * The oldest table with a name; null: there is none.
+   * @example
+   * await client.importRows([{ id: 1 }], { name: 'Orders' })
+   * const table = await client.tableByName('Orders')
+   * console.log((await table?.page())?.rows[0]?.id) // 1
+   */
   tableByName(name: string, schema?: undefined, options?: Abortable): Promise<ClientTable | null>
   /**
    * Puts rows as chunks of a stash, several at the same time, and then creates, extends, overwrites or merges into a
@@ -139,58 +123,144 @@ export interface Client {
    *
    * If it fails or is aborted, a stash without a `stashId` of the caller is deleted. A stash with one stays until it
    * expires: the same call with `resume`, or with `startAt` from the last progress, continues. Nothing is done twice.
+   * @throws {ClientError} with `place` if it is about rows of the input; `stash_differs`: the stash has other chunks
+   * @throws {StoreError} OPTION_NOT_ALLOWED
+   * @example
+   * const file = new File(['id,total\n1,34.50\n2,12\n'], 'orders.csv')
+   * const { tableId, rows } = await client.importRows(file, { name: 'Orders', stashId: 'orders-1', resume: true })
+   * await client.importRows([{ id: 2, total: 13 }], { tableId, mode: 'merge', key: ['id'] })
+   * console.log(rows) // 2
    */
   importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult>
   /**
    * Finds all values of an input that do not fit, as `importRows` would meet them, and changes no table. The rows are
    * in a stash for a while. Only a server of rowstash can do it.
+   * @example
+   * const schema = { columns: [{ id: 'total', type: { kind: 'number' } }] } as const
+   * const { problems } = await client.checkRows([{ total: 1 }, { total: 'x' }], { name: 'Orders', schema })
+   * console.log(problems.map(({ row, column, rule }) => `${row} ${column}: ${rule}`)) // ["1 total: a finite number"]
    */
   checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck>
-  /** The stashes of the team, in the order of their IDs. Only a server of rowstash lists them. */
+  /**
+   * The stashes of the team, in the order of their IDs. Only a server of rowstash lists them.
+   * @example
+   * await team.stash('orders').put(0, [{ id: 1 }]) // on the server
+   * console.log((await client.stashes()).map(({ id, chunks }) => `${id}: ${chunks}`)) // ["orders: 1"]
+   */
   stashes(options?: Abortable): Promise<readonly StashEntry[]>
   /**
    * The chunks of a stash that the server has acknowledged, in their order. Only a rowstash server reports them; if it
    * has no such stash, the call fails with the type `stash_not_found`.
+   * @example
+   * await team.stash('orders').put(0, [{ id: 1 }]) // on the server
+   * console.log(await client.stashChunks('orders')) // [{"serial":"0","rows":1}]
    */
   stashChunks(
     stashId: string,
     options?: Abortable,
   ): Promise<readonly Readonly<{ serial: string; rows: number }>[]>
-  /** Deletes a stash. Also succeeds if there is none. */
+  /**
+   * Deletes a stash. Also succeeds if there is none.
+   * @example
+   * await team.stash('orders').put(0, [{ id: 1 }]) // on the server
+   * await client.deleteStash('orders')
+   * console.log((await client.stashes()).length) // 0
+   */
   deleteStash(stashId: string, options?: Abortable): Promise<void>
-  /** Uploads a file. @returns the URL under which it is read; put it into a row, else it is deleted after 7 days. */
+  /**
+   * Uploads a file.
+   * @returns the URL under which it is read. Put it into a row: a file that no row names is deleted after the server's
+   *   `fileRetentionMs`, by default 7 days.
+   * @example
+   * const file = new File(['a picture'], 'cat.png', { type: 'image/png' })
+   * const { url: picture } = await client.upload(file, { appId: 'my-app' })
+   * console.log(await (await fetch(picture)).text()) // a picture
+   */
   upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>>
 }
 
-/** A table of a server. */
+/** A table of a server. Failures are `ClientError`, as of `Client`; a missing table has the type `table_not_found`. */
 export interface ClientTable {
   /** The ID of the table. */
   readonly id: string
-  /** The description of the table. Only a rowstash server has it. */
+  /**
+   * The description of the table. Only a rowstash server has it.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const { name, rowCount } = await client.table(tableId).info()
+   * console.log(name, rowCount) // Orders 2
+   */
   info(options?: Abortable): Promise<ClientTableInfo>
-  /** Renames the table. Only a rowstash server can do it. */
+  /**
+   * Renames the table. Only a rowstash server can do it.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * await client.table(tableId).rename('Orders of 2026')
+   * console.log((await client.tables()).map(({ name }) => name)) // ["Orders of 2026"]
+   */
   rename(name: string, options?: Abortable): Promise<Readonly<{ version: string }>>
-  /** Deletes the table with all its rows. Also succeeds if there is none. Only a rowstash server can do it. */
+  /**
+   * Deletes the table with all its rows. Also succeeds if there is none. Only a rowstash server can do it.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * await client.table(tableId).delete()
+   * console.log((await client.tables()).length) // 0
+   */
   delete(options?: Abortable): Promise<void>
-  /** The version of the table. */
+  /**
+   * The version of the table.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const before = await client.table(tableId).version()
+   * await client.table(tableId).addRows([{ id: 3 }])
+   * console.log((await client.table(tableId).version()) === before) // false
+   */
   version(options?: Abortable): Promise<string>
-  /** Some rows, from the beginning or from a continuation on. `limit` has the default of the server. */
+  /**
+   * Some rows, from the beginning or from a continuation on.
+   * @param request - `limit`: rows of the page, a positive integer; default: as many as the server allows.
+   *   `continuation`: of the page before; default: none, the page begins at the first row.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const { rows, continuation } = await client.table(tableId).page({ limit: 1 })
+   * const next = await client.table(tableId).page({ limit: 1, ...(continuation && { continuation }) })
+   * console.log(rows[0]?.id, next.rows[0]?.id) // 1 2
+   */
   page(
     request?: Abortable & ClientFind & Readonly<{ limit?: number; continuation?: string }>,
   ): Promise<ClientPage>
-  /** All rows, or those that match, in order, page by page. @param options - `limit`: rows of a page. */
+  /**
+   * All rows, or those that match, in order, page by page.
+   * @param options - `limit`: rows of a page, a positive integer. Default: as many as the server allows.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * for await (const { id } of client.table(tableId).rows({ where: { id: { gt: 1 } } })) console.log(id) // 2
+   */
   rows(
     options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
   ): AsyncIterableIterator<ClientRow>
   /**
    * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or
-   * as they are. @param options - `limit`: rows at most; `delimiter`: between fields, a comma or a tab. Default: a
-   * comma.
+   * as they are.
+   * @param options - `limit`: rows at most, a positive integer, by default all; `delimiter`: between fields, a comma
+   *   or a tab, by default a comma.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * let text = ''
+   * for await (const part of client.table(tableId).toCSV()) text += part
+   * console.log(text.split('\n')) // ["id","1","2",""]
    */
   toCSV(
     options?: Abortable & ClientFind & Readonly<{ limit?: number; delimiter?: ',' | '\t' }>,
   ): AsyncIterableIterator<string>
-  /** As `toCSV`, as one JSON object per line, without row IDs: nothing is lost, as no number is parsed. */
+  /**
+   * As `toCSV`, as one JSON object per line, without row IDs: nothing is lost, as no number is parsed.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * let text = ''
+   * for await (const part of client.table(tableId).toNDJSON({ limit: 1 })) text += part
+   * console.log(JSON.parse(text)) // {"id":1}
+   */
   toNDJSON(
     options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
   ): AsyncIterableIterator<string>
@@ -199,12 +269,24 @@ export interface ClientTable {
    * @param row - Its ID; or the values of all key columns of a table with a key, such as `{ email: 'a@b.example' }`. Then
    *   a server of rowstash is asked for the key and for the rows that match, which it finds by a scan. If these are not the
    *   columns of the key, the call fails with the type `not_the_key`.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const { rowIds } = await client.table(tableId).addRows([{ id: 3 }])
+   * const found = await client.table(tableId).get(rowIds[0] ?? '')
+   * console.log(found?.row.id) // 3
    */
   get(
     row: string | KeyValues,
     options?: Abortable,
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null>
-  /** Adds rows at the end, in one request. For many rows there is `importRows`. */
+  /**
+   * Adds rows at the end, in one request. For many rows there is `importRows`.
+   * @param options - `onSchemaError`: what the server does with rows that do not fit. Default: `abort`.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const { rowIds } = await client.table(tableId).addRows([{ id: 3 }])
+   * console.log(rowIds.length) // 1
+   */
   addRows(
     rows: readonly object[],
     options?: Abortable & Readonly<{ onSchemaError?: OnSchemaError }>,
@@ -214,25 +296,46 @@ export interface ClientTable {
    * @param change - The cells; or a function that makes them of the row as it is. If others change the row meanwhile, it is
    *   called again, 10 times in all. If it returns null, nothing is changed.
    * @returns the version of the table, or of the row if nothing was changed
+   * @throws {ClientError} `row_not_found`; `precondition_failed` (412): the row changed, with `ifMatch` or during 10
+   *   calls
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const [row] = (await client.table(tableId).page()).rows
+   * await client.table(tableId).updateRow(row?.$rowID ?? '', ({ id }) => ({ id: Number(id) + 1 }))
+   * console.log((await client.table(tableId).page()).rows[0]?.id) // 2
    */
   updateRow(
     rowId: string,
     change: ClientCells | ((row: ClientRow) => ClientCells | null | Promise<ClientCells | null>),
     options?: Abortable &
       Readonly<{
-        /** The `version` that `get` or `page` returned. If the row has changed since, the call fails with `precondition_failed`. */
+        /**
+         * The `version` that `get` or `page` returned. If the row has changed since, the call fails with
+         * `precondition_failed`. Default: no condition; a function has that of the row that it got.
+         */
         ifMatch?: string
+        /** What the server does with cells that do not fit. Default: `abort`. */
         onSchemaError?: OnSchemaError
       }>,
   ): Promise<Readonly<{ version: string }>>
-  /** Also succeeds if there is no such row. */
+  /**
+   * Deletes a row. Also succeeds if there is no such row.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const { rows } = await client.table(tableId).page()
+   * await client.table(tableId).deleteRow(rows[0]?.$rowID ?? '')
+   * console.log((await client.table(tableId).page()).rows.map(({ id }) => id)) // [2]
+   */
   deleteRow(rowId: string, options?: Abortable): Promise<Readonly<{ version: string }>>
 }
 
+/** As `ClientFind`, with the columns of a schema; `limit` as of `ClientTable.rows`. */
 type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
   Readonly<{ where?: TypedWhere<S>; columns?: readonly Column[]; limit?: number }>
 
-/** A table of a server with the rows of a schema. Its methods are those of `ClientTable`. */
+/**
+ * A table of a server with the rows of a schema. Its methods, their options and errors are as those of `ClientTable`.
+ */
 export interface TypedClientTable<S extends AnySchema>
   extends Pick<
     ClientTable,

@@ -2,8 +2,11 @@
 import type { TableSchema } from '../schema/column-kind.js'
 import type { ChunkPlace } from './client-error.js'
 
-/** Ends a call when it is aborted. The reason of the signal is thrown. */
-export type Abortable = Readonly<{ signal?: AbortSignal | undefined }>
+/** A call that its caller may abort. */
+export type Abortable = Readonly<{
+  /** Ends the call when it is aborted: the reason of the signal is thrown, and not a `ClientError`. Default: none. */
+  signal?: AbortSignal | undefined
+}>
 
 /** What a server does with rows that do not fit the schema: refuses all, leaves cells empty, or widens the schema. */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
@@ -31,7 +34,11 @@ type IfVersion = Readonly<{
   ifMatch?: string
 }>
 
-/** What an import makes: a new table, or a change of one. */
+/**
+ * What an import makes: a new table with a `name` of 1 to 1,000 characters, or a change of the table with a `tableId`:
+ * more rows, other rows, or a merge. `schema`: the columns that the table gets. Default: inferred from all rows; an
+ * overwrite keeps those of the table.
+ */
 export type ImportTarget =
   | Readonly<{ name: string; schema?: TableSchema }>
   | Readonly<{ tableId: string; mode: 'add' }>
@@ -73,15 +80,15 @@ export type ImportInput =
 /** How the rows of an import reach the server. */
 export type SendOptions = Abortable &
   Readonly<{
-    /** Default: `abort`. */
+    /** What the server does with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError
     /** The format of a Blob. Default: by the extension of its `name`, if it is a File, or by its type. */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson'
-    /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1,024 to 8 MiB. */
+    /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
     chunkBytes?: number
     /** Chunks that are sent at the same time. Default: 4. Range: 1 to 64. */
     parallel?: number
-    /** Called after each chunk. Default: nobody is told. */
+    /** Called after each chunk. Default: none. */
     onProgress?: (progress: ImportProgress) => void
   }>
 
@@ -101,7 +108,10 @@ export type ImportOptions = ImportTarget &
      * If the stash has chunks of another input, the call fails with the type `stash_differs`. Default: false.
      */
     resume?: boolean
-    /** Chunks below this number are on the server already; the input must be the same. Not with `resume`. Default: 0. */
+    /**
+     * Chunks below this number are on the server already; the input must be the same. Not with `resume`. Default: 0.
+     * Range: 0 to 2^53 - 1.
+     */
     startAt?: number
     /** Asks for a receipt of what was done. Only a server of rowstash has them. Default: false. */
     receipt?: boolean

@@ -49,7 +49,7 @@ export interface ContractLimitOptions {
   /**
    * Requests with an unknown key, or without one, from one client in a minute, at most, on average. After that all its
    * requests that need a key get status 429 with `Retry-After`. A client is an address; `nodeHandler` leaves out
-   * connections on which it has seen a known key. Default: 600. Range: 0, which is no limit, to 1,000,000.
+   * connections on which it has seen a known key. 0 is no limit. Default: 600. Range: 0 to 1,000,000.
    */
   readonly refusedKeysPerMinuteMax?: number | undefined
 }
@@ -60,7 +60,13 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const MINUTE_MS = 60_000
 
-/** The options of `createContract` that are integers, with their defaults and ranges. */
+/**
+ * The options of `createContract` that are integers, with their defaults and ranges.
+ * @example
+ * import { CONTRACT_LIMITS } from 'rowstash'
+ *
+ * console.log(CONTRACT_LIMITS.waitMsMax) // {"default":30000,"min":100,"max":600000}
+ */
 export const CONTRACT_LIMITS = {
   bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
   bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },

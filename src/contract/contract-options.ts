@@ -23,13 +23,13 @@ import type { MetricFamily, MetricsRegistry } from './metric-family.js'
 export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
    * The accepted keys, at least one. At least one of `keys`, `authenticate` and `storedKeys` is required; `keys` and
-   * `authenticate` exclude each other. Only digests of keys are kept.
+   * `authenticate` exclude each other. Only digests of keys are kept. Default: none.
    * A key has 1 to 1,024 visible ASCII characters; use 16 or more random ones. Duplicates are an error.
    */
   readonly keys?: readonly ContractKey[] | undefined
   /**
    * Returns the team and the rights of a key, or undefined or null for an unknown key. Called on every request, so that
-   * a revoked key stops working at once. Compare in constant time, or look up by a digest.
+   * a revoked key stops working at once. Compare in constant time, or look up by a digest. Default: none.
    */
   readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
@@ -70,7 +70,7 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
    * Called with every failure that gets a status of 500 or above; the client does not see its details. Requests refused
    * under load are included (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should only count those. Also
-   * called with failures of the hook `audit`. Must not throw.
+   * called with failures of the hook `audit`. Must not throw. Default: none.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**

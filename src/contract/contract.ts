@@ -58,6 +58,13 @@ export interface Contract {
  * Serves a store by the contract.
  *
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { createContract } from 'rowstash'
+ *
+ * const contract = createContract(store, { keys: [{ key: 'a-long-random-text', teamId: 'acme' }] })
+ * const body = (async function* () {})()
+ * const answer = await contract.handle({ method: 'GET', path: '/healthz', query: '', headers: [], body })
+ * console.log(answer.status) // 200
  */
 export function createContract(store: Store, options: ContractOptions): Contract {
   checkStore(store)

@@ -34,7 +34,7 @@ export type ContractRequest = Readonly<{
   headers: HeaderList
   /**
    * The URL that the client used: scheme, host and the base path that was removed from `path`, such as
-   * `https://example.com/api`. Unchecked, and not needed if the option `baseUrl` is set.
+   * `https://example.com/api`. Unchecked. Default: none; then the option `baseUrl` must be set.
    */
   origin?: string | undefined
   /**
@@ -47,9 +47,9 @@ export type ContractRequest = Readonly<{
    * client that has proven itself, as by a known key on the same connection. Default: none, and no limit.
    */
   client?: string | undefined
-  /** Called if the key of the request is known; never for routes without a key. */
+  /** Called if the key of the request is known; never for routes without a key. Default: none. */
   onKey?: () => void
-  /** Called with what a log shows of the request, when its answer is made. */
+  /** Called with what a log shows of the request, when its answer is made. Default: none. */
   onAnswered?: ((answered: AnsweredRequest) => void) | undefined
 }>
 

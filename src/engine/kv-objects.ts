@@ -38,6 +38,14 @@ const NO_VALUE = new Uint8Array(0)
  * An object store in a key-value store of its own, which it closes. Objects are stored in records of 64 KiB. One
  * process, or one tab of a browser, may have the key-value store open.
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { MemoryLevel } from 'memory-level' // or any other of the abstract-level family
+ * import { kvObjects, openLevelKv, openStore } from 'rowstash'
+ *
+ * const kv = await openLevelKv(new MemoryLevel())
+ * const objects = kvObjects(await openLevelKv(new MemoryLevel())) // another database
+ * await using store = await openStore({ kv, objects })
+ * console.log(store.status().writable) // true
  */
 export function kvObjects(kv: KvStore): ObjectStore {
   checkKv(kv)

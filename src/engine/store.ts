@@ -72,7 +72,7 @@ export type OpenStoreOptions = StoreOptions &
     kv: KvStore
     /** Where segments and files are. The store closes it. */
     objects: ObjectStore
-    /** Called once, after the store and both ports have closed. */
+    /** Called once, after the store and both ports have closed. Default: none. */
     afterClose?: () => Promise<void>
   }>
 

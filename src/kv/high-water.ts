@@ -19,9 +19,15 @@ import { decodeUint64, encodeUint32, encodeUint64 } from './record-envelope.js'
 
 /** A small file outside of the database, on the same disk. */
 export interface HighWaterFile {
-  /** All bytes of the file; null if there is none. */
+  /**
+   * All bytes of the file; null if there is none.
+   * @throws {StoreError} STORAGE_UNAVAILABLE
+   */
   read(): Promise<Bytes | null>
-  /** Replaces the content, or leaves it as it is on failure. Durable when it resolves. */
+  /**
+   * Replaces the content, or leaves it as it is on failure. Durable when it resolves.
+   * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   */
   replace(bytes: Bytes): Promise<void>
   /**
    * Overwrites a part of the content without waiting for the disk. The caller may reuse the bytes at once.
@@ -33,9 +39,15 @@ export interface HighWaterFile {
    * @throws {StoreError} DATA_LOSS (another process may have written, so writing must end), STORAGE_UNAVAILABLE
    */
   check(all: boolean): void
-  /** Fails while the disk has no room for an open of the database. */
+  /**
+   * Fails while the disk has no room for an open of the database.
+   * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   */
   probe(): Promise<void>
-  /** Gives back the file. Nothing is called after it. */
+  /**
+   * Gives back the file. Nothing is called after it.
+   * @throws {StoreError} STORAGE_UNAVAILABLE
+   */
   close(): Promise<void>
 }
 

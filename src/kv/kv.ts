@@ -20,7 +20,7 @@ export type KvCheck = Readonly<{ key: Bytes; equals: Bytes | null }>
 export type KvCommit = Readonly<{
   /** Conditions, all of which must hold. Default: none. */
   checks?: readonly KvCheck[]
-  /** A key may be put or deleted at most once in a commit. */
+  /** Records that are written. A key may be put or deleted at most once in a commit. Default: none. */
   puts?: readonly (readonly [key: Bytes, value: Bytes])[]
   /** Keys whose records end; a key without a record is no error. Default: none. */
   deletes?: readonly Bytes[]
@@ -38,7 +38,7 @@ export type KvScan = KeyRange &
     count: number
     /**
      * Bytes of values after which the scan may end early, so that few large records are in memory at once. Those that
-     * it returns have at least so many then. Default: no limit. An implementation may ignore it.
+     * it returns have at least so many then. Default: no limit. Range: 1 to 2^53 - 1. An implementation may ignore it.
      */
     bytesMax?: number | undefined
     /** Largest keys first. Default: false. */
@@ -56,11 +56,20 @@ export type KvScan = KeyRange &
  * the `read` that made it.
  */
 export interface KvView {
-  /** Returns the value itself if it is in memory. A failure is always a rejected promise. */
+  /**
+   * Returns the value itself if it is in memory. A failure is always a rejected promise.
+   * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE, STORE_CLOSED
+   */
   get(key: Bytes): Awaitable<Bytes | null>
-  /** The values of keys, in their order; null where there is no record. */
+  /**
+   * The values of keys, in their order; null where there is no record.
+   * @throws {StoreError} as `get`
+   */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]>
-  /** Records of a range, in the order of their keys. */
+  /**
+   * Records of a range, in the order of their keys.
+   * @throws {StoreError} as `get`
+   */
   scan(scan: KvScan): Promise<[key: Bytes, value: Bytes][]>
   /** Whether the range is known to be empty, without a look at the database. Optional. */
   isEmpty?(range: KeyRange): boolean
@@ -104,6 +113,7 @@ export interface KvPartition {
    * the same range at once.
    * @returns The number of records that were found; fewer than `count` means that the range is empty. Another sweep may
    *   have deleted some of them.
+   * @throws {StoreError} as `commit`
    */
   sweep(range: KeyRange, count: number): Promise<number>
 }
@@ -175,11 +185,13 @@ export interface KvStore {
   /**
    * Runs `use` with views of all partitions, all of the latest commit. Optional: absent where partitions have no
    * commit in common.
+   * @throws {StoreError} as `KvPartition.read`
    */
   readAll?<T>(use: (viewOf: (partition: string) => KvView) => Promise<T>): Promise<T>
   /**
    * Looks for damage that reads of single records do not show. Optional.
    * @param full - Check every record, not only those that the store keeps for itself.
+   * @throws {StoreError} from the iterator: STORE_CLOSED; what else it meets is an item
    */
   check?(full: boolean): AsyncIterable<KvCheckItem>
   /**

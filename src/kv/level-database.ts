@@ -16,7 +16,10 @@ import { isStoreError, StoreError } from '../base/store-error.js'
 import type { KvScan } from './kv.js'
 import { openValue } from './record-envelope.js'
 
-/** The members of an abstract-level database that we use. Every one has them, whatever its default encodings are. */
+/**
+ * The members of an abstract-level database that we use. Every one has them, whatever its default encodings are. Errors
+ * are those of `abstract-level`; `openLevelKv` makes a `StoreError` of each.
+ */
 export interface LevelDatabase {
   readonly status: string
   /** `getSync`: whether a point read needs no trip through a thread pool. */

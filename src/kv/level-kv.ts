@@ -40,6 +40,13 @@ const SWEEP_COMMIT_COUNT = 500
  * The arrays of a commit must not change until `commit` settles.
  * @throws {StoreError} OPTION_NOT_ALLOWED, DATA_LOSS (acknowledged commits are missing), DATA_CORRUPT, STORE_LOCKED,
  *   STORAGE_UNAVAILABLE
+ * @example
+ * import { MemoryLevel } from 'memory-level' // or any other of the abstract-level family
+ * import { memoryObjects, openLevelKv, openStore } from 'rowstash'
+ *
+ * const kv = await openLevelKv(() => new MemoryLevel(), { recordCacheBytes: 1_048_576 })
+ * await using store = await openStore({ kv, objects: memoryObjects() })
+ * console.log(kv.shared, store.status().writable) // false true
  */
 export async function openLevelKv(
   source: LevelSource,

@@ -47,8 +47,8 @@ export interface LevelKvOptions {
   readonly acceptLoss?: boolean | undefined
   /**
    * When a commit is acknowledged. `commit`: when it is on disk. `interval`: earlier; a power cut may lose the newest
-   * commits. `none`: earlier, and nothing is ever synced; a power cut may lose any commits, and if later ones are
-   * left, the store does not open. Default: `commit`.
+   * commits; it needs a database with `compactRange`. `none`: earlier, and nothing is ever synced; a power cut may
+   * lose any commits, and if later ones are left, the store does not open. Default: `commit`.
    */
   readonly durability?: Durability | undefined
   /** With `interval`: the time within which commits are on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */

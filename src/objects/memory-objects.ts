@@ -7,7 +7,14 @@ import { assertObjectId, assertRange, LIST_COUNT_MAX } from './object-arguments.
 import { inPieces } from './object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from './objects.js'
 
-/** An empty object store in memory. Its objects are gone when the process ends. */
+/**
+ * An empty object store in memory. Its objects are gone when the process ends.
+ * @example
+ * import { memoryObjects } from 'rowstash'
+ *
+ * const objects = memoryObjects()
+ * console.log(await objects.put('0'.repeat(32), new Uint8Array(5))) // 5
+ */
 export function memoryObjects(): ObjectStore {
   return new MemoryObjects()
 }

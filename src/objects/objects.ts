@@ -53,21 +53,29 @@ export interface ObjectStore {
    */
   get(id: ObjectId, range?: ByteRange, memory?: Bytes): Awaitable<Bytes | null>
 
-  /** As `get`, in pieces of bounded size. */
+  /**
+   * As `get`, in pieces of bounded size.
+   * @throws {StoreError} as `get`, also from the iterator
+   */
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>
 
   /**
    * Signs an absolute URL to which a client without credentials may PUT an object under a new ID, any number of
    * times until the URL expires. The bytes are untrusted and may change until then, so they must be copied before
    * use. Optional: only in stores that can sign URLs.
+   * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   presignPut?(id: ObjectId, terms: PresignTerms): Promise<string>
 
-  /** Deletes objects; a missing object is no error. */
+  /**
+   * Deletes objects; a missing object is no error.
+   * @throws {StoreError} STORAGE_UNAVAILABLE; some may be deleted then
+   */
   delete(ids: readonly ObjectId[]): Promise<void>
 
   /**
    * Lists object IDs with a prefix, ascending, after `after`: at most 1,000, and none at the end.
+   * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   list(prefix: string, after?: ObjectId): Promise<ObjectId[]>
 
@@ -77,6 +85,9 @@ export interface ObjectStore {
    */
   freeBytes?(): Promise<number>
 
-  /** Waits for calls under way, and frees everything. Nothing is called after it. */
+  /**
+   * Waits for calls under way, and frees everything. Nothing is called after it.
+   * @throws {StoreError} STORAGE_UNAVAILABLE
+   */
   close(): Promise<void>
 }

@@ -35,7 +35,13 @@ export const KIND_BIT: Readonly<Record<ColumnKind, number>> = Object.freeze({
   boolean: 1 << 13,
 })
 
-/** All kinds, in the order of their bits. */
+/**
+ * All kinds, in the order of their bits.
+ * @example
+ * import { COLUMN_KINDS } from 'rowstash'
+ *
+ * console.log(COLUMN_KINDS.length, COLUMN_KINDS.includes('emoji')) // 14 true
+ */
 export const COLUMN_KINDS = Object.freeze(Object.keys(KIND_BIT)) as readonly ColumnKind[]
 
 export const ALL_KINDS = (1 << 14) - 1

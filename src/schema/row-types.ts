@@ -12,7 +12,7 @@ export type ColumnSpec =
   | Readonly<{
       /** The kind of the values, as `string`, or of the elements, as `['string']`. */
       type: ColumnShape
-      /** Shown to people in place of the column ID. Rows have the ID. */
+      /** Shown to people in place of the column ID. Rows have the ID. Default: none. */
       displayName?: string | undefined
     }>
 
@@ -26,7 +26,7 @@ export type SchemaDefinition<Specs extends ColumnSpecs, Input> = Readonly<{
   /**
    * Checks every row object that a create, an add, an overwrite or a merge brings, and may change it: its output is
    * stored. Any implementation of Standard Schema, such as zod, valibot or arktype. Updates of cells are checked against
-   * the columns only.
+   * the columns only. Default: none.
    */
   validator?: StandardSchema<Input, Cells<Specs>> | undefined
 }>

@@ -49,6 +49,14 @@ export type { ContractExchange, ContractServer } from './contract/api.js'
  *
  * @param open - Opens a server with default limits, without tables in the two teams of its keys, which
  *   knows every app, and whose store fetches URLs with `contractSources` from `rowstash/testing`.
+ * @example
+ * import { test } from 'node:test' // or any other runner
+ * import { contractSuite } from 'rowstash/testing'
+ *
+ * const server = { url, key, otherKey: 'a-key-of-another-team', close: async () => {} }
+ * const cases = contractSuite(async () => server)
+ * for (const { name, run, skip } of cases) test(name, { skip: skip ?? false }, run)
+ * console.log(cases.length > 10) // true
  */
 export function contractSuite(open: () => Promise<ContractServer>): readonly ConformanceCase[] {
   let opened: Promise<Api> | undefined

@@ -3,7 +3,15 @@
 import type { FetchedSource, UrlFetcher } from '../../src/index.js'
 import { StoreError } from '../../src/index.js'
 
-/** The sources that the store of a server under test must have; see `contractSuite`. */
+/**
+ * The sources that the store of a server under test must have; see `contractSuite`.
+ * @example
+ * import { openMemory } from 'rowstash'
+ * import { contractSources } from 'rowstash/testing'
+ *
+ * await using store = await openMemory({ sources: contractSources })
+ * console.log((await store.team('acme').files.fromUrl('http://source.test/rows.json')).fileName) // rows.json
+ */
 export const contractSources: UrlFetcher = {
   async fetch(url, { bytesMax }) {
     const make = URLS[url]

@@ -12,7 +12,13 @@ import {
 type FastCheck = typeof fastCheck
 type Arbitrary<T> = fastCheck.Arbitrary<T>
 
-/** Column IDs that have broken programs: names of Object.prototype, numbers, odd characters. */
+/**
+ * Column IDs that have broken programs: names of Object.prototype, numbers, odd characters.
+ * @example
+ * import { ODD_COLUMN_IDS } from 'rowstash/testing'
+ *
+ * console.log(ODD_COLUMN_IDS.includes('__proto__')) // true
+ */
 export const ODD_COLUMN_IDS: readonly string[] = Object.freeze([
   '__proto__',
   'constructor',
@@ -30,7 +36,14 @@ export const ODD_COLUMN_IDS: readonly string[] = Object.freeze([
   'line\nbreak',
 ])
 
-/** A kind, with values of every shape that it takes. */
+/**
+ * A kind, with values of every shape that it takes.
+ * @example
+ * import fc from 'fast-check'
+ * import { anyValueOfKind } from 'rowstash/testing'
+ *
+ * console.log(fc.sample(anyValueOfKind(fc, 'boolean'), 5).every((value) => typeof value === 'boolean')) // true
+ */
 export function anyValueOfKind(fc: FastCheck, kind: ColumnKind): Arbitrary<unknown> {
   const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
   const two = (max: number, min = 0): Arbitrary<string> =>
@@ -66,7 +79,14 @@ export function anyValueOfKind(fc: FastCheck, kind: ColumnKind): Arbitrary<unkno
   return values[kind]
 }
 
-/** Every kind and every array of a kind. */
+/**
+ * Every kind and every array of a kind.
+ * @example
+ * import fc from 'fast-check'
+ * import { anyColumnType } from 'rowstash/testing'
+ *
+ * console.log(fc.sample(anyColumnType(fc), 5).length) // 5
+ */
 export function anyColumnType(fc: FastCheck): Arbitrary<ColumnType> {
   const kind = fc.constantFrom(...COLUMN_KINDS)
   return fc.oneof(
@@ -78,7 +98,14 @@ export function anyColumnType(fc: FastCheck): Arbitrary<ColumnType> {
   )
 }
 
-/** A schema of up to `columnsMax` columns, some with odd IDs. */
+/**
+ * A schema of up to `columnsMax` columns, some with odd IDs.
+ * @example
+ * import fc from 'fast-check'
+ * import { anySchema } from 'rowstash/testing'
+ *
+ * console.log(fc.sample(anySchema(fc, 3), 5).every(({ columns }) => columns.length <= 3)) // true
+ */
 export function anySchema(fc: FastCheck, columnsMax = 8): Arbitrary<TableSchema> {
   const id = fc.oneof(fc.constantFrom(...ODD_COLUMN_IDS), fc.stringMatching(/^[a-z]{1,6}$/))
   const column = fc.record({ id, type: anyColumnType(fc) }) as Arbitrary<Column>

@@ -35,7 +35,17 @@ const CASES: readonly StoreCase[] = [
   ...lifeCases,
 ]
 
-/** `open` opens another empty store for each case, with the options that it is given. */
+/**
+ * `open` opens another empty store for each case, with the options that it is given.
+ * @example
+ * import { test } from 'node:test' // or any other runner
+ * import { openMemory } from 'rowstash'
+ * import { storeSuite } from 'rowstash/testing'
+ *
+ * const cases = storeSuite(openMemory)
+ * for (const { name, run } of cases) test(name, run)
+ * console.log(cases.length > 10) // true
+ */
 export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): ConformanceCase[] {
   return CASES.map(({ name, options, run }) => ({
     name,

@@ -3,7 +3,15 @@ import type { Clock } from '../../src/index.js'
 /** In November 2023. */
 const START = 1_700_000_000_000
 
-/** A clock that moves only when a test lets time pass. */
+/**
+ * A clock that moves only when a test lets time pass.
+ * @example
+ * import { createTestServer } from 'rowstash/testing'
+ *
+ * await using server = await createTestServer({ now: 0 })
+ * server.clock.pass(60_000)
+ * console.log(server.clock.now()) // 60000
+ */
 export class TestClock implements Clock {
   readonly #start: () => number
   #passed = 0

@@ -46,3 +46,49 @@ test('LIMITS.md has every limit with its default and its range', () => {
 
   expect(listed.sort()).toEqual(expected.sort())
 })
+
+/** The text of a docstring that says a value: `48 hours`, `4 MiB`, `2^53 - 1`. */
+const VALUE =
+  /(2\^53 - 1|\d[\d,]*)(?: (TiB|GiB|MiB|KiB|bytes?|days?|hours?|minutes?|seconds?|ms)\b)?/
+
+function parsedValue(text: string): number {
+  const [, digits = '', unit = ''] = VALUE.exec(text) ?? []
+  if (digits.includes('^')) return Number.MAX_SAFE_INTEGER
+  const sizes: Readonly<Record<string, number>> = { ...BYTES, ...TIMES }
+  return Number(digits.replaceAll(',', '')) * (sizes[unit] ?? sizes[`${unit}s`] ?? 1)
+}
+
+const OPTIONS = [
+  'src/engine/api/store-options.ts',
+  'src/contract/contract-limits.ts',
+  'adapters/http/connections.ts',
+]
+
+/** Not to set it is another thing than to set it to 0: the history that is there stays. */
+const NO_DEFAULT = ['historyRetentionMs']
+
+test('the docstring of each limit has its default and its range', () => {
+  const docs = OPTIONS.flatMap((path) => {
+    const found = readText(path).matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+readonly (\w+)\?:/g)
+    return [...found].map(([, text = '', name = '']) => ({
+      name,
+      text: text.replace(/\s+(?:\* )?/g, ' '),
+    }))
+  })
+  const ranges = { ...CONTRACT_LIMITS, ...CONNECTION_LIMITS, ...STORE_LIMITS }
+  const said = Object.keys(ranges).map((name) => {
+    const text = docs.find((doc) => doc.name === name)?.text ?? ''
+    const [, usual = ''] = new RegExp(`Default: (${VALUE.source})`).exec(text) ?? []
+    const [, min = '', , , max = ''] =
+      new RegExp(`Range: (${VALUE.source}) to (${VALUE.source})`).exec(text) ?? []
+    return [
+      name,
+      NO_DEFAULT.includes(name) ? 0 : parsedValue(usual),
+      parsedValue(min),
+      parsedValue(max),
+    ]
+  })
+  const known = Object.entries<IntegerRange>(ranges)
+
+  expect(said).toEqual(known.map(([name, { default: usual, min, max }]) => [name, usual, min, max]))
+})

@@ -7,7 +7,7 @@ export type BackupOptions = Readonly<{
    * are backed up in another way; a restore then needs their location. Default: `include`.
    */
   files?: 'include' | 'reference'
-  /** Aborts the backup, which fails with ABORTED; its bytes cannot be restored. */
+  /** Aborts the backup, which fails with ABORTED; its bytes cannot be restored. Default: none. */
   signal?: AbortSignal
 }>
 

@@ -33,9 +33,16 @@ export interface OpenFile extends StoredFile {
    * a read of the whole also checks the SHA-256 before the last piece.
    * @throws {StoreError} from the iterator: DATA_CORRUPT, FILE_NOT_FOUND (deleted meanwhile),
    *   REQUEST_VALIDATION_ERROR (the range)
+   * @example
+   * const { id } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
+   * const file = await team.files.get(id)
+   * for await (const bytes of file?.stream({ start: 1, limit: 4 }) ?? []) console.log(new TextDecoder().decode(bytes)) // ell
    */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>
-  /** As `stream`, as a web stream. */
+  /**
+   * As `stream`, as a web stream.
+   * @throws {StoreError} as `stream`
+   */
   readable(range?: ByteRange): ReadableStream<Uint8Array>
 }
 
@@ -86,7 +93,10 @@ export type FileDetails = Readonly<{
   fileName: string
   /** A media type, with or without parameters. */
   contentType: string
-  /** The number of bytes. Content of another length fails with CONTENT_LENGTH_MISMATCH. Default: any number. */
+  /**
+   * The number of bytes. Content of another length fails with CONTENT_LENGTH_MISMATCH. Default: any number. Range: 0
+   * to 2^53 - 1.
+   */
   contentLength?: number | undefined
 }>
 
@@ -126,8 +136,12 @@ export interface Files {
   /**
    * Fetches a file from a URL and stores it. Name and type default to those of the source, else to `file` and
    * `application/octet-stream`.
+   * @param about - `fileName`, `contentType`. Default: those of the source.
    * @throws {StoreError} as `put`; SOURCE_URL_NOT_ALLOWED, SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT,
-   *   RATE_LIMITED
+   *   RATE_LIMITED (too many transfers wait)
+   * @example
+   * const file = await team.files.fromUrl('https://files.example.com/orders.csv')
+   * console.log(file.fileName, file.contentType) // orders.csv text/csv
    */
   fromUrl(
     sourceUrl: string,
@@ -137,36 +151,72 @@ export interface Files {
    * Opens an upload: a client without a key may PUT its bytes to the target, any number of times until the
    * upload is completed.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, RATE_LIMITED (too many are open)
+   * @example
+   * const { uploadId, target } = await team.files.createUpload({ fileName: 'cat.png', contentType: 'image/png' })
+   * await fetch(`${url}/${target}`, { method: 'PUT', headers: { 'content-type': 'image/png' }, body: 'a picture' })
+   * const { path, bytes } = await team.files.completeUpload(uploadId)
+   * console.log(path.endsWith('/cat.png'), bytes) // true 9
    */
   createUpload(about: UploadInit): Promise<UploadTicket>
   /**
-   * Turns the received bytes into a file. A repeat returns the same file.
-   * @throws {StoreError} UPLOAD_NOT_FOUND, APP_NOT_ALLOWED, UPLOAD_INCOMPLETE (the upload stays open),
-   *   PAYMENT_REQUIRED or FILE_TOO_LARGE (the upload ends)
+   * Turns the received bytes into a file; `createUpload` has an example. A repeat returns the same file.
+   * @param about - `appId`: the app that the upload was opened for. Default: none.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, UPLOAD_NOT_FOUND, APP_NOT_ALLOWED, UPLOAD_INCOMPLETE (the upload
+   *   stays open), PAYMENT_REQUIRED or FILE_TOO_LARGE (the upload ends)
    */
   completeUpload(
     uploadId: string,
     about?: Readonly<{ appId?: string | undefined }>,
   ): Promise<StoredFile>
-  /** A file by its ID, or by a text that contains the ID, such as its URL. null if this team has no such file. */
+  /**
+   * A file by its ID, or by a text that contains the ID, such as its URL. null if this team has no such file.
+   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for what is no text
+   * @example
+   * const { path } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
+   * const file = await team.files.get(`https://example.com/api/${path}`)
+   * console.log(file?.fileName, await new Response(file?.readable()).text()) // hello.txt hello
+   */
   get(idOrUrl: string): Promise<OpenFile | null>
-  /** As `get`, without access to the bytes. */
+  /**
+   * As `get`, without access to the bytes.
+   * @throws {StoreError} as `get`
+   * @example
+   * const { id } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
+   * console.log((await team.files.stat(id))?.bytes) // 5
+   */
   stat(idOrUrl: string): Promise<StoredFile | null>
   /**
    * One page of the files of the team.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, CONTINUATION_INVALID
+   * @example
+   * const { id } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
+   * const { files } = await team.files.list({ limit: 10 })
+   * console.log(files.map((file) => file.id === id)) // [true]
    */
   list(request?: FilesPageRequest): Promise<FilesPage>
-  /** The open uploads, the newest first, at most 1,000. */
+  /**
+   * The open uploads, the newest first, at most 1,000.
+   * @throws {StoreError} as every call: see `Store`
+   * @example
+   * await team.files.createUpload({ fileName: 'cat.png', contentType: 'image/png' })
+   * console.log((await team.files.uploads()).map(({ fileName, bytes }) => `${fileName}: ${bytes}`)) // ["cat.png: null"]
+   */
   uploads(): Promise<readonly UploadEntry[]>
-  /** Deletes a file, even if rows contain its URL. @returns Whether there was such a file. */
+  /**
+   * Deletes a file, even if rows contain its URL.
+   * @returns Whether there was such a file.
+   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for what is no text
+   * @example
+   * const { id } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
+   * console.log(await team.files.delete(id), await team.files.delete(id)) // true false
+   */
   delete(idOrUrl: string): Promise<boolean>
 }
 
 /** A digest that a client sent with a body. */
 export type Checksum = Readonly<{ algorithm: 'md5' | 'sha256'; digest: Uint8Array }>
 
-/** A PUT to the target of an upload, as it was received. */
+/** A PUT to the target of an upload, as it was received. Lengths are in bytes. */
 export type UploadRequest = Readonly<{
   /** From the path, not decoded. */
   uploadId: string
@@ -176,7 +226,7 @@ export type UploadRequest = Readonly<{
   contentType: string | undefined
   /** Length of the body; undefined if it was not announced. */
   contentLength: number | undefined
-  /** The body must match each of them. */
+  /** Digests that the body must match, each of them. Default: none. */
   checksums?: readonly Checksum[]
   /** The bytes, read at most once. */
   body: AsyncIterable<Uint8Array>
@@ -186,11 +236,15 @@ export type UploadRequest = Readonly<{
 export interface PublicFiles {
   /**
    * Receives the bytes of an upload. A PUT that fails or is interrupted leaves nothing and may be repeated.
-   * @throws {StoreError} UPLOAD_SIGNATURE_INVALID, UPLOAD_EXPIRED, UPLOAD_ALREADY_COMPLETED,
-   *   CONTENT_TYPE_MISMATCH, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, FILE_TOO_LARGE, RATE_LIMITED
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, UPLOAD_SIGNATURE_INVALID, UPLOAD_EXPIRED, UPLOAD_ALREADY_COMPLETED,
+   *   UPLOAD_SUPERSEDED, CONTENT_TYPE_MISMATCH, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH,
+   *   FILE_TOO_LARGE, RATE_LIMITED (too many transfers wait)
    */
   receive(request: UploadRequest): Promise<void>
-  /** Opens a file; null if there is none. */
+  /**
+   * Opens a file; null if there is none.
+   * @throws {StoreError} as every call: see `Store`
+   */
   open(fileId: string): Promise<OpenFile | null>
 }
 

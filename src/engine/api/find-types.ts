@@ -51,7 +51,7 @@ export type Where = Readonly<{
 
 /** Which rows and cells are read. */
 export type FindBounds = Readonly<{
-  /** Default: all rows. */
+  /** Conditions by column ID, which the rows must meet. Default: all rows. */
   where?: Where | undefined
   /** Only the cells of these columns, in the order of the row. Default: all. */
   columns?: readonly string[] | undefined
@@ -71,7 +71,7 @@ export type FindPageRequest = PageRequest & FindBounds
 
 /** Options of `count`. */
 export type CountOptions = Readonly<{
-  /** Ends the call, which fails with ABORTED. */
+  /** Ends the call, which fails with ABORTED. Default: none. */
   signal?: AbortSignal | undefined
 }>
 
@@ -81,7 +81,7 @@ export type ScanOptions = FindBounds &
   Readonly<{
     /** Maximum number of rows: a positive integer. Default: all. */
     limit?: number | undefined
-    /** As in `ReadOptions`. */
+    /** The form of numbers, as in `ReadOptions`. Default: `'number'`. */
     numbers?: NumberForm
   }>
 
@@ -91,10 +91,14 @@ export interface Find {
    * All rows, or those that `options` select, in order, in bounded memory: 1,000 at a time. A concurrent overwrite does
    * not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current ones.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
+   * for await (const row of team.table(tableId).scan({ columns: ['total'], from: 1 })) console.log(row.total) // 12
    */
   scan(options?: ScanOptions): DisposableIterator<RowWithId>
   /**
    * The rows that match: `scan` with `where`.
+   * @throws {StoreError} as `scan`
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
    * for await (const { id } of team.table(tableId).find({ total: { gt: 10 } })) console.log(id) // 2
@@ -103,12 +107,19 @@ export interface Find {
   /**
    * The number of rows that match. Without a condition no row is read.
    * @throws {StoreError} as `scan`
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
+   * console.log(await team.table(tableId).count({ total: { gte: 5, lt: 10 } })) // 1
    */
   count(where?: Where, options?: CountOptions): Promise<number>
   /**
    * Rows by their IDs, in the order of the IDs, all as they were at one moment; null for an ID without a row.
    * @param rowIds - At most 10,000.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const found = await team.table(tableId).getMany([rowIds.get(1), rowIds.get(0)])
+   * console.log(found.map((result) => result?.row.id)) // [2,1]
    */
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
 }

@@ -30,17 +30,20 @@ export type TableChange = Readonly<{
 
 /** Which changes of a table to read. */
 export type ChangesRequest = Readonly<{
-  /** The changes after this version of the table. */
+  /** The changes after this version of the table. Range: 0 to 2^53 - 1. */
   since: number
-  /** Ends the iterator with ABORTED. */
+  /** Ends the iterator with ABORTED. Default: none. */
   signal?: AbortSignal | undefined
 }>
 
 /** Which changes of a table to follow. */
 export type WatchRequest = Readonly<{
-  /** The changes after this version of the table. Default: the current version when the first change is requested. */
+  /**
+   * The changes after this version of the table. Default: the current version when the first change is requested.
+   * Range: 0 to 2^53 - 1.
+   */
   since?: number | undefined
-  /** Ends the iterator with ABORTED. */
+  /** Ends the iterator with ABORTED. Default: none. */
   signal?: AbortSignal | undefined
 }>
 
@@ -71,16 +74,36 @@ export interface TableHistory {
    * its end. They are read from what was committed, so each is there once: also after a crash, with several processes,
    * and after folds and sweeps. A change of the schema alone has no rows.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, ABORTED
+   * @example
+   * // of a store with `historyRetentionMs`
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).addRows([{ id: 2 }, { id: 3 }])
+   * for await (const { added } of team.table(tableId).changes({ since: version })) console.log(added.length) // 2
    */
   changes(request: ChangesRequest): DisposableIterator<TableChange>
   /**
    * As `changes`, then continues with new changes as they are made: those of this process at once, those of other
    * processes on a shared store within a second.
+   * @throws {StoreError} as `changes`
+   * @example
+   * // of a store with `historyRetentionMs`
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).addRows([{ id: 2 }])
+   * for await (const change of team.table(tableId).watch({ since: version })) {
+   *   for await (const { id } of change.rows()) console.log(id) // 2
+   *   break // without it, it waits for the next change
+   * }
    */
   watch(request?: WatchRequest): DisposableIterator<TableChange>
   /**
    * The table as it was at a version that is still kept; the current version is kept until it changes. Files that only
    * past rows name are not kept.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no version; the calls of the result as `PastTable`
+   * @example
+   * // of a store with `historyRetentionMs`
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).overwrite({ rows: [{ id: 2 }] })
+   * console.log((await team.table(tableId).at(version).page()).rows[0]?.id) // 1
    */
   at(version: number): PastTable
 }

@@ -9,7 +9,7 @@ import type {
 
 /** The operation of a job: exactly one of `create`, `overwrite` and `import`. */
 export type JobRequest = Readonly<{
-  /** As `team.createTable`. */
+  /** As `team.createTable`. Default: the job does something else, and so of those that follow. */
   create?: CreateTableRequest | undefined
   /** As `table.overwrite`, with the ID of the table. */
   overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
@@ -39,8 +39,8 @@ export type JobEntry = Readonly<{
 export type JobProgress = Readonly<{ rows: number; bytes: number }>
 
 /**
- * The status of a job. The result has the receipt of the version that the job made, if one was asked for, for as long
- * as the table keeps it.
+ * The status of a job. `endedAt` is in milliseconds since 1970 UTC. The result has the receipt of the version that the
+ * job made, if one was asked for, for as long as the table keeps it.
  */
 export type JobStatus =
   | (JobEntry & Readonly<{ status: 'running'; progress: JobProgress }>)
@@ -60,11 +60,24 @@ export type JobError = Omit<ErrorPlace, 'outcome'> &
 export interface Job {
   /** Names the job, also after a restart. */
   readonly id: string
-  /** @throws {StoreError} JOB_NOT_FOUND: the team has no such job, or it ended more than `jobTtlMs` ago. */
+  /**
+   * How the job stands now.
+   * @throws {StoreError} JOB_NOT_FOUND: the team has no such job, or it ended more than `jobTtlMs` ago
+   * @example
+   * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
+   * await job.wait()
+   * console.log((await job.status()).status) // succeeded
+   */
   status(): Promise<JobStatus>
   /**
    * Waits until the job has ended, or for `milliseconds`, and returns its status.
    * @param milliseconds - Default: 60,000. Range: 0 to 2^31 - 1.
+   * @throws {StoreError} JOB_NOT_FOUND; REQUEST_VALIDATION_ERROR for a number out of its range
+   * @example
+   * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 'one' }] } })
+   * const status = await job.wait(10_000)
+   * if (status.status === 'failed') throw new Error(status.error.message)
+   * console.log(status.status) // succeeded
    */
   wait(milliseconds?: number): Promise<JobStatus>
 }

@@ -13,7 +13,7 @@ export const KEY_TABLES_MAX = 1_000
 
 /** The limits of a key within its team. */
 export type KeyRights = Readonly<{
-  /** Default: all. */
+  /** What the key may do. Default: all. */
   scopes?: readonly KeyScope[] | undefined
   /**
    * IDs of the only tables that the key reaches, at most 1,000. Other tables do not exist for it; and because tables
@@ -30,7 +30,7 @@ export type AddKeyRequest = KeyRights &
     teamId: string
     /** What the key is for, for people: up to 256 characters. Default: empty. */
     label?: string | undefined
-    /** When the key expires, in milliseconds since 1970 UTC, later than now. Default: never. */
+    /** When the key expires, in milliseconds since 1970 UTC, later than now. Default: never. Range: up to 2^53 - 1. */
     expiresAt?: number | undefined
   }>
 
@@ -62,16 +62,33 @@ export interface ApiKeys {
   /**
    * Creates a key of 256 random bits. The store keeps its SHA-256, which is enough for a random key: a slow password
    * hash only protects secrets that can be guessed.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR; STORAGE_…; RATE_LIMITED: the store has 10,000 keys
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR; RATE_LIMITED: the store has 10,000 keys
+   * @example
+   * const { id, key } = await store.keys.add({ teamId: 'acme', scopes: ['read'], label: 'dashboard' })
+   * console.log((await store.keys.find(key))?.id === id) // true
    */
   add(request: AddKeyRequest): Promise<AddKeyResult>
-  /** All keys, or those of one team, including expired ones, the oldest first. */
+  /**
+   * All keys, or those of one team, including expired ones, the oldest first.
+   * @throws {StoreError} as every call: see `Store`
+   * @example
+   * await store.keys.add({ teamId: 'acme', label: 'dashboard' })
+   * console.log((await store.keys.list('acme')).map(({ label }) => label)) // ["dashboard"]
+   */
   list(teamId?: string): Promise<readonly ApiKey[]>
-  /** Deletes a key, which is refused from then on. @returns Whether there was such a key. */
+  /**
+   * Deletes a key, which is refused from then on.
+   * @returns Whether there was such a key.
+   * @throws {StoreError} as every call: see `Store`
+   * @example
+   * const { id } = await store.keys.add({ teamId: 'acme' })
+   * console.log(await store.keys.revoke(id), await store.keys.revoke(id)) // true false
+   */
   revoke(id: string): Promise<boolean>
   /**
    * Finds the key with this text; null if it is unknown, revoked or expired. Reads the store's records each time,
    * mostly from memory, and compares in constant time.
+   * @throws {StoreError} as every call: see `Store`
    */
   find(key: string): Promise<ApiKey | null>
 }

@@ -8,12 +8,15 @@ export type RowUpdate = Readonly<{
   rowId: string
   /** As of `updateRow`: null empties a cell, absent columns stay. */
   cells: RowInput
-  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
+  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. Default: no condition. */
   ifMatch?: number | bigint | undefined
 }>
 
 /** Options of `updateRows`. */
-export type UpdateRowsOptions = Readonly<{ onSchemaError?: OnSchemaError | undefined }>
+export type UpdateRowsOptions = Readonly<{
+  /** What to do with cells that do not fit the schema. Default: `abort`. */
+  onSchemaError?: OnSchemaError | undefined
+}>
 
 /** The version of the table, how many rows were deleted, and how many IDs named no row. */
 export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
@@ -29,8 +32,15 @@ export interface ManyRows {
    * row.
    *
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), then for the first
-   * update that fails ROW_NOT_FOUND and PRECONDITION_FAILED (`ifMatch` against the row's version), then COLUMN_…. The
-   * error's `row` is the index of the update; its message has the index and the row ID.
+   * update that fails ROW_NOT_FOUND and PRECONDITION_FAILED (`ifMatch` against the row's version), then those of its
+   * cells. The error's `row` is the index of the update; its message has the index and the row ID.
+   * @throws {StoreError} those above; of the cells: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED,
+   *   KEY_NOT_UNIQUE
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const updates = [...rowIds].map((rowId) => ({ rowId, cells: { id: 7 } }))
+   * await team.table(tableId).updateRows(updates)
+   * console.log(await team.table(tableId).count({ id: 7 })) // 2
    */
   updateRows(
     updates: readonly RowUpdate[],
@@ -42,6 +52,11 @@ export interface ManyRows {
    * all of them as the table is at that moment.
    * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows;
    *   STORAGE_UNAVAILABLE with outcome `unchanged` if others keep changing the table during the search
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * await team.table(tableId).deleteRows([rowIds.get(0)])
+   * const { deleted } = await team.table(tableId).deleteRows({ where: { id: { gt: 1 } } })
+   * console.log(deleted, await team.table(tableId).count()) // 1 0
    */
   deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
 }

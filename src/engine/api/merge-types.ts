@@ -19,9 +19,9 @@ export type MergeRequest = Readonly<{
    * are: texts by their characters, numbers exactly, so `34.50` is `34.5`; a number is never a text.
    */
   key: readonly string[]
-  /** Default: `upsert`. */
+  /** What becomes of rows of the table that the input does not have. Default: `upsert`. */
   mode?: MergeMode | undefined
-  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
+  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
   ifMatch?: number | bigint | undefined
   /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
@@ -33,7 +33,7 @@ export type MergeRequest = Readonly<{
   receipt?: boolean | undefined
   /** Only counts what the merge would do; the table stays as it is. Default: false. */
   dryRun?: boolean | undefined
-  /** Ends the merge with ABORTED as long as it has not begun to commit. */
+  /** Ends the merge with ABORTED as long as it has not begun to commit. Default: none. */
   signal?: AbortSignal | undefined
 }>
 
@@ -67,7 +67,8 @@ export interface Merges {
    * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of
    * table and input.
    * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have one key, or a row of the input has the key of two
-   *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; as `addRows`
+   *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; PRECONDITION_FAILED; as
+   *   `addRows`
    * @example
    * const { tableId } = await team.createTable({ name: 'Stock', rows: [{ code: 'a', left: 1 }, { code: 'b', left: 2 }] })
    * const rows = [{ code: 'b', left: 5 }, { code: 'c', left: 7 }]

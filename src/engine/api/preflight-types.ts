@@ -41,6 +41,11 @@ export interface Preflight<Request, Report = PreflightReport> {
    * fail with: KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a
    * stash too.
    * @throws {StoreError} as the operation
+   * @example
+   * const schema = { columns: [{ id: 'total', type: 'number' }] } as const
+   * const rows = [{ total: 5 }, { total: 'five' }]
+   * const { problems } = await team.preflight({ name: 'Orders', schema, rows })
+   * console.log(problems.map(({ row, column, rule }) => `row ${row}, ${column}: ${rule}`)) // ["row 1, total: a finite number"]
    */
   preflight(request: Request): Promise<Report>
 }

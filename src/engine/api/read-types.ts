@@ -13,7 +13,10 @@ export type ReadOptions = Readonly<{
 
 /** The start and the size of a page. */
 export type PageBounds = Readonly<{
-  /** Maximum number of rows of the page: a positive integer. The store's `pageRowsMax` is a further limit. */
+  /**
+   * Maximum number of rows of the page: a positive integer. Default, and the most that counts: the store's
+   * `pageRowsMax`.
+   */
   limit?: number | undefined
   /** The `continuation` of the previous page. Default: the page begins at the first row. */
   continuation?: string | undefined

@@ -3,8 +3,8 @@ import type { StoreErrorCode } from '../../base/store-error.js'
 
 /**
  * The status of a store. `writable`: it accepts changes. If not, `code` is the reason: STORE_CLOSED; DATA_LOSS, which is
- * permanent; STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE after a failed write, until the database is reopened. Reads may
- * still succeed then.
+ * permanent; STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE after a failed write, until the database is reopened;
+ * INSUFFICIENT_STORAGE also while the disk has less than `freeDiskBytesMin`. Reads may still succeed then.
  */
 export type StoreStatus =
   | Readonly<{ writable: true }>

@@ -29,7 +29,13 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** The options of a store that are integers, with their defaults and ranges. */
+/**
+ * The options of a store that are integers, with their defaults and ranges.
+ * @example
+ * import { STORE_LIMITS } from 'rowstash'
+ *
+ * console.log(STORE_LIMITS.pageRowsMax) // {"default":10000,"min":1,"max":100000}
+ */
 export const STORE_LIMITS = {
   stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   idempotencyTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },

@@ -15,7 +15,10 @@ export type TextRows =
   | Readonly<{
       /** An array of objects, as bytes of UTF-8 or as text. */
       json: Bytes | string
-      /** Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. */
+      /**
+       * Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. Range:
+       * 0 to 2^53 - 1.
+       */
       offset?: number | undefined
     }>
   | Readonly<{ csv: Bytes | string }>
@@ -54,6 +57,9 @@ export interface RowIds extends Iterable<string> {
   /**
    * The ID of the row at a 0-based index.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR if the operation has no such row
+   * @example
+   * const { rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * console.log(rowIds.length, rowIds.get(1) === rowIds.at(-1)) // 2 true
    */
   get(index: number): string
   /** As `Array.prototype.at`: a negative index counts from the end; undefined outside the range. */
@@ -69,7 +75,7 @@ export type SchemaInput = Readonly<{
   columns: readonly Readonly<{
     /** 1 to 256 characters; unique. */
     id: string
-    /** A name for people. */
+    /** A name for people. Default: none; they see the ID. */
     displayName?: string | undefined
     /** A kind such as `string`, short for `{ kind: 'string' }`, or `{ kind: 'array', items: { kind } }`. */
     type: ColumnKind | ColumnType
@@ -108,9 +114,9 @@ export type Abortable = Readonly<{
 
 /** A new table and its rows. */
 export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
-  /** The name of the table, for people: 1 to 1,000 characters. Several tables may have the same name. */
+  /** The name of the table, for people: 1 to 1,000 UTF-16 units. Several tables may have the same name. */
   name: string
-  /** Default: inferred from all rows. With one of `defineSchema`, the rows are checked against it when they are compiled. */
+  /** The columns. With a schema of `defineSchema`, the compiler checks the rows. Default: inferred from all rows. */
   schema?: S | undefined
   /** The rows: objects, an iterable, text, a stream, or a stash. */
   rows: RowsOf<S> | Stash
@@ -135,7 +141,10 @@ export type ImportTableRequest = Readonly<{
   fromUrl: string
   /** The name of the table. Default: the name of the file without its extension. */
   name?: string | undefined
-  /** Default: derived from the media type of the response, else from the extension of the file's name. */
+  /**
+   * The format of the file. Default: by the media type of the response, else by the extension of the file's name; a
+   * file with neither fails with REQUEST_VALIDATION_ERROR.
+   */
   format?: RowsFormat | undefined
   /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
@@ -149,9 +158,9 @@ export type AddOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
   /**
    * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
-   * returns the first result, even if its stash is gone. A key belongs to one request among all creates and
-   * adds of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
-   * printable ASCII characters; use a random text.
+   * returns the first result, even if its stash is gone. A key belongs to one request among all creates,
+   * adds and merges of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
+   * printable ASCII characters; use a random text. Default: none; a repeat is another operation.
    *
    * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is
    * compared by the operation, the table of an add, `onSchemaError`, the name and the schema of a create, and
@@ -173,11 +182,11 @@ export type AddOptions = Readonly<{
 
 /** The new rows of a table. */
 export type OverwriteRequest = Readonly<{
-  /** Default: the table keeps its schema. */
+  /** The new columns. Default: the table keeps its schema. */
   schema?: SchemaInput | undefined
   /** The new rows. One with the `$rowID` of a row of the table keeps it. */
   rows: RowsInput | Stash
-  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
+  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
   ifMatch?: number | bigint | undefined
   /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
@@ -197,7 +206,7 @@ export type TablePreflightRequest = OverwriteRequest &
 
 /** Options of `updateRow`. */
 export type UpdateOptions = Readonly<{
-  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
+  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. Default: no condition. */
   ifMatch?: number | bigint | undefined
   /** What to do with cells that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
@@ -248,14 +257,34 @@ export interface Stash {
   readonly id: string
   /**
    * Stores or replaces one chunk; durable when it resolves. Chunks may be put in parallel.
-   * @param serial - Orders the chunks. A number of at least 0 stands for its decimal digits.
-   * @param options - `signal`.
-   * @throws {StoreError} ABORTED; STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete the stash and put all
-   *   chunks again. Expired stashes are remembered for 30 days, at most the 10,000 latest of a team.
+   * @param serial - Orders the chunks: a number from 0 to 2^53 - 1, which stands for its decimal digits, or a text of
+   *   1 to 256 letters, digits, `-` and `_` that begins with a letter or a digit.
+   * @throws {StoreError} ABORTED, REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE; LIMIT_EXCEEDED
+   *   (`stashesMax`, `stashBytesMax`); STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete
+   *   the stash and put all chunks again. Expired stashes are remembered for 30 days, at most the 10,000 latest of a
+   *   team.
+   * @example
+   * const stash = team.stash('orders')
+   * const { rows } = await stash.put(0, { csv: 'id,total\n1,34.50\n2,12\n' })
+   * console.log(rows) // 2
    */
   put(serial: string | number, rows: RowsInput, options?: Abortable): Promise<ChunkResult>
-  /** The chunks in their order. @throws {StoreError} STASH_NOT_FOUND if there are none, they have expired or may be lost */
+  /**
+   * The chunks in their order.
+   * @throws {StoreError} STASH_NOT_FOUND if there are none, they have expired or may be lost
+   * @example
+   * const stash = team.stash('orders')
+   * await stash.put(0, [{ id: 1 }])
+   * console.log(await stash.chunks()) // [{"serial":"0","rows":1}]
+   */
   chunks(): Promise<readonly StashChunk[]>
-  /** Deletes the stash. Tables made from it stay. @returns Whether there was one; one that has expired counts. */
+  /**
+   * Deletes the stash. Tables made from it stay.
+   * @returns Whether there was one; one that has expired counts.
+   * @throws {StoreError} as every call: see `Store`
+   * @example
+   * await team.stash('orders').put(0, [{ id: 1 }])
+   * console.log(await team.stash('orders').delete(), await team.stash('orders').delete()) // true false
+   */
   delete(): Promise<boolean>
 }

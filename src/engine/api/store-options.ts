@@ -93,7 +93,7 @@ export interface BehaviorOptions {
    * Default: `on`.
    */
   readonly formatChecks?: 'on' | 'off'
-  /** Fetches files from URLs. Default: none, and `fromUrl` fails; `openDirectory` has one. */
+  /** Fetches files from URLs. Default: none, and `fromUrl` and imports from URLs fail; `openDirectory` has one. */
   readonly sources?: UrlFetcher
   /**
    * Called before a file is stored, for one file of a team at a time; it must not change files itself. If it
@@ -225,11 +225,11 @@ export interface PerformanceOptions {
   /** Maximum size of the text of one segment, in bytes; a segment of a single row may be larger. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
   readonly segmentBytesMax?: number
   /**
-   * An add of at most this many rows and bytes of text becomes row records instead of a segment.
-   * Defaults: 1,000 rows, 256 KiB. Ranges: 0 to 1,000 rows, 0 to 1 MiB.
+   * Maximum number of rows of an add that become row records instead of a segment, if their text has at most
+   * `inlineBytesMax` too. Default: 1,000. Range: 0 to 1,000.
    */
   readonly inlineRowsMax?: number
-  /** See `inlineRowsMax`. Default: 256 KiB. Range: 0 to 1 MiB. */
+  /** Maximum size of the text of such an add, in bytes. See `inlineRowsMax`. Default: 256 KiB. Range: 0 to 1 MiB. */
   readonly inlineBytesMax?: number
   /**
    * Maximum memory of a merge for the keys of its rows, in bytes: 48 for each row. A merge of more rows reads both

@@ -25,7 +25,10 @@ import type {
 import type { KeyValues } from './unique-types.js'
 
 /** Options of `addRows` in a transaction. */
-export type TransactionAddOptions = Readonly<{ onSchemaError?: OnSchemaError | undefined }>
+export type TransactionAddOptions = Readonly<{
+  /** What to do with rows that do not fit the schema. Default: `abort`. */
+  onSchemaError?: OnSchemaError | undefined
+}>
 
 /**
  * A table in a transaction. Reads see the table at the one moment of the transaction, with its own changes. All changes
@@ -62,7 +65,10 @@ export interface TransactionTable {
 export interface Transaction {
   /** A table of the team, by its ID: an existing one, or one that the transaction has created. */
   table(tableId: string): TransactionTable
-  /** Creates a table with its rows. Nobody else sees it before the commit. */
+  /**
+   * Creates a table with its rows. Nobody else sees it before the commit.
+   * @throws {StoreError} as `Team.createTable`
+   */
   createTable(
     request: Pick<CreateTableRequest, 'name' | 'schema' | 'rows' | 'onSchemaError'>,
   ): Promise<CreateResult>

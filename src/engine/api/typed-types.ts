@@ -70,7 +70,9 @@ export type TypedRowUpdate<S extends AnySchema> = Readonly<{
   ifMatch?: number | bigint | undefined
 }>
 
-/** The methods of a typed table that take or return rows. The documentation of those of `Table` holds for them. */
+/**
+ * The methods of a typed table that take or return rows. They, their options and their errors are as those of `Table`.
+ */
 export interface TypedRows<S extends AnySchema> {
   addRows(rows: TypedRowsInput<S> | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>
   overwrite(

@@ -7,11 +7,14 @@ export type VerifyOptions = Readonly<{
    * everything named is checked, which reads little. Default: false.
    */
   full?: boolean
-  /** Aborts the verification, which fails with ABORTED. */
+  /** Aborts the verification, which fails with ABORTED. Default: none. */
   signal?: AbortSignal
-  /** Called with each finding as it is found, including those beyond the 1,000 of the report. */
+  /** Called with each finding as it is found, including those beyond the 1,000 of the report. Default: none. */
   onFinding?: (finding: VerifyFinding) => void
-  /** Called with the amounts that were checked so far, before each step: often, and several times with the same ones. */
+  /**
+   * Called with the amounts that were checked so far, before each step: often, and several times with the same ones.
+   * Default: none.
+   */
   onProgress?: (checked: VerifyCounts) => void
 }>
 

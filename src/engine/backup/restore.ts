@@ -34,7 +34,7 @@ export type RestoreTarget = Readonly<{
    *   `openLevelKv`.
    */
   open(versionBase: number): Promise<RestorePorts>
-  /** The bytes of files, if the backup has them by reference. */
+  /** The bytes of files, if the backup has them by reference. Default: the files are in the backup. */
   files?: Pick<ObjectStore, 'stream'>
 }>
 
@@ -44,6 +44,14 @@ export type RestoreTarget = Readonly<{
  * @throws {StoreError} DATA_CORRUPT (the backup is damaged or truncated), FORMAT_UNKNOWN (no backup, or of an unknown
  *   version), OPTION_NOT_ALLOWED (the target is not empty, or the files are elsewhere), FILE_NOT_FOUND (a file is
  *   missing there), STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ * @example
+ * import { MemoryLevel } from 'memory-level'
+ * import { memoryObjects, openLevelKv, openStore, restoreBackup } from 'rowstash'
+ *
+ * const open = async (versionBaseMin: number) => ({
+ *   kv: await openLevelKv(new MemoryLevel(), { versionBaseMin }), objects: memoryObjects(),
+ * })
+ * console.log((await restoreBackup(store.backup(), { open })).objects) // 0
  */
 export async function restoreBackup(
   source: AsyncIterable<Bytes>,

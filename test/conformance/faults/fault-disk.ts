@@ -16,7 +16,7 @@ import type { SortedRecords } from './sorted-records.js'
 
 /** Options of a `FaultDisk`. */
 export type FaultDiskOptions = Readonly<{
-  /** Decides what a crash leaves, and which bit a fault hits. Default: 0. */
+  /** Decides what a crash leaves, and which bit a fault hits. Default: 0. Range: 0 to 2^32 - 1. */
   seed?: number
   /**
    * The bytes that a sync covers. `leveldb`: the log written to, so that a synced batch may survive an earlier one that
@@ -48,6 +48,16 @@ const LOG_BYTES_MAX = 4 * 1024 * 1024
 /**
  * A disk in memory that fails as a test tells it to: a database, objects and a file, which survive a crash as on a
  * disk.
+ * @example
+ * import { openLevelKv, openStore } from 'rowstash'
+ * import { FaultDisk } from 'rowstash/testing'
+ *
+ * const disk = new FaultDisk({ seed: 7 })
+ * const store = await openStore({ kv: await openLevelKv(disk.level()), objects: disk.objects() })
+ * const { tableId } = await store.team('acme').createTable({ name: 'Orders', rows: [{ id: 1 }] })
+ * disk.crash('machine') // a power cut: what was not synced is lost, or not
+ * await using again = await openStore({ kv: await openLevelKv(disk.level()), objects: disk.objects() })
+ * console.log(await again.team('acme').table(tableId).count()) // 1
  */
 export class FaultDisk {
   /** Which faults are met from here on. */

@@ -10,13 +10,27 @@ import { bytes, type KvRules, put, rejectsWithCode, textAt } from './kv-support.
 
 /** What a suite needs to test a shared store (`KvStore.shared`). */
 export type KvSuiteOptions = Readonly<{
-  /** Opens another store on the data of one that `openEmpty` opened. The suite closes both. Needed if `shared` is true. */
+  /**
+   * Opens another store on the data of one that `openEmpty` opened. The suite closes both. Needed if `shared` is true.
+   * Default: none.
+   */
   openSecond?: (first: KvStore) => Promise<KvStore>
-  /** Cuts all connections of the store at once, as a network does. Needed if `shared` is true. */
+  /** Cuts all connections of the store at once, as a network does. Needed if `shared` is true. Default: none. */
   cutConnections?: (store: KvStore) => void
 }>
 
-/** `openEmpty` opens another empty store for each case, which closes it. */
+/**
+ * `openEmpty` opens another empty store for each case, which closes it.
+ * @example
+ * import { test } from 'node:test' // or any other runner
+ * import { MemoryLevel } from 'memory-level'
+ * import { openLevelKv } from 'rowstash'
+ * import { kvSuite } from 'rowstash/testing'
+ *
+ * const cases = kvSuite(() => openLevelKv(new MemoryLevel()))
+ * for (const { name, run, skip } of cases) test(name, { skip: skip ?? false }, run)
+ * console.log(cases.length > 10) // true
+ */
 export function kvSuite(
   openEmpty: () => Promise<KvStore>,
   { openSecond, cutConnections }: KvSuiteOptions = {},

@@ -48,7 +48,17 @@ async function listAll(objects: ObjectStore, prefix: string): Promise<string[]> 
   throw new Error('a listing has an end')
 }
 
-/** `openEmpty` opens another empty store for each case, which closes it. */
+/**
+ * `openEmpty` opens another empty store for each case, which closes it.
+ * @example
+ * import { test } from 'node:test' // or any other runner
+ * import { memoryObjects } from 'rowstash'
+ * import { objectsSuite } from 'rowstash/testing'
+ *
+ * const cases = objectsSuite(async () => memoryObjects())
+ * for (const { name, run } of cases) test(name, run)
+ * console.log(cases.length > 10) // true
+ */
 export function objectsSuite(openEmpty: () => Promise<ObjectStore>): ConformanceCase[] {
   const onStore = (use: (objects: ObjectStore) => Promise<void>) => async () => {
     const objects = await openEmpty()

@@ -22,19 +22,24 @@ export type RequestFault =
    * left. `before commit`: segments and files of the request are on disk, and no record names them. `after commit`: the
    * change is durable, and the client gets no answer.
    */
-  | Readonly<{ crash: 'before commit' | 'after commit'; of?: 'process' | 'machine' }>
+  | Readonly<{
+      /** When it ends, in the course of the request. */
+      crash: 'before commit' | 'after commit'
+      /** What ends. Default: `process`. */
+      of?: 'process' | 'machine'
+    }>
 
 /** Which requests meet a fault. */
 export type FaultRule = Readonly<{
   /** What the requests meet. */
   fault: RequestFault
-  /** Default: any. */
+  /** The method of the requests, in upper case. Default: any. */
   method?: string
   /** A path without the query, or a pattern of it. Default: any. */
   path?: string | RegExp
-  /** How many requests that fit come before the first that meets it. Default: 0. */
+  /** How many requests that fit come before the first that meets it. Default: 0. Range: 0 to 2^53 - 1. */
   after?: number
-  /** How many requests meet it. Default: 1. */
+  /** How many requests meet it. Default: 1. Range: 1 to 2^53 - 1. */
   times?: number
 }>
 

@@ -26,9 +26,12 @@ import { type FaultRule, type RequestFault, RequestFaults } from './request-faul
 export type TestServerOptions = Readonly<{
   /** The team of the key. Default: `test`. */
   teamId?: string
-  /** The time at the start, in milliseconds since 1970 UTC. It stands still until `clock.pass`. Default: now. */
+  /**
+   * The time at the start, in milliseconds since 1970 UTC. It stands still until `clock.pass`. Default: now. Range: 0
+   * to 2^53 - 1.
+   */
   now?: number
-  /** Decides what a power cut leaves. Default: 0. */
+  /** Decides what a power cut leaves. Default: 0. Range: 0 to 2^32 - 1. */
   seed?: number
   /** Options of the store. Default: its own. */
   store?: Omit<StoreOptions, 'clock'>
@@ -64,9 +67,15 @@ export interface TestServer {
   readonly requests: readonly RecordedRequest[]
   /** Lets requests meet a fault. The first rule that fits a request decides. @returns what removes the rule */
   fail(rule: FaultRule): () => void
-  /** Ends the server as `kill -9` does, or a power cut, and starts it again. Resolves when it serves. */
+  /**
+   * Ends the server as `kill -9` does, or a power cut, and starts it again. Resolves when it serves.
+   * @throws {StoreError} DATA_LOSS, DATA_CORRUPT: what `disk` has damaged cannot be opened again
+   */
   crash(of?: 'process' | 'machine'): Promise<void>
-  /** Cuts all connections, and closes the store. */
+  /**
+   * Cuts all connections, and closes the store.
+   * @throws {StoreError} as `Store.close`
+   */
   close(): Promise<void>
   /** As `close`. */
   [Symbol.asyncDispose](): Promise<void>

@@ -1,0 +1,52 @@
+// Tables, pages and rows of a server, as `rowstash/client` returns them.
+import type { Where } from '../engine/api/find-types.js'
+import type { TableSchema } from '../schema/column-kind.js'
+
+/** A row: its ID and its non-empty cells, as JSON.parse returns them. */
+export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
+
+/** The description of a table. Times are in milliseconds since 1970 UTC; null: not known. */
+export type ClientTableInfo = Readonly<{
+  /** The ID of the table. */
+  id: string
+  /** Its name, which other tables may have too. */
+  name: string
+  /** Its columns. */
+  schema: TableSchema
+  /** Columns in which no two rows have the same values. */
+  key?: readonly string[]
+  /** The number of rows. */
+  rowCount: number
+  /** Bytes of the rows as they are stored. */
+  bytes: number
+  /** The version, as an ETag without quotes. */
+  version: string
+  /** When the table was made. */
+  createdAt: number | null
+  /** When it was last changed. */
+  updatedAt: number | null
+}>
+
+/** Cells by column ID. null empties a cell. */
+export type ClientCells = Readonly<Record<string, unknown>>
+
+/** Some rows of a table, in its order. */
+export type ClientPage = Readonly<{
+  /** The rows, at most `limit`. */
+  rows: readonly ClientRow[]
+  /** Present if more rows follow. */
+  continuation?: string
+  /** The version of the table that the page shows, as an ETag without quotes. */
+  version: string
+}>
+
+/**
+ * Which rows and cells of a table are read. Only a server of rowstash knows these; others may answer with all rows, or
+ * refuse them.
+ */
+export type ClientFind = Readonly<{
+  /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
+  where?: Where
+  /** The columns whose cells are returned. Default: all. */
+  columns?: readonly string[]
+}>

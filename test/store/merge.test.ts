@@ -378,26 +378,6 @@ describe('a merge is refused', () => {
     })
   })
 
-  test('if a column of the table was dropped, until an overwrite', async () => {
-    const table = await tableOf(await open(), [{ email: 'a', n: 1, gone: 'x' }])
-    const columns = [
-      { id: 'email', type: 'string' },
-      { id: 'n', type: 'number' },
-    ] as const
-    await table.alter({ schema: { columns } })
-    const rows = [{ email: 'a', n: 2 }]
-    for (const dryRun of [true, false]) {
-      const refused = table.merge({ rows, key: ['email'], dryRun })
-      await expect(refused).rejects.toMatchObject({
-        code: 'REQUEST_VALIDATION_ERROR',
-        message: expect.stringContaining('overwrite it first'),
-      })
-    }
-    expect(await rowsOf(table)).toEqual([{ email: 'a', n: 1 }])
-    await table.overwrite({ rows: table.scan() })
-    expect(await table.merge({ rows, key: ['email'] })).toMatchObject({ changed: 1, added: 0 })
-  })
-
   test('in a transaction, which goes on without it', async () => {
     const store = await open()
     const table = await tableOf(store, [{ email: 'a', n: 1 }])

@@ -49,8 +49,7 @@ export type AlterRequest = IfTableMatch &
      * change. A column that it does not have is added, without a cell. A column that is left out is dropped: its cells
      * are not shown any more, not even if a column with its ID is added later. They stay stored until the rows are
      * overwritten or their cells are changed. A type cannot be changed this way: `overwrite` does, and `updateSchema`
-     * of `addRows` widens one. A table with rows of a dropped column must be overwritten before a merge.
-     * Default: the columns stay.
+     * of `addRows` widens one. Default: the columns stay.
      */
     schema?: SchemaInput | undefined
     /**

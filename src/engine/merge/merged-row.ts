@@ -4,7 +4,7 @@ import { differentCells, spliceRowText } from '../../format/row-text.js'
 import { canonicalToken, cellsOf, sameValues } from '../../format/row-values.js'
 import type { MergeMode } from '../api/merge-types.js'
 
-/** A row as it is stored, and the number of the schema that it was stored under. */
+/** A row as it is stored, but for cells of dropped columns, and the number of the schema that it was stored under. */
 export type StoredRow = Readonly<{ text: string; schemaNumber: number }>
 
 /** How rows are merged. */

@@ -150,7 +150,7 @@ export class OrderedJoin {
       }
       if (order < 0) joined.partners[at] = NO_PARTNER
       else {
-        this.#pair(joined, at, storedRow(piece, row, schemaNumber))
+        this.#pair(joined, at, storedRow(this.#parts.rows, piece, row, schemaNumber))
         input.pass()
       }
       this.#swapKeys()
@@ -202,13 +202,18 @@ export class OrderedJoin {
 }
 
 function storedRow(
+  rows: TableRows,
   { frame, record }: OrderedPiece,
   row: number,
   schemaNumber: number,
 ): () => StoredRow {
   return () => {
-    if (record?.text != null) return { text: record.text, schemaNumber: record.schemaNumber }
-    return { text: frame.rowText(row), schemaNumber }
+    // Rows of a segment with cells of dropped columns are read through the conversion, so they are not joined here.
+    if (record?.text == null) return { text: frame.rowText(row), schemaNumber }
+    return {
+      text: rows.shown(record.text, record.version),
+      schemaNumber: record.schemaNumber,
+    }
   }
 }
 

@@ -162,7 +162,10 @@ class ExtentWriter {
       return
     }
     const mayDiffer = partner >= 0 && (partner & MAY_DIFFER) !== 0
-    const merged = mayDiffer ? this.#decide(slot, { text: text(), schemaNumber }) : null
+    const stored = (): StoredRow => {
+      return { text: this.#parts.rows.shown(text(), version), schemaNumber }
+    }
+    const merged = mayDiffer ? this.#decide(slot, stored()) : null
     if (merged === null) {
       copy()
       this.#versions.push(version)

@@ -29,6 +29,15 @@ import { checkAllLaid, type SeenExtent } from './table-rows.js'
 /** Looks at a table whose rows change all the time; after these the merge takes its turn among the changes first. */
 const SETTLE_TRIES_MAX = 20
 
+/** How the stored rows of an extent read. */
+type StoredReading = Readonly<{
+  converts: boolean
+  /** Takes the cells of dropped columns out. */
+  shown: (text: string, slot: number) => string
+}>
+
+const AS_IT_IS: StoredReading = Object.freeze({ converts: false, shown: (text: string) => text })
+
 export class TableJoin {
   readonly #parts: JoinParts
   #triesOrder: boolean
@@ -185,20 +194,24 @@ export class TableJoin {
     const { rows } = this.#parts
     const wasConverted = rows.wasConverted(seen, generation)
     const schemaNumber = wasConverted ? EARLIER_SCHEMA : generation.schemaNumber
-    const converts = rows.converts(seen, generation)
+    const reading = { converts: rows.converts(seen, generation), shown: await rows.shownIn(seen) }
     for await (const { pieces, shows } of rows.stored(seen)) {
       for (const piece of pieces) {
-        const read = this.#asItReads(piece, converts)
-        const keep = (slot: number): void => this.#keep(joined, slot, piece, schemaNumber)
+        const read = this.#asItReads(piece, reading)
+        const keep = (slot: number): void => {
+          this.#keep(joined, slot, piece, reading.shown, schemaNumber)
+        }
         this.#joinPiece(joined, read, index, pass, shows, keep)
         if (this.#slices.spend(piece.frame.texts.length)) await this.#slices.pause()
       }
     }
     for (const piece of rows.laid(seen, generation)) {
-      const read = this.#asItReads(piece, false)
+      const read = this.#asItReads(piece, AS_IT_IS)
       const record = seen.records.get(piece.slot)
       const keep = (slot: number): void => {
-        if (record?.text != null) this.#keepText(joined, slot, { ...record, text: record.text })
+        if (record?.text == null) return
+        const text = rows.shown(record.text, record.version)
+        this.#keepText(joined, slot, { text, schemaNumber: record.schemaNumber })
       }
       this.#joinPiece(joined, read, index, pass, () => true, keep)
     }
@@ -249,12 +262,13 @@ export class TableJoin {
   }
 
   /** A piece as the rows of the input would have it: converted, and without the cells that the merge does not set. */
-  #asItReads(piece: RowPiece, converts: boolean): RowPiece {
+  #asItReads(piece: RowPiece, { converts, shown }: StoredReading): RowPiece {
     if (!converts && !this.projects) return piece
     const texts: string[] = []
     for (let row = piece.first; row < piece.limit; row++) {
       const stored = piece.frame.rowText(row)
-      const text = converts ? this.#parts.rows.convert(stored) : stored
+      const slot = piece.slot + row - piece.first
+      const text = converts ? this.#parts.rows.convert(shown(stored, slot)) : stored
       texts.push(this.projects ? this.#projected(text) : text)
     }
     return packTexts(texts, piece.slot)
@@ -270,10 +284,11 @@ export class TableJoin {
     joined: JoinedExtent,
     slot: number,
     { frame, first, slot: firstSlot }: RowPiece,
+    shown: StoredReading['shown'],
     schemaNumber: number,
   ): void {
     const row = first + slot - firstSlot
-    const text = joined.kept === null ? '' : frame.rowText(row)
+    const text = joined.kept === null ? '' : shown(frame.rowText(row), slot)
     this.#keepText(joined, slot, { text, schemaNumber })
   }
 

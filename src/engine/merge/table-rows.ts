@@ -17,6 +17,7 @@ import {
 } from '../../format/records.js'
 import { renderRowId } from '../../format/row-id.js'
 import { convertRowText } from '../../format/row-text.js'
+import { type ColumnPast, hideDropped } from '../../format/schema-record.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Column } from '../../schema/column-kind.js'
@@ -51,6 +52,8 @@ export type Reading = Readonly<{
   columns: ReadonlyMap<string, Column>
   /** The change gives a column another type, so that all rows are read through the conversion. */
   retypes: boolean
+  /** What the columns were before: which cells are not shown. */
+  past: ColumnPast | null
 }>
 
 /** The extents of a table in one view, each with the signature of its rows. */
@@ -158,10 +161,23 @@ export class TableRows {
   }
 
   /** The text of a record as it reads. @param generation - That the record was read with. */
-  textOfRecord({ text, schemaNumber }: RowRecord, generation: Generation): string | null {
+  textOfRecord({ text, schemaNumber, version }: RowRecord, generation: Generation): string | null {
     if (text === null) return null
     const isCurrent = schemaNumber === generation.schemaNumber && !this.#reading.retypes
-    return isCurrent ? text : this.convert(text)
+    return isCurrent ? text : this.convert(this.shown(text, version))
+  }
+
+  /** The stored text of a row without the cells of dropped columns. @param version - When it was last written. */
+  shown(text: string, version: number): string {
+    return hideDropped(text, this.#reading.past, version)
+  }
+
+  /** As `shown`, for the rows of an extent's segment, by their slots. */
+  async shownIn({ entry }: Extent): Promise<(text: string, slot: number) => string> {
+    const segment = entry?.segment ?? null
+    if (this.#reading.past === null || segment === null) return (text) => text
+    const { versionOf } = await this.#place.team.segments.footerOnce(segment)
+    return (text, slot) => this.shown(text, versionOf?.(slot) ?? entry?.version ?? 0)
   }
 
   convert(text: string): string {

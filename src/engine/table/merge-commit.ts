@@ -147,10 +147,10 @@ export async function commitMerge(
     liveRows: appended.next.liveRows - counts.removed,
     deletedRows: appended.next.deletedRows + counts.removed,
   }
-  const { receipt } = saved
   puts.push(...kept.puts, ...saved.puts, ...hintsOf(place, draft, head, next))
   if (newSchema !== null) {
-    puts.push(putSchema(table, generation, newSchema, null), ...hintOfTable(team, table, version))
+    puts.push(putSchema(table, generation, newSchema, version))
+    puts.push(...hintOfTable(team, table, version))
   }
   const linked = withPages(pages, appended)
   const own = checksOfObjects(place, prepared.reader)
@@ -160,7 +160,7 @@ export async function commitMerge(
       version,
       ...counts,
       addedRowIds: rowIdsOf(appended.runs),
-      ...(receipt && { receipt }),
+      ...(saved.receipt && { receipt: saved.receipt }),
     },
     change: {
       next,

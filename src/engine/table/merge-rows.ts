@@ -35,7 +35,6 @@ import {
 } from './link-rows.js'
 import { aheadOfMerge, type CheckedMerge, commitMerge, firstMerge } from './merge-commit.js'
 import { readAfterIfMatch } from './overwrite-rows.js'
-import { checkNoneDropped } from './schema-change.js'
 
 /** Drafts beside other changes of the table. After these, the merge is drafted in its turn. */
 const TRIES_BESIDE_OTHERS = 2
@@ -63,7 +62,6 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     if ('addedRowIds' in base) return base
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
     if (request.requestKey !== undefined) await team.limits.checkKeys(team)
-    checkNoneDropped(base.schema)
     const ids = await checkTableKey(place, base.head, request.key)
     const { onSchemaError, receipt, dryRun } = request
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
@@ -116,7 +114,7 @@ class Merge {
       place: this.#place,
       rules,
       incoming,
-      rows: new TableRows(this.#place, { columns, retypes }),
+      rows: new TableRows(this.#place, { columns, retypes, past: base.schema.past }),
       retypes,
       projects: mode === 'upsert' && [...columns.keys()].some((id) => !inputColumns.has(id)),
       checkGoesOn: () => this.#reader.checkGoesOn(),
@@ -132,6 +130,11 @@ class Merge {
       const draft = inTurn ? null : await this.#draft()
       if (draft === null && !inTurn) continue
       if (draft !== null && dryRun) {
+        const { head } = draft
+        const moved = await team.partition.read((view) => {
+          return whatMoved(this.#ready.base, head, (key) => view.get(key))
+        })
+        if (moved !== null) return moved
         checkIfMatch('table', ifMatch, toPublicVersion(team, draft.head).version)
         const isKeyed = draft.head.generation.keyIndex !== null
         if (isKeyed && draft.counts.added > KEYED_ROWS_MAX) throw tooManyKeys()

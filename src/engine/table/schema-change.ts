@@ -1,6 +1,5 @@
 // A table under another schema: its rows stay as they are stored, and are converted when they are read.
 import type { Bytes } from '../../base/bytes.js'
-import { StoreError } from '../../base/store-error.js'
 import { schemaKey, type TableKey } from '../../format/keys.js'
 import { encodeSchema, type Generation } from '../../format/records.js'
 import { nextPast, schemaText } from '../../format/schema-record.js'
@@ -27,16 +26,6 @@ export function newSchemaOf(before: IndexedSchema, after: IndexedSchema): NewSch
 /** For a new generation, which has no rows of columns that were dropped. null: nothing is to be forgotten. */
 export function withoutPast(before: IndexedSchema): NewSchema | null {
   return before.past === null ? null : { schema: before.schema, before, retypes: false }
-}
-
-/**
- * For operations on stored rows that do not know of cells which are not shown.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR
- */
-export function checkNoneDropped({ past }: IndexedSchema): void {
-  if (past === null) return
-  const problem = 'Rows cannot be merged into a table with rows from before a column was dropped'
-  throw new StoreError('REQUEST_VALIDATION_ERROR', `${problem}; overwrite it first`)
 }
 
 /** The generation under a new schema: its rows stay, and are converted when they are read. */

@@ -1,6 +1,6 @@
 // Goal: a merge by key does what comparing each row with each would do, and nothing else: row IDs and versions stay.
-// Method: random pairs of row sets on a store with small segments, its table changed, folded and reopened before, beside
-// an oracle of plain lists; a dry run first, the merge, a look at everything, and the same merge once more.
+// Method: random pairs of row sets on a store with small segments, its table changed, folded and reopened before, with
+// columns that were dropped, beside an oracle of plain lists; a dry run first, the merge, a look at everything, and the same merge once more.
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import {
@@ -41,7 +41,7 @@ async function mergeOnce(seed: number): Promise<void> {
     inlineRowsMax: random.pick([0, 0, 5, 1_000]),
   })
   try {
-    await mergeIn(store, random, given)
+    await mergeIn(store, random, given, seeded(seed + 2))
     const { findings, ok } = await store.verify({ full: true })
     if (!ok) throw new Error(JSON.stringify(findings))
   } finally {
@@ -53,10 +53,11 @@ async function mergeIn(
   store: Store,
   random: Seeded,
   given: ReturnType<typeof makeCase>,
+  drops: Seeded,
 ): Promise<void> {
   const { mode, key, input, inputColumns } = given
   const team = store.team('t')
-  const { table, rows } = await makeTable(store, random, given.before)
+  const { table, rows } = await makeTable(store, random, given.before, new Drops(drops))
   const before = { ...given, before: rows.map(({ cells }) => cells) }
   const expected = expectedOf(before)
   const version = await table.version()
@@ -117,37 +118,91 @@ async function putChunks(
   }
 }
 
+/** Columns that are dropped at some moment: one that the merge does not know, and one that comes back without cells. */
+class Drops {
+  readonly hasGone: boolean
+  /** When: after the create, after the add, after the changes of rows, or after the sweep. */
+  readonly moment: number
+  /** The column that comes back. */
+  readonly lost: string | null
+  /** The version that dropped the last one: all rows have it, unless they were written later. */
+  version = 0
+
+  constructor(random: Seeded) {
+    this.hasGone = random.once(2)
+    this.moment = random.below(4)
+    this.lost = random.once(3) ? random.pick(SCHEMA.columns).id : null
+  }
+
+  get schema() {
+    return this.hasGone ? { columns: [...SCHEMA.columns, GONE] } : SCHEMA
+  }
+
+  with(cells: Cells): Cells {
+    if (!this.hasGone || this.version > 0) return cells
+    return new Map(cells).set('gone', { token: '"gone"', means: 'text gone' })
+  }
+
+  async at(moment: number, table: Table, rows: StoredRow[]): Promise<void> {
+    if (moment !== this.moment) return
+    if (this.hasGone) this.version = (await table.alter({ schema: SCHEMA })).version
+    if (this.lost !== null) {
+      const columns = SCHEMA.columns.filter(({ id }) => id !== this.lost)
+      this.version = (await table.alter({ schema: { columns } })).version
+      await table.alter({ schema: SCHEMA })
+    }
+    for (const [i, { id, version, cells }] of rows.entries()) {
+      const left = new Map([...cells].filter(([column]) => column !== this.lost))
+      rows[i] = { id, version: Math.max(version, this.version), cells: left }
+    }
+  }
+}
+
 async function makeTable(
   store: Store,
   random: Seeded,
   before: readonly Cells[],
+  drops: Drops,
 ): Promise<{ table: Table; rows: StoredRow[] }> {
   const team = store.team('t')
   const half = random.below(before.length + 1)
-  const first = before.slice(0, half)
+  const textOf = (cells: readonly Cells[]) =>
+    bodyOf(
+      cells.map((row) => drops.with(row)),
+      [],
+    )
   const { tableId, rowIds } = await team.createTable({
     name: 't',
-    schema: SCHEMA,
-    rows: { json: bodyOf(first, []) },
+    schema: drops.schema,
+    rows: { json: textOf(before.slice(0, half)) },
   })
   const table = team.table(tableId)
-  const second = before.slice(half)
-  const more = await table.addRows({ json: bodyOf(second, []) })
-  const ids = [...rowIds, ...more.rowIds]
+  const all: StoredRow[] = before
+    .slice(0, half)
+    .map((cells, i) => ({ id: rowIds.get(i), version: 1, cells }))
+  await drops.at(0, table, all)
+  const more = await table.addRows({ json: textOf(before.slice(half)) })
+  for (const [i, cells] of before.slice(half).entries()) {
+    all.push({ id: more.rowIds.get(i), version: more.version, cells })
+  }
+  await drops.at(1, table, all)
   const rows: StoredRow[] = []
-  for (const [i, cells] of before.entries()) {
-    const id = ids[i] ?? ''
-    if (random.once(10)) await table.deleteRow(id)
+  for (const row of all) {
+    if (random.once(10)) await table.deleteRow(row.id)
     else if (random.once(6)) {
       const n = random.below(100)
-      const { version } = await table.updateRow(id, { n })
+      const { version } = await table.updateRow(row.id, { n })
       const value = { token: String(n), means: `number ${n}` }
-      rows.push({ id, version, cells: new Map(cells).set('n', value) })
-    } else rows.push({ id, version: i < half ? 1 : more.version, cells })
+      rows.push({ id: row.id, version, cells: new Map(row.cells).set('n', value) })
+    } else rows.push(row)
   }
+  await drops.at(2, table, rows)
   if (random.once(2)) await store.sweep()
+  await drops.at(3, table, rows)
   return { table, rows }
 }
+
+const GONE = { id: 'gone', type: 'string' } as const
 
 async function expectRows(table: Table, wanted: readonly StoredRow[]): Promise<void> {
   const found: RowWithId[] = []

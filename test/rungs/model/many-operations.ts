@@ -200,7 +200,7 @@ export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
       onTable(state, target, outcome, (table) => {
         if (isPast(ifMatch, table)) return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
         const generation = currentOf(table)
-        if (!mayMergeBy(key, table) || generation.hasDropped) return expectFailure(outcome, INVALID)
+        if (!mayMergeBy(key, table)) return expectFailure(outcome, INVALID)
         const source = [{ chunk: toChunk(rows) }]
         const judge = judgeOf(source, generation.schema, 'abort')
         const judged = judgeSource(source, judge)

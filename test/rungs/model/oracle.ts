@@ -31,8 +31,6 @@ export type ModelGeneration = {
   retired: Readonly<{ at: number; lastVersion: number }> | null
   /** A sweep has dropped it. */
   dropped: boolean
-  /** A column of it was dropped. */
-  hasDropped: boolean
 }
 
 export type ModelTable = {
@@ -271,7 +269,6 @@ export function changeSchema(
   const retyped = [...typesOf(generation.schema)].some(([id, type]) => {
     return !isDeepStrictEqual(type, after.get(id))
   })
-  generation.hasDropped ||= generation.schema.columns.some(({ id }) => !after.has(id))
   generation.schema = schema
   if (retyped) generation.rows = generation.rows.map((row) => ({ ...row, version }))
 }

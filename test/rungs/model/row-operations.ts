@@ -152,7 +152,7 @@ function acceptedClaims(
 }
 
 function newGeneration(rows: ModelRow[], schema: ModelSchema): ModelGeneration {
-  return { rows, schema, retired: null, dropped: false, hasDropped: false }
+  return { rows, schema, retired: null, dropped: false }
 }
 
 type RowsRequest = Readonly<{ ref: RowsRef; onSchemaError: OnSchemaError }>

@@ -25,7 +25,7 @@ export function alterTable(
     if (retains) return renamed.name === state.name ? state : { ...renamed, version }
     if (hasFiles) return { ...renamed, version, hasFiles }
     const rows = state.rows.map((row) => ({ ...row, f: null, version }))
-    return { ...renamed, version, rows, hasFiles, hasDropped: true }
+    return { ...renamed, version, rows, hasFiles }
   }
   const shown = hasFiles === undefined ? '' : ` ${hasFiles ? 'with' : 'without'} f`
   return {

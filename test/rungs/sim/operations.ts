@@ -158,7 +158,7 @@ export function createTable(
       if (state !== null) return []
       const version = oracle.base + 1
       const { name } = table
-      const made = { version, name, hasFiles: true, hasDropped: false, adds: NO_ADDS, key }
+      const made = { version, name, hasFiles: true, adds: NO_ADDS, key }
       const change: Change = (rows) => ({ ...made, rows: at(rows, version) })
       return changed(of, outcome, { hasFiles: true, change })
     },
@@ -185,7 +185,7 @@ export function changeTable(
   const change = (state: NonNullable<TableState>) => (rows: readonly ModelRow[]) => {
     const version = state.version + 1
     const added = at(rows, version)
-    if (kind === 'overwrite') return { ...state, version, rows: added, hasDropped: false }
+    if (kind === 'overwrite') return { ...state, version, rows: added }
     if (rows.length === 0) return state
     const keyed = idempotencyKey === undefined ? [] : [[idempotencyKey, version] as const]
     const adds = new Map([...state.adds, ...keyed])

@@ -26,8 +26,6 @@ export type TableState = Readonly<{
   name: string
   /** Whether the table has the column `f`. */
   hasFiles: boolean
-  /** Whether the column `f` was dropped since all rows were replaced last. */
-  hasDropped: boolean
   /** The versions that adds have made, by their idempotency keys. */
   adds: ReadonlyMap<string, number>
   /** The column that is the key; null: none is. */
@@ -265,8 +263,8 @@ function without<T>(list: readonly T[], item: T): readonly T[] {
 
 export function showState(state: TableState): string {
   if (state === null) return 'none'
-  const { version, name, hasFiles, hasDropped, rows, key } = state
-  const columns = `${hasFiles ? '' : ' without f'}${hasDropped ? ' (dropped once)' : ''}`
+  const { version, name, hasFiles, rows, key } = state
+  const columns = hasFiles ? '' : ' without f'
   return `${version} of ${name}${columns}${key === null ? '' : ` by ${key}`}: ${showRows(rows)}`
 }
 

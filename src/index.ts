@@ -36,6 +36,7 @@ export type {
   RegisteredMetric,
   RegisteredValues,
 } from './contract/metric-family.js'
+export type * from './engine/api/abort-types.js'
 export type * from './engine/api/activity-types.js'
 export type { BackgroundTask } from './engine/api/background-types.js'
 export type * from './engine/api/backup-types.js'

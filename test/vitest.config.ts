@@ -12,8 +12,9 @@ export const SHARED_FILES = [
   'test/{store,format}/*.test.ts',
 ]
 
-/** Files of those folders that measure the memory of a process of their own. */
+/** Files of those folders with a process of their own: they measure its memory, or mock a module. */
 export const MEMORY_FILES = [
+  'test/store/keyed-rows-max.test.ts',
   'test/store/memory.test.ts',
   'test/unit/contract/answer-memory.test.ts',
 ]

@@ -4,6 +4,7 @@
 
 import { inBatches } from '../base/batches.js'
 import { type Bytes, fromUtf8 } from '../base/bytes.js'
+import { checkNotAborted } from '../base/signals.js'
 import { isStoreError } from '../base/store-error.js'
 import { decodeFile, encodeFilesHead } from '../format/file-records.js'
 import {
@@ -24,6 +25,7 @@ import type { KeyRange, KvPartition } from '../kv/kv.js'
 import { scanKeys } from '../kv/scan-batches.js'
 import { tooBusy } from './commit/commit-until-accepted.js'
 import { deleteKeys } from './commit/delete-records.js'
+import { type CheckGoesOn, stepwise } from './commit/stepwise.js'
 import type { TeamContext } from './context/store-context.js'
 import { changeFiles } from './files/file-commits.js'
 import { TeamStash } from './ingest/stash.js'
@@ -40,37 +42,62 @@ const FILES_AT_ONCE = 200
 /** Passes over everything, at most: each but the first is for what was made meanwhile. */
 const PASSES_MAX = 10
 
-/** @throws {StoreError} STORAGE_UNAVAILABLE if others fill the team all the time */
-export async function deleteAll(team: TeamContext): Promise<void> {
-  const { partition, limits, teamId } = team
+/**
+ * @param signal - Ends it between two steps.
+ * @throws {StoreError} ABORTED; STORAGE_UNAVAILABLE if others fill the team all the time
+ */
+export async function deleteAll(team: TeamContext, signal: AbortSignal | undefined): Promise<void> {
+  const { limits, teamId } = team
+  const checkGoesOn = (): void => checkNotAborted('deletion', signal)
+  // Operations of the team get its own partition, which the commit queues of tables keep.
+  const partition = stepwise(team.partition, checkGoesOn)
+  const deletion: Deletion = { team, partition, checkGoesOn }
   for (let passes = 0; passes < PASSES_MAX; passes++) {
     team.lifecycle.checkOpen()
-    await deleteJobs(team)
-    const found = [await deleteStashes(team), await deleteTables(team), await deleteFiles(team)]
-    for (const range of [UPLOADS_RANGE, FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE]) {
-      await deleteKeys(partition, await keysOf(partition, range))
+    checkGoesOn()
+    try {
+      await deleteJobs(deletion)
+      const found = [
+        await deleteStashes(deletion),
+        await deleteTables(deletion),
+        await deleteFiles(deletion),
+      ]
+      for (const range of [UPLOADS_RANGE, FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE]) {
+        await deleteKeys(partition, await keysOf(partition, range))
+      }
+      await sweepTeam(team, { teamId, partition, isFull: true, about: () => [] })
+      if (!found.includes(true)) return
+    } finally {
+      limits.forget(teamId) // Also of what was deleted before a failure.
     }
-    limits.forget(teamId)
-    await sweepTeam(team, { teamId, partition, isFull: true, about: () => [] })
-    if (!found.includes(true)) return
   }
   throw tooBusy('Others keep adding data to the team')
 }
 
-async function deleteJobs({ partition, kv, teamId }: TeamContext): Promise<void> {
+type Deletion = Readonly<{
+  team: TeamContext
+  /** For the steps of the deletion itself. */
+  partition: KvPartition
+  /** @throws {StoreError} ABORTED */
+  checkGoesOn: CheckGoesOn
+}>
+
+async function deleteJobs({ team, partition, checkGoesOn }: Deletion): Promise<void> {
+  const { kv, teamId } = team
   const keys = await keysOf(partition, JOBS_RANGE)
   await deleteKeys(partition, keys)
   const jobs = keys.flatMap((key) => jobOfKey(key) ?? [])
   await deleteKeys(
-    kv.partition(''),
+    stepwise(kv.partition(''), checkGoesOn),
     jobs.map((job) => openJobKey(job, teamId)),
   )
 }
 
 /** @returns whether there was one. */
-async function deleteStashes(team: TeamContext): Promise<boolean> {
-  const keys = await keysOf(team.partition, STASH_HEADS_RANGE)
+async function deleteStashes({ team, partition, checkGoesOn }: Deletion): Promise<boolean> {
+  const keys = await keysOf(partition, STASH_HEADS_RANGE)
   for (const some of inBatches(keys, AT_ONCE)) {
+    checkGoesOn()
     const ids = some.map((key) => fromUtf8(key.subarray(1)))
     await Promise.all(ids.map((id) => new TeamStash(team, id).delete()))
   }
@@ -78,9 +105,10 @@ async function deleteStashes(team: TeamContext): Promise<boolean> {
 }
 
 /** @returns whether there was one. */
-async function deleteTables(team: TeamContext): Promise<boolean> {
+async function deleteTables({ team, checkGoesOn }: Deletion): Promise<boolean> {
   const tables = await readTableNames(team, null)
   for (const some of inBatches(tables, AT_ONCE)) {
+    checkGoesOn()
     await Promise.all(some.map(({ id }) => deleteIfThere(team, id)))
   }
   return tables.length > 0
@@ -97,10 +125,11 @@ async function deleteIfThere(team: TeamContext, tableId: string): Promise<void> 
 }
 
 /** @returns whether there was one. */
-async function deleteFiles(team: TeamContext): Promise<boolean> {
-  let hadFiles = false
-  while (await deleteSomeFiles(team)) hadFiles = true
-  return hadFiles
+async function deleteFiles({ team, checkGoesOn }: Deletion): Promise<boolean> {
+  for (let hadFiles = false; ; hadFiles = true) {
+    checkGoesOn()
+    if (!(await deleteSomeFiles(team))) return hadFiles
+  }
 }
 
 function deleteSomeFiles(team: TeamContext): Promise<boolean> {

@@ -2,7 +2,12 @@ import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
 import { type DisposableIterator, disposable } from '../base/disposable.js'
-import { checkFunctionOption, checkOptions } from '../base/options.js'
+import {
+  checkFunctionOption,
+  checkOptionNames,
+  checkOptions,
+  checkSignal,
+} from '../base/options.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
@@ -13,7 +18,7 @@ import type { PublicFiles } from './api/file-types.js'
 import type { ApiKeys } from './api/key-types.js'
 import { LENT_BUFFERS, type LendsBuffers } from './api/lent-buffers.js'
 import type { StoreMemory } from './api/memory-types.js'
-import type { StoreStatus, SweepReport } from './api/report-types.js'
+import type { StoreStatus, SweepOptions, SweepReport } from './api/report-types.js'
 import { type ResolvedOptions, resolveStoreOptions } from './api/resolve-options.js'
 import type { StoreOptions } from './api/store-options.js'
 import type { Store, StoreLimits, Team } from './api/store-types.js'
@@ -269,8 +274,12 @@ class OpenedStore implements Store, LendsBuffers {
     return open
   }
 
-  sweep(): Promise<SweepReport> {
-    return this.#context.lifecycle.run(() => this.#sweeper.sweep())
+  sweep(options: SweepOptions = {}): Promise<SweepReport> {
+    return this.#context.lifecycle.run(() => {
+      checkOptionNames('sweep', options, (name) => name === 'signal')
+      checkSignal(options.signal)
+      return this.#sweeper.sweep(options.signal)
+    })
   }
 
   verify(options: VerifyOptions = {}): Promise<VerifyReport> {

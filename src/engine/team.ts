@@ -3,19 +3,21 @@ import { teamEntryKey } from '../format/keys.js'
 import { EMPTY_RECORD } from '../format/records.js'
 import { parseTableId } from '../format/table-id.js'
 import type { AnySchema } from '../schema/row-types.js'
+import type { Abortable } from './api/abort-types.js'
 import {
+  checkArguments,
   checkIdempotencyKey,
   checkRequestDigest,
+  checkSignal,
   checkStashName,
   checkTeamId,
   checkText,
 } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
 import type { Job, JobEntry, JobRequest } from './api/job-types.js'
-import type { TableEntry, TableInfo } from './api/life-types.js'
+import type { DeleteAllOptions, TableEntry, TableInfo } from './api/life-types.js'
 import type { PreflightReport } from './api/preflight-types.js'
 import type {
-  Abortable,
   CreateResult,
   CreateTableRequest,
   ImportTableRequest,
@@ -68,15 +70,14 @@ export class StoreTeam implements Team {
     })
   }
 
-  preflight(request: CreateTableRequest): Promise<PreflightReport> {
+  preflight(request: CreateTableRequest & Abortable): Promise<PreflightReport> {
     return this.#context.lifecycle.run(() => {
       const { columnsMax } = this.#context.options
-      const create = checkCreateArguments('preflight', request, columnsMax, ['key'])
-      const { rows, schema, onSchemaError } = create
-      const key = request.key === undefined ? undefined : checkKey(request.key)
+      const create = checkCreateArguments('preflight', request, columnsMax, ['key', 'signal'])
+      const keyColumns = request.key === undefined ? undefined : checkKey(request.key)
       checkIdempotencyKey(request.idempotencyKey)
       checkRequestDigest(request.requestDigest)
-      return preflightCreate(this.#context, rows, schema, onSchemaError, key)
+      return preflightCreate(this.#context, { ...create, keyColumns })
     })
   }
 
@@ -88,12 +89,21 @@ export class StoreTeam implements Team {
     })
   }
 
-  transaction<T>(run: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#context.lifecycle.runWriting(() => runTransaction(this.#context, run))
+  transaction<T>(
+    run: (transaction: Transaction) => Promise<T>,
+    options: Abortable = {},
+  ): Promise<T> {
+    return this.#context.lifecycle.runWriting(() => {
+      checkArguments('transaction', options, ['signal'])
+      return runTransaction(this.#context, run, checkSignal(options.signal))
+    })
   }
 
-  deleteAll(): Promise<void> {
-    return this.#context.lifecycle.run(() => deleteAll(this.#context))
+  deleteAll(options: DeleteAllOptions = {}): Promise<void> {
+    return this.#context.lifecycle.run(() => {
+      checkArguments('deleteAll', options, ['signal'])
+      return deleteAll(this.#context, checkSignal(options.signal))
+    })
   }
 
   startJob(request: JobRequest): Promise<Job> {

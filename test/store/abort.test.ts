@@ -62,6 +62,7 @@ const CALLS = {
   overwrite: (team, id, rows, options) => team.table(id).overwrite({ rows, ...options }),
   merge: (team, id, rows, options) => team.table(id).merge({ rows, key: ['a'], ...options }),
   'put of a chunk': (team, _, rows, options) => team.stash('other').put(0, rows, options),
+  preflight: (team, id, rows, options) => team.table(id).preflight({ rows, ...options }),
 } satisfies Record<
   string,
   (
@@ -202,7 +203,7 @@ test('an import from a URL ends with the signal', async () => {
   expect(await team.tables()).toEqual([])
 })
 
-test('jobs, preflights and transactions take no signal', async () => {
+test('jobs, and calls within a transaction, take no signal of their own', async () => {
   const team = await openTeam()
   const { signal } = new AbortController()
   const rows = [{ a: 1 }]
@@ -213,6 +214,5 @@ test('jobs, preflights and transactions take no signal', async () => {
   const create = { name: 'x', rows, signal }
 
   await expect(team.startJob({ create })).rejects.toEqual(refused)
-  await expect(team.preflight(create)).rejects.toEqual(refused)
   await expect(team.transaction((t) => t.createTable(create))).rejects.toEqual(refused)
 })

@@ -47,6 +47,13 @@ export type WatchRequest = Readonly<{
   signal?: AbortSignal | undefined
 }>
 
+/** Options of a scan of past rows. */
+export type PastScanOptions = ReadOptions &
+  Readonly<{
+    /** Ends the iterator with ABORTED before the next page, of 1,000 rows. Default: none. */
+    signal?: AbortSignal | undefined
+  }>
+
 /** A table as it was at a version. Errors are those of `Table`, and HISTORY_GONE. */
 export interface PastTable {
   /** The version that it shows. */
@@ -58,7 +65,7 @@ export interface PastTable {
   /** A continuation is one of the same version. */
   page(request?: PageRequest): Promise<Page>
   /** All rows as they were, in order. */
-  scan(options?: ReadOptions): DisposableIterator<RowWithId>
+  scan(options?: PastScanOptions): DisposableIterator<RowWithId>
   /** The columns as they were. */
   schema(): Promise<TableSchema>
 }

@@ -56,10 +56,16 @@ export type AlterRequest = IfTableMatch &
      * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then
      * on no two rows have the same values in all of them, in whatever form the values are written: an operation that
      * would make two fails with KEY_NOT_UNIQUE. Rows with an empty cell in one of them are not compared. An overwrite
-     * keeps the key. All rows are read once, 2,097,152 at most, and other changes of the table wait meanwhile.
+     * keeps the key. All rows are read once, and other changes of the table wait meanwhile. A table with more than
+     * 2,097,152 rows without an empty cell in these columns is refused: create one with the key, and add them in parts.
      * Default: the key stays.
      */
     key?: readonly string[] | null | undefined
+    /**
+     * Ends the call with ABORTED, and nothing is changed. With `key` that is before the next 256 KiB of rows. It has no
+     * effect once the commit has begun. Default: none.
+     */
+    signal?: AbortSignal | undefined
   }>
 
 /** Options of an export. */
@@ -135,7 +141,7 @@ export interface TableLife {
    * are. A request that changes nothing makes no version. If a column is dropped, all rows have the new version. A
    * column of the key can neither be dropped nor changed from numbers to texts. With `key`, the rows are read.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
-   *   PRECONDITION_FAILED, KEY_NOT_UNIQUE
+   *   PRECONDITION_FAILED, KEY_NOT_UNIQUE, ABORTED
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * const columns = [{ id: 'id', type: 'number' }, { id: 'paid', type: 'boolean' }] as const
@@ -155,6 +161,15 @@ export interface TableLife {
    */
   delete(options?: IfTableMatch): Promise<void>
 }
+
+/** Options of `deleteAll`. */
+export type DeleteAllOptions = Readonly<{
+  /**
+   * Ends the call with ABORTED before the next step: a commit, or a batch of 50 tables or stashes. What was deleted
+   * before stays deleted; call again to delete the rest. Default: none.
+   */
+  signal?: AbortSignal | undefined
+}>
 
 /** The tables of a team. */
 export interface TeamTables<T> {
@@ -187,11 +202,11 @@ export interface TeamTables<T> {
    * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and what is kept under idempotency
    * keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its API keys, and
    * for rows that scans in progress still read. An interrupted call can be repeated: what is deleted stays deleted.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team
+   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team; REQUEST_VALIDATION_ERROR, ABORTED
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
    * await team.deleteAll()
    * console.log((await team.tables()).length) // 0
    */
-  deleteAll(): Promise<void>
+  deleteAll(options?: DeleteAllOptions): Promise<void>
 }

@@ -1,4 +1,6 @@
 // Changes of many rows of a table in one call.
+
+import type { Abortable } from './abort-types.js'
 import type { Where } from './find-types.js'
 import type { OnSchemaError, RowInput } from './row-types.js'
 
@@ -50,7 +52,8 @@ export interface ManyRows {
    * Deletes rows, all in one commit. An ID without a row is not an error: it is counted as missing, and so is the
    * second occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted,
    * all of them as the table is at that moment.
-   * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows;
+   * @param options - `signal`, which ends the search with ABORTED before the next 256 KiB of rows.
+   * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows; ABORTED;
    *   STORAGE_UNAVAILABLE with outcome `unchanged` if others keep changing the table during the search
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -58,5 +61,5 @@ export interface ManyRows {
    * const { deleted } = await team.table(tableId).deleteRows({ where: { id: { gt: 1 } } })
    * console.log(deleted, await team.table(tableId).count()) // 1 0
    */
-  deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
+  deleteRows(rows: RowsToDelete, options?: Abortable): Promise<DeleteRowsResult>
 }

@@ -1,5 +1,6 @@
 // A request checked without being carried out.
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { Abortable } from './abort-types.js'
 
 /** A value or a column of the input that does not fit the schema. */
 export type PreflightProblem = Readonly<{
@@ -40,6 +41,8 @@ export interface Preflight<Request, Report = PreflightReport> {
    * fit, and columns that the schema lacks, are in the report. Every other failure is the error that the operation would
    * fail with: KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a
    * stash too.
+   * @param request - As of the operation, with its `signal`, which ends the call with ABORTED before the next segment of
+   *   rows.
    * @throws {StoreError} as the operation
    * @example
    * const schema = { columns: [{ id: 'total', type: 'number' }] } as const
@@ -47,5 +50,5 @@ export interface Preflight<Request, Report = PreflightReport> {
    * const { problems } = await team.preflight({ name: 'Orders', schema, rows })
    * console.log(problems.map(({ row, column, rule }) => `row ${row}, ${column}: ${rule}`)) // ["row 1, total: a finite number"]
    */
-  preflight(request: Request): Promise<Report>
+  preflight(request: Request & Abortable): Promise<Report>
 }

@@ -10,6 +10,16 @@ export type StoreStatus =
   | Readonly<{ writable: true }>
   | Readonly<{ writable: false; code: StoreErrorCode; message: string }>
 
+/** Options of `sweep`. */
+export type SweepOptions = Readonly<{
+  /**
+   * Ends the call with ABORTED before the next step: a commit, a query of 1,000 records at most, a segment that is read
+   * or written, 1,000 objects that are deleted. What was done before stays done, and the next sweep does the rest. If
+   * another call or the background waits for the same run, the run continues for them. Default: none.
+   */
+  signal?: AbortSignal | undefined
+}>
+
 /** The result of a sweep: the number of folded extents, of compressed segments, and of deleted things of each kind. */
 export type SweepReport = Readonly<{
   folds: number

@@ -2,6 +2,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { ColumnKind, ColumnType } from '../../schema/column-kind.js'
 import type { AnySchema, ColumnOf, InputRow } from '../../schema/row-types.js'
+import type { Abortable } from './abort-types.js'
 import type { Receipt } from './receipt-types.js'
 
 /**
@@ -102,15 +103,6 @@ export type RowsOf<S> = [S] extends [never]
 
 /** The columns of a key that goes with a schema: those of a schema of `defineSchema`, or any. */
 type KeyColumnOf<S> = [S] extends [never] ? string : S extends AnySchema ? ColumnOf<S> : string
-
-/** A call that its caller may abort. */
-export type Abortable = Readonly<{
-  /**
-   * Ends the call with ABORTED, and nothing is changed. It has no effect once the commit has begun. Reading an iterable
-   * or a stream ends at once; a body in memory is read to its end first. Default: none.
-   */
-  signal?: AbortSignal | undefined
-}>
 
 /** A new table and its rows. */
 export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{

@@ -3,6 +3,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { DisposableIterator, Disposing } from '../../base/disposable.js'
 import type { AnySchema } from '../../schema/row-types.js'
+import type { Abortable } from './abort-types.js'
 import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
@@ -11,9 +12,8 @@ import type { ApiKeys } from './key-types.js'
 import type { TeamTables } from './life-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { Preflight } from './preflight-types.js'
-import type { StoreStatus, SweepReport } from './report-types.js'
+import type { StoreStatus, SweepOptions, SweepReport } from './report-types.js'
 import type {
-  Abortable,
   CreateResult,
   CreateTableRequest,
   ImportTableRequest,
@@ -79,12 +79,12 @@ export interface Store extends Disposing {
    * process ends; this call does it for all teams, and such work of other processes ends without effect. The call reads
    * all records; the background of a shared store does so once a day, and otherwise reads only what changes have left
    * to do.
-   * @throws {StoreError} as every call: see `Store`
+   * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, and as every call: see `Store`
    * @example
    * const { objects, stashes } = await store.sweep() // what was deleted
    * console.log(objects, stashes) // 0 0
    */
-  sweep(): Promise<SweepReport>
+  sweep(options?: SweepOptions): Promise<SweepReport>
   /**
    * Verifies the store while it is in use. Everything that its records name must exist; with `full`, every row and byte
    * is checked against its checksum too. Changes nothing.

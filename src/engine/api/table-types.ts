@@ -1,6 +1,7 @@
 // The public interface of a table.
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
+import type { Abortable } from './abort-types.js'
 import type { Find, FindPageRequest } from './find-types.js'
 import type { TableHistory } from './history-types.js'
 import type { TableJson } from './json-types.js'
@@ -11,7 +12,6 @@ import type { Preflight, TablePreflightReport } from './preflight-types.js'
 import type { DeleteResult, Page, ReadOptions, ReadResult } from './read-types.js'
 import type { Receipts } from './receipt-types.js'
 import type {
-  Abortable,
   AddOptions,
   ChangeResult,
   OverwriteRequest,

@@ -1,6 +1,7 @@
 // Transactions: several changes of the tables of a team, in one commit.
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { Abortable } from './abort-types.js'
 import type { ScanOptions } from './find-types.js'
 import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
 import type {
@@ -89,9 +90,15 @@ export interface Transactions {
    * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files
    * and other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its
    * own, which does not see this one's changes and makes it be repeated if it changes the same tables.
+   *
+   * A `signal` ends the transaction with ABORTED, and nothing is committed: the function is not called again, its next
+   * call of the transaction fails, and what it returns is not used. The function itself is waited for. Once the commit
+   * has begun, the signal has no effect: the transaction resolves if it was committed, fails with ABORTED if the commit
+   * was refused because of others, and fails as without a signal if its outcome is unknown.
+   * @param options - `signal`.
    * @returns What the function resolved to.
    * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
-   *   throws; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   *   throws; ABORTED; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Accounts', rows: [{ left: 10 }, { left: 0 }] })
    * await team.transaction(async (transaction) => {
@@ -101,5 +108,5 @@ export interface Transactions {
    * })
    * console.log((await team.table(tableId).page()).rows.map(({ left }) => left)) // [7,3]
    */
-  transaction<T>(run: (transaction: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(run: (transaction: Transaction) => Promise<T>, options?: Abortable): Promise<T>
 }

@@ -10,12 +10,12 @@ import type {
   SpecsOf,
   TypedWhere,
 } from '../../schema/row-types.js'
+import type { Abortable } from './abort-types.js'
 import type { CountOptions } from './find-types.js'
 import type { DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
 import type { PageBounds } from './read-types.js'
 import type {
-  Abortable,
   AddOptions,
   ChangeResult,
   OverwriteRequest,
@@ -120,5 +120,6 @@ export interface TypedRows<S extends AnySchema> {
   ): Promise<Readonly<{ version: number }>>
   deleteRows(
     rows: readonly string[] | Readonly<{ where: TypedWhere<S> }>,
+    options?: Abortable,
   ): Promise<DeleteRowsResult>
 }

@@ -6,6 +6,7 @@ import type { TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvPartition, ReadRecord } from '../../kv/kv.js'
 import { SharedTableWriter, type SharedTableWriterOptions } from './shared-table-writer.js'
+import type { CheckGoesOn } from './stepwise.js'
 import type { TableHeads } from './table-heads.js'
 import type { AheadOfTurn, TableLook } from './table-looks.js'
 import type { TableWakes } from './table-wakes.js'
@@ -27,8 +28,16 @@ export type TableChanges = Readonly<{
    * Changes a table in its turn; see TableWriter.change.
    * @param ahead - What the plan asks for; of a store that is not shared, nothing is read ahead.
    * @param look - What was read of that already.
+   * @param checkGoesOn - Called before each record is read in the turn, and before the commit. What it throws ends the
+   *   change, of which nothing is committed then.
    */
-  change<T>(place: WriterPlace, plan: Plan<T>, ahead?: AheadOfTurn, look?: TableLook): Promise<T>
+  change<T>(
+    place: WriterPlace,
+    plan: Plan<T>,
+    ahead?: AheadOfTurn,
+    look?: TableLook,
+    checkGoesOn?: CheckGoesOn,
+  ): Promise<T>
   /**
    * The head of a table and records that a change will ask for; undefined: the store is not shared.
    * @throws {StoreError} TABLE_NOT_FOUND
@@ -95,11 +104,18 @@ export class TableWriters implements TableChanges {
     this.#shared = shared
   }
 
-  change<T>(place: WriterPlace, plan: Plan<T>, ahead?: AheadOfTurn, look?: TableLook): Promise<T> {
+  change<T>(
+    place: WriterPlace,
+    plan: Plan<T>,
+    ahead?: AheadOfTurn,
+    look?: TableLook,
+    checkGoesOn?: CheckGoesOn,
+  ): Promise<T> {
     const key = keyOf(place)
     const { history, keyed } = this.#beside
     const keeping = withKey(keyed, place, plan)
-    const whole = history === undefined ? keeping : withHistory(history, place.table, keeping)
+    const kept = history === undefined ? keeping : withHistory(history, place.table, keeping)
+    const whole = checkGoesOn === undefined ? kept : withChecks(checkGoesOn, kept)
     if (this.#shared !== undefined) {
       const more = history === undefined ? ahead : aheadWithHistory(place.table, ahead)
       return this.#sharedWriter(key, place, this.#shared).change(whole, more, look)
@@ -187,6 +203,18 @@ function withHistory<T>(history: HistoryOf, table: TableKey, plan: Plan<T>): Pla
     if (change === undefined) return { result }
     const more = await history(table, head, change, read)
     return { result, change: { ...change, puts: [...change.puts, ...more] } }
+  }
+}
+
+/** The same plan, which ends where `checkGoesOn` throws. */
+function withChecks<T>(checkGoesOn: CheckGoesOn, plan: Plan<T>): Plan<T> {
+  return async (head, read) => {
+    const planned = await plan(head, async (key) => {
+      checkGoesOn()
+      return read(key)
+    })
+    checkGoesOn()
+    return planned
   }
 }
 

@@ -28,6 +28,8 @@ export type Wanted = Readonly<{
   matcher: RowMatcher | null
   found: FoundRows
   signal: AbortSignal | undefined
+  /** What is ended by the signal, for the message. Default: search. */
+  what?: string
   /** Leaves out segments that have no row which matches. Row records over them are looked at all the same. */
   mayMatch: (run: Run) => Awaitable<boolean>
 }>
@@ -57,7 +59,7 @@ export async function walkPlan(
     const walk = team.segments.walk(() => segments, WALK_AT_WILL)
     try {
       for (const [index, run] of runs.entries()) {
-        checkNotAborted('search', wanted.signal)
+        checkGoesOn(wanted)
         const reading = { run, texts: textsOf(run, plan), wanted, slices }
         const segment = judged[index] ?? null
         const end = await (segment === null
@@ -70,6 +72,11 @@ export async function walkPlan(
     }
   }
   return null
+}
+
+/** @throws {StoreError} ABORTED */
+function checkGoesOn({ what = 'search', signal }: Wanted): void {
+  checkNotAborted(what, signal)
 }
 
 /** What of a segment is read; null: nothing, as it has no row that matches, or there is none. */
@@ -110,7 +117,7 @@ async function takeSegment(
       if (end !== null) return end
       if (slices.spend(rows.frame.texts.length)) {
         await slices.pause()
-        checkNotAborted('search', wanted.signal)
+        checkGoesOn(wanted)
       }
     }
   }

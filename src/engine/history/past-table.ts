@@ -1,14 +1,21 @@
 // A table as it was at a version. Its pages and point reads are those of the table, on records as of then.
 import { sameBytes } from '../../base/bytes.js'
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { KvView } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
-import { checkArguments, checkNumbers, checkReadOptions, checkText } from '../api/arguments.js'
-import type { PastTable } from '../api/history-types.js'
+import {
+  checkArguments,
+  checkNumbers,
+  checkReadOptions,
+  checkSignal,
+  checkText,
+} from '../api/arguments.js'
+import type { PastScanOptions, PastTable } from '../api/history-types.js'
 import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
 import type { ReadJsonResult } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
@@ -56,13 +63,14 @@ export class TableAtVersion implements PastTable {
     return this.#pageFrom(limit, continuation, numbers)
   }
 
-  scan(options?: ReadOptions): DisposableIterator<RowWithId> {
+  scan(options: PastScanOptions = {}): DisposableIterator<RowWithId> {
     return disposable(this.#scan(options))
   }
 
-  async *#scan(options: ReadOptions | undefined): AsyncGenerator<RowWithId, void> {
-    const numbers = checkReadOptions('scan', options)
-    yield* this.#walk(undefined, numbers)
+  async *#scan(options: PastScanOptions): AsyncGenerator<RowWithId, void> {
+    checkArguments('scan', options, ['numbers', 'signal'])
+    const numbers = checkNumbers(options.numbers)
+    yield* this.#walk(undefined, numbers, checkSignal(options.signal))
   }
 
   /** The rows from a position on. */
@@ -84,8 +92,12 @@ export class TableAtVersion implements PastTable {
   async *#walk(
     first: string | undefined,
     numbers: ReturnType<typeof checkNumbers>,
+    signal?: AbortSignal,
   ): AsyncGenerator<RowWithId, void> {
-    const read = (token: string | undefined) => this.#pageFrom(SCAN_ROWS, token, numbers)
+    const read = async (token: string | undefined): Promise<Page> => {
+      checkNotAborted('search', signal)
+      return this.#pageFrom(SCAN_ROWS, token, numbers)
+    }
     for await (const rows of walkPages<string | undefined>(read, first, false)) yield* rows
   }
 

@@ -1,6 +1,7 @@
 // All values of stored or inline rows that do not fit. Column summaries decide which segments are read.
 import type { TimeSlices } from '../../base/time-slices.js'
 import type { PreflightProblem } from '../api/preflight-types.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { TeamContext } from '../context/store-context.js'
 import { ChunkProblems, hasMisfit, PROBLEMS_MAX, type ProblemRules } from './find-problems.js'
 import type { OperationRows } from './rows-reader.js'
@@ -14,13 +15,20 @@ export function rulesOf({ schema, formatChecks, inferred }: RowPolicy): ProblemR
   return { formatChecks, inferred, columnOf: (id) => columns.get(id) }
 }
 
-/** @param onProblem - Called for each problem, in no order. */
+/** How a search for problems is done. */
+export type ProblemSearch = Readonly<{
+  slices: TimeSlices
+  /** Called for each problem, in no order. */
+  onProblem?: (column: string, rule: string) => void
+  /** Called before each segment is read. */
+  checkGoesOn?: CheckGoesOn
+}>
+
 export async function problemsOfRows(
   team: TeamContext,
   { chunks, inline }: OperationRows,
   rules: ProblemRules,
-  slices: TimeSlices,
-  onProblem?: (column: string, rule: string) => void,
+  { slices, onProblem, checkGoesOn }: ProblemSearch,
 ): Promise<Problems> {
   const listed: PreflightProblem[] = []
   let count = 0
@@ -31,6 +39,7 @@ export async function problemsOfRows(
     if (hasMisfit(rules, summaries)) {
       if (inline !== null) await found.addSegment(chunk, inline.columns, () => [inline.texts])
       for (const ref of chunk.segments) {
+        checkGoesOn?.()
         const { columns } = await team.segments.footer(ref)
         const read = () => team.segments.rowTexts(ref, 0, ref.rowCount)
         await found.addSegment(ref, columns, read)

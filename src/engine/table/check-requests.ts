@@ -4,6 +4,7 @@ import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
+import type { Abortable } from '../api/abort-types.js'
 import {
   checkArguments,
   checkFlag,
@@ -17,7 +18,6 @@ import {
 import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
 import type { MergeMode, MergeRequest } from '../api/merge-types.js'
 import type {
-  Abortable,
   AddOptions,
   CreateTableRequest,
   ImportTableRequest,
@@ -162,8 +162,11 @@ export function checkOverwrite(
 export type CheckedPreflight = CheckedOverwrite & Readonly<{ operation: 'add' | 'overwrite' }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkPreflight(given: TablePreflightRequest, columnsMax: number): CheckedPreflight {
-  const checked = checkOverwrite('preflight', given, columnsMax, ['operation'])
+export function checkPreflight(
+  given: TablePreflightRequest & Abortable,
+  columnsMax: number,
+): CheckedPreflight {
+  const checked = checkOverwrite('preflight', given, columnsMax, ['operation', 'signal'])
   const { operation = 'overwrite' } = given
   if (operation !== 'add' && operation !== 'overwrite') {
     throw invalid(`operation must be add or overwrite, not ${shown(operation)}`)
@@ -188,15 +191,16 @@ export function checkRename(name: string, given: IfTableMatch): Alteration {
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
 export function checkAlter(given: AlterRequest, columnsMax: number): Alteration | KeyAlteration {
-  checkArguments('alter', given, ['name', 'schema', 'key', 'ifMatch'])
+  checkArguments('alter', given, ['name', 'schema', 'key', 'ifMatch', 'signal'])
   const { name, schema, key } = given
+  const signal = checkSignal(given.signal)
   if (key !== undefined) {
     if (name !== undefined || schema !== undefined) {
       const message = 'alter takes a key by itself: change the name and the schema in another call'
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
     }
     const columns = key === null ? null : checkKey(key)
-    return { key: columns, ifMatch: checkIfMatchArgument(given.ifMatch) }
+    return { key: columns, ifMatch: checkIfMatchArgument(given.ifMatch), signal }
   }
   if (name === undefined && schema === undefined) {
     throw new StoreError(
@@ -209,6 +213,7 @@ export function checkAlter(given: AlterRequest, columnsMax: number): Alteration 
     name,
     schema: schema === undefined ? undefined : parseTableSchema(schema, columnsMax),
     ifMatch: checkIfMatchArgument(given.ifMatch),
+    signal,
   }
 }
 

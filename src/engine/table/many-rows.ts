@@ -3,6 +3,7 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { isRecord, typeName } from '../../base/options.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
@@ -18,6 +19,7 @@ import type { RowWithId } from '../api/read-types.js'
 import type { OnSchemaError } from '../api/row-types.js'
 import { REFUSED, tooBusy, tryToCommit } from '../commit/commit-until-accepted.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfRecord, hintOfTable } from '../commit/work-hints.js'
@@ -139,25 +141,33 @@ export function updateRows(
 /**
  * Deletes rows by their IDs, or those that match.
  * @param scan - Of the table.
+ * @throws {StoreError} ABORTED, before the commit
  */
 export function deleteGiven(
   place: TablePlace,
   rows: RowsToDelete,
   scan: (wanted: ScanOptions) => AsyncIterable<RowWithId>,
+  signal: AbortSignal | undefined,
 ): Promise<DeleteRowsResult> {
-  if (!isCondition(rows)) return deleteRows(place, checkRowIds('deleteRows', rows))
-  return deleteFound(place, async () => {
+  const checkGoesOn = signal && ((): void => checkNotAborted('delete', signal))
+  if (!isCondition(rows)) return deleteRows(place, checkRowIds('deleteRows', rows), checkGoesOn)
+  return deleteFound(place, checkGoesOn, async () => {
     const rowIds: string[] = []
-    const wanted = { where: rows.where, columns: [], limit: ROWS_PER_CALL_MAX + 1 }
+    const wanted = { where: rows.where, columns: [], limit: ROWS_PER_CALL_MAX + 1, signal }
     for await (const { $rowID } of scan(wanted)) rowIds.push($rowID)
     return rowIds
   })
 }
 
 /** Deletes rows; if none is there, the version stays. */
-function deleteRows(place: TablePlace, rowIds: readonly string[]): Promise<DeleteRowsResult> {
+function deleteRows(
+  place: TablePlace,
+  rowIds: readonly string[],
+  checkGoesOn: CheckGoesOn | undefined,
+): Promise<DeleteRowsResult> {
   const plan = planDeletes(place, rowIds)
-  return place.team.writers.change(place, plan, aheadOfRows(place, rowIds, false))
+  const ahead = aheadOfRows(place, rowIds, false)
+  return place.team.writers.change(place, plan, ahead, undefined, checkGoesOn)
 }
 
 /** Searches for rows to delete while others change the table, at most: each reads the rows again. */
@@ -170,6 +180,7 @@ const SEARCHES_MAX = 8
  */
 function deleteFound(
   place: TablePlace,
+  checkGoesOn: CheckGoesOn | undefined,
   search: () => Promise<readonly string[]>,
 ): Promise<DeleteRowsResult> {
   const { team, table, tableId } = place
@@ -186,7 +197,8 @@ function deleteFound(
     const plan = planDeletes(place, rowIds)
     const planSeen: Plan<DeleteRowsResult | typeof REFUSED> = (head, read) =>
       sameBytes(head.commitNonce, commitNonce) ? plan(head, read) : { result: REFUSED }
-    return team.writers.change(place, planSeen, aheadOfRows(place, rowIds, false))
+    const ahead = aheadOfRows(place, rowIds, false)
+    return team.writers.change(place, planSeen, ahead, undefined, checkGoesOn)
   }
   return tryToCommit(team.options.random, attempt, SEARCHES_MAX, () => {
     throw tooBusy('The table changed during each search for the rows to delete')

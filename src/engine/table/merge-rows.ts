@@ -21,7 +21,7 @@ import { TableRows } from '../merge/table-rows.js'
 import { readHead } from '../read/generations.js'
 import { checkSameForm, keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
-import { KEYED_ROWS_MAX, tooManyKeys } from '../unique/keyed-rows.js'
+import { KEYED_ROWS_MAX, tooManyKeys } from '../unique/keyed-rows-max.js'
 import { linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {

@@ -7,6 +7,7 @@ import type { Position } from '../../format/keys.js'
 import { readSpans, renderKey } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
+import { type CheckGoesOn, stepwise } from '../commit/stepwise.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import type { RowTexts } from '../ingest/find-problems.js'
 import type { OperationRows } from '../ingest/rows-reader.js'
@@ -14,7 +15,7 @@ import { cellFits, isFromText, type RowPolicy, toStoredToken } from '../ingest/s
 import { readHead } from '../read/generations.js'
 import { keyConflict, rowIdAt } from '../unique/key-conflict.js'
 import { readKeyIndex, rowWithKey } from '../unique/key-index.js'
-import { KEYED_ROWS_MAX, KeyedRows, tooManyKeys } from '../unique/keyed-rows.js'
+import { KeyedRows } from '../unique/keyed-rows.js'
 import { checkRunAgainstIndex } from '../unique/linked-keys.js'
 
 /** Characters of the keys of a body's rows, at most: they are kept until the types of their columns are known. */
@@ -34,20 +35,17 @@ export class BodyKeys {
   readonly #ids: ReadonlySet<string>
   readonly #parts: Readonly<{ text: string; count: number; fromText: boolean }>[] = []
   #chars = 0
-  #rows = 0
 
   constructor(ids: readonly string[]) {
     this.#ids = new Set(ids)
   }
 
-  /** @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows, or their keys are too long together */
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR: their keys are too long together */
   async addSegment(rows: RowTexts, fromText: boolean, slices: TimeSlices): Promise<void> {
     for await (const texts of rows) {
       // A token has no line feed: it would be escaped.
       const text = texts.map((row) => this.#cellsOf(row)).join('\n')
       this.#chars += text.length
-      this.#rows += texts.length
-      if (this.#rows > KEYED_ROWS_MAX) throw tooManyKeys()
       if (this.#chars > KEY_CHARS_MAX) throw tooLongKeys()
       this.#parts.push({ text, count: texts.length, fromText })
       if (slices.spend(texts.reduce((sum, { length }) => sum + length, 0))) await slices.pause()
@@ -88,11 +86,13 @@ export type KeyedInput = Readonly<{
   body: BodyKeys | null
   policy: RowPolicy
   slices: TimeSlices
+  /** Called between steps. @throws {StoreError} ABORTED */
+  checkGoesOn: CheckGoesOn
 }>
 
 /**
  * @param beside - The table whose rows the new ones would be beside; null: there are none.
- * @throws {StoreError} KEY_NOT_UNIQUE; REQUEST_VALIDATION_ERROR: too many rows
+ * @throws {StoreError} KEY_NOT_UNIQUE; REQUEST_VALIDATION_ERROR: too many rows; ABORTED
  */
 export async function compareKeys(
   team: TeamContext,
@@ -106,7 +106,9 @@ export async function compareKeys(
     const [first, second] = [rows.positionAt(twice - 1), rows.positionAt(twice)].map(numberAt)
     throw await keys.conflict(second ?? 0, `row ${first} (counted from 0) of the input`)
   }
-  if (beside !== null && rows.count > 0) await compareWithTable(beside, keys, rows)
+  if (beside !== null && rows.count > 0) {
+    await compareWithTable(beside, keys, rows, input.checkGoesOn)
+  }
 }
 
 class InputKeys {
@@ -142,9 +144,10 @@ class InputKeys {
 
   /** The rows without an empty cell in the key: their numbers and tokens, as they would be stored. */
   async *#tokens(): AsyncGenerator<readonly [number: number, tokens: readonly string[]]> {
-    const { source, body, slices } = this.#input
+    const { source, body, slices, checkGoesOn } = this.#input
     let number = 0
     for await (const { texts, fromText } of body?.cells() ?? cellsOfStash(this.#team, source)) {
+      checkGoesOn()
       for (const text of texts) {
         const found = slices.run(this.#tokensOf(text, fromText))
         const tokens = isSync(found) ? found : await found
@@ -172,11 +175,19 @@ class InputKeys {
   }
 }
 
-function compareWithTable(place: TablePlace, keys: InputKeys, rows: KeyedRows): Promise<void> {
+function compareWithTable(
+  place: TablePlace,
+  keys: InputKeys,
+  rows: KeyedRows,
+  checkGoesOn: CheckGoesOn,
+): Promise<void> {
   const { team, table, tableId } = place
   return team.partition.read(async (view) => {
     const head = await readHead(team, view, table, tableId)
-    const read: ReadRecord = (key) => view.get(key)
+    const read: ReadRecord = (key) => {
+      checkGoesOn()
+      return view.get(key)
+    }
     const { generation } = head
     if (generation.keyIndex === null) return
     const index = await readKeyIndex(table, generation.keyIndex, read)
@@ -189,10 +200,11 @@ function compareWithTable(place: TablePlace, keys: InputKeys, rows: KeyedRows): 
       throw await keys.conflict(numberAt(rows.positionAt(at)), `row '${rowId}'`)
     }
     if (rows.count > LOOK_UPS_MAX) {
-      const { partition } = team
+      const partition = stepwise(team.partition, checkGoesOn)
       return checkRunAgainstIndex(team, { partition, before: head, index, run: rows, check })
     }
     for (let at = 0; at < rows.count; at++) {
+      checkGoesOn()
       for (const position of await index.positionsOf(rows.hashAt(at))) await check(at, position)
     }
   })

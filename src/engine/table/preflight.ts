@@ -11,6 +11,7 @@ import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { abortableRows } from '../ingest/abortable-rows.js'
 import {
   ChunkProblems,
   PROBLEMS_MAX,
@@ -32,6 +33,15 @@ import { BodyKeys, compareKeys } from './preflight-keys.js'
 
 type GivenRows = RowsInput | Stash
 
+type PreflightSettings = Readonly<{
+  base: IndexedSchema | null
+  onSchemaError: OnSchemaError
+  key: ComparedKey | null
+  /** Of the rows. It knows whether the caller has aborted. */
+  reader: RowsReader
+  signal: AbortSignal | undefined
+}>
+
 /** The key that rows are compared by, and the table whose rows they would be beside; null: a new or an emptied one. */
 type ComparedKey = Readonly<{
   ids: readonly string[]
@@ -40,23 +50,27 @@ type ComparedKey = Readonly<{
   isKept: boolean
 }>
 
-/**
- * @param schema - undefined: it is inferred from the rows.
- * @param keyColumns - undefined: the table is to have no key.
- */
+type CreateRequest = Readonly<{
+  rows: GivenRows
+  /** undefined: it is inferred from the rows. */
+  schema: TableSchema | undefined
+  onSchemaError: OnSchemaError
+  /** undefined: the table is to have no key. */
+  keyColumns: readonly string[] | undefined
+  signal: AbortSignal | undefined
+}>
+
 export async function preflightCreate(
   team: TeamContext,
-  rows: GivenRows,
-  schema: TableSchema | undefined,
-  onSchemaError: OnSchemaError,
-  keyColumns: readonly string[] | undefined,
+  { rows, schema, onSchemaError, keyColumns, signal }: CreateRequest,
 ): Promise<PreflightReport> {
-  const reader = new RowsReader(team, 'preflight', rows)
   const base = schema === undefined ? null : indexSchema(schema)
   const key = keyColumns === undefined ? null : { ids: keyColumns, beside: null, isKept: false }
-  const body = await readBody(team, rows, base, onSchemaError, key)
+  const reader = new RowsReader(team, 'preflight', rows, signal)
+  const settings = { base, onSchemaError, key, reader, signal }
+  const body = await readBody(team, rows, settings)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
-  return report(team, source, body, { base, onSchemaError, key })
+  return report(team, source, body, settings)
 }
 
 type TableRequest = Readonly<{
@@ -67,12 +81,13 @@ type TableRequest = Readonly<{
   onSchemaError: OnSchemaError
   /** Whether the rows are to be added to those of the table, or take their place. */
   operation: 'add' | 'overwrite'
+  signal: AbortSignal | undefined
 }>
 
 /** Its errors come in the order of those of an overwrite. */
 export async function preflightTable(
   place: TablePlace,
-  { rows, ifMatch, readSchema, onSchemaError, operation }: TableRequest,
+  { rows, ifMatch, readSchema, onSchemaError, operation, signal }: TableRequest,
 ): Promise<TablePreflightReport> {
   const { team, table, tableId } = place
   const { head, current, ids } = await team.partition.read(async (view) => {
@@ -86,18 +101,19 @@ export async function preflightTable(
   const { version } = toPublicVersion(team, head)
   const check = (): void => checkIfMatch('table', ifMatch, version)
   const schema = readSchema && deferred(readSchema)
-  const reader = new RowsReader(team, 'preflight', rows)
+  const reader = new RowsReader(team, 'preflight', rows, signal)
   const base = schemaOr(current, schema)
   const beside = operation === 'add' ? place : null
   const key = ids === null ? null : { ids, beside, isKept: true }
-  const body = await readBody(team, rows, base, onSchemaError, key).catch((failure: unknown) => {
+  const settings = { base, onSchemaError, key, reader, signal }
+  const body = await readBody(team, rows, settings).catch((failure: unknown) => {
     if (isDataError(failure)) check()
     throw failure
   })
   if (schema !== undefined) checkSchema(schema, check)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
   check()
-  return { ...(await report(team, source, body, { base, onSchemaError, key })), version }
+  return { ...(await report(team, source, body, settings)), version }
 }
 
 /** The given schema; the current one if it has an error, which is reported after those of the rows. */
@@ -130,10 +146,9 @@ type CheckedBody = Readonly<{ source: OperationRows; found: Problems; keys: Body
 async function readBody(
   team: TeamContext,
   rows: GivenRows,
-  base: IndexedSchema | null,
-  onSchemaError: OnSchemaError,
-  key: ComparedKey | null,
+  { base, onSchemaError, key, reader, signal }: PreflightSettings,
 ): Promise<CheckedBody | null> {
+  reader.checkGoesOn()
   if (rows instanceof TeamStash) return null
   const slices = new TimeSlices(team.options.clock)
   const rules = rulesBeforeRows(team, base, onSchemaError)
@@ -145,6 +160,7 @@ async function readBody(
       keys = key && new BodyKeys(key.ids)
     },
     async take(segment) {
+      reader.checkGoesOn()
       const { ref, columns } = segment
       await problems.addSegment(ref, columns, () => textsOf(segment))
       await keys?.addSegment(textsOf(segment), isFromText(columns), slices)
@@ -153,7 +169,8 @@ async function readBody(
   }
   const compression = { short: 'none', other: 'none' } as const
   const plain = { ...team, options: { ...team.options, compression } }
-  const { chunk } = await prepareRows(plain, rows as RowsInput, false, target)
+  const given = abortableRows('preflight', rows as RowsInput, signal)
+  const { chunk } = await prepareRows(plain, given, false, target)
   team.ids.release(chunk.segments.map(({ object }) => object))
   const source = { chunks: [{ chunk }], inline: null, check: null }
   return { source, found: problems.end(chunk), keys }
@@ -188,21 +205,17 @@ async function* textsOf({ ref, bytes }: FinishedSegment): RowTexts {
   }
 }
 
-type ReportSettings = Readonly<{
-  base: IndexedSchema | null
-  onSchemaError: OnSchemaError
-  key: ComparedKey | null
-}>
-
 async function report(
   team: TeamContext,
   source: OperationRows,
   body: CheckedBody | null,
-  { base, onSchemaError, key }: ReportSettings,
+  { base, onSchemaError, key, reader }: PreflightSettings,
 ): Promise<PreflightReport> {
+  const checkGoesOn = (): void => reader.checkGoesOn()
   const policy = policyOf(team, source, base, onSchemaError)
   const slices = new TimeSlices(team.options.clock)
-  const found = body?.found ?? (await problemsOfRows(team, source, rulesOf(policy), slices))
+  const search = { slices, checkGoesOn }
+  const found = body?.found ?? (await problemsOfRows(team, source, rulesOf(policy), search))
   const rows = source.chunks.reduce((sum, { chunk }) => sum + chunk.rowCount, 0)
   const { schema } = policy.schema
   const problems = found.problems.slice(0, PROBLEMS_MAX)
@@ -211,7 +224,9 @@ async function report(
     const { ids, beside, isKept } = key
     const columns = (isKept ? keptKeyColumnsOf : keyColumnsOf)(ids, policy.schema.columns)
     if (beside !== null && base !== null) checkSameForm(keyColumnsOf(ids, base.columns), columns)
-    await compareKeys(team, { columns, source, body: body?.keys ?? null, policy, slices }, beside)
+    const input = { columns, source, body: body?.keys ?? null, policy, slices, checkGoesOn }
+    await compareKeys(team, input, beside)
   }
+  checkGoesOn()
   return { rows, schema, problems, problemCount: found.count }
 }

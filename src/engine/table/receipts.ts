@@ -83,7 +83,10 @@ async function droppedOf(
     if (known !== undefined) known.count++
     else if (counts.size < DROPPED_COLUMNS_MAX) counts.set(name, { column, rule, count: 1 })
   }
-  const { problems, count } = await problemsOfRows(team, source, rulesOf(policy), slices, onProblem)
+  const { problems, count } = await problemsOfRows(team, source, rulesOf(policy), {
+    slices,
+    onProblem,
+  })
   return { count, columns: [...counts.values()], first: problems.slice(0, DROPPED_FIRST_MAX) }
 }
 

@@ -1,6 +1,7 @@
 // The key of a table: given, changed or taken away by a commit of its own. All rows are read, in the turn of the
 // operation, so that nobody of this process comes between; a commit of another process makes it begin anew.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { INDEX_NAME_BYTES } from '../../format/key-index.js'
 import { schemaKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
@@ -29,17 +30,17 @@ type Version = Readonly<{ version: number }>
 export type KeyAlteration = Readonly<{
   key: readonly string[] | null
   ifMatch: number | bigint | undefined
+  signal: AbortSignal | undefined
 }>
 
-/** @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, KEY_NOT_UNIQUE */
-export async function alterKey(
-  place: TablePlace,
-  { key, ifMatch }: KeyAlteration,
-): Promise<Version> {
+/** @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, KEY_NOT_UNIQUE, ABORTED */
+export async function alterKey(place: TablePlace, alteration: KeyAlteration): Promise<Version> {
+  const { ifMatch, signal } = alteration
+  const checkGoesOn = signal && ((): void => checkNotAborted('alter', signal))
   const { team, table } = place
   const plan: Plan<Version | 'moved'> = async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
-    const change = await changeOfKey(place, head, key, read)
+    const change = await changeOfKey(place, head, alteration, read)
     if (change === 'moved') return { result: 'moved' }
     if (change === null) return { result: { version: head.version } }
     return { result: { version: head.version + 1 }, change }
@@ -49,7 +50,7 @@ export async function alterKey(
       head === null ? [] : [schemaKey(table, head.generation.schemaNumber)],
   }
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const altered = await team.writers.change(place, plan, ahead)
+    const altered = await team.writers.change(place, plan, ahead, undefined, checkGoesOn)
     if (altered !== 'moved') return altered
   }
   throw tooBusy('The rows of the table keep changing')
@@ -59,7 +60,7 @@ export async function alterKey(
 async function changeOfKey(
   place: TablePlace,
   head: TableHead,
-  key: readonly string[] | null,
+  { key, signal }: KeyAlteration,
   read: ReadRecord,
 ): Promise<Change | 'moved' | null> {
   const { team, table, tableId } = place
@@ -77,7 +78,7 @@ async function changeOfKey(
   const columns = keyColumnsOf(key, schema.columns)
   const durable = await team.partition.read((view) => readHead(team, view, table, tableId))
   if (!sameBytes(durable.commitNonce, head.commitNonce)) return 'moved'
-  const keys = await keysOfTable(place, generation, columns)
+  const keys = await keysOfTable(place, generation, columns, { what: 'alter', signal })
   if (keys === null) return 'moved'
   await checkUnique(place, head, keys, columns, read)
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)

@@ -5,6 +5,7 @@
 //   which leads the sweep to the rest. Every later commit of the table checks a head that is gone.
 // - Scans under way have pinned the generation that is retired, and read on by its nonce.
 import type { Bytes } from '../../base/bytes.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { deadTableKey, encodeDeadTable } from '../../format/dead-table.js'
 import { catalogKey, retirementKey, schemaKey, type TableKey } from '../../format/keys.js'
@@ -17,6 +18,7 @@ import {
 import type { ColumnPast } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
@@ -35,19 +37,20 @@ export type Alteration = Readonly<{
   /** undefined: it keeps its columns. */
   schema: TableSchema | undefined
   ifMatch: IfMatch
+  signal?: AbortSignal | undefined
 }>
 
 /**
  * Changes the name and the columns of a table in one commit. Rows stay as they are stored; cells of columns that are
  * dropped are hidden from then on. Its key is changed by a commit of its own.
- * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR
+ * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, ABORTED
  */
 export function alterTable(
   place: TablePlace,
   alteration: Alteration | KeyAlteration,
 ): Promise<Readonly<{ version: number }>> {
   if ('key' in alteration) return alterKey(place, alteration)
-  const { name, schema, ifMatch } = alteration
+  const { name, schema, ifMatch, signal } = alteration
   const { team, table } = place
   const plan: Plan<Readonly<{ version: number }>> = async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
@@ -67,12 +70,14 @@ export function alterTable(
     if (puts.length === 0) return { result: { version: head.version } }
     return { result: { version }, change: { next, puts } }
   }
-  return team.writers.change(place, plan, {
+  const ahead: AheadOfTurn = {
     keys: (head) => {
       if (head === null) return []
       return [catalogKey(head.order), schemaKey(table, head.generation.schemaNumber)]
     },
-  })
+  }
+  const checkGoesOn = signal && ((): void => checkNotAborted('alter', signal))
+  return team.writers.change(place, plan, ahead, undefined, checkGoesOn)
 }
 
 /** Nothing if the table has the name. */

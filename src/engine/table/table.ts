@@ -7,6 +7,7 @@ import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
+import type { Abortable } from '../api/abort-types.js'
 import {
   checkArguments,
   checkIfMatchArgument,
@@ -15,6 +16,7 @@ import {
   checkOnSchemaError,
   checkReadOptions,
   checkReserve,
+  checkSignal,
   checkText,
   checkVersion,
 } from '../api/arguments.js'
@@ -34,7 +36,6 @@ import type { TablePreflightReport } from '../api/preflight-types.js'
 import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
 import type { Receipt } from '../api/receipt-types.js'
 import type {
-  Abortable,
   AddOptions,
   ChangeResult,
   OverwriteRequest,
@@ -137,7 +138,7 @@ export class TeamTable implements Table {
     })
   }
 
-  preflight(request: TablePreflightRequest): Promise<TablePreflightReport> {
+  preflight(request: TablePreflightRequest & Abortable): Promise<TablePreflightReport> {
     return this.#run((place) => preflightTable(place, checkPreflight(request, this.#columnsMax)))
   }
 
@@ -273,9 +274,12 @@ export class TeamTable implements Table {
     })
   }
 
-  deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult> {
+  deleteRows(rows: RowsToDelete, options: Abortable = {}): Promise<DeleteRowsResult> {
     return this.#run(async (place) => {
-      return toPublicVersion(place.team, await deleteGiven(place, rows, (of) => this.scan(of)))
+      checkArguments('deleteRows', options, ['signal'])
+      const signal = checkSignal(options.signal)
+      const scan = (of: ScanOptions) => this.scan(of)
+      return toPublicVersion(place.team, await deleteGiven(place, rows, scan, signal))
     })
   }
 

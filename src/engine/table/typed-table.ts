@@ -5,12 +5,12 @@ import { StoreError } from '../../base/store-error.js'
 import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import { columnIndex } from '../../schema/table-schema.js'
+import type { Abortable } from '../api/abort-types.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { MergeRequest } from '../api/merge-types.js'
 import type { ReadOptions, RowWithId } from '../api/read-types.js'
 import type {
-  Abortable,
   AddOptions,
   OverwriteRequest,
   RowInput,
@@ -91,8 +91,8 @@ class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
     return this.#checked(() => this.untyped.updateRows(updates, options))
   }
 
-  deleteRows(rows: RowsToDelete) {
-    return this.#checked(() => this.untyped.deleteRows(rows))
+  deleteRows(rows: RowsToDelete, options?: Abortable) {
+    return this.#checked(() => this.untyped.deleteRows(rows, options))
   }
 
   deleteRow(rowId: string) {

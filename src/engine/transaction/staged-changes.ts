@@ -16,6 +16,7 @@ import { KEY_SPACE, type TableKey, tableHeadKey } from '../../format/keys.js'
 import { decodeTableHead, encodeTableHead, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvCommit, KvCommitResult, KvPartition, KvView } from '../../kv/kv.js'
 import { KeyedMutex } from '../commit/keyed-mutex.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
 import { nextHead, type Plan, type Planned, tableNotFound } from '../commit/table-writer.js'
 import {
   type HistoryOf,
@@ -42,6 +43,7 @@ export function transactionConflict(): StoreError {
 
 export class StagedChanges implements KvPartition, TableChanges {
   readonly #team: TeamContext
+  readonly #checkGoesOn: CheckGoesOn
   readonly #turns = new KeyedMutex()
   readonly #staged = new Map<string, StagedRecord>()
   #bytes = 0
@@ -54,8 +56,10 @@ export class StagedChanges implements KvPartition, TableChanges {
   #isConflict = false
   #hasEnded = false
 
-  constructor(team: TeamContext) {
+  /** @param checkGoesOn - Throws ABORTED if the caller has aborted. */
+  constructor(team: TeamContext, checkGoesOn: CheckGoesOn) {
     this.#team = team
+    this.#checkGoesOn = checkGoesOn
   }
 
   /** Whether nothing that the transaction does counts any more. */
@@ -89,7 +93,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     await this.#turns.run('', async () => undefined)
   }
 
-  /** @throws {StoreError} REQUEST_VALIDATION_ERROR after the end, TRANSACTION_CONFLICT */
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR after the end, TRANSACTION_CONFLICT, ABORTED */
   checkOpen(): void {
     if (this.#hasEnded) {
       const message =
@@ -97,6 +101,7 @@ export class StagedChanges implements KvPartition, TableChanges {
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
     }
     if (this.#isConflict) throw transactionConflict()
+    this.#checkGoesOn()
   }
 
   /** @throws {StoreError} as `checkOpen`; LIMIT_EXCEEDED */

@@ -1,6 +1,7 @@
 // Runs transactions: optimistic, all or nothing, in one commit.
 import { NO_BYTES } from '../../base/bytes.js'
 import { typeName } from '../../base/options.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
 
@@ -8,6 +9,7 @@ import { checkArguments } from '../api/arguments.js'
 import type { CreateResult, CreateTableRequest } from '../api/row-types.js'
 import type { Transaction, TransactionTable } from '../api/transaction-types.js'
 import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { TeamContext } from '../context/store-context.js'
 import { checkCreate } from '../table/check-requests.js'
 import { createTable } from '../table/create-table.js'
@@ -22,13 +24,14 @@ const CALLS_MAX = 10
 export async function runTransaction<T>(
   team: TeamContext,
   run: (transaction: Transaction) => Promise<T>,
+  signal: AbortSignal | undefined,
 ): Promise<T> {
   if (typeof run !== 'function') {
     throw invalid(`transaction takes an async function, not ${typeName(run)}`)
   }
   return tryToCommit(
     team.options.random,
-    () => attempt(team, run),
+    () => attempt(team, run, () => checkNotAborted('transaction', signal)),
     CALLS_MAX,
     () => {
       const message = `Tables that the transaction uses were changed by others during each of ${CALLS_MAX} attempts; try again`
@@ -37,17 +40,21 @@ export async function runTransaction<T>(
   )
 }
 
+/** @param checkGoesOn - Throws ABORTED if the caller has aborted. */
 async function attempt<T>(
   team: TeamContext,
   run: (transaction: Transaction) => Promise<T>,
+  checkGoesOn: CheckGoesOn,
 ): Promise<T | typeof REFUSED> {
-  const changes = new StagedChanges(team)
+  checkGoesOn()
+  const changes = new StagedChanges(team, checkGoesOn)
   const ids = new HeldIds(team.ids)
   const staged: TeamContext = { ...team, partition: changes, writers: changes, ids }
   try {
     const result = await run(new OpenTransaction(staged, changes))
     await changes.end()
-    const isDone = !changes.isConflict && (await commitChanges(team, changes))
+    checkGoesOn() // Also if it changed nothing, or swallowed the failure of a call.
+    const isDone = !changes.isConflict && (await commitChanges(team, changes, checkGoesOn))
     ids.end()
     return isDone ? result : REFUSED
   } catch (failure) {
@@ -59,11 +66,16 @@ async function attempt<T>(
 }
 
 /** In the turns of all tables that it changes, so that it meets no commit of this process that is under way. */
-async function commitChanges(team: TeamContext, changes: StagedChanges): Promise<boolean> {
+async function commitChanges(
+  team: TeamContext,
+  changes: StagedChanges,
+  checkGoesOn: CheckGoesOn,
+): Promise<boolean> {
   if (changes.isEmpty) return true // All its reads are of one moment.
   return team.writers.alone(changes.changed, async () => {
     const { puts, ...commit } = changes.wholeCommit()
     const more = team.history === undefined ? [] : await changes.historyPuts(team.history)
+    checkGoesOn() // It may have waited for its turn.
     const result = await team.partition.commit({ ...commit, puts: [...puts, ...more] })
     if (!result.ok) team.incarnation.noteRefused(result.failed)
     return result.ok

@@ -1,6 +1,6 @@
 // The hashes of the keys of many rows, with the positions of the rows, in little memory: sorted, they are a run of an index.
 import { type Bytes, compareBytes } from '../../base/bytes.js'
-import { StoreError } from '../../base/store-error.js'
+import type { StoreError } from '../../base/store-error.js'
 import {
   BUCKET_ENTRY_BYTES,
   bitsOfRun,
@@ -9,9 +9,7 @@ import {
   type KeyBucket,
 } from '../../format/key-index.js'
 import type { Position } from '../../format/keys.js'
-
-/** Rows whose keys one operation compares with each other, at most: their hashes are in memory, and in one commit. */
-export const KEYED_ROWS_MAX = 2_097_152
+import { KEYED_ROWS_MAX, tooManyKeys } from './keyed-rows-max.js'
 
 const ROWS_FIRST = 1_024
 
@@ -24,10 +22,16 @@ export class KeyedRows {
   #view = new DataView(this.#bytes.buffer)
   /** Indexes of entries in the order of their bytes; undefined: entries came since they were sorted. */
   #order: Uint32Array | undefined
+  readonly #tooMany: () => StoreError
+
+  /** @param tooMany - The error of one row too many. Default: that of rows which are linked. */
+  constructor(tooMany: () => StoreError = tooManyKeys) {
+    this.#tooMany = tooMany
+  }
 
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows */
   add(hash: Bytes, { extent, slot }: Position): void {
-    if (this.count === KEYED_ROWS_MAX) throw tooManyKeys()
+    if (this.count === KEYED_ROWS_MAX) throw this.#tooMany()
     const at = this.count++ * BUCKET_ENTRY_BYTES
     if (at === this.#bytes.length) this.#grow()
     this.#bytes.set(hash, at)
@@ -148,9 +152,4 @@ export class KeyedRows {
     this.#order = order
     return order
   }
-}
-
-export function tooManyKeys(): StoreError {
-  const message = `An operation on a table with a key takes at most ${KEYED_ROWS_MAX} rows; use several`
-  return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }

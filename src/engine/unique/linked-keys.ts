@@ -29,9 +29,10 @@ import type { StoreContext } from '../context/store-context.js'
 import { WALK_AT_WILL } from '../segments/read-ahead.js'
 import type { KeyIndex } from './key-index.js'
 import { KeyedRows } from './keyed-rows.js'
+import { KEYED_ROWS_MAX } from './keyed-rows-max.js'
 
 /** Entries of a run that takes up older ones, at most: what a commit writes again stays bounded. */
-const JOINED_ENTRIES_MAX = 262_144
+const JOINED_ENTRIES_MAX = KEYED_ROWS_MAX / 8
 
 export type LinkedSegment = Readonly<{ extent: number; ref: SegmentRef }>
 

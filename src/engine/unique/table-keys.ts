@@ -8,24 +8,32 @@ import { choosePage, type PageStart } from '../read/open-page.js'
 import type { Run } from '../read/page-reader.js'
 import type { FrameRows } from '../segments/frame-runs.js'
 import { KeyedRows } from './keyed-rows.js'
+import { tooManyToKey } from './keyed-rows-max.js'
 
 /** Rows of one view, at most. */
 const ROWS_AT_ONCE = 262_144
 
+/** Which keys are taken, and what ends the reading: the caller of an operation, which messages name. */
+export type KeysWanted = Readonly<{
+  /** Whether a key is taken. Default: all are. */
+  wants?: (hash: Bytes) => boolean
+  what?: string
+  signal?: AbortSignal | undefined
+}>
+
 /**
- * @param wants - Whether a key is taken.
  * @returns null: the table was overwritten meanwhile.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows; ABORTED
  */
 export async function keysOfTable(
   place: TablePlace,
   { nonce }: Generation,
   columns: readonly KeyColumn[],
-  wants: (hash: Bytes) => boolean = () => true,
+  { wants = () => true, what = 'search', signal }: KeysWanted = {},
 ): Promise<KeyedRows | null> {
   const { team, table } = place
   const found = new FoundKeys(new KeyHasher(columns), wants)
-  const wanted = { matcher: null, found, signal: undefined, mayMatch: () => true }
+  const wanted = { matcher: null, found, what, signal, mayMatch: () => true }
   let token: PageStart['token']
   for (;;) {
     const { plan } = await choosePage(place, { token, rows: ROWS_AT_ONCE })
@@ -38,7 +46,7 @@ export async function keysOfTable(
 }
 
 class FoundKeys {
-  readonly keys = new KeyedRows()
+  readonly keys = new KeyedRows(tooManyToKey)
   readonly isFull = false
   readonly #hasher: KeyHasher
   readonly #wants: (hash: Bytes) => boolean

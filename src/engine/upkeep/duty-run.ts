@@ -14,6 +14,7 @@ import { decodeIncarnation } from '../../format/incarnation-records.js'
 import { type Duty, dutyKey, incarnationKey } from '../../format/keys.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { LeaseLost, underLease } from '../commit/lease.js'
+import { type CheckGoesOn, stepwise } from '../commit/stepwise.js'
 import type { StoreContext } from '../context/store-context.js'
 
 type DutyContext = Pick<StoreContext, 'kv' | 'ids' | 'incarnation'>
@@ -24,13 +25,16 @@ type Held = KvCheck & Readonly<{ isTaken: boolean }>
 export class DutyRun {
   /** Whether also from processes that live; what this run takes, it gives back. */
   readonly takesOver: boolean
+  /** Called before each step. @throws what ends the run */
+  readonly checkGoesOn: CheckGoesOn
   readonly #context: DutyContext
   /** Whether incarnations live, as far as this run has looked. */
   readonly #living = new Map<string, boolean>()
 
-  constructor(context: DutyContext, takesOver: boolean) {
+  constructor(context: DutyContext, takesOver: boolean, checkGoesOn: CheckGoesOn) {
     this.#context = context
     this.takesOver = takesOver
+    this.checkGoesOn = checkGoesOn
   }
 
   /**
@@ -46,11 +50,12 @@ export class DutyRun {
   ): Promise<T | undefined> {
     const { kv } = this.#context
     const partition = kv.partition(name)
-    if (!kv.shared) return work(partition)
+    this.checkGoesOn()
+    if (!kv.shared) return work(stepwise(partition, this.checkGoesOn))
     const held = await this.#hold(partition, dutyKey(duty))
     if (held === null) return undefined
     try {
-      return await work(underLease(partition, held))
+      return await work(stepwise(underLease(partition, held), this.checkGoesOn))
     } catch (failure) {
       if (failure instanceof LeaseLost) return undefined
       throw failure

@@ -26,7 +26,15 @@ import {
 import { textNamingFiles } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { StoreContext } from '../context/store-context.js'
+
+/** Where rows may name files. */
+export type FilePlace = Readonly<{
+  partition: KvPartition
+  /** Called before each segment is read. */
+  checkGoesOn: CheckGoesOn
+}>
 
 /**
  * Marks the files among `candidates` that rows name.
@@ -34,7 +42,7 @@ import type { StoreContext } from '../context/store-context.js'
  */
 export async function collectUnreferenced(
   { segments }: Pick<StoreContext, 'segments'>,
-  partition: KvPartition,
+  { partition, checkGoesOn }: FilePlace,
   candidates: readonly FileKey[],
 ): Promise<FileKey[] | null> {
   const sought = new SoughtFiles(candidates)
@@ -42,6 +50,7 @@ export async function collectUnreferenced(
   try {
     for (const { segment, hidden } of places) {
       if (sought.isDone) break
+      checkGoesOn()
       await markSegment(segments, sought, segment, hidden)
     }
   } catch (failure) {

@@ -18,6 +18,7 @@ import {
 import type { Hint } from '../../format/work-records.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { SettledCounts } from '../context/activity.js'
 import type { StoreContext } from '../context/store-context.js'
 import type { DutyRun } from './duty-run.js'
@@ -48,7 +49,7 @@ const DAMAGED_MAX = 10_000
 const EXTENTS_MAX = 2 ** 48 - PAGE_EXTENTS
 
 /** How a run does its work. */
-type Work = Readonly<{ codec: CodecName; pace: Pace }>
+type Work = Readonly<{ codec: CodecName; pace: Pace; checkGoesOn: CheckGoesOn }>
 
 export class Settler {
   readonly #context: StoreContext
@@ -80,12 +81,16 @@ export class Settler {
     const pace = new Pace(this.#context)
     this.#pace = pace
     if (isHurried) pace.hurry()
+    const { checkGoesOn } = run
     let isLeft = false
     await visits.each(run, async (visit) => {
-      const tables = await this.#settleTeam(visit, { codec, pace }, sum)
-      if (sum.settled > 0) limits.forget(visit.teamId)
-      isLeft ||= tables.length > 0
-      return this.#later(tables)
+      try {
+        const tables = await this.#settleTeam(visit, { codec, pace, checkGoesOn }, sum)
+        isLeft ||= tables.length > 0
+        return this.#later(tables)
+      } finally {
+        if (sum.settled > 0) limits.forget(visit.teamId)
+      }
     })
     this.#doneAt = isLeft ? undefined : stamp
     return sum
@@ -99,7 +104,8 @@ export class Settler {
   }
 
   /** @returns the tables with segments that were left. */
-  async #settleTeam(visit: Visit, { codec, pace }: Work, sum: Sum): Promise<Bytes[]> {
+  async #settleTeam(visit: Visit, work: Work, sum: Sum): Promise<Bytes[]> {
+    const { codec } = work
     const noteDamaged = (ref: SegmentRef, failure: StoreError): void => this.#note(ref, failure)
     const left = new Map<string, Bytes>()
     const leave = (groups: readonly Group[]): void => {
@@ -117,7 +123,7 @@ export class Settler {
       const due = groups.flatMap(({ old }) => old.flat()).map(({ ref }) => ref.object)
       const staged = await stagedAmong(visit.partition, new Set(due))
       for (const { key, old } of groups) {
-        const isDone = await this.#settlePage(pages, key, withStaged(old, staged), pace)
+        const isDone = await this.#settlePage(pages, key, withStaged(old, staged), work)
         if (!isDone) leave(old)
       }
     }
@@ -144,7 +150,7 @@ export class Settler {
     pages: SettledPages,
     key: Bytes,
     groups: readonly Group[],
-    pace: Pace,
+    { pace, checkGoesOn }: Work,
   ): Promise<boolean> {
     if (groups.length === 0) return true
     let isDone = true
@@ -156,6 +162,7 @@ export class Settler {
           continue
         }
         await pace.turn(bytesOf(group))
+        checkGoesOn()
         await pages.take(group)
         if (pages.bytes >= COMMIT_BYTES && !(await pages.swap())) isDone = false
       }

@@ -26,8 +26,9 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { StoreContext } from '../context/store-context.js'
-import { collectUnreferenced } from './file-marks.js'
+import { collectUnreferenced, type FilePlace } from './file-marks.js'
 
 type FileContext = Pick<StoreContext, 'options' | 'segments'>
 
@@ -62,11 +63,17 @@ export class FileSweeper {
     this.#limits = limits
   }
 
-  async sweep(teamId: string, partition: KvPartition): Promise<FilesSwept> {
+  /** @param checkGoesOn - Called before each segment is read, beside what `partition` checks. */
+  async sweep(
+    teamId: string,
+    partition: KvPartition,
+    checkGoesOn: CheckGoesOn = () => undefined,
+  ): Promise<FilesSwept> {
+    const place = { partition, checkGoesOn }
     let files = 0
     for (let passes = 0; passes < this.#limits.passesMax; passes++) {
       const start = this.#starts.get(teamId) ?? FILES_RANGE.start
-      const pass = await sweepPass(this.#context, this.#limits, partition, start)
+      const pass = await sweepPass(this.#context, this.#limits, place, start)
       files += pass.files
       if (pass.next === null) this.#starts.delete(teamId)
       else this.#starts.set(teamId, pass.next)
@@ -93,15 +100,16 @@ type Pass = Readonly<{ files: number; next: Bytes | null }>
 async function sweepPass(
   context: FileContext,
   limits: SweepLimits,
-  partition: KvPartition,
+  place: FilePlace,
   start: Bytes,
 ): Promise<Pass> {
+  const { partition } = place
   const { candidates, manyMarker, next } = await partition.read((view) =>
     findCandidates(view, context.options, limits, start),
   )
   if (candidates.length === 0) return { files: 0, next }
   const byFile = new Map(candidates.map((candidate) => [candidate.file, candidate]))
-  const doomed = await collectUnreferenced(context, partition, [...byFile.keys()])
+  const doomed = await collectUnreferenced(context, place, [...byFile.keys()])
   if (doomed === null) return { files: 0, next }
   let files = 0
   for (const batch of inBatches(doomed, DELETE_COUNT)) {

@@ -10,6 +10,7 @@
 //   (Objects of uploads that a PUT replaced or a completion refused are deleted at once: only those two use them.)
 // - On a shared store, each commit for a team checks the lease of its duty (duty-run), and a run looks where there is work
 //   (team-visits).
+import { inBatches } from '../../base/batches.js'
 import { monotonicMs } from '../../base/clock.js'
 import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
 import { FILES_HEAD_KEY, IDEMPOTENCY_RANGE } from '../../format/keys.js'
@@ -22,6 +23,7 @@ import type { BytesHeld } from '../api/activity-types.js'
 import type { SweepReport } from '../api/report-types.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { isExpired } from '../commit/idempotency.js'
+import { type CheckGoesOn, stepwise } from '../commit/stepwise.js'
 import type { SettledCounts } from '../context/activity.js'
 import type { TEAM_DUTIES } from '../context/due-teams.js'
 import { bytesOfNamed, namedObjects, objectOf } from '../context/named-objects.js'
@@ -48,6 +50,9 @@ import { laterUploads, sweepUploads } from './sweep-uploads.js'
 import { FULL_SCAN_MS, TeamVisits, type Visit } from './team-visits.js'
 
 type TablesSwept = Omit<SweepReport, keyof FilesSwept | 'settled'>
+
+/** Objects that one call deletes, at most. */
+const DELETE_COUNT = 1_000
 
 export class Sweeper {
   readonly #context: StoreContext
@@ -78,54 +83,61 @@ export class Sweeper {
   }
 
   /** One sweep over the whole store, also of the teams that other processes sweep. */
-  async sweep(): Promise<SweepReport> {
-    const swept = await this.sweepFiles(true)
-    const folds = await this.fold(true)
-    const settled = await this.settle(true) // After the fold, so that it rewrites no segment that the fold would.
-    return { ...swept, ...(await this.sweepTables(true, folds)), folds, settled }
+  async sweep(signal?: AbortSignal): Promise<SweepReport> {
+    const swept = await this.sweepFiles(true, signal)
+    const folds = await this.fold(true, signal)
+    const settled = await this.settle(true, signal) // After the fold, so that it rewrites no segment that the fold would.
+    return { ...swept, ...(await this.sweepTables(true, signal, folds)), folds, settled }
   }
 
   /**
    * Sweeps everything but files, which are swept less often. Concurrent calls share one sweep.
    * @param takesOver - Also what other processes sweep.
+   * @param signal - Of the caller, as that of all runs: see `SharedRun`.
    * @param folded - What a fold did right before. Default: none has run.
    */
-  sweepTables(takesOver = false, folded?: number): Promise<TablesSwept> {
-    const run = this.#begin(takesOver)
-    return this.#running.join(run, () =>
-      this.#context.activity.sweep(() => this.#sweepAll(run, folded)),
-    )
+  sweepTables(takesOver = false, signal?: AbortSignal, folded?: number): Promise<TablesSwept> {
+    return this.#running.join(this.#kindOf(takesOver), signal, (checkGoesOn) => {
+      const run = this.#begin(takesOver, checkGoesOn)
+      return this.#context.activity.sweep(() => this.#sweepAll(run, folded))
+    })
   }
 
   /** Sweeps the files of all teams, as `sweepTables` does the rest. */
-  sweepFiles(takesOver = false): Promise<FilesSwept> {
-    const run = this.#begin(takesOver)
-    return this.#filing.join(run, () => {
+  sweepFiles(takesOver = false, signal?: AbortSignal): Promise<FilesSwept> {
+    return this.#filing.join(this.#kindOf(takesOver), signal, (checkGoesOn) => {
+      const run = this.#begin(takesOver, checkGoesOn)
       return this.#context.activity.sweep(() => this.#sweepAllFiles(run))
     })
   }
 
   /** Folds the row records of all teams. Concurrent calls share one fold. */
-  fold(takesOver = false): Promise<number> {
-    const run = this.#begin(takesOver)
-    return this.#folding.join(run, () => this.#context.activity.fold(() => this.#foldAll(run)))
+  fold(takesOver = false, signal?: AbortSignal): Promise<number> {
+    return this.#folding.join(this.#kindOf(takesOver), signal, (checkGoesOn) => {
+      const run = this.#begin(takesOver, checkGoesOn)
+      return this.#context.activity.fold(() => this.#foldAll(run))
+    })
   }
 
   /**
    * Compresses old segments of all teams. Concurrent calls share one run.
    * @param takesOver - Also what other processes compress; and nothing waits for its turn any more.
    */
-  settle(takesOver = false): Promise<number> {
-    const run = this.#begin(takesOver)
+  settle(takesOver = false, signal?: AbortSignal): Promise<number> {
     if (takesOver) this.#settler.hurry()
-    return this.#settling.join({ takesOver }, () => {
+    return this.#settling.join({ takesOver }, signal, (checkGoesOn) => {
+      const run = this.#begin(takesOver, checkGoesOn)
       return this.#context.activity.settle(() => this.#settleAll(run, takesOver))
     })
   }
 
   /** Where no other process can write, no run leaves anything to others. */
-  #begin(takesOver: boolean): DutyRun {
-    return new DutyRun(this.#context, takesOver || !this.#context.kv.shared)
+  #kindOf(takesOver: boolean): Readonly<{ takesOver: boolean }> {
+    return { takesOver: takesOver || !this.#context.kv.shared }
+  }
+
+  #begin(takesOver: boolean, checkGoesOn: CheckGoesOn): DutyRun {
+    return new DutyRun(this.#context, this.#kindOf(takesOver).takesOver, checkGoesOn)
   }
 
   /** Finds out which processes have ended: what they did, others take over. */
@@ -156,7 +168,7 @@ export class Sweeper {
     await this.#endOthers()
     let files = 0
     await this.#visits.files.each(run, async ({ teamId, partition }) => {
-      files += (await this.#fileSweeper.sweep(teamId, partition)).files
+      files += (await this.#fileSweeper.sweep(teamId, partition, run.checkGoesOn)).files
       // Rows that stop naming a file give no hint: where there are files, each sweep looks.
       const head = await partition.read((view) => view.get(FILES_HEAD_KEY))
       return { isDue: decodeFilesHeadOrEmpty(head).files > 0 }
@@ -176,13 +188,16 @@ export class Sweeper {
     await this.#incarnations.sweep() // First, so that nothing of an ended process is spared for it.
     const folds = folded ?? (await this.fold(run.takesOver))
     await this.#visits.sweep.each(run, async (visit) => {
-      const { swept, later } = await sweepTeam(this.#context, visit)
-      all.stashes += swept.stashes
-      all.generations += swept.generations
-      all.uploads += swept.uploads
-      all.jobs += swept.jobs
-      limits.forget(visit.teamId)
-      return { hints: later }
+      try {
+        const { swept, later } = await sweepTeam(this.#context, visit)
+        all.stashes += swept.stashes
+        all.generations += swept.generations
+        all.uploads += swept.uploads
+        all.jobs += swept.jobs
+        return { hints: later }
+      } finally {
+        limits.forget(visit.teamId)
+      }
     })
     if (kv.shared) {
       limits.forgetAll() // Another process may have swept, and written.
@@ -190,6 +205,7 @@ export class Sweeper {
     }
     if (Object.values(all).some((count) => count > 0)) this.#noteObjects()
     const objects = await this.#sweepDueObjects(run)
+    run.checkGoesOn()
     await kv.reclaim?.()
     return { folds, ...all, objects }
   }
@@ -198,7 +214,7 @@ export class Sweeper {
   async #sweepDueObjects(run: DutyRun): Promise<number> {
     const records = await this.#dueObjects(run)
     if (records === null) return 0
-    const deleted = await run.on('objects', '', (system) => this.#sweepObjects(system))
+    const deleted = await run.on('objects', '', (system) => this.#sweepObjects(system, run))
     if (deleted === undefined)
       this.#context.activity.bytesHeld = undefined // Another process counts them.
     else await this.#settleObjects(records)
@@ -230,17 +246,19 @@ export class Sweeper {
     return this.#context.kv.partition('').read(readTeams)
   }
 
-  async #sweepObjects(system: KvPartition): Promise<number> {
+  async #sweepObjects(system: KvPartition, { checkGoesOn }: DutyRun): Promise<number> {
     const { objects, options, kv, activity } = this.#context
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
     await system.commit({})
     this.#markedAt = monotonicMs()
     // An object listed before the mark that no record names is garbage or pending: what is pending is read in between.
-    const listed = await listAll(this.#context)
+    const listed = await listAll(this.#context, checkGoesOn)
     const { isPending } = await readInUse(this.#context)
     const pending = new Set(listed.filter(isPending))
     // A team is entered before any of its objects stops being pending, so no relevant team is missed.
-    const partitions = (await this.#teams()).map((teamId) => kv.partition(teamId))
+    const partitions = (await this.#teams()).map((teamId) => {
+      return stepwise(kv.partition(teamId), checkGoesOn)
+    })
     const { named, bytesHeld } = await markAll(partitions)
     activity.bytesHeld = bytesHeld
     const now = options.clock.now()
@@ -255,8 +273,11 @@ export class Sweeper {
     // Read after the mark: a hold that is entered later is that of a backup whose views do not name them.
     if ((await readInUse(this.#context)).isHeld) return 0 // They are found again.
     if (doomed.length > 0) await kv.flush?.() // A power cut must not bring back a record that names one.
-    await objects.delete(doomed)
-    for (const id of doomed) this.#unnamed.delete(id)
+    for (const some of inBatches(doomed, DELETE_COUNT)) {
+      checkGoesOn()
+      await objects.delete(some)
+      for (const id of some) this.#unnamed.delete(id)
+    }
     return doomed.length
   }
 }
@@ -286,10 +307,11 @@ export async function sweepTeam(
   return { swept: { uploads, generations, stashes, jobs }, later }
 }
 
-async function listAll({ objects }: StoreContext): Promise<ObjectId[]> {
+async function listAll({ objects }: StoreContext, checkGoesOn: CheckGoesOn): Promise<ObjectId[]> {
   const listed: ObjectId[] = []
   let after: ObjectId | undefined
   for (;;) {
+    checkGoesOn()
     const ids = await objects.list('', after)
     if (ids.length === 0) return listed
     for (const id of ids) listed.push(id)

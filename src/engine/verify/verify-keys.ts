@@ -16,7 +16,8 @@ import { SegmentPuts } from '../context/segment-puts.js'
 import type { TablePlace } from '../context/store-context.js'
 import { keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
-import { KEYED_ROWS_MAX, type KeyedRows } from '../unique/keyed-rows.js'
+import type { KeyedRows } from '../unique/keyed-rows.js'
+import { KEYED_ROWS_MAX } from '../unique/keyed-rows-max.js'
 import { keysOfTable } from '../unique/table-keys.js'
 import type { VerifyContext } from './verify-extents.js'
 
@@ -77,7 +78,7 @@ async function problemsOf(
     const isOfPass = (hash: Bytes): boolean => {
       return (((hash[0] ?? 0) << 8) | (hash[1] ?? 0)) % passes === pass
     }
-    const keys = await keysOfTable(place, generation, columns, isOfPass)
+    const keys = await keysOfTable(place, generation, columns, { wants: isOfPass })
     if (keys === null) return problems
     const twice = keys.firstTwice()
     if (twice >= 0) {

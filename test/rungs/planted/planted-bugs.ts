@@ -182,14 +182,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     // Either half alone loses no rows: what was named after the first mark, the second finds named.
     name: 'marks are taken before references, and one mark is enough',
     file: 'sweep.ts',
-    find: `const listed = await listAll(this.#context)
+    find: `const listed = await listAll(this.#context, checkGoesOn)
     const { isPending } = await readInUse(this.#context)
     const pending = new Set(listed.filter(isPending))
-    const partitions = (await this.#teams()).map((teamId) => kv.partition(teamId))
+    const partitions = (await this.#teams()).map((teamId) => {
+      return stepwise(kv.partition(teamId), checkGoesOn)
+    })
     const { named, bytesHeld } = await markAll(partitions)`,
-    replace: `const partitions = (await this.#teams()).map((teamId) => kv.partition(teamId))
+    replace: `const partitions = (await this.#teams()).map((teamId) => {
+      return stepwise(kv.partition(teamId), checkGoesOn)
+    })
     const { named, bytesHeld } = await markAll(partitions)
-    const listed = await listAll(this.#context)
+    const listed = await listAll(this.#context, checkGoesOn)
     const { isPending } = await readInUse(this.#context)
     const pending = new Set(listed.filter(isPending))
     for (const id of listed) {

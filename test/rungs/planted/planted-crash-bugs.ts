@@ -112,7 +112,7 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'kill',
     name: 'a sweep deletes no objects',
     file: 'sweep.ts',
-    find: '    await objects.delete(doomed)\n',
+    find: 'await objects.delete(some)',
     replace: '',
   },
   {

@@ -48,9 +48,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a sweep that is called joins one that leaves work to others',
     file: 'upkeep/shared-run.ts',
-    find: 'if (last !== undefined && (last.takesOver || !takesOver)) return last.result',
-    replace:
-      'if (last !== undefined && (last.takesOver || takesOver !== undefined)) return last.result',
+    find: '!last.callers.areGone && (last.takesOver || !takesOver)',
+    replace: '!last.callers.areGone && (last.takesOver || takesOver !== undefined)',
   },
   {
     name: 'what a sweep left of the result of a job that it had deleted stays',

@@ -26,6 +26,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'a transaction that failed is committed',
     file: 'transaction.ts',
     find: 'await changes.end() ids.endAfter(failure)',
-    replace: 'await changes.end(); await commitChanges(team, changes); ids.endAfter(failure)',
+    replace:
+      'await changes.end(); await commitChanges(team, changes, () => undefined); ids.endAfter(failure)',
   },
 ]

@@ -1,0 +1,10 @@
+// Calls that their callers may abort.
+
+/** A call that its caller may abort. */
+export type Abortable = Readonly<{
+  /**
+   * Ends the call with ABORTED, and nothing is changed. It has no effect once the commit has begun. Reading an iterable
+   * or a stream ends at once; a body in memory is read to its end first. Default: none.
+   */
+  signal?: AbortSignal | undefined
+}>

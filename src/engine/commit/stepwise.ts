@@ -1,0 +1,38 @@
+// Work in many steps, which ends between two of them when those who wait for it do not want it any more.
+import type { KvPartition, KvView } from '../../kv/kv.js'
+
+/** Called before each step. @throws what ends the work */
+export type CheckGoesOn = () => void
+
+/**
+ * The same partition for work that may end between two of its steps: a commit, a view, and each query of a range. A
+ * commit that has begun is waited for, so what the work has changed is known to it.
+ */
+export function stepwise(partition: KvPartition, checkGoesOn: CheckGoesOn): KvPartition {
+  return {
+    async read(use) {
+      checkGoesOn()
+      return partition.read((view) => use(viewStepwise(view, checkGoesOn)))
+    },
+    async sweep(range, count) {
+      checkGoesOn()
+      return partition.sweep(range, count)
+    },
+    async commit(commit) {
+      checkGoesOn()
+      return partition.commit(commit)
+    },
+  }
+}
+
+function viewStepwise(view: KvView, checkGoesOn: CheckGoesOn): KvView {
+  return {
+    get: (key) => view.get(key),
+    getMany: (keys) => view.getMany(keys),
+    async scan(scan) {
+      checkGoesOn()
+      return view.scan(scan)
+    },
+    ...(view.isEmpty && { isEmpty: (range) => view.isEmpty?.(range) ?? false }),
+  }
+}

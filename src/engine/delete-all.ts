@@ -1,11 +1,14 @@
 // Deletes everything of a team. Every step is a bounded commit and can be repeated, so that a call after a crash goes on.
 //
-// Invariant: jobs go before what they make: a commit of their work checks a lease that is gone.
+// Invariants:
+// - Jobs go before what they make: a commit of their work checks a lease that is gone.
+// - What others make meanwhile is there as a whole or gone. So a pass deletes only those results and markers that it
+//   found before it looked for tables, and uploads before files: whatever belongs to one of them, it finds as well.
 
 import { inBatches } from '../base/batches.js'
 import { type Bytes, fromUtf8 } from '../base/bytes.js'
 import { checkNotAborted } from '../base/signals.js'
-import { isStoreError } from '../base/store-error.js'
+import { isStoreError, withOutcome } from '../base/store-error.js'
 import { decodeFile, encodeFilesHead } from '../format/file-records.js'
 import {
   FILE_MARKERS_RANGE,
@@ -21,11 +24,12 @@ import {
   UPLOADS_RANGE,
 } from '../format/keys.js'
 import { parseTableId } from '../format/table-id.js'
-import type { KeyRange, KvPartition } from '../kv/kv.js'
-import { scanKeys } from '../kv/scan-batches.js'
+import type { KeyRange, KvCheck, KvPartition } from '../kv/kv.js'
+import { scanBatches, scanKeys } from '../kv/scan-batches.js'
 import { tooBusy } from './commit/commit-until-accepted.js'
-import { deleteKeys } from './commit/delete-records.js'
+import { deleteKeys, deleteUnchanged } from './commit/delete-records.js'
 import { type CheckGoesOn, stepwise } from './commit/stepwise.js'
+import { outcomeKnown } from './context/lifecycle.js'
 import type { TeamContext } from './context/store-context.js'
 import { changeFiles } from './files/file-commits.js'
 import { TeamStash } from './ingest/stash.js'
@@ -44,27 +48,37 @@ const PASSES_MAX = 10
 
 /**
  * @param signal - Ends it between two steps.
- * @throws {StoreError} ABORTED; STORAGE_UNAVAILABLE if others fill the team all the time
+ * @throws {StoreError} ABORTED; STORAGE_UNAVAILABLE if others fill the team all the time; with any failure of the
+ *   storage, the outcome is `unknown`
  */
 export async function deleteAll(team: TeamContext, signal: AbortSignal | undefined): Promise<void> {
-  const { limits, teamId } = team
   const checkGoesOn = (): void => checkNotAborted('deletion', signal)
   // Operations of the team get its own partition, which the commit queues of tables keep.
   const partition = stepwise(team.partition, checkGoesOn)
-  const deletion: Deletion = { team, partition, checkGoesOn }
+  try {
+    await deletePasses({ team, partition, checkGoesOn })
+  } catch (failure) {
+    const known = outcomeKnown(failure)
+    // What one step left unchanged says nothing about those before it.
+    throw isStoreError(known) && known.outcome === 'unchanged'
+      ? withOutcome(known, 'unknown')
+      : known
+  }
+}
+
+async function deletePasses(deletion: Deletion): Promise<void> {
+  const { team, partition, checkGoesOn } = deletion
+  const { limits, teamId } = team
   for (let passes = 0; passes < PASSES_MAX; passes++) {
     team.lifecycle.checkOpen()
     checkGoesOn()
     try {
       await deleteJobs(deletion)
-      const found = [
-        await deleteStashes(deletion),
-        await deleteTables(deletion),
-        await deleteFiles(deletion),
-      ]
-      for (const range of [UPLOADS_RANGE, FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE]) {
-        await deleteKeys(partition, await keysOf(partition, range))
-      }
+      const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])
+      const found = [await deleteStashes(deletion), await deleteTables(deletion)]
+      await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))
+      found.push(await deleteFiles(deletion))
+      await deleteUnchanged(partition, known)
       await sweepTeam(team, { teamId, partition, isFull: true, about: () => [] })
       if (!found.includes(true)) return
     } finally {
@@ -150,6 +164,18 @@ function deleteSomeFiles(team: TeamContext): Promise<boolean> {
       }
     },
   )
+}
+
+async function recordsOf(partition: KvPartition, ranges: readonly KeyRange[]): Promise<KvCheck[]> {
+  return partition.read(async (view) => {
+    const found: KvCheck[] = []
+    for (const range of ranges) {
+      for await (const entries of scanBatches(view, range)) {
+        for (const [key, equals] of entries) found.push({ key, equals })
+      }
+    }
+    return found
+  })
 }
 
 async function keysOf(partition: KvPartition, range: KeyRange): Promise<Bytes[]> {

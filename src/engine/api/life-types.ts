@@ -202,7 +202,9 @@ export interface TeamTables<T> {
    * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and what is kept under idempotency
    * keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its API keys, and
    * for rows that scans in progress still read. An interrupted call can be repeated: what is deleted stays deleted.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team; REQUEST_VALIDATION_ERROR, ABORTED
+   * What others add meanwhile is whole or gone afterwards.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team. The `outcome` of every failure of the
+   *   storage is `unknown`: something may be deleted. REQUEST_VALIDATION_ERROR, ABORTED
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
    * await team.deleteAll()

@@ -6,6 +6,7 @@ import { recordedSeeds, report, suiteSeed } from '../../support/ladder.js'
 import { anyCommands } from './commands.js'
 import { checkAll, checkLeaks, checkRewrites, checkStashes, checkVerified } from './final-check.js'
 import { Model } from './model.js'
+import { anyWipes, withWipes } from './wipes.js'
 import { type Instances, type Medium, type Profile, World } from './world.js'
 
 const HOUR_MS = 3_600_000
@@ -76,11 +77,13 @@ export async function checkRuns({ suite, count, instances, newMedium }: Runs): P
   const [id, what] = suite
   const profiles = anyProfile(instances)
   const commands = fc.commands(anyCommands(), { maxCommands: COMMANDS_MAX, size: 'max' })
-  const property = fc.asyncProperty(profiles, fc.nat(), commands, async (profile, seed, run) => {
+  // What is drawn last changes none of the others.
+  const drawn = [profiles, fc.nat(), commands, anyWipes] as const
+  const property = fc.asyncProperty(...drawn, async (profile, seed, run, wipes) => {
     const world = await World.open(await newMedium(), profile, seed)
     const model = new Model()
     try {
-      await fc.asyncModelRun(() => ({ model, real: world }), run)
+      await fc.asyncModelRun(() => ({ model, real: world }), withWipes(run, wipes))
       await checkStashes(model, world)
       await checkAll(model, world)
       await checkRewrites(model, world)

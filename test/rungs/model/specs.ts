@@ -453,7 +453,10 @@ function oneOfKinds(weights: typeof RACING): fc.Arbitrary<Spec> {
 }
 
 /** Any two or three operations. */
-const anyFew = fc.array(oneOfKinds(RACING), { minLength: 2, maxLength: 3 })
+export const anyFew: fc.Arbitrary<Spec[]> = fc.array(oneOfKinds(RACING), {
+  minLength: 2,
+  maxLength: 3,
+})
 
 /** One operation that runs twice in one store, and another in another store. */
 const anyTwins = fc

@@ -22,6 +22,7 @@ import { PLANTED_BUGS as PLANTED_SHARING_BUGS } from './planted-sharing-bugs.js'
 import { PLANTED_BUGS as PLANTED_SIM_BUGS } from './planted-sim-bugs.js'
 import { PLANTED_BUGS as PLANTED_SQLITE_BUGS } from './planted-sqlite-bugs.js'
 import { PLANTED_BUGS as PLANTED_TRANSACTION_BUGS } from './planted-transaction-bugs.js'
+import { PLANTED_BUGS as PLANTED_WIPE_BUGS } from './planted-wipe-bugs.js'
 
 const BUGS = [
   ...PLANTED_BUGS,
@@ -45,6 +46,7 @@ const BUGS = [
   ...PLANTED_SIM_BUGS,
   ...PLANTED_SQLITE_BUGS,
   ...PLANTED_TRANSACTION_BUGS,
+  ...PLANTED_WIPE_BUGS,
 ]
 
 test.each(BUGS)('it can be planted that $name', (bug) => {

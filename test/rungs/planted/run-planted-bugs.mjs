@@ -101,6 +101,15 @@ const SUITES = [
     isPlain: true,
   },
   {
+    list: 'planted-wipe-bugs.ts',
+    tests: {
+      model: 'test/rungs/model/model.test.ts',
+      race: 'test/rungs/sim/race.test.ts',
+      crash: 'test/rungs/sim/crash-sim.test.ts',
+      'fault-loop': 'test/rungs/sim/fault-loop.test.ts',
+    },
+  },
+  {
     list: 'planted-crash-bugs.ts',
     tests: {
       kill: 'test/rungs/crash/kill.test.ts',

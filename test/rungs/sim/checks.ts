@@ -200,7 +200,9 @@ async function readFile(world: SimWorld, oracle: Oracle, file: ModelFile): Promi
     if (world.isOfDisk(found.failure)) return
     throw new Mismatch(`The ${file.content} cannot be read: ${found.failure.message}`)
   }
-  if (found.value === null) {
+  if (found.value === null && file.mayBeGone) {
+    oracle.files.delete(file.id)
+  } else if (found.value === null) {
     const age = world.clock.now() - file.completedAt
     const isOld = age > (world.options.store.fileRetentionMs ?? Number.POSITIVE_INFINITY)
     if (!isOld) throw new Mismatch(`The ${file.content} is gone after ${age} ms`)

@@ -5,9 +5,10 @@ import { KEY_SPACE, serialOfChunkKey } from '../../../src/format/keys.js'
 import type { Fault } from '../../conformance/faults/fault-plan.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
+import { leftRecords } from '../model/wiped-team.js'
 import type { Scenario } from './fault-scenarios.js'
 import type { Outcome } from './oracle.js'
-import { type SimOptions, SimWorld, TEAM } from './world.js'
+import { OTHER_TEAM, type SimOptions, SimWorld, TEAM } from './world.js'
 
 export type Variant = Readonly<{
   name: string
@@ -35,11 +36,11 @@ const STEPS_MAX = 2_000
 
 /** @returns how often it ran. @throws {Mismatch} */
 export async function failEachStep(scenario: Scenario, variant: Variant): Promise<number> {
-  const [before, after] = await statesWithoutFault(scenario, variant)
+  const expected = await statesWithoutFault(scenario, variant)
   for (let n = 0; n < STEPS_MAX; n++) {
     const world = new SimWorld(optionsOf(scenario, variant), 1)
     try {
-      if (!(await failStep(world, scenario, variant, { n, before, after }))) return n + 1
+      if (!(await failStep(world, scenario, variant, { n, ...expected }))) return n + 1
     } catch (failure) {
       if (!(failure instanceof Mismatch)) throw failure
       throw new Mismatch(`${scenario.name}: step ${n} ${variant.name}: ${failure.message}`)
@@ -50,38 +51,82 @@ export async function failEachStep(scenario: Scenario, variant: Variant): Promis
   throw new Mismatch(`${scenario.name} has no end`)
 }
 
-type Expected = Readonly<{ n: number; before: string; after: string }>
+/** All that there is before an operation, after it, and of another team. */
+type States = Readonly<{ before: string; after: string; beside: string }>
+
+type Expected = States & Readonly<{ n: number }>
 
 /** @returns whether the fault was met. */
 async function failStep(
   world: SimWorld,
-  { prepare, act, isMaintenance = false }: Scenario,
+  scenario: Scenario,
   { fault, lasting, reopens }: Variant,
-  { n, before, after }: Expected,
+  { n, ...states }: Expected,
 ): Promise<boolean> {
   await world.open()
-  await prepare?.(world)
+  await scenario.prepare?.(world)
   const plan = nthStep(n, fault, { lasting })
   world.arm(plan)
-  const outcome = await world.outcomeOf(() => act(world))
+  const outcome = await world.outcomeOf(() => scenario.act(world))
   world.disarm()
   checkTold(world, outcome)
-  const allowed = new Set<string>()
-  if (outcome.kind !== 'done' || isMaintenance) allowed.add(before)
-  if (outcome.kind !== 'failed' || isMaintenance) allowed.add(after)
+  const allowed = allowedAfter(scenario, outcome, states)
   if (reopens) await checkLives(world, allowed)
   await world.end(n % 2 === 0)
   await world.open()
   const found = await dump(world)
-  if (!allowed.has(found)) {
+  if (!allowed.fits(found)) {
     const told = outcome.kind === 'failed' ? show(outcome.failure) : outcome.kind
-    const wanted = [...allowed].join('\nor\n')
     throw new Mismatch(
-      `it was ${told}, and after it there must be\n${wanted}\nbut there is\n${found}`,
+      `it was ${told}, and after it there must be\n${allowed.text}\nbut there is\n${found}`,
     )
   }
+  if (scenario.deletesAll) await checkWiped(world, scenario, states)
   await world.team.createTable({ name: 'later', rows: [{ n: 1 }] })
   return plan.met() > 0
+}
+
+/** The states, as `dump` shows them, that there may be afterwards. */
+type Allowed = Readonly<{ text: string; fits(found: string): boolean }>
+
+function allowedAfter(
+  { isMaintenance = false, deletesAll = false }: Scenario,
+  { kind }: Outcome,
+  { before, after }: States,
+): Allowed {
+  if (deletesAll && kind === 'unknown') {
+    return { text: `some lines of\n${before}`, fits: (found) => isPartOf(found, before) }
+  }
+  const states = new Set<string>()
+  if (kind !== 'done' || isMaintenance) states.add(before)
+  if (kind !== 'failed' || isMaintenance) states.add(after)
+  return { text: [...states].join('\nor\n'), fits: (found) => states.has(found) }
+}
+
+/** Whether each thing is there as it was, or gone. Whether the files are as many as counted, a verification says. */
+function isPartOf(found: string, before: string): boolean {
+  const lines = new Set(before.split('\n'))
+  return found.split('\n').every((line) => lines.has(line) || /^(?:files .*)?$/.test(line))
+}
+
+/** What was begun is ended by doing it again, and other teams have met nothing of it. */
+async function checkWiped(
+  world: SimWorld,
+  { act }: Scenario,
+  { after, beside }: States,
+): Promise<void> {
+  await checkUndamaged(world)
+  await act(world)
+  expectEqual('what is there when all was deleted again', await dump(world), after)
+  expectEqual('the records of the team', await leftRecords(world.kv, TEAM), [])
+  await checkUndamaged(world)
+  expectEqual('another team', await dump(world, OTHER_TEAM), beside)
+}
+
+async function checkUndamaged(world: SimWorld): Promise<void> {
+  const { findings } = await world.store.verify({ full: true })
+  const damage = findings.filter(({ severity }) => severity === 'damage')
+  expectEqual('the damage that a verification finds', damage, [])
 }
 
 /** A failure without effect says so. */
@@ -97,10 +142,10 @@ const TRIES_MAX = 5
 const ANY_COMMIT = { puts: [[Uint8Array.of(0xfd), new Uint8Array(0)]] } as const
 
 /** The disk works again: the store takes reads and writes, without being opened again. */
-async function checkLives(world: SimWorld, allowed: ReadonlySet<string>): Promise<void> {
+async function checkLives(world: SimWorld, allowed: Allowed): Promise<void> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const outcome = await world.outcomeOf(() => dump(world))
-    if (outcome.kind === 'done' && allowed.has(String(outcome.value))) {
+    if (outcome.kind === 'done' && allowed.fits(String(outcome.value))) {
       const written = await world.outcomeOf(() => world.kv.partition('').commit(ANY_COMMIT))
       if (written.kind === 'done') return
     }
@@ -109,21 +154,19 @@ async function checkLives(world: SimWorld, allowed: ReadonlySet<string>): Promis
   throw new Mismatch('the disk works again, and the store does not')
 }
 
-async function statesWithoutFault(
-  scenario: Scenario,
-  variant: Variant,
-): Promise<readonly [before: string, after: string]> {
+async function statesWithoutFault(scenario: Scenario, variant: Variant): Promise<States> {
   const world = new SimWorld(optionsOf(scenario, variant), 1)
   await world.open()
   await scenario.prepare?.(world)
   const before = await dump(world)
+  const beside = await dump(world, OTHER_TEAM)
   await scenario.act(world)
   const after = await dump(world)
   await world.end(false)
   await world.open()
   expectEqual('the state after a reopen', await dump(world), after)
   world.disk.crash('process')
-  return [before, after]
+  return { before, after, beside }
 }
 
 function optionsOf({ options = {} }: Scenario, { reopens }: Variant): SimOptions {
@@ -137,8 +180,9 @@ function optionsOf({ options = {} }: Scenario, { reopens }: Variant): SimOptions
 
 const EVERYTHING = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }
 
-/** All that a client could see, as text. */
-export async function dump({ team, kv }: SimWorld): Promise<string> {
+/** All that a client could see of a team, as text. */
+export async function dump({ store, kv }: SimWorld, teamId = TEAM): Promise<string> {
+  const team = store.team(teamId)
   const lines: string[] = []
   for (const { id, name } of await team.tables()) {
     const table = team.table(id)
@@ -156,7 +200,7 @@ export async function dump({ team, kv }: SimWorld): Promise<string> {
     lines.push(`table ${name} ${await table.version()} ${types} ${rows.join(' ')}`)
   }
   const records: string[] = [] // Sorted, as the keys of stashes and uploads are random.
-  const entries = await kv.partition(TEAM).read((view) => view.scan(EVERYTHING))
+  const entries = await kv.partition(teamId).read((view) => view.scan(EVERYTHING))
   for (const [key, value] of entries) {
     const space = key[0]
     if (space === KEY_SPACE.chunk) {

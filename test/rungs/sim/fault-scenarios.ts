@@ -6,7 +6,7 @@ import {
   type Table,
   type Team,
 } from '../../../src/index.js'
-import { SETTLES, type SimWorld } from './world.js'
+import { OTHER_TEAM, SETTLES, type SimWorld } from './world.js'
 
 export type Scenario = Readonly<{
   name: string
@@ -16,6 +16,8 @@ export type Scenario = Readonly<{
   act(world: SimWorld): Promise<unknown>
   /** It ends what is over, piece by piece, and changes nothing that a client could miss. */
   isMaintenance?: boolean
+  /** It deletes everything of the team, piece by piece: a failure leaves each thing whole or gone. */
+  deletesAll?: boolean
 }>
 
 const HOUR_MS = 3_600_000
@@ -599,6 +601,47 @@ const MAINTENANCE: readonly Scenario[] = [
   },
 ]
 
+/** Each kind of thing that a team may have. */
+async function withEverything(world: SimWorld): Promise<void> {
+  const { team, store } = world
+  await withSharedTable(world)
+  await withStash(world)
+  const table = await theTable(world)
+  await table.updateRow(await rowIdAt(world, 1), { v: 'x' })
+  await table.overwrite({ rows: OTHER_ROWS, receipt: true })
+  const { id } = await team.files.put('content', ABOUT)
+  const rows = [{ n: 1, v: id }]
+  await team.createTable({ name: 'u', schema: SCHEMA, rows, key: ['n'], idempotencyKey: 'k' })
+  await withFile(world)
+  await receive(world, await team.files.createUpload(ABOUT), 'one')
+  await team.files.createUpload(ABOUT)
+  await (await team.startJob({ create: { name: 'by a job', rows: ROWS } })).wait()
+  const other = store.team(OTHER_TEAM)
+  await other.stash('s').put('0', ROWS)
+  const file = await other.files.put('of another team', ABOUT)
+  await other.createTable({ name: 'of another team', rows: [...ROWS, { n: 4, v: file.id }] })
+}
+
+const WIPES: readonly Scenario[] = [
+  {
+    name: 'delete everything of a team',
+    options: HISTORY,
+    prepare: withEverything,
+    act: ({ team }) => team.deleteAll(),
+    deletesAll: true,
+  },
+  {
+    name: 'delete a table, a stash and a file of a team',
+    async prepare(world) {
+      await withTableAndStash(world)
+      await withFile(world)
+      await world.store.team(OTHER_TEAM).createTable({ name: 'of another team', rows: ROWS })
+    },
+    act: ({ team }) => team.deleteAll(),
+    deletesAll: true,
+  },
+]
+
 const READS: readonly Scenario[] = [
   onTable('read a page of segments', (table) => table.page({ limit: 2 }), SEGMENTS),
   onRow('read a row', 1, (table, rowId) => table.get(rowId), SEGMENTS),
@@ -629,4 +672,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...FILES,
   ...MAINTENANCE,
   ...READS,
+  ...WIPES,
 ]

@@ -55,6 +55,11 @@ export class SimJobs {
     }
   }
 
+  /** All jobs were deleted, or perhaps. */
+  forget(): void {
+    this.#acknowledged.clear()
+  }
+
   async #endOf(job: Job): Promise<JobStatus> {
     for (let look = 0; ; look++) {
       const status = await job.status()

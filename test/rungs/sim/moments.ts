@@ -81,6 +81,7 @@ export class Moments {
     }
     oracle.files.clear()
     for (const file of then.files) oracle.files.set(file.id, file)
+    if (then.operations.some(({ parts }) => parts !== undefined)) oracle.doubtFiles()
   }
 }
 

@@ -1,5 +1,12 @@
 // The operations of a history: each runs on the store, and applies its outcome to the oracle.
-import type { DeleteResult, RowIds, StoreError, Team } from '../../../src/index.js'
+import type {
+  DeleteResult,
+  RowIds,
+  StoredFile,
+  StoreError,
+  Team,
+  UploadTicket,
+} from '../../../src/index.js'
 import { Mismatch, show } from '../model/operation.js'
 import type { SimJobs } from './jobs.js'
 import type { ModelRow, ModelStash, ModelTable, Oracle, Outcome, TableState } from './oracle.js'
@@ -24,6 +31,8 @@ export type SimOperation = Readonly<{
   readsObjects?: boolean
   /** A chunk that it puts; `rows` null: the whole stash is deleted. */
   stashed?: Readonly<{ stash: ModelStash; serial: string | null; rows: readonly ModelRow[] | null }>
+  /** It deletes everything: each table and stash, as the operations say that this makes, at a moment of its own. */
+  parts?(): readonly SimOperation[]
 }>
 
 type Value = Readonly<{ version: number; rowIds?: RowIds; tableId?: string }>
@@ -163,7 +172,9 @@ export function createTable(
       return changed(of, outcome, { hasFiles: true, change })
     },
     settle: (outcome) => {
-      if (outcome.kind === 'done') table.id = (outcome.value as Value).tableId ?? null
+      if (outcome.kind !== 'done') return
+      table.id = (outcome.value as Value).tableId ?? null
+      oracle.noteMade(table.id ?? '')
     },
   }
 }
@@ -378,10 +389,13 @@ export function putFile(world: DiskJudge, oracle: Oracle, isUpload: boolean): Si
     apply: (state) => [state],
     settle: (outcome) => {
       if (outcome.kind === 'failed' && !world.isOfDisk(outcome.failure)) {
+        // Nothing is left of an upload, or of that of a location.
+        if (oracle.isWiping && outcome.failure.code.startsWith('UPLOAD_')) return
         throw new Mismatch(`A file was refused: ${show(outcome.failure)}`)
       }
       if (outcome.kind !== 'done') return
       const { id, completedAt } = outcome.value as { id: string; completedAt: number }
+      oracle.noteMade(id)
       oracle.files.set(id, { id, content, completedAt })
     },
   }
@@ -391,11 +405,20 @@ async function upload(
   store: OperationPlace['store'],
   team: Team,
   content: string,
-): Promise<unknown> {
-  const bytes = new TextEncoder().encode(content)
+): Promise<StoredFile> {
   const ticket = await team.files.createUpload({ fileName: 'a.txt', contentType: 'text/plain' })
-  const [, query = ''] = ticket.target.split('?')
-  const { uploadId } = ticket
+  return receiveAndComplete(store, team, ticket, content)
+}
+
+/** The rest of an upload, whose content is plain text. */
+export async function receiveAndComplete(
+  store: OperationPlace['store'],
+  team: Team,
+  { target, uploadId }: UploadTicket,
+  content: string,
+): Promise<StoredFile> {
+  const bytes = new TextEncoder().encode(content)
+  const [, query = ''] = target.split('?')
   const request = { uploadId, query, contentType: 'text/plain', contentLength: bytes.length }
   await store.files.receive({ ...request, body: piecesOf(bytes) })
   return team.files.completeUpload(uploadId)

@@ -67,6 +67,8 @@ export type ModelFile = {
   readonly id: string
   readonly content: string
   readonly completedAt: number
+  /** Everything was deleted beside it, or perhaps. */
+  readonly mayBeGone?: boolean
 }
 
 export type Outcome =
@@ -82,6 +84,9 @@ export class Oracle {
   readonly files = new Map<string, ModelFile>()
   /** The growth of versions beside the changes of their tables. */
   base = 0
+  /** Whether everything is deleted beside the operations that run. */
+  isWiping = false
+  readonly #made = new Set<string>()
   readonly #contents = new Map<string, string>()
   readonly #rowOfId = new Map<string, number>()
   /** Every text that a row was ever given, by its number. */
@@ -163,6 +168,17 @@ export class Oracle {
     const before = this.#rowOfId.get(id) ?? n
     this.#rowOfId.set(id, n)
     if (before !== n) throw new Mismatch(`The ID ${id} named row ${before} and names row ${n}`)
+  }
+
+  /** A table or a file was made: nothing had its ID before. */
+  noteMade(id: string): void {
+    if (this.#made.has(id)) throw new Mismatch(`The ID ${id} comes again`)
+    this.#made.add(id)
+  }
+
+  /** Files may have been deleted, whether rows name them or not. */
+  doubtFiles(): void {
+    for (const file of this.files.values()) this.files.set(file.id, { ...file, mayBeGone: true })
   }
 
   /** All versions of tables and rows have grown by so much, and stashes from before are not used any more. */

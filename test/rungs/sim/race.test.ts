@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { type DeletionRace, type NewThing, runDeletionRace } from './deletion-race.js'
 import { type Race, type RaceSpec, runRace } from './race.js'
 import {
   runTransactionRace,
@@ -147,4 +148,36 @@ test('transactions whose commits have lost their checks are found within 20 race
 
   expect(done.failed).toBe(true)
   expect(String(done.errorInstance)).toMatch(/In no order/)
+})
+
+/** Operations on a table, and on a stash, that are deleted meanwhile. */
+const OF_DELETED: readonly What[] = ['add', 'add stash', 'overwrite', 'update', 'delete', 'read']
+
+const anyThing: fc.Arbitrary<NewThing> = fc.record({
+  at: fc.constantFrom(0, 1),
+  after: fc.nat({ max: 150 }),
+  makes: fc.constantFrom('table', 'table', 'chunk', 'file', 'upload', 'job'),
+})
+
+const anyDeletionRace: fc.Arbitrary<DeletionRace> = fc.record({
+  specs: fc.array(anySpecOf(OF_DELETED), { maxLength: 3, size: 'max' }),
+  things: fc.array(anyThing, { maxLength: 3, size: 'max' }),
+  deletes: fc.constantFrom([0], [1], [0, 1], [1, 1]),
+  deletesAfter: fc.nat({ max: 30 }),
+  onlyImports: fc.constantFrom(false, false, false, true),
+  options: fc.record({ inlineRowsMax: fc.constantFrom(0, 1_000) }),
+})
+
+test('what is there when everything is deleted is gone, and what comes meanwhile is whole or gone', {
+  timeout: 3_600_000,
+}, async () => {
+  const [runs, seed] = [sizeOf({ push: 200, deep: 10_000 }), suiteSeed()]
+  const startedAt = performance.now()
+  const property = fc.asyncProperty(anyDeletionRace, fc.scheduler(), runDeletionRace)
+  const plugins = [endHangs(seed)]
+  const done = await fc.check(property, { numRuns: runs, seed, endOnFailure: true, plugins })
+  const seconds = (performance.now() - startedAt) / 1_000
+  report({ suite: 'T3 deletions', seed, runs, seconds, violations: done.failed ? 1 : 0 })
+
+  expect(done.failed ? `${done.errorInstance}\n${fc.defaultReportMessage(done)}` : '').toBe('')
 })

@@ -1,7 +1,13 @@
 // Operations at once on two stores that share their ports, in the order that a scheduler gives their steps;
 // then one order of whole operations must explain every answer and what is there afterwards.
 import type { Scheduler } from 'fast-check'
-import type { StoreError, StoreOptions } from '../../../src/index.js'
+import type {
+  KvStore,
+  ObjectStore,
+  StoreError,
+  StoreOptions,
+  UrlFetcher,
+} from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore } from '../../../src/index.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { TestClock } from '../../conformance/test-clock.js'
@@ -58,9 +64,9 @@ export type Race = Readonly<{
   checks: boolean
 }>
 
-const GRACE_MS = 60_000
+export const GRACE_MS = 60_000
 
-const NO_DISK = { isOfDisk: () => false }
+export const NO_DISK = { isOfDisk: () => false }
 
 /** The text that several operations of a race give to rows. */
 const TWIN = 'twin'
@@ -71,7 +77,8 @@ export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
   let turn: Turn = (_, step) => step()
   const puts: Puts = { next: () => undefined }
   const clock = new TestClock()
-  const places = await openPlaces(race, { clock, puts, turn: (text, step) => turn(text, step) })
+  const ports = { clock, puts, turn: (text, step) => turn(text, step) } satisfies Ports
+  const { places } = await openPlaces(race, ports)
   const [first] = places
   if (first === undefined) throw new Error('There are two stores')
   const stash = oracle.stash('s')
@@ -140,7 +147,31 @@ async function checkSwapped({ store }: OperationPlace, clock: TestClock): Promis
 
 type Ports = Readonly<{ clock: TestClock; puts: Puts; turn: Turn }>
 
-async function openPlaces(race: Race, { clock, puts, turn }: Ports): Promise<OperationPlace[]> {
+/** The URL of a file that all stores can fetch. */
+export const IMPORTED = 'https://example.com/rows.csv'
+
+const SOURCES: UrlFetcher = {
+  async fetch(url) {
+    async function* body(): AsyncGenerator<Uint8Array> {
+      yield new TextEncoder().encode('n\n1\n2\n')
+    }
+    const about = { url, contentType: 'text/csv', fileName: undefined }
+    return { ...about, body: body(), close: () => undefined }
+  },
+}
+
+export type Places = Readonly<{
+  places: readonly OperationPlace[]
+  /** Without turns, as `objects`. */
+  kv: KvStore
+  objects: ObjectStore
+}>
+
+/** Opens two stores on the same ports. */
+export async function openPlaces(
+  race: Pick<Race, 'options' | 'checks'>,
+  { clock, puts, turn }: Ports,
+): Promise<Places> {
   const disk = new FaultDisk({ seed: 1 })
   const kv = await openLevelKv(disk.level())
   const objects = disk.objects()
@@ -157,15 +188,16 @@ async function openPlaces(race: Race, { clock, puts, turn }: Ports): Promise<Ope
       orphanGraceMs: GRACE_MS,
       clock,
       random,
+      sources: SOURCES,
       kv: scheduledKv(kv, turn, race.checks),
       objects: scheduledObjects(objects, turn, () => puts.next()),
     })
     return { store, team: store.team(TEAM) }
   })
-  return Promise.all(opening)
+  return { places: await Promise.all(opening), kv, objects }
 }
 
-function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable): SimOperation {
+export function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable): SimOperation {
   const state = likelyState(table)
   const target = state?.rows[row % state.rows.length]
   if (state === null || target === undefined) throw new Error('The table has rows')
@@ -204,7 +236,7 @@ function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable): SimOp
   }
 }
 
-async function outcomeOf(operation: SimOperation, place: OperationPlace): Promise<Outcome> {
+export async function outcomeOf(operation: SimOperation, place: OperationPlace): Promise<Outcome> {
   try {
     const outcome: Outcome = { kind: 'done', value: await operation.run(place) }
     operation.settle?.(outcome)
@@ -215,7 +247,7 @@ async function outcomeOf(operation: SimOperation, place: OperationPlace): Promis
   }
 }
 
-function settle(
+export function settle(
   table: ModelTable,
   operations: readonly SimOperation[],
   outcomes: readonly Outcome[],

@@ -40,6 +40,7 @@ import {
 } from './oracle.js'
 import { passInterval } from './virtual-time.js'
 import { answersTo, settleWhole } from './whole-stashes.js'
+import { checkUndamaged, checkWiped, deleteAll, TeamBeside } from './wipe-operation.js'
 import { FLUSH_MS, SETTLES, type SimOptions, SimWorld } from './world.js'
 
 const MINUTE_MS = 60_000
@@ -127,6 +128,12 @@ class Schedule {
   readonly #life: Seeded | null
   /** Chooses merges that bring no row; null: the history has none that it chooses. */
   readonly #bare: Seeded | null
+  /** Chooses when everything is deleted; null: it never is. */
+  readonly #wipes: Seeded | null
+  /** null: the history has none. */
+  #beside: TeamBeside | null = null
+  /** A deletion of everything has failed, or perhaps, and was not done again. */
+  #isHalfWiped = false
 
   constructor(seed: number, trace: string[]) {
     this.#random = seeded(seed)
@@ -143,6 +150,7 @@ class Schedule {
     this.#life = anyOfTwo(seed ^ 0x2c1b3c6d)
     this.#keys = anyOfTwo(seed ^ 0x6a09e667)
     this.#bare = anyOfTwo(seed ^ 0x3c6ef372)
+    this.#wipes = anyOf(4, seed ^ WIPES_SALT)
     const store = { ...durable.store, historyRetentionMs: this.#life?.once(2) ? HISTORY_MS : 0 }
     const options = hasJobs ? withJobs({ ...durable, store }) : { ...durable, store }
     this.#jobs = hasJobs ? new SimJobs(() => this.world.clock.now()) : null
@@ -152,6 +160,7 @@ class Schedule {
 
   async run(): Promise<void> {
     await this.world.open()
+    if (this.#wipes !== null) await this.#makeBeside()
     this.#moments.begin(this.world.disk.batches, this.#oracle)
     if (this.#profile === 'slow') this.#slowDown()
     const steps = STEPS_MIN + this.#random.below(STEPS_MORE)
@@ -279,7 +288,7 @@ class Schedule {
   /** Sweeps while others work: twice, so that the second finds what the first has marked. */
   async #sweepBeside(operations: readonly SimOperation[]): Promise<void> {
     const { store, options } = this.world
-    const isSafe = options.store.orphanGraceMs !== 0 || !operations.some((one) => one.readsObjects)
+    const isSafe = options.store.orphanGraceMs !== 0 || !readObjects(operations)
     const count = isSafe ? 2 : 1
     this.#trace.push(`  and beside it ${count} sweeps`)
     this.#doubtFiles()
@@ -317,14 +326,25 @@ class Schedule {
   }
 
   async #operate(count: number): Promise<void> {
+    if (!this.#wipes?.once(6)) return this.#operateAtOnce(count)
+    if (this.#wipes.once(2)) return this.#wipeAlone()
+    this.#oracle.isWiping = true
+    await this.#operateAtOnce(count)
+    this.#oracle.isWiping = false
+  }
+
+  async #operateAtOnce(count: number): Promise<void> {
     const { world } = this
     const operations: SimOperation[] = []
     while (operations.length < count) {
       const again = this.#unanswered.pop()
       operations.push(again === undefined ? this.#anyOperation() : again())
     }
+    // It sweeps several times, and without grace a second sweep deletes what others read.
+    const isSafe = world.options.store.orphanGraceMs !== 0 || !readObjects(operations)
+    if (this.#oracle.isWiping && isSafe) operations.push(deleteAll(world, this.#oracle))
     this.#widenStashes(operations)
-    if (count > 1) this.#trace.push(`${count} at once:`)
+    if (operations.length > 1) this.#trace.push(`${operations.length} at once:`)
     for (const { text } of operations) this.#trace.push(`  ${text}`)
     const sweeps = this.#random.once(this.#profile === 'slow' ? 2 : 5)
     const sweeping = sweeps ? this.#sweepBeside(operations) : undefined
@@ -336,9 +356,41 @@ class Schedule {
     this.#settle(operations, outcomes)
   }
 
+  /** Deletes everything, and looks whether that is so, unless something from before may show only now. */
+  async #wipeAlone(): Promise<void> {
+    const { world } = this
+    const isDecided =
+      !this.#isPoisoned &&
+      this.#pendingChunks.length === 0 &&
+      this.#oracle.tables.every(({ possible }) => possible.every((one) => one.pending.length === 0))
+    const outcome = await this.#operateAlone(deleteAll(world, this.#oracle), 'alone')
+    if (outcome.kind !== 'done' || world.disk.isDown) return
+    if (isDecided) await checkWiped(world)
+    await this.#beside?.check()
+  }
+
+  /** After an opening: what a failure of a deletion has left is whole, and doing it again ends it. */
+  async #wipeAgain(): Promise<void> {
+    this.#isHalfWiped = false
+    await checkUndamaged(this.world)
+    if (!this.#wipes?.once(2)) return
+    await this.#wipeAlone()
+    await checkUndamaged(this.world)
+  }
+
+  /** In the weakest durability a power cut may lose it. */
+  async #makeBeside(): Promise<void> {
+    const { durability } = this.world.options.kv
+    if (durability === 'none') return
+    this.#beside = new TeamBeside(this.world)
+    await this.#beside.make()
+    if (durability === 'interval') await this.#passInterval()
+  }
+
   async #operateAlone(operation: SimOperation, when: string): Promise<Outcome> {
     const { world } = this
     this.#moments.note(world.disk.batches, this.#oracle)
+    this.#widenStashes([operation])
     this.#trace.push(`  ${operation.text}, ${when}`)
     const outcome = await world.outcomeOf(() => operation.run(world))
     this.#trace.push(`  ${showOutcome(outcome)}`)
@@ -346,8 +398,23 @@ class Schedule {
     return outcome
   }
 
-  #settle(operations: readonly SimOperation[], outcomes: readonly Outcome[]): void {
-    this.#moments.add(operations.filter((_, i) => outcomes[i]?.kind !== 'failed'))
+  /** What each operation means for each table and stash. */
+  #settle(given: readonly SimOperation[], outcomesOfGiven: readonly Outcome[]): void {
+    const whole = given.flatMap((operation, i) => {
+      const outcome = outcomesOfGiven[i]
+      return outcome === undefined ? [] : withParts(operation, outcome)
+    })
+    const operations = whole.map(({ operation }) => operation)
+    const outcomes = whole.map(({ outcome }) => outcome)
+    if (operations.some(({ parts }) => parts !== undefined)) this.#jobs?.forget()
+    this.#isHalfWiped ||= whole.some(({ operation: { parts }, outcome }) => {
+      return parts !== undefined && outcome.kind !== 'done'
+    })
+    this.#moments.add(
+      whole.flatMap(({ operation, outcome }) => {
+        return outcome.kind === 'failed' && operation.parts === undefined ? [] : [operation]
+      }),
+    )
     const applied = operations.flatMap(({ table, text, apply, settle }, i) => {
       const outcome = outcomes[i]
       if (outcome === undefined) return []
@@ -378,7 +445,7 @@ class Schedule {
 
   #widenStashes(operations: readonly SimOperation[]): void {
     this.#before.clear()
-    for (const { stashed } of operations) {
+    for (const { stashed } of operations.flatMap((one) => [one, ...(one.parts?.() ?? [])])) {
       if (stashed === undefined) continue
       const { stash, serial, rows } = stashed
       if (!this.#before.has(stash)) this.#before.set(stash, new Map(stash.chunks))
@@ -520,7 +587,7 @@ class Schedule {
   /** A stash must stay until the job has ended that uses it, and histories delete theirs at any time. */
   #jobsFor(of: RowsOf): SimJobs | null {
     if (this.#jobs === null || 'stash' in of) return null
-    return this.#random.once(2) ? this.#jobs : null
+    return this.#random.once(2) && !this.#oracle.isWiping ? this.#jobs : null
   }
 
   #add(table: ModelTable): SimOperation {
@@ -608,6 +675,8 @@ class Schedule {
     }
     this.#isOpen = false
     await readAll(world, this.#oracle)
+    if (!world.excuses.damaged) await this.#beside?.check()
+    if (this.#isHalfWiped && !world.excuses.damaged) await this.#wipeAgain()
     if (this.#hasGrown) await this.#addAfterLoss()
   }
 
@@ -725,8 +794,9 @@ class Schedule {
   async #end(): Promise<void> {
     const { world } = this
     if (this.#random.once(2)) await this.#readStashes()
-    if (!world.excuses.damaged && this.#random.once(3))
-      await checkNothingIsLeft(world, this.#oracle)
+    if (world.excuses.damaged || !this.#random.once(3)) return
+    await this.#beside?.end()
+    await checkNothingIsLeft(world, this.#oracle)
   }
 
   /** Makes a table of each stash, so that what it holds is seen. */
@@ -740,6 +810,20 @@ class Schedule {
     }
     await readAll(this.world, this.#oracle)
   }
+}
+
+function readObjects(operations: readonly SimOperation[]): boolean {
+  return operations.some((one) => one.readsObjects)
+}
+
+/** An operation and its parts; one that failed may have had its effect on some of them. */
+function withParts(
+  operation: SimOperation,
+  outcome: Outcome,
+): readonly Readonly<{ operation: SimOperation; outcome: Outcome }>[] {
+  const own: Outcome = outcome.kind === 'failed' ? { kind: 'unknown' } : outcome
+  const parts = operation.parts?.() ?? []
+  return [{ operation, outcome }, ...parts.map((part) => ({ operation: part, outcome: own }))]
 }
 
 function showOutcome(outcome: Outcome): string {
@@ -795,10 +879,18 @@ function mayHaveJobs(seed: number, profile: Profile): boolean {
 
 /** For one history of two; of a seed of its own, so that the others stay as they were. */
 function anyOfTwo(seed: number): Seeded | null {
+  return anyOf(2, seed)
+}
+
+/** For one history of so many. */
+function anyOf(count: number, seed: number): Seeded | null {
   const random = seeded(seed)
   for (let i = 0; i < 4; i++) random.below(2)
-  return random.once(2) ? random : null
+  return random.once(count) ? random : null
 }
+
+/** With it none of the seeds that are recorded has a deletion of everything: they stay as they were. */
+const WIPES_SALT = 0x510e5280
 
 /** A process looks for jobs once, when it opens the store; what has no answer by then is decided at the next opening. */
 function withJobs(options: SimOptions): SimOptions {

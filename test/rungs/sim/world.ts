@@ -21,6 +21,7 @@ export const SETTLES = {
 } satisfies StoreOptions
 
 export const TEAM = 'acme'
+export const OTHER_TEAM = 'other'
 
 /** In `interval`, the milliseconds after which everything answered is on the disk. */
 export const FLUSH_MS = 50
@@ -194,13 +195,14 @@ export class SimWorld {
       return { kind: 'done', value: await run() }
     } catch (failure) {
       if (!isStoreError(failure)) throw new Mismatch(`It failed with ${show(failure)}`)
-      if (this.disk.isDown || failure.outcome === 'unknown') {
-        if (!this.excuses.io && !this.disk.isDown) throw this.#unexcused(failure)
-        return { kind: 'unknown' }
-      }
       const { io, misread, damaged } = this.excuses
       const isIo = IO_CODES.has(failure.code)
       const isDamage = DAMAGE_CODES.has(failure.code)
+      if (this.disk.isDown || failure.outcome === 'unknown') {
+        const isMisread = isDamage && (misread || damaged)
+        if (!io && !this.disk.isDown && !isMisread) throw this.#unexcused(failure)
+        return { kind: 'unknown' }
+      }
       if (isIo && !io && !damaged) throw this.#unexcused(failure)
       if (isDamage && !misread && !damaged) throw this.#unexcused(failure)
       return { kind: 'failed', failure: failure as StoreError }

@@ -15,12 +15,12 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: Rung }>)[] = 
     test: 'race',
     name: 'deleteAll deletes jobs after what they make',
     file: 'delete-all.ts',
-    find: `await deleteJobs(team)
-    const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])
-    const found = [await deleteStashes(team), await deleteTables(team)]`,
+    find: `await deleteJobs(deletion)
+      const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])
+      const found = [await deleteStashes(deletion), await deleteTables(deletion)]`,
     replace: `const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])
-    const found = [await deleteStashes(team), await deleteTables(team)]
-    await deleteJobs(team)`,
+      const found = [await deleteStashes(deletion), await deleteTables(deletion)]
+      await deleteJobs(deletion)`,
   },
   {
     test: 'model',
@@ -34,22 +34,22 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: Rung }>)[] = 
     name: 'deleteAll forgets results of tables that came after it looked for tables',
     file: 'delete-all.ts',
     find: `const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])
-    const found = [await deleteStashes(team), await deleteTables(team)]
-    await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))
-    found.push(await deleteFiles(team))`,
-    replace: `const found = [await deleteStashes(team), await deleteTables(team)]
-    await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))
-    found.push(await deleteFiles(team))
-    const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])`,
+      const found = [await deleteStashes(deletion), await deleteTables(deletion)]
+      await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))
+      found.push(await deleteFiles(deletion))`,
+    replace: `const found = [await deleteStashes(deletion), await deleteTables(deletion)]
+      await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))
+      found.push(await deleteFiles(deletion))
+      const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])`,
   },
   {
     test: 'race',
     name: 'deleteAll forgets the upload of a file that stays',
     file: 'delete-all.ts',
     find: `await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))
-    found.push(await deleteFiles(team))`,
-    replace: `found.push(await deleteFiles(team))
-    await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))`,
+      found.push(await deleteFiles(deletion))`,
+    replace: `found.push(await deleteFiles(deletion))
+      await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))`,
   },
   {
     test: 'model',
@@ -65,9 +65,9 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: Rung }>)[] = 
     test: 'crash',
     name: 'deleteAll leaves the stashes of a team without tables',
     file: 'delete-all.ts',
-    find: 'const found = [await deleteStashes(team), await deleteTables(team)]',
-    replace: `const hadTables = await deleteTables(team)
-    const found = [hadTables && (await deleteStashes(team)), hadTables]`,
+    find: 'const found = [await deleteStashes(deletion), await deleteTables(deletion)]',
+    replace: `const hadTables = await deleteTables(deletion)
+      const found = [hadTables && (await deleteStashes(deletion)), hadTables]`,
   },
   {
     test: 'fault-loop',

@@ -164,7 +164,7 @@ async function readByKey(
 ): Promise<void> {
   if (key === null) return
   const absent = key === 'n' ? -1 : 'no row'
-  for (const value of [...rows.map((row) => row[key]), absent]) {
+  for (const value of [...rows.flatMap((row) => row[key] ?? []), absent]) {
     const found = await world.outcomeOf(() =>
       world.team.table(table.id ?? '').get({ [key]: value }),
     )

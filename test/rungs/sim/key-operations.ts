@@ -1,8 +1,24 @@
 // Operations of a history on the keys of tables. An operation that would break a key has no effect.
-import type { ReadResult } from '../../../src/index.js'
+import type { ChangeResult, ReadResult, RowIds } from '../../../src/index.js'
 import { fits } from './life-operations.js'
-import { type DiskJudge, matchRows, refused, type SimOperation } from './operations.js'
-import { isUnique, type KeyColumn, type ModelTable } from './oracle.js'
+import {
+  changeTable,
+  type DiskJudge,
+  matchRows,
+  type OperationPlace,
+  refused,
+  type SimOperation,
+  updateRow,
+} from './operations.js'
+import {
+  isUnique,
+  type KeyColumn,
+  type ModelRow,
+  type ModelTable,
+  type Oracle,
+  showRows,
+  type TableState,
+} from './oracle.js'
 
 /** Gives a table a key, or, with null, takes it away. */
 export function alterKey(world: DiskJudge, table: ModelTable, key: KeyColumn | null): SimOperation {
@@ -13,12 +29,14 @@ export function alterKey(world: DiskJudge, table: ModelTable, key: KeyColumn | n
     run: ({ team }) => team.table(table.id ?? '').alter({ key: key === null ? null : [key] }),
     apply: (state, outcome) => {
       const isBroken = state !== null && !isUnique(key, state.rows)
+      const isAbsent = state !== null && key === 'f' && !state.hasFiles
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
+          if (isAbsent) return code === 'REQUEST_VALIDATION_ERROR'
           return code === 'KEY_NOT_UNIQUE' && isBroken
         })
       }
-      if (state === null || isBroken) return []
+      if (state === null || isBroken || isAbsent) return []
       const next = state.key === key ? state : { ...state, version: state.version + 1, key }
       return fits(outcome, ({ version }) => version === next.version) ? [next] : []
     },
@@ -52,6 +70,87 @@ export function getBeside(
       }
       const isIt = found.version === row.version && matchRows([row], [found.row]) !== null
       return isIt ? [state] : []
+    },
+  }
+}
+
+/** The same operation as the only one of a transaction. */
+export function inTransaction(operation: SimOperation): SimOperation {
+  return {
+    ...operation,
+    text: `in a transaction: ${operation.text}`,
+    run: ({ team, store }) =>
+      team.transaction((t) =>
+        operation.run({ store, team: t as unknown as OperationPlace['team'] }),
+      ),
+  }
+}
+
+/** Adds rows of which two have the same text. */
+export function addTwins(
+  world: DiskJudge,
+  oracle: Oracle,
+  table: ModelTable,
+  count: number,
+): SimOperation {
+  const [first, ...others] = oracle.newRows(count, null)
+  const text = first?.v ?? ''
+  const last = others.pop()
+  const twins = [first, ...others, last && { ...last, v: oracle.shareText(last.n, text) }]
+  const rows = twins.filter((row): row is ModelRow => row !== undefined)
+  return changeTable(world, 'add', table, { rows, form: 'objects' }, {})
+}
+
+/** Gives a row a text that another row, or itself, has had: nobody has it, as far as the oracle knows. */
+export function takePastText(
+  world: DiskJudge,
+  oracle: Oracle,
+  table: ModelTable,
+  [row, other]: readonly [ModelRow, ModelRow],
+): SimOperation | null {
+  const text = oracle.pastText(other)
+  if (text === null) return null
+  return updateRow(world, oracle, table, row, undefined, oracle.shareText(row.n, text))
+}
+
+/** In one transaction gives a row a text, and adds rows of which one has the same. */
+export function updateAndAdd(
+  world: DiskJudge,
+  oracle: Oracle,
+  table: ModelTable,
+  row: ModelRow,
+): SimOperation {
+  const added = oracle.newRows(3, null)
+  const text = oracle.shareText(row.n, added[0]?.v ?? '')
+  const after = (state: NonNullable<TableState>, ids?: RowIds): NonNullable<TableState> => {
+    const version = state.version + 1
+    const before = state.rows.map((one) => (one.id === row.id ? { ...one, v: text, version } : one))
+    const news = added.map((one, i) => ({ ...one, id: ids?.at(i) ?? null, version }))
+    return { ...state, version, rows: [...before, ...news] }
+  }
+  const run: SimOperation['run'] = ({ team }) =>
+    team.transaction(async (t) => {
+      const target = t.table(table.id ?? '')
+      await target.updateRow(row.id ?? '', { v: text })
+      return target.addRows(added.map(({ n, v }) => ({ n, v })))
+    })
+  return {
+    text: `in a transaction: update ${table.name} ${row.n} to ${text} and add ${showRows(added)}`,
+    table,
+    readsObjects: true,
+    run,
+    apply: (state, outcome) => {
+      const isThere = state?.rows.some(({ id }) => id === row.id) ?? false
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          if (state === null) return false
+          return isThere ? code === 'KEY_NOT_UNIQUE' && state.key === 'v' : code === 'ROW_NOT_FOUND'
+        })
+      }
+      if (state === null || !isThere || state.key === 'v') return []
+      if (outcome.kind === 'unknown') return [after(state)]
+      const { version, rowIds } = outcome.value as ChangeResult
+      return version === state.version + 1 ? [after(state, rowIds)] : []
     },
   }
 }

@@ -37,8 +37,13 @@ export function alterTable(
       return target.alter({ schema: { columns }, ...(name !== undefined && { name }) })
     },
     apply: (state, outcome) => {
-      if (outcome.kind === 'failed') return refused(world, state, outcome.failure, () => false)
-      if (state === null) return []
+      const dropsKey = state?.key === 'f' && hasFiles === false
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          return dropsKey && code === 'REQUEST_VALIDATION_ERROR'
+        })
+      }
+      if (state === null || dropsKey) return []
       const next = altered(state)
       return fits(outcome, ({ version }) => version === next.version) ? [next] : []
     },

@@ -27,7 +27,7 @@ export function mergeTable(world: DiskJudge, table: ModelTable, merge: SimMerge)
         .merge({ rows: inputOf(rows, form), key: ['n'], mode, ...key })
     },
     apply: (state, outcome) => {
-      const isRefused = state === null || state.key === 'v'
+      const isRefused = state === null || !['n', null].includes(state.key)
       const mustFail = isRefused || (!state.hasFiles && namesFiles(merge))
       const merged = mustFail ? null : mergedState(state, merge)
       if (outcome.kind === 'failed') {

@@ -32,11 +32,12 @@ export type TableState = Readonly<{
   key: KeyColumn | null
 }> | null
 
-export type KeyColumn = 'n' | 'v'
+export type KeyColumn = 'n' | 'v' | 'f'
 
-/** Whether no two rows have the same key. */
+/** Whether no two rows have the same key. A row with an empty cell in it has none. */
 export function isUnique(key: KeyColumn | null, rows: readonly ModelRow[]): boolean {
-  return key === null || new Set(rows.map((row) => row[key])).size === rows.length
+  const values = rows.flatMap((row) => (key === null ? [] : (row[key] ?? [])))
+  return new Set(values).size === values.length
 }
 
 export type ModelTable = {
@@ -114,6 +115,11 @@ export class Oracle {
   shareText(n: number, text: string): string {
     this.#texts.set(n, (this.#texts.get(n) ?? new Set()).add(text))
     return text
+  }
+
+  /** A text that a row had, or was to have, and has no more; null: it never had another. */
+  pastText({ n, v }: ModelRow): string | null {
+    return [...(this.#texts.get(n) ?? [])].find((text) => text !== v) ?? null
   }
 
   wasText(n: unknown, text: unknown): boolean {

@@ -4,8 +4,10 @@ import type { Scheduler } from 'fast-check'
 import type {
   KvStore,
   ObjectStore,
+  RowWithId,
   StoreError,
   StoreOptions,
+  Table,
   UrlFetcher,
 } from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore } from '../../../src/index.js'
@@ -13,7 +15,8 @@ import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { TestClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
-import { alterKey, getBeside } from './key-operations.js'
+import { alterKey, getBeside, inTransaction, updateAndAdd } from './key-operations.js'
+import { updateRows } from './life-operations.js'
 import {
   changeTable,
   createTable,
@@ -64,6 +67,18 @@ export type Race = Readonly<{
   checks: boolean
 }>
 
+/** More that meets a key, in races on a table with one. */
+export type KeyPast = Readonly<{
+  /** Before the race, the row that had the text of the twins was deleted, or has another; or a key is on empty cells. */
+  before: 'nothing' | 'deleted' | 'changed' | 'empty'
+  /** Twins come in pairs. */
+  doubles: boolean
+  /** Twins come in transactions. */
+  transacts: boolean
+}>
+
+const NO_PAST: KeyPast = { before: 'nothing', doubles: false, transacts: false }
+
 export const GRACE_MS = 60_000
 
 export const NO_DISK = { isOfDisk: () => false }
@@ -72,7 +87,12 @@ export const NO_DISK = { isOfDisk: () => false }
 const TWIN = 'twin'
 
 /** @throws {Mismatch} if no order of the operations explains what they answered. */
-export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
+export async function runRace(
+  race: Race,
+  scheduler: Scheduler,
+  given: KeyPast = NO_PAST,
+): Promise<void> {
+  const past = race.key === 'v' ? given : NO_PAST
   const oracle = new Oracle()
   let turn: Turn = (_, step) => step()
   const puts: Puts = { next: () => undefined }
@@ -85,13 +105,8 @@ export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
   const rows = oracle.newRows(2, null)
   await putChunk(stash, '0', rows, 'json').run(first)
   stash.chunks.set('0', [rows])
-  const own: RowsOf = { rows: oracle.newRows(3, null), form: 'objects' }
-  const create = createTable(NO_DISK, oracle, own, { key: race.key })
-  const table = create.table
-  if (table === null) throw new Error('A table is created')
-  settle(table, [create], [await outcomeOf(create, first)])
-
-  const operations = race.specs.map((spec) => bind(spec, oracle, table))
+  const table = await makeTable(race.key, past, oracle, first)
+  const operations = race.specs.map((spec) => bind(spec, oracle, table, past))
   const settling = race.settles
     ? await beginSettle(first, puts, () => {
         turn = turnsOf(scheduler)
@@ -109,6 +124,31 @@ export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
   if (settling === null) return
   await checkSwapped(first, clock)
   await checkTable(table, places)
+}
+
+async function makeTable(
+  key: KeyColumn | null,
+  { before }: KeyPast,
+  oracle: Oracle,
+  place: OperationPlace,
+): Promise<ModelTable> {
+  const meetsTwins = before === 'deleted' || before === 'changed'
+  const rows = oracle.newRows(3, null).map((row, i) => {
+    return meetsTwins && i === 0 ? { ...row, v: TWIN } : row
+  })
+  const create = createTable(NO_DISK, oracle, { rows, form: 'objects' }, { key })
+  const { table } = create
+  if (table === null) throw new Error('A table is created')
+  settle(table, [create], [await outcomeOf(create, place)])
+  const first = likelyState(table)?.rows[0]
+  if (before === 'nothing' || first === undefined) return table
+  const then = {
+    deleted: () => deleteRow(NO_DISK, table, first),
+    changed: () => updateRow(NO_DISK, oracle, table, first, undefined),
+    empty: () => alterKey(NO_DISK, table, 'f'),
+  }[before]()
+  settle(table, [then], [await outcomeOf(then, place)])
+  return table
 }
 
 /** What is called before each put of an object. */
@@ -197,7 +237,13 @@ export async function openPlaces(
   return { places: await Promise.all(opening), kv, objects }
 }
 
-export function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable): SimOperation {
+export function bind(
+  { what, row }: RaceSpec,
+  oracle: Oracle,
+  table: ModelTable,
+  { doubles, transacts }: KeyPast = NO_PAST,
+): SimOperation {
+  const wrapped = transacts ? inTransaction : (one: SimOperation) => one
   const state = likelyState(table)
   const target = state?.rows[row % state.rows.length]
   if (state === null || target === undefined) throw new Error('The table has rows')
@@ -220,11 +266,13 @@ export function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable)
     case 'read':
       return readBeside(NO_DISK, table)
     case 'add twin': {
-      const twins = oracle.newRows(1, null).map((one) => ({ ...one, v: TWIN }))
-      return changeTable(NO_DISK, 'add', table, { rows: twins, form: 'objects' }, {})
+      const twins = oracle.newRows(doubles ? 2 : 1, null).map((one) => ({ ...one, v: TWIN }))
+      return wrapped(changeTable(NO_DISK, 'add', table, { rows: twins, form: 'objects' }, {}))
     }
     case 'take text':
-      return updateRow(NO_DISK, oracle, table, target, undefined, TWIN)
+      if (doubles)
+        return transacts ? updateAndAdd(NO_DISK, oracle, table, target) : exchange(table, row)
+      return wrapped(updateRow(NO_DISK, oracle, table, target, undefined, TWIN))
     case 'give key':
       return alterKey(NO_DISK, table, row % 2 === 0 ? 'v' : 'n')
     case 'take key':
@@ -234,6 +282,22 @@ export function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable)
     case 'get by key':
       return getBeside(NO_DISK, table, 'v', row % 2 === 0 ? TWIN : target.v)
   }
+}
+
+/** Two rows exchange their texts. */
+function exchange(table: ModelTable, row: number): SimOperation {
+  const rows = likelyState(table)?.rows ?? []
+  const pair = [rows[row % rows.length], rows[(row + 1) % rows.length]] as const
+  const [one, other] = pair
+  if (one === undefined || other === undefined) throw new Error('The table has rows')
+  const given =
+    one === other
+      ? [{ row: one, text: one.v }]
+      : [
+          { row: one, text: other.v },
+          { row: other, text: one.v },
+        ]
+  return updateRows(NO_DISK, table, given)
 }
 
 export async function outcomeOf(operation: SimOperation, place: OperationPlace): Promise<Outcome> {
@@ -269,8 +333,24 @@ async function checkTable(table: ModelTable, places: readonly OperationPlace[]):
     const fits = table.possible.some(({ state }) => {
       return state?.version === version && matchRows(state.rows, rows) !== null
     })
-    if (fits) continue
+    if (fits) {
+      await checkKeys(team.table(table.id ?? ''), rows)
+      continue
+    }
     const wanted = table.possible.map(({ state }) => showState(state)).join('\n  ')
     throw new Mismatch(`The table must be\n  ${wanted}\nbut is ${version}: ${show(rows)}`)
+  }
+}
+
+/** Each row is found by its key. */
+async function checkKeys(table: Table, rows: readonly RowWithId[]): Promise<void> {
+  const { key: [key] = [] } = await table.info()
+  if (key === undefined) return
+  for (const { $rowID, ...cells } of rows) {
+    const value = cells[key]
+    if (typeof value !== 'string' && typeof value !== 'number') continue
+    const found = await table.get({ [key]: value })
+    if (found?.row.$rowID === $rowID) continue
+    throw new Mismatch(`By ${key} ${value} must be ${$rowID}, but is ${show(found)}`)
   }
 }

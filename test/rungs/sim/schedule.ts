@@ -11,7 +11,14 @@ import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
 import { JOB_TTL_MS, SimJobs } from './jobs.js'
-import { alterKey, getBeside } from './key-operations.js'
+import {
+  addTwins,
+  alterKey,
+  getBeside,
+  inTransaction,
+  takePastText,
+  updateAndAdd,
+} from './key-operations.js'
 import { alterTable, deleteRows, deleteTable, updateRows } from './life-operations.js'
 import { mergeTable } from './merge-operation.js'
 import { Moments } from './moments.js'
@@ -122,6 +129,8 @@ class Schedule {
   readonly #jobs: SimJobs | null
   /** Chooses keys of tables and operations that meet them; null: the history has none. */
   readonly #keys: Seeded | null
+  /** Chooses more of what meets a key: empty cells, texts of before, twins in one input; null: nothing of it. */
+  readonly #rare: Seeded | null
   /** Numbers of rows of adds with an idempotency key, which are known by them. */
   readonly #repeated = new Set<number>()
   /** Chooses operations on the life of tables and on many rows; null: the history has none. */
@@ -150,6 +159,7 @@ class Schedule {
     this.#life = anyOfTwo(seed ^ 0x2c1b3c6d)
     this.#keys = anyOfTwo(seed ^ 0x6a09e667)
     this.#bare = anyOfTwo(seed ^ 0x3c6ef372)
+    this.#rare = this.#keys === null ? null : anyOf(2, seed ^ RARE_SALT)
     this.#wipes = anyOf(4, seed ^ WIPES_SALT)
     const store = { ...durable.store, historyRetentionMs: this.#life?.once(2) ? HISTORY_MS : 0 }
     const options = hasJobs ? withJobs({ ...durable, store }) : { ...durable, store }
@@ -555,6 +565,8 @@ class Schedule {
     const { world } = this
     const oracle = this.#oracle
     const { key = null, rows: all = [] } = likelyState(table) ?? {}
+    const rare = this.#rare?.once(2) ? this.#rareKeyOperation(table, this.#rare) : null
+    if (rare !== null) return rare
     const kind = keys.below(10)
     if (kind < 2) return alterKey(world, table, keys.pick(KEYS))
     const rows = all.filter(({ id }) => id !== null)
@@ -562,7 +574,7 @@ class Schedule {
       (i) => rows[i],
     )
     if (row === undefined || other === undefined) return null
-    if (kind < 4) return getBeside(world, table, key ?? 'v', key === 'n' ? row.n : row.v)
+    if (kind < 4) return getBeside(world, table, key ?? 'v', row[key ?? 'v'] ?? 'no row')
     if (kind < 6) {
       return updateRow(world, oracle, table, row, undefined, oracle.shareText(row.n, other.v))
     }
@@ -582,6 +594,23 @@ class Schedule {
     const twin = { ...added, n, v: oracle.shareText(n, isTwinOfNumber ? added.v : row.v) }
     const of: RowsOf = { rows: [...this.#newRows(0), twin], form: this.#anyForm() }
     return changeTable(world, 'add', table, of, {})
+  }
+
+  #rareKeyOperation(table: ModelTable, rare: Seeded): SimOperation | null {
+    const { world } = this
+    const oracle = this.#oracle
+    const rows = likelyState(table)?.rows.filter(({ id }) => id !== null) ?? []
+    const [row, other] = [rows[rare.below(rows.length + 1)], rows[rare.below(rows.length + 1)]]
+    const changed = rows.filter((one) => oracle.pastText(one) !== null)
+    const past = changed[rare.below(changed.length + 1)]
+    const kind = rare.below(10)
+    if (kind === 0) return alterKey(world, table, 'f')
+    if (kind < 3) return addTwins(world, oracle, table, 2 + rare.below(4))
+    if (row === undefined || other === undefined) return null
+    if (kind < 7) return past ? takePastText(world, oracle, table, [row, past]) : null
+    if (kind === 7) return updateAndAdd(world, oracle, table, row)
+    const text = oracle.shareText(row.n, other.v)
+    return inTransaction(updateRow(world, oracle, table, row, undefined, text))
   }
 
   /** A stash must stay until the job has ended that uses it, and histories delete theirs at any time. */
@@ -889,7 +918,8 @@ function anyOf(count: number, seed: number): Seeded | null {
   return random.once(count) ? random : null
 }
 
-/** With it none of the seeds that are recorded has a deletion of everything: they stay as they were. */
+/** With them none of the seeds that are recorded has what they are for: they stay as they were. */
+const RARE_SALT = 0x1f83d9fd
 const WIPES_SALT = 0x510e5280
 
 /** A process looks for jobs once, when it opens the store; what has no answer by then is decided at the next opening. */

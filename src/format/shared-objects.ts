@@ -59,7 +59,7 @@ export function someShare(segments: Iterable<Placed | null>): boolean {
 export function writeShared(writer: ByteWriter, segment: Placed | null): void {
   const { shared, object } = segment ?? {}
   if (shared === undefined || object === undefined) writer.u32(0).u32(0)
-  else writer.u32(shared.offset).u32((lowCounterOf(shared.object) - lowCounterOf(object)) >>> 0)
+  else writer.u32(shared.offset).u32(counterOf(shared.object) - counterOf(object))
 }
 
 /**
@@ -88,11 +88,6 @@ function idBefore(id: Bytes, back: number): ObjectId | null {
     rest = (rest >>> 8) + (difference < 0 ? 1 : 0)
   }
   return toHex(digits)
-}
-
-/** The last 32 bits of a counter. */
-function lowCounterOf(id: ObjectId): number {
-  return Number.parseInt(id.slice(-8), 16)
 }
 
 /** Those above 2^53 - 1 are never allotted. */

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   type ChunkReference,
+  decodeChunkSegments,
   encodeChunkReference,
   withSegments,
 } from '../../../src/format/chunk-records.js'
@@ -72,5 +73,45 @@ test('a reference with other segments is that of a chunk that has them', () => {
       )
     }),
     runOptions(300),
+  )
+})
+
+/** A reference to one segment that shares an object. */
+function sharing(segment: number, object: number): ChunkReference {
+  const size = { rowCount: 1, objectBytes: 100, footerBytes: 20 }
+  const shared = { object: objectOf(object), offset: 8 }
+  const segments = [{ object: objectOf(segment), ...size, shared }]
+  const flags = { hasClaims: false, namesFiles: false }
+  const chunk = { rowCount: 1, firstLine: 0, ...flags, columns: [], segments }
+  return { putAt: 0, list: { crc: 0, probe: 0 }, chunk }
+}
+
+test.each([
+  [1, 2],
+  [0xff, 0x100],
+  [0xffff_ffff, 0x1_0000_0000],
+  [1, 0x1_0000_0000],
+  [2 ** 53 - 2, 2 ** 53 - 1],
+])('the segment %i is found again in the object %i', (segment, object) => {
+  const reference = sharing(segment, object)
+
+  expect(decodeChunkSegments(encodeChunkReference(reference)).segments).toEqual(
+    reference.chunk.segments,
+  )
+})
+
+test.each([
+  [1, 0x1_0000_0001],
+  [2, 1],
+])('the segment %i cannot be in the object %i', (segment, object) => {
+  expect(() => encodeChunkReference(sharing(segment, object))).toThrow('a u32 has four bytes')
+})
+
+test('an object before which too few IDs were allotted is damage', () => {
+  const bytes = encodeChunkReference(sharing(1, 3))
+  bytes[bytes.length - 1] = 4
+
+  expect(() => decodeChunkSegments(bytes)).toThrow(
+    'a segment is said to share an object that is older',
   )
 })

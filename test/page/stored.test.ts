@@ -3,7 +3,7 @@
 // Method: the page of `startServer`, and of `nodeHandler` behind a cookie of its host, in a real browser.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { nodeHandler, openDirectory } from '../../adapters/node.js'
@@ -161,6 +161,10 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await page.getByText('it is now at version 4, and you see version 3').waitFor()
     expect(await faults(page)).toEqual([])
     await picture(page, 'newer', { width: 1_100, height: 320 })
+    // What a person does before the new version is there stays.
+    const held = new Promise<Route>((resolve) =>
+      page.route(`**/tables/${people.table.id}`, resolve, { times: 1 }),
+    )
     await page.getByRole('button', { name: 'Show the new version' }).click()
 
     // By keyboard alone.
@@ -177,6 +181,8 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await page.getByRole('button', { name: 'Schema' }).focus()
     await page.keyboard.press('Enter')
     await type('Name of the table', 'Persons')
+    await (await held).continue()
+    await page.getByText('version 4').waitFor()
     await type('Name of the column name', 'Full name')
     expect(await faults(page)).toEqual([])
     await page.keyboard.press('Enter')

@@ -3,15 +3,23 @@ import type { Api, TableInfo } from './api.js'
 import { el, messageOf, start } from './dom.js'
 import { TEXT } from './texts.js'
 
-/** @param inputs - The display name of each column, in the order of the columns. */
+/**
+ * @param infoOf - The table as it is shown, which may come to a later version with the same names.
+ * @param inputs - The display name of each column, in the order of the columns.
+ */
 export function nameForm(
   api: Api,
-  { id, name, schema, version }: TableInfo,
+  infoOf: () => TableInfo,
   inputs: readonly HTMLInputElement[],
   table: HTMLElement,
   onSaved: () => void,
 ): HTMLElement {
-  const given = el('input', { id: 'table-name', value: name, required: true, maxlength: 1_000 })
+  const given = el('input', {
+    id: 'table-name',
+    value: infoOf().name,
+    required: true,
+    maxlength: 1_000,
+  })
   const problem = el('p', { class: 'problem', role: 'alert' })
   const save = el('button', { type: 'submit', class: 'primary' }, TEXT.saveNames)
   const form = el(
@@ -25,6 +33,7 @@ export function nameForm(
   )
   form.addEventListener('submit', (event) => {
     event.preventDefault()
+    const { id, schema, version } = infoOf()
     const columns = schema.columns.map(({ displayName: _, ...column }, at) => {
       const shown = inputs[at]?.value.trim() ?? ''
       return { ...column, ...(shown !== '' && shown !== column.id && { displayName: shown }) }

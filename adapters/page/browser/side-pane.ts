@@ -25,6 +25,7 @@ export class SidePane {
   readonly #api: Api
   readonly #events: PaneEvents
   #shown = 0
+  #hasRow = false
 
   constructor(api: Api, info: TableInfo, events: PaneEvents) {
     this.#api = api
@@ -45,12 +46,18 @@ export class SidePane {
     this.element.hidden = true
   }
 
+  /** Closes the pane if it shows a row, which may not be in what the grid shows next. */
+  closeRow(): void {
+    if (this.#hasRow) this.close()
+  }
+
   /**
    * Shows a row of the grid at once, and in full when it has come.
    * @param chosen - The columns whose cells the row has.
    */
   showRow(row: Row, position: number, chosen: ReadonlySet<string>): void {
     const at = ++this.#shown
+    this.#hasRow = true
     const { columns } = this.info.schema
     const known = columns.filter(({ id }) => chosen.has(id))
     const version = el('span', { class: 'muted' })
@@ -86,6 +93,7 @@ export class SidePane {
 
   showSchema(): void {
     this.#shown++
+    this.#hasRow = false
     const { schema, key } = this.info
     const { onRenamed } = this.#events
     const inputs: HTMLInputElement[] = []
@@ -107,7 +115,7 @@ export class SidePane {
     const isFixed = onRenamed === undefined
     this.#show(
       TEXT.schema,
-      isFixed ? table : nameForm(this.#api, this.info, inputs, table, onRenamed),
+      isFixed ? table : nameForm(this.#api, () => this.info, inputs, table, onRenamed),
     )
   }
 

@@ -136,7 +136,7 @@ class TableView {
     this.#due = place && { place, rows }
     this.#source?.close()
     this.#grid?.close()
-    this.#pane.close()
+    this.#pane.closeRow()
     const columns = this.#info.schema.columns.filter(({ id }) => this.#chosen.has(id))
     const source = this.#sourceOf(columns, rows)
     const shown = columns.map(({ id, displayName = id, type }) => ({ id, name: displayName, type }))
@@ -236,12 +236,14 @@ class TableView {
     const info = await this.#api.info(before.id, this.#context.signal)
     const namesOf = ({ name, schema }: TableInfo) => JSON.stringify([name, schema])
     if (namesOf(info) !== namesOf(before)) return this.#context.reload()
+    const { activeElement } = document
+    const isHere = activeElement === document.body || this.#notice.contains(activeElement)
     this.#info = info
     this.#pane.info = info
     this.#notice.hidden = true
     this.#sayFacts()
     this.#open(this.#grid?.place)
-    this.#grid?.element.focus()
+    if (isHere) this.#grid?.element.focus() // Whoever has gone elsewhere meanwhile stays there.
   }
 
   /** A session has its key in this browser only, so a command of a shell would be refused. */

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import ts from 'typescript'
 import { beforeAll, expect, test } from 'vitest'
+import { exportsOf } from './support/module-exports.js'
 import { ROOT, readText } from './support/project.js'
 import {
   codesOf,
-  isTypeOnly,
   type PublicDocs,
   publicDocs,
   silentFailures,
@@ -24,17 +24,10 @@ const ENTRIES = {
 
 /** The exported names of a module, types marked as such. */
 function exportedNames(program: ts.Program, path: string): string[] {
-  const checker = program.getTypeChecker()
-  const source = program.getSourceFile(join(ROOT, path))
-  const module = source && checker.getSymbolAtLocation(source)
-  if (module === undefined) throw new Error(`${path} is not a module`)
-  return checker
-    .getExportsOfModule(module)
-    .map((symbol) => {
-      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
-      const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
-      const isType = (target.flags & ts.SymbolFlags.Value) === 0 || isTypeOnly(symbol)
-      return isType ? `type ${symbol.name}` : symbol.name
+  return exportsOf(program, join(ROOT, path))
+    .map(({ name, target, isTypeOnly }) => {
+      const isType = (target.flags & ts.SymbolFlags.Value) === 0 || isTypeOnly
+      return isType ? `type ${name}` : name
     })
     .sort()
 }

@@ -7,8 +7,12 @@ import { StoreError } from './store-error.js'
  * @throws {StoreError} ABORTED
  */
 export function checkNotAborted(what: string, signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return
-  throw new StoreError('ABORTED', `The ${what} was aborted`, { cause: signal.reason })
+  if (signal?.aborted === true) throw aborted(what, signal.reason)
+}
+
+/** The error of a call that its caller has aborted. @param reason - Of the signal. */
+export function aborted(what: string, reason: unknown): StoreError {
+  return new StoreError('ABORTED', `The ${what} was aborted`, { cause: reason })
 }
 
 /**

@@ -1,7 +1,7 @@
 // The programs of the documents that change many rows, or several tables.
 import assert from 'node:assert/strict'
 import { openMemory } from '../../src/index.js'
-import { memory, type Program, runModule } from './run-module.js'
+import { memory, type Program, runModule, runPrinting } from './run-module.js'
 
 const DECLARED = [
   "declare const team: import('rowstash').Team",
@@ -76,11 +76,9 @@ const changes: Program = {
     const store = await openMemory({ historyRetentionMs: 60_000 })
     const team = store.team('acme')
     const made = await team.createTable({ name: 'Orders', rows: [{ paid: false }] })
-    const printed: unknown[][] = []
-    const log = (...values: unknown[]) => printed.push(values)
     const table = team.table(made.tableId)
     const rowId = made.rowIds.get(0)
-    await runModule(text, { table, rowId, console: { log } })
+    const printed = await runPrinting(text, { table, rowId })
     await store.close()
 
     assert.deepEqual(printed, [[2, 0, 1, 0], [{ $rowID: rowId, paid: true }]])
@@ -96,10 +94,10 @@ const keys: Program = {
     const rows = [{ email: 'b@example.com' }, { email: 'a@example.com' }]
     const { tableId, rowIds } = await team.createTable({ name: 'Customers', rows })
     const table = team.table(tableId)
-    const printed: unknown[] = []
-    await runModule(text, { table, console: { log: (row: unknown) => printed.push(row) } })
+    const printed = await runPrinting(text, { table })
 
-    assert.deepEqual(printed, [{ $rowID: rowIds.get(1), email: 'a@example.com' }])
+    const found = printed.map(([row]) => row)
+    assert.deepEqual(found, [{ $rowID: rowIds.get(1), email: 'a@example.com' }])
     await assert.rejects(table.addRows(rows), { code: 'KEY_NOT_UNIQUE' })
   },
 }
@@ -114,9 +112,8 @@ const fromSqlite: Program = {
   async run({ text }, surroundings) {
     const team = (await memory(surroundings)).team('acme')
     const rows = [5, 7, 9].map((id) => ({ id, total: id * 2 }))
-    const printed: unknown[] = []
-    const log = (value: unknown) => printed.push(value)
-    await runModule(text, { team, statement: { iterate: () => rows.values() }, console: { log } })
+    const statement = { iterate: () => rows.values() }
+    const printed = (await runPrinting(text, { team, statement })).map(([value]) => value)
 
     assert.deepEqual((printed[0] as { row: { total: number } }).row.total, 14)
     assert.equal(printed[1], 2)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import * as core from '../../src/index.js'
 import { createTestServer } from '../conformance/testing.js'
-import { memory, type Program, runModule } from './run-module.js'
+import { memory, type Program, runModule, runPrinting } from './run-module.js'
 
 const TEAM = "declare const team: import('rowstash').Team"
 const TABLE = "declare const table: import('rowstash').Table"
@@ -13,15 +13,10 @@ const fromStash: Program = {
   declared: `${TEAM};declare const parts: ReadableStream<Uint8Array>[]`,
   async run({ text }, surroundings) {
     const team = (await memory(surroundings)).team('acme')
-    const printed: unknown[] = []
     const parts = [1, 2].map((id) => new Blob([`id\n${id}\n`]).stream())
-    await runModule(text, {
-      team,
-      parts,
-      console: { log: (...all: unknown[]) => printed.push(...all) },
-    })
+    const printed = await runPrinting(text, { team, parts })
 
-    assert.deepEqual(printed, [2, 2])
+    assert.deepEqual(printed.flat(), [2, 2])
     assert.deepEqual(await team.stashes(), [])
   },
 }
@@ -33,13 +28,11 @@ const resumed: Program = {
   async run({ text }, surroundings) {
     const server = await createTestServer()
     surroundings.onEnd(() => server.close())
-    const printed: unknown[] = []
     const given = { url: server.url, key: server.key, file: new File(['id\n1\n2\n'], 'a.csv') }
-    const console = { log: (line: unknown) => printed.push(line) }
-    await runModule(text, { ...given, console })
-    await runModule(text, { ...given, console })
+    const [[line] = []] = await runPrinting(text, given)
+    await runPrinting(text, given)
 
-    assert.equal(printed[0], '2 rows, 0 chunks were there already')
+    assert.equal(line, '2 rows, 0 chunks were there already')
     assert.equal((await server.store.team('test').tables()).length, 1)
   },
 }
@@ -68,11 +61,7 @@ const past: Program = {
     onEnd(() => store.close())
     const team = store.team('acme')
     const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1, paid: true }] })
-    const printed: unknown[] = []
-    await runModule(text, {
-      table: team.table(tableId),
-      console: { log: (...all: unknown[]) => printed.push(all) },
-    })
+    const printed = await runPrinting(text, { table: team.table(tableId) })
 
     assert.deepEqual(printed, [[2, 1], [1]])
   },
@@ -84,10 +73,9 @@ const urlInCell: Program = {
   declared: TEAM,
   async run({ text }, surroundings) {
     const team = (await memory(surroundings)).team('acme')
-    const printed: unknown[] = []
-    await runModule(text, { team, console: { log: (...all: unknown[]) => printed.push(...all) } })
+    const printed = await runPrinting(text, { team })
 
-    assert.deepEqual(printed, [1, 5, 1])
+    assert.deepEqual(printed.flat(), [1, 5, 1])
   },
 }
 
@@ -97,9 +85,7 @@ const nightly: Program = {
   declared: "declare const store: import('rowstash').Store; declare const directory: string",
   async run({ text }, surroundings) {
     const store = await memory(surroundings)
-    const printed: unknown[] = []
-    const console = { log: (...all: unknown[]) => printed.push(...all) }
-    await runModule(text, { store, directory: surroundings.folder, console })
+    const printed = (await runPrinting(text, { store, directory: surroundings.folder })).flat()
 
     assert.deepEqual(printed.slice(1), [true, 0])
     assert(Number(printed[0]) > 0)

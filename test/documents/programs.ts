@@ -13,7 +13,7 @@ import { CHANGE_PROGRAMS } from './change-programs.js'
 import { FIND_PROGRAMS } from './find-programs.js'
 import { GUIDE_PROGRAMS } from './guide-programs.js'
 import { HOSTING_PROGRAMS } from './hosting-programs.js'
-import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
+import { memory, type Names, type Program, replaced, runModule, runPrinting } from './run-module.js'
 import { traced } from './traced-program.js'
 import { TYPED_PROGRAMS } from './typed-programs.js'
 
@@ -256,11 +256,7 @@ const memoryGauge: Program = {
   declared: "declare const store: import('rowstash').Store",
   async run({ text }, surroundings) {
     const store = await memory(surroundings)
-    const printed: unknown[][] = []
-    await runModule(text, {
-      store,
-      console: { log: (...values: unknown[]) => printed.push(values) },
-    })
+    const printed = await runPrinting(text, { store })
 
     const { cacheBytesMax, caches } = store.memory()
     assert.match(String(printed[0]), new RegExp(`^caches: \\d+ of ${cacheBytesMax} bytes`))

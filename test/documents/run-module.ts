@@ -63,6 +63,14 @@ export async function runModule(text: string, given: Names, modules: Names = {})
   await new AsyncFunction(...Object.keys(names), program)(...Object.values(names))
 }
 
+/** As `runModule`. @returns what it printed: the values of each call */
+export async function runPrinting(text: string, given: Names): Promise<unknown[][]> {
+  const printed: unknown[][] = []
+  const log = (...values: unknown[]): unknown => printed.push(values)
+  await runModule(text, { ...given, console: { log } })
+  return printed
+}
+
 /** Replaces what must be another thing in a test, and is there once. */
 export function replaced(text: string, from: string, to: string): string {
   assert.equal(text.split(from).length, 2, `"${from}" is there once`)

@@ -1,6 +1,6 @@
 // The program of EMBEDDING.md with a typed table.
 import assert from 'node:assert/strict'
-import { memory, type Program, runModule } from './run-module.js'
+import { memory, type Program, runPrinting } from './run-module.js'
 
 const typedTable: Program = {
   document: 'src/EMBEDDING.md',
@@ -8,10 +8,9 @@ const typedTable: Program = {
   declared: "declare const team: import('rowstash').Team",
   async run({ text }, surroundings) {
     const team = (await memory(surroundings)).team('acme')
-    const printed: unknown[] = []
-    await runModule(text, { team, console: { log: (line: unknown) => printed.push(line) } })
+    const printed = await runPrinting(text, { team })
 
-    assert.deepEqual(printed, [['Ada: 34.50']])
+    assert.deepEqual(printed, [[['Ada: 34.50']]])
   },
 }
 

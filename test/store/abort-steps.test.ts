@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { isStoreError, openStore, type Store, type Table, type Team } from '../../src/index.js'
 import { TestClock } from '../conformance/test-clock.js'
+import { damageOf } from '../support/damage.js'
 import { dumpTeam, fillRichly, RICH_SIZES } from '../support/rich-store.js'
 import { openStepPorts, Steps } from './step-ports.js'
 
@@ -212,8 +213,7 @@ async function checkFree(world: World): Promise<void> {
 
 /** What a call wrote before it was aborted is left to the sweep: verify informs of it. */
 async function checkUndamaged({ store }: World): Promise<void> {
-  const { findings } = await store.verify({ full: true })
-  expect(findings.filter(({ severity }) => severity === 'damage')).toEqual([])
+  expect(await damageOf(store)).toEqual([])
 }
 
 for (const [

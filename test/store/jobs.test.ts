@@ -20,6 +20,7 @@ import {
   type Team,
   type UrlFetcher,
 } from '../../src/index.js'
+import { damageOf } from '../support/damage.js'
 import { randomTestSeed } from '../support/seed-record.js'
 import { type Mortal, World } from './mortal-engine.js'
 
@@ -355,8 +356,7 @@ describe('killed and continued', () => {
       expect([...made.rowIds]).toHaveLength(3)
       expect(made.receipt).toMatchObject({ version: made.version, rows: 3 })
       expect(await team.tables()).toHaveLength(kind === 'overwrite' ? 1 : 2)
-      const { findings } = await engine.store.verify({ full: true })
-      expect(findings.filter(({ severity }) => severity === 'damage')).toEqual([])
+      expect(await damageOf(engine.store)).toEqual([])
       await engine.store.close()
       return deaths
     }

@@ -1,6 +1,7 @@
 // What the docstrings of the package say of options, of failures and by examples, so that a test can find what they omit.
 // It reads sources as well as the published declarations.
 import ts from 'typescript'
+import { exportsOf, targetOf } from './module-exports.js'
 
 /** A function or a method that users call. Overloads are one. */
 type Callable = Readonly<{
@@ -138,16 +139,11 @@ export function publicDocs(
 
   const exported = new Set<ts.Node>()
   for (const [entry, path] of Object.entries(paths)) {
-    const source = program.getSourceFile(path)
-    const module = source && checker.getSymbolAtLocation(source)
-    if (module === undefined) throw new Error(`${path} is not a module`)
-    for (const symbol of checker.getExportsOfModule(module)) {
-      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
-      const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
+    for (const { name, target, isTypeOnly } of exportsOf(program, path)) {
       for (const node of target.declarations ?? []) {
         if (exported.has(node)) continue
         exported.add(node)
-        addExport(entry, symbol.name, node, isTypeOnly(symbol))
+        addExport(entry, name, node, isTypeOnly)
       }
     }
   }
@@ -162,8 +158,7 @@ export function publicDocs(
 function declarationsOf(checker: ts.TypeChecker, at: ts.Node): readonly ts.Declaration[] {
   const symbol = checker.getSymbolAtLocation(at)
   if (symbol === undefined) return []
-  const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
-  const { declarations = [] } = isAlias ? checker.getAliasedSymbol(symbol) : symbol
+  const { declarations = [] } = targetOf(checker, symbol)
   return declarations.filter((node) => !node.getSourceFile().fileName.includes('/node_modules/'))
 }
 
@@ -171,13 +166,6 @@ function valueKind(node: ts.Declaration): Value['kind'] | undefined {
   if (ts.isFunctionDeclaration(node)) return 'function'
   if (ts.isClassDeclaration(node)) return 'class'
   return ts.isVariableDeclaration(node) ? 'value' : undefined
-}
-
-/** Whether a name is exported as a type only, as in `export type { FaultFile }`: at run time it is not there. */
-export function isTypeOnly(symbol: ts.Symbol): boolean {
-  return (symbol.declarations ?? []).some((node) => {
-    return ts.isExportSpecifier(node) && (node.isTypeOnly || node.parent.parent.isTypeOnly)
-  })
 }
 
 /** The methods of a type. Those of a class that implements an interface are described there. */

@@ -4,6 +4,7 @@
 // and an interface for the members of a class that implements it.
 import { join, relative } from 'node:path'
 import ts from 'typescript'
+import { exportsOf } from './module-exports.js'
 import { ROOT } from './project.js'
 
 export type PublicName = Readonly<{
@@ -20,7 +21,6 @@ export function publicNames(
   program: ts.Program,
   entries: Readonly<Record<string, string>>,
 ): PublicName[] {
-  const checker = program.getTypeChecker()
   const seen = new Set<ts.Node>()
   const names: PublicName[] = []
 
@@ -35,15 +35,10 @@ export function publicNames(
   }
 
   for (const [entry, path] of Object.entries(entries)) {
-    const source = program.getSourceFile(join(ROOT, path))
-    const module = source && checker.getSymbolAtLocation(source)
-    if (module === undefined) throw new Error(`${path} is not a module`)
-    for (const symbol of checker.getExportsOfModule(module)) {
-      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
-      const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
+    for (const { name, target } of exportsOf(program, join(ROOT, path))) {
       for (const node of target.declarations ?? []) {
         if (!node.getSourceFile().fileName.startsWith(`${ROOT}/node_modules`))
-          add(entry, symbol.name, node)
+          add(entry, name, node)
       }
     }
   }

@@ -1,6 +1,5 @@
 // Runs of a duty, of which one is under way at a time.
-import { checkNotAborted } from '../../base/signals.js'
-import { StoreError } from '../../base/store-error.js'
+import { aborted, checkNotAborted } from '../../base/signals.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 
 /** What callers wait for, in messages. */
@@ -54,7 +53,7 @@ class Callers {
   async begin<T>(run: (checkGoesOn: CheckGoesOn) => Promise<T>): Promise<T> {
     this.#hasBegun = true
     const checkGoesOn = (): void => {
-      if (this.#areGone) throw aborted(this.#reason)
+      if (this.#areGone) throw aborted(WHAT, this.#reason)
     }
     checkGoesOn()
     return run(checkGoesOn)
@@ -69,15 +68,11 @@ class Callers {
         this.#count--
         this.#areGone = this.#count === 0
         this.#reason = signal.reason
-        if (!this.#areGone || !this.#hasBegun) reject(aborted(signal.reason))
+        if (!this.#areGone || !this.#hasBegun) reject(aborted(WHAT, signal.reason))
       }
       signal.addEventListener('abort', onAbort, { once: true })
       const end = (): void => signal.removeEventListener('abort', onAbort)
       result.then(resolve, reject).then(end, end)
     })
   }
-}
-
-function aborted(reason: unknown): StoreError {
-  return new StoreError('ABORTED', `The ${WHAT} was aborted`, { cause: reason })
 }

@@ -97,24 +97,21 @@ export class Sweeper {
    * @param folded - What a fold did right before. Default: none has run.
    */
   sweepTables(takesOver = false, signal?: AbortSignal, folded?: number): Promise<TablesSwept> {
-    return this.#running.join(this.#kindOf(takesOver), signal, (checkGoesOn) => {
-      const run = this.#begin(takesOver, checkGoesOn)
+    return this.#share(this.#running, takesOver, signal, (run) => {
       return this.#context.activity.sweep(() => this.#sweepAll(run, folded))
     })
   }
 
   /** Sweeps the files of all teams, as `sweepTables` does the rest. */
   sweepFiles(takesOver = false, signal?: AbortSignal): Promise<FilesSwept> {
-    return this.#filing.join(this.#kindOf(takesOver), signal, (checkGoesOn) => {
-      const run = this.#begin(takesOver, checkGoesOn)
+    return this.#share(this.#filing, takesOver, signal, (run) => {
       return this.#context.activity.sweep(() => this.#sweepAllFiles(run))
     })
   }
 
   /** Folds the row records of all teams. Concurrent calls share one fold. */
   fold(takesOver = false, signal?: AbortSignal): Promise<number> {
-    return this.#folding.join(this.#kindOf(takesOver), signal, (checkGoesOn) => {
-      const run = this.#begin(takesOver, checkGoesOn)
+    return this.#share(this.#folding, takesOver, signal, (run) => {
       return this.#context.activity.fold(() => this.#foldAll(run))
     })
   }
@@ -126,18 +123,27 @@ export class Sweeper {
   settle(takesOver = false, signal?: AbortSignal): Promise<number> {
     if (takesOver) this.#settler.hurry()
     return this.#settling.join({ takesOver }, signal, (checkGoesOn) => {
-      const run = this.#begin(takesOver, checkGoesOn)
+      const run = new DutyRun(this.#context, this.#takesAll(takesOver), checkGoesOn)
       return this.#context.activity.settle(() => this.#settleAll(run, takesOver))
     })
   }
 
-  /** Where no other process can write, no run leaves anything to others. */
-  #kindOf(takesOver: boolean): Readonly<{ takesOver: boolean }> {
-    return { takesOver: takesOver || !this.#context.kv.shared }
+  /** A run that calls share. */
+  #share<T>(
+    shared: SharedRun<T>,
+    takesOver: boolean,
+    signal: AbortSignal | undefined,
+    work: (run: DutyRun) => Promise<T>,
+  ): Promise<T> {
+    const takesAll = this.#takesAll(takesOver)
+    return shared.join({ takesOver: takesAll }, signal, (checkGoesOn) => {
+      return work(new DutyRun(this.#context, takesAll, checkGoesOn))
+    })
   }
 
-  #begin(takesOver: boolean, checkGoesOn: CheckGoesOn): DutyRun {
-    return new DutyRun(this.#context, this.#kindOf(takesOver).takesOver, checkGoesOn)
+  /** Where no other process can write, no run leaves anything to others. */
+  #takesAll(takesOver: boolean): boolean {
+    return takesOver || !this.#context.kv.shared
   }
 
   /** Finds out which processes have ended: what they did, others take over. */

@@ -2,6 +2,7 @@
 // after them, so that runs without them are what they were.
 import fc from 'fast-check'
 import { isStoreError } from '../../../src/index.js'
+import { damageOf } from '../../support/damage.js'
 import { type Model, type RunCommand, runAlone } from './model.js'
 import {
   expectEqual,
@@ -172,9 +173,7 @@ async function checkWhole(world: World, before: ReadonlySet<string>): Promise<vo
     for await (const _ of team.table(id).scan()) rows++
     expectEqual(`the number of rows of "${name}"`, rows, rowCount)
   }
-  const { findings } = await world.store(0).verify({ full: true })
-  const damage = findings.filter(({ severity }) => severity === 'damage')
-  expectEqual('what is damaged', damage, [])
+  expectEqual('what is damaged', await damageOf(world.store(0)), [])
 }
 
 /** Deletes everything beside nothing else. */

@@ -3,6 +3,7 @@
 import type { Scheduler } from 'fast-check'
 import { isStoreError, type StoredFile, type Team } from '../../../src/index.js'
 import { TestClock } from '../../conformance/test-clock.js'
+import { damageOf } from '../../support/damage.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
 import { leftOpenJobs, leftRecords } from '../model/wiped-team.js'
 import {
@@ -287,9 +288,7 @@ async function endOfJobs({ places }: Places): Promise<void> {
 
 async function checkUndamaged({ places }: Places): Promise<void> {
   const [place] = places
-  const findings = (await place?.store.verify({ full: true }))?.findings ?? []
-  const damage = findings.filter(({ severity }) => severity === 'damage')
-  expectEqual('what is damaged', damage, [])
+  if (place !== undefined) expectEqual('what is damaged', await damageOf(place.store), [])
 }
 
 async function makeBeside(team: Team): Promise<void> {

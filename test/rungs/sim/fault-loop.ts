@@ -4,6 +4,7 @@ import { decodeFilesHead, decodeUpload } from '../../../src/format/file-records.
 import { KEY_SPACE, serialOfChunkKey } from '../../../src/format/keys.js'
 import type { Fault } from '../../conformance/faults/fault-plan.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { damageOf } from '../../support/damage.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
 import { leftRecords } from '../model/wiped-team.js'
 import type { Scenario } from './fault-scenarios.js'
@@ -124,9 +125,7 @@ async function checkWiped(
 }
 
 async function checkUndamaged(world: SimWorld): Promise<void> {
-  const { findings } = await world.store.verify({ full: true })
-  const damage = findings.filter(({ severity }) => severity === 'damage')
-  expectEqual('the damage that a verification finds', damage, [])
+  expectEqual('the damage that a verification finds', await damageOf(world.store), [])
 }
 
 /** A failure without effect says so. */

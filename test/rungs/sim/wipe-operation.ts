@@ -1,4 +1,5 @@
 // The operation that deletes everything of a team, and what must hold when it has ended.
+import { damageOf } from '../../support/damage.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
 import { leftRecords } from '../model/wiped-team.js'
 import { deleteTable } from './life-operations.js'
@@ -46,11 +47,8 @@ export async function checkWiped(world: SimWorld): Promise<void> {
 
 /** What there is, in whatever state a failure has left it, is whole. */
 export async function checkUndamaged(world: SimWorld): Promise<void> {
-  const found = await world.outcomeOf(() => world.store.verify({ full: true }))
-  if (found.kind !== 'done') return
-  const { findings } = found.value as Awaited<ReturnType<SimWorld['store']['verify']>>
-  const damage = findings.filter(({ severity }) => severity === 'damage')
-  expectEqual('the damage that a verification finds', damage, [])
+  const found = await world.outcomeOf(() => damageOf(world.store))
+  if (found.kind === 'done') expectEqual('the damage that a verification finds', found.value, [])
 }
 
 const OTHER_ROWS = [1, 2, 3].map((n) => ({ n, v: `row ${n}` }))

@@ -1,0 +1,34 @@
+// The names that a module exports.
+import ts from 'typescript'
+
+export type ModuleExport = Readonly<{
+  name: string
+  /** What stands behind the name, wherever it is declared. */
+  target: ts.Symbol
+  /** Whether it is exported as a type only, as in `export type { FaultFile }`: at run time it is not there. */
+  isTypeOnly: boolean
+}>
+
+/** @param path - Absolute, of a file of the program. */
+export function exportsOf(program: ts.Program, path: string): readonly ModuleExport[] {
+  const checker = program.getTypeChecker()
+  const source = program.getSourceFile(path)
+  const module = source && checker.getSymbolAtLocation(source)
+  if (module === undefined) throw new Error(`${path} is not a module`)
+  return checker.getExportsOfModule(module).map((symbol) => {
+    const target = targetOf(checker, symbol)
+    return { name: symbol.name, target, isTypeOnly: isTypeOnly(symbol) }
+  })
+}
+
+/** The symbol itself, or what an import or a re-export stands for. */
+export function targetOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
+  const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
+  return isAlias ? checker.getAliasedSymbol(symbol) : symbol
+}
+
+function isTypeOnly(symbol: ts.Symbol): boolean {
+  return (symbol.declarations ?? []).some((node) => {
+    return ts.isExportSpecifier(node) && (node.isTypeOnly || node.parent.parent.isTypeOnly)
+  })
+}

@@ -49,6 +49,15 @@ export class ByteReader {
     return this.#bytes.subarray(at, at + count)
   }
 
+  /** Skips the next bytes if they are these. @returns whether they are */
+  skip(bytes: Bytes): boolean {
+    for (let i = 0; i < bytes.length; i++) {
+      if (this.#bytes[this.#at + i] !== bytes[i]) return false
+    }
+    this.#at += bytes.length
+    return true
+  }
+
   /** All bytes that are left, without reading them. */
   rest(): Bytes {
     return this.#bytes.subarray(this.#at)

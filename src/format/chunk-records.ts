@@ -71,7 +71,7 @@ export function withSegments(bytes: Bytes, replace: (segment: SegmentRef) => Seg
   reader.bytes(8)
   reader.bytes(SUMMARY_BYTES * reader.u16())
   const kept = bytes.subarray(1, bytes.length - reader.rest().length)
-  const segments = Array.from({ length: reader.u16() }, () => replace(readSegment(reader, before)))
+  const segments = readSegments(reader, before).map(replace)
   reader.end()
   const version = someShare(segments) ? SHARED_VERSION : VERSION
   const writer = new ByteWriter(bytes.length + SHARED_BYTES * segments.length)
@@ -103,29 +103,25 @@ export class ChunkDecoder {
     const firstLine = reader.u32()
     const flags = reader.u8()
     const [hasClaims, namesFiles] = [(flags & HAS_CLAIMS) !== 0, (flags & NAMES_FILES) !== 0]
-    const listed = reader.rest()
-    const list = { crc: reader.u32(), probe: reader.u32() }
-    const summaries = reader.bytes(SUMMARY_BYTES * reader.u16())
-    const columns = this.#columns(reader, list, summaries, listed)
-    const segments = Array.from({ length: reader.u16() }, () => readSegment(reader, version))
+    const { list, columns } = this.#columns(reader)
+    const segments = readSegments(reader, version)
     reader.end()
     const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
     return { putAt, list, chunk }
   }
 
-  #columns(
-    reader: ByteReader,
-    list: ColumnListName,
-    summaries: Bytes,
-    listed: Bytes,
-  ): readonly ChunkColumn[] {
+  /** Reads the name of the column list and the summaries. Those of the last chunk are compared where they are. */
+  #columns(reader: ByteReader): Known {
+    if (this.#last !== undefined && reader.skip(this.#last.bytes)) return this.#last
+    const listed = reader.rest()
+    const list = { crc: reader.u32(), probe: reader.u32() }
+    const summaries = reader.bytes(SUMMARY_BYTES * reader.u16())
     const bytes = listed.subarray(0, LIST_BYTES + summaries.length)
-    if (this.#last !== undefined && sameBytes(this.#last.bytes, bytes)) return this.#last.columns
     const name = crc32(bytes)
     const known = this.#known.get(name)
     if (known !== undefined && sameBytes(known.bytes, bytes)) {
       this.#last = known
-      return known.columns
+      return known
     }
     const ids = this.#columnsOf(list)
     if (summaries.length !== SUMMARY_BYTES * ids.length) {
@@ -133,9 +129,9 @@ export class ChunkDecoder {
     }
     const inner = new ByteReader(summaries, 'chunk reference')
     const columns = ids.map((id) => readColumn(inner, id))
-    this.#last = { bytes, columns }
+    this.#last = { bytes, list, columns }
     if (this.#known.size < KNOWN_MAX) this.#known.set(name, this.#last)
-    return columns
+    return this.#last
   }
 }
 
@@ -144,7 +140,8 @@ const NAMES_FILES = 0x02
 /** Columns with their summaries that are recognised when they come again. */
 const KNOWN_MAX = 1_000
 
-type Known = Readonly<{ bytes: Bytes; columns: readonly ChunkColumn[] }>
+/** @property bytes - The name of the list, and the summaries. */
+type Known = Readonly<{ bytes: Bytes; list: ColumnListName; columns: readonly ChunkColumn[] }>
 
 const SUMMARY_BYTES = 12
 /** Bytes between the record version and the name of the column list. */
@@ -161,7 +158,7 @@ export function decodeChunkSegments(bytes: Bytes): ChunkSegments {
   const namesFiles = (reader.u8() & NAMES_FILES) !== 0
   reader.bytes(8)
   reader.bytes(SUMMARY_BYTES * reader.u16())
-  const segments = Array.from({ length: reader.u16() }, () => readSegment(reader, version))
+  const segments = readSegments(reader, version)
   reader.end()
   return { putAt, namesFiles, segments }
 }
@@ -201,6 +198,12 @@ function readColumn(reader: ByteReader, id: string): ChunkColumn {
   const elementMask = reader.u16()
   const seen = reader.u32()
   return { summary: { id, scalarMask, elementMask, seen }, firstRow: reader.u32() }
+}
+
+function readSegments(reader: ByteReader, version: number): SegmentRef[] {
+  const segments: SegmentRef[] = []
+  for (let left = reader.u16(); left > 0; left--) segments.push(readSegment(reader, version))
+  return segments
 }
 
 function readSegment(reader: ByteReader, version: number): SegmentRef {

@@ -2,6 +2,7 @@
 // the engine scans: catalog by order of creation, extent pages and row records by position.
 import { type Bytes, fromHex, fromUtf8, putUint32, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { sliceText } from '../base/platform.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
 import { ByteReader } from './byte-reader.js'
@@ -190,9 +191,8 @@ export function chunkKey(stashNonce: Bytes, serial: string): Bytes {
   return nonceWriter(KEY_SPACE.chunk, stashNonce).bytes(utf8(serial)).finish()
 }
 
-/** The serial of a chunk key. */
 export function serialOfChunkKey(key: Bytes): string {
-  return String.fromCharCode(...key.subarray(9))
+  return sliceText(key, 9, key.length)
 }
 
 export function chunksRange(stashNonce: Bytes): KeyRange {

@@ -1,7 +1,9 @@
-// A chunk reference whose segments others replace: what it says of its rows stays, byte by byte.
+// Chunk references: decoded one after the other, each means what was encoded, though chunks mostly have the columns of
+// the one before; and where others replace the segments, what it says of its rows stays, byte by byte.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  ChunkDecoder,
   type ChunkReference,
   decodeChunkSegments,
   encodeChunkReference,
@@ -71,6 +73,44 @@ test('a reference with other segments is that of a chunk that has them', () => {
       expect(replaced).toEqual(
         encodeChunkReference({ ...reference, chunk: { ...chunk, segments } }),
       )
+    }),
+    runOptions(300),
+  )
+})
+
+/** The column IDs of each list. The first two have as many columns. */
+const LISTS = [['a', 'b'], ['a', 'c'], ['a'], []] as const
+const fewValues = fc.nat({ max: 1 })
+
+/** Chunks of few lists and few summaries, so that some are as the one before, and some nearly. */
+const alikeReference: fc.Arbitrary<ChunkReference> = fc
+  .record({ of: fc.nat({ max: LISTS.length - 1 }), reference: anyReference })
+  .chain(({ of, reference }) =>
+    fc
+      .record({
+        summaries: fc.tuple(fewValues, fewValues, fewValues, fewValues),
+        firstRow: fewValues,
+      })
+      .map(({ summaries: [scalarMask, elementMask, seen, ofLast], firstRow }) => {
+        const ids = LISTS[of] ?? []
+        const columns = ids.map((id, at) => {
+          const last = at === ids.length - 1 ? ofLast : 0
+          return { summary: { id, scalarMask, elementMask, seen: seen + last }, firstRow }
+        })
+        return {
+          ...reference,
+          list: { crc: of >> 1, probe: of & 1 },
+          chunk: { ...reference.chunk, columns },
+        }
+      }),
+  )
+
+test('each reference means what was encoded, whatever was decoded before it', () => {
+  fc.assert(
+    fc.property(fc.array(alikeReference, { maxLength: 12 }), (references) => {
+      const decoder = new ChunkDecoder(({ crc, probe }) => LISTS[2 * crc + probe] ?? [])
+      const decoded = references.map((reference) => decoder.decode(encodeChunkReference(reference)))
+      expect(decoded).toEqual(references)
     }),
     runOptions(300),
   )

@@ -21,8 +21,8 @@ export const MEMORY_FILES = [
 
 /**
  * What these compare says the same on every version of Node: sources, lists, examples of mounts in frameworks that other
- * files test too, and answers of the contract suite, whose cases contract.test.ts runs too. With
- * ROWSTASH_PLATFORM_ONLY=1 they are left out.
+ * files test too, answers of the contract suite, whose cases contract.test.ts runs too, and steps of ports in memory.
+ * With ROWSTASH_PLATFORM_ONLY=1 they are left out.
  */
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',
@@ -31,12 +31,14 @@ export const SAME_EVERYWHERE = [
   'test/conformance/{openapi,fetch-handler,postgres}.test.ts',
   'test/quality/*.test.ts',
   'test/rungs/{ladder,planted}/*.test.ts',
+  'test/rungs/sim/fault-loop.test.ts',
 ]
 
 const isPlatformOnly = process.env['ROWSTASH_PLATFORM_ONLY'] === '1'
 
 /** The longest files, the longest first: one that begins late runs alone at the end. */
 export const LONG_FILES = [
+  'test/rungs/sim/fault-loop.test.ts',
   'test/rungs/model/model.test.ts',
   'test/conformance/contract.test.ts',
   'test/conformance/openapi.test.ts',
@@ -45,6 +47,9 @@ export const LONG_FILES = [
   'test/rungs/files-model/files-model.test.ts',
   'test/rungs/http-fuzz/http-fuzz.test.ts',
   'test/rungs/sim/crash-sim.test.ts',
+  'test/rungs/planted/planted-bugs.test.ts',
+  'test/page/browse.test.ts',
+  'test/page/import.test.ts',
   'test/browser/files.test.ts',
   'test/rungs/crash/kill.test.ts',
   'test/rungs/fleet/fleet.test.ts',
@@ -61,7 +66,10 @@ export const LONG_FILES = [
   'test/rungs/crash/disk-full.test.ts',
   'test/browser/bundle.test.ts',
   'test/rungs/crash/full-open.test.ts',
+  'test/page/stored.test.ts',
+  'test/conformance/ports.test.ts',
   'test/conformance/store.test.ts',
+  'test/commands/cli-import.test.ts',
   'test/commands/cli.test.ts',
 ]
 

@@ -1,5 +1,5 @@
 // Metrics of the process: CPU, memory, and delays of its event loop.
-import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import type { IntervalHistogram } from 'node:perf_hooks'
 import type { MetricFamily } from '../../src/index.js'
 
 /** How often the event loop is measured, in milliseconds, from the first scrape on. */
@@ -13,6 +13,8 @@ export function processMetrics(): readonly MetricFamily[] {
   let delays: IntervalHistogram | undefined
   const eventLoop = (): { labels: { statistic: string }; value: number }[] => {
     if (delays === undefined) {
+      // Loaded when it is needed: PERFORMANCE.md, P44.
+      const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
       delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
       delays.enable()
     }

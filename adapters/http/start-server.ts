@@ -1,5 +1,5 @@
 // A server of a store in one call, for programs that have no server of their own.
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Store, StoreError } from '../../src/index.js'
 import { integerOption, optionError, shown } from '../base/arguments.js'
@@ -62,6 +62,8 @@ export async function startServer(
   const { basePath = '', trustedProxies } = handlerOptions
   const limits = trustedProxies === undefined ? connections : { trustedProxies, ...connections }
   const handler = nodeHandler(store, handlerOptions)
+  // Loaded when it is needed: PERFORMANCE.md, P44.
+  const { createServer } = process.getBuiltinModule('node:http')
   const server = hardenServer(
     createServer(serverOptions, (request, response) => handler(request, response)),
     limits,

@@ -1,6 +1,6 @@
 // Handles requests that node:http refuses before they reach a handler. Its own responses have no body, which clients
 // that parse every error cannot read.
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { responsesUnderWay } from './connections.js'
 import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
@@ -69,5 +69,7 @@ function render({ status, type, message }: Refusal): string {
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  // Loaded when it is needed: PERFORMANCE.md, P44.
+  const { STATUS_CODES } = process.getBuiltinModule('node:http')
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }

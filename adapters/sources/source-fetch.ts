@@ -5,7 +5,7 @@
 // - Every hop passes the same checks as the first (source-guard).
 // - An encoded answer is refused and never decoded: what is stored is what was sent.
 
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { parse as parseDisposition } from 'content-disposition'
 import type { FetchedSource, SourceLimits, UrlFetcher } from '../../src/index.js'
@@ -88,7 +88,8 @@ async function ask(
 
 function sendGet(socket: Socket, url: URL): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest({
+    // Loaded when it is needed: PERFORMANCE.md, P44.
+    const request = process.getBuiltinModule('node:http').request({
       // Without an agent: it could hand out a socket that it keeps, or take a proxy from the environment.
       createConnection: () => socket,
       method: 'GET',

@@ -5,7 +5,6 @@
 // - Sockets belong to one request. A pool may hold one that other code opened without these checks.
 // - Nothing is written to a socket, not even a TLS greeting, before the address that it reached is checked.
 import { connect, isIP, isIPv6, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { isPublicAddress } from './source-address.js'
 import { sourceFailed, sourceNotAllowed } from './source-failure.js'
 import type { SourceLife } from './source-life.js'
@@ -151,7 +150,8 @@ async function secure(
   { ca }: SourceSettings,
   life: SourceLife,
 ): Promise<Socket> {
-  const encrypted = connectTls({
+  // Loaded when it is needed: PERFORMANCE.md, P44.
+  const encrypted = process.getBuiltinModule('node:tls').connect({
     socket,
     host,
     ALPNProtocols: ['http/1.1'],

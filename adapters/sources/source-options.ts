@@ -1,5 +1,4 @@
 // Options for fetching from source URLs.
-import { lookup as systemLookup } from 'node:dns/promises'
 import {
   booleanOption,
   checkFunctionOption,
@@ -93,7 +92,9 @@ export function resolveSourceOptions(given: SourceOptions): SourceSettings {
 }
 
 async function lookUpAll(hostName: string): Promise<readonly string[]> {
-  const found = await systemLookup(hostName, { all: true })
+  // Loaded when it is needed: PERFORMANCE.md, P44.
+  const { lookup } = process.getBuiltinModule('node:dns/promises')
+  const found = await lookup(hostName, { all: true })
   return found.map(({ address }) => address)
 }
 

@@ -6,6 +6,7 @@ import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-
 import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { parseDelimiter, type Quotes } from './csv-fields.js'
+import type { DecimalMark } from './decimal-commas.js'
 import { filesOf } from './file-patterns.js'
 import { compressionOf, STANDARD_INPUT } from './import-bytes.js'
 import type { FileImport } from './import-files.js'
@@ -75,7 +76,7 @@ const OPTIONS = {
   schema: {
     type: 'string',
     value: 'FILE',
-    help: 'columns, as "rowstash schema --json" prints them',
+    help: 'columns, as "rowstash schema --json" or "import --check --json" prints them',
     isRare: true,
   },
   'on-error': {
@@ -86,7 +87,7 @@ const OPTIONS = {
   check: {
     type: 'boolean',
     default: false,
-    help: 'only list the values that do not fit, with file, line and rule',
+    help: 'only list values that do not fit, and print columns and warnings',
   },
   resume: {
     type: 'boolean',
@@ -111,6 +112,14 @@ const OPTIONS = {
     value: 'strict|relaxed',
     help: `for csv and tsv: with relaxed, a quote inside a field that does not begin with one is text,
       as spreadsheets write it; with strict (default), it is refused`,
+    isRare: true,
+  },
+  decimal: {
+    type: 'string',
+    default: '.',
+    value: '.|,',
+    help: `for csv and tsv: what stands before the decimals of a number (default: "."); with "," 1,5 is a
+      number, and 1.5 is refused in a column of numbers`,
     isRare: true,
   },
   encoding: {
@@ -161,14 +170,12 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
     delimiter: values.delimiter,
     quotes: parseQuotes(values.quotes),
     encoding: parseEncoding(values.encoding),
+    decimal: parseDecimal(values.decimal),
   }
   const target = parseTarget(values)
   const { schema: schemaPath } = values
   if (schemaPath !== undefined && target.mode !== 'create' && target.mode !== 'overwrite') {
     throw new ProgramFailure('usage', '--schema needs --mode create or overwrite')
-  }
-  if (values.check && values.resume) {
-    throw new ProgramFailure('usage', '--check cannot be combined with --resume')
   }
   const onError = values['on-error']
   const onSchemaError = parseOnError(onError)
@@ -190,6 +197,11 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
 function parseQuotes(text: string): Quotes {
   if (text === 'strict' || text === 'relaxed') return text
   throw new ProgramFailure('usage', `--quotes must be strict or relaxed, not "${text}"`)
+}
+
+function parseDecimal(text: string): DecimalMark {
+  if (text === '.' || text === ',') return text
+  throw new ProgramFailure('usage', `--decimal must be "." or ",", not "${text}"`)
 }
 
 function parseFormat(text: string): FileFormat {
@@ -218,7 +230,15 @@ type GivenFormat = Readonly<{
   delimiter: string | undefined
   quotes: Quotes
   encoding: string | undefined
+  decimal: DecimalMark
 }>
+
+/** An option that was given and is about the fields of csv and tsv; undefined: none. */
+function fieldOptionOf({ delimiter, quotes, decimal }: GivenFormat): string | undefined {
+  if (delimiter !== undefined) return '--delimiter'
+  if (quotes === 'relaxed') return '--quotes relaxed'
+  return decimal === ',' ? '--decimal ,' : undefined
+}
 
 function parseFile(path: string, given: GivenFormat): SourceFile {
   const { delimiter: delimiterText, encoding } = given
@@ -235,11 +255,12 @@ function parseFile(path: string, given: GivenFormat): SourceFile {
     ...(compression && { compression }),
     ...(encoding && { encoding }),
     ...quotes,
+    ...(given.decimal === ',' && { decimal: given.decimal }),
   }
   if (format === 'parquet') checkParquet(file)
-  const other = delimiterText === undefined ? '--quotes relaxed' : '--delimiter'
-  if (!isText && (delimiterText !== undefined || given.quotes === 'relaxed')) {
-    throw new ProgramFailure('usage', `${other} is only for csv and tsv; "${path}" is ${format}`)
+  const ofFields = fieldOptionOf(given)
+  if (!isText && ofFields !== undefined) {
+    throw new ProgramFailure('usage', `${ofFields} is only for csv and tsv; "${path}" is ${format}`)
   }
   if (delimiterText === undefined) return file
   const delimiter = parseDelimiter(delimiterText)

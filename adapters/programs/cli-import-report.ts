@@ -1,15 +1,21 @@
-// The reports of `rowstash import`: on a new table the inferred types, and columns that a few values turned into text;
-// with `--check` the values that do not fit.
+// The reports of `rowstash import`: on a new table the inferred types, and warnings; with `--check` the same, and the
+// values that do not fit.
 import { ClientError } from '../../src/client/client.js'
 import type { Column, ReceiptDropped } from '../../src/index.js'
-import { escapeControls } from '../base/arguments.js'
 import type { CommandIo } from './cli-command.js'
 import { openClient } from './command-client.js'
 import type { CheckResult, FileImport, FileImported, FoundProblem } from './import-files.js'
-import { findOddColumns, type OddColumn } from './import-oddities.js'
+import { findOddColumns } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
+import {
+  type ImportWarning,
+  renderName,
+  renderText,
+  VALUE_CHARS_MAX,
+  warningsOfColumn,
+  warningsOfShort,
+} from './import-warnings.js'
 import { renderCount } from './progress.js'
-import { placeOfShort, type ShortRows } from './short-lines.js'
 import { renderType } from './table-types.js'
 
 /** Columns that are listed, at most; further ones are only counted. */
@@ -20,9 +26,6 @@ const DROPPED_SHOWN_MAX = 10
 /** The table is there already: where its types cannot be had, the import has not failed. */
 const TRIES_MAX = 3
 
-const NAME_CHARS_MAX = 60
-const VALUE_CHARS_MAX = 80
-
 /** Prints what an import did; of a new table also its columns, and warnings. */
 export async function reportImport(
   io: CommandIo,
@@ -32,40 +35,43 @@ export async function reportImport(
 ): Promise<void> {
   const { tableId, version, rows, seconds, skipped, merged, shortLines } = imported
   const dropped = droppedOf(imported)
-  const columns = given.sample === undefined ? undefined : await columnsOf(io, given, tableId)
+  const { columns, unread } = await columnsOf(given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
+  const warnings = async () => [
+    ...unread,
+    ...warningsOfShort(shortLines),
+    ...(await warningsOfColumns(given, columns)),
+  ]
   if (asJson) {
     const counts = {
       rows,
       ...merged,
-      seconds,
+      seconds: Math.round(seconds * 1000) / 1000,
       rowsPerSecond,
       skippedChunks: skipped,
       ...(dropped && { dropped }),
       ...(shortLines && { shortLines }),
+      warnings: await warnings(),
     }
     io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
-  } else {
-    if (merged === undefined) io.print(`rows: ${rows}`)
-    for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
-    if (dropped !== undefined && dropped.count > 0) io.print(renderDropped(dropped))
-    if (skipped > 0) io.print(`chunks that were there: ${skipped}`)
-    io.print(`seconds: ${seconds.toFixed(2)}`)
-    if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
-    io.print(`table: ${tableId}`)
-    for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+    return
   }
-  if (shortLines !== undefined) warnOfShort(io, shortLines)
-  if (columns !== undefined) await warnOfOddColumns(io, given, columns)
+  if (merged === undefined) io.print(`rows: ${rows}`)
+  for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
+  if (dropped !== undefined && dropped.count > 0) io.print(renderDropped(dropped))
+  if (skipped > 0) io.print(`chunks that were there: ${skipped}`)
+  io.print(`seconds: ${seconds.toFixed(2)}`)
+  if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
+  io.print(`table: ${tableId}`)
+  for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+  printWarnings(io, await warnings())
 }
 
-function warnOfShort(io: CommandIo, shortLines: ShortRows): void {
-  const { count } = shortLines
-  const lines = count === 1 ? 'line has' : 'lines have'
-  const place = placeOfShort(shortLines)
-  io.warn(
-    `warning: ${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`,
-  )
+/** Prints warnings for people. */
+function printWarnings(io: CommandIo, warnings: readonly ImportWarning[]): void {
+  for (const { message } of warnings.slice(0, WARNINGS_MAX)) io.warn(`warning: ${message}`)
+  const more = warnings.length - WARNINGS_MAX
+  if (more > 0) io.warn(`and ${renderCount(more)} more warnings, which --json lists`)
 }
 
 /** The values that did not fit and were left out, of a server that tells it. */
@@ -81,51 +87,63 @@ function renderDropped({ count, columns }: Dropped): string {
   for (const { column, count: more } of columns)
     counts.set(column, (counts.get(column) ?? 0) + more)
   const shown = [...counts].slice(0, DROPPED_SHOWN_MAX).map(([column, dropped]) => {
-    return `${renderText(column, NAME_CHARS_MAX)} ${renderCount(dropped)}`
+    return `${renderName(column)} ${renderCount(dropped)}`
   })
   const more = counts.size > shown.length ? ', …' : ''
   const values = count === 1 ? 'value' : 'values'
   return `dropped ${renderCount(count)} ${values} (${shown.join(', ')}${more})`
 }
 
-/** The columns of a new table; undefined: the server does not tell them. */
-async function columnsOf(
-  io: CommandIo,
-  given: FileImport,
-  tableId: string,
-): Promise<readonly Column[] | undefined> {
+type TableColumns = Readonly<{
+  /** undefined: the table is not new, or the server does not tell them. */
+  columns: readonly Column[] | undefined
+  /** Why the server does not. */
+  unread: readonly ImportWarning[]
+}>
+
+async function columnsOf(given: FileImport, tableId: string): Promise<TableColumns> {
+  if (given.sample === undefined) return { columns: undefined, unread: [] }
   try {
     const client = openClient({ ...given, triesMax: TRIES_MAX })
-    return (await client.table(tableId).info({ signal: given.signal })).schema.columns
+    const { schema } = await client.table(tableId).info({ signal: given.signal })
+    return { columns: schema.columns, unread: [] }
   } catch (failure) {
     given.signal.throwIfAborted()
     if (!(failure instanceof ClientError)) throw failure
-    io.warn(`rowstash: The columns of the table cannot be read: ${failure.message}`)
-    return undefined
+    const message = `the columns of the table cannot be read: ${failure.message}`
+    return { columns: undefined, unread: [{ type: 'columnsUnread', message }] }
   }
 }
 
-async function warnOfOddColumns(
-  io: CommandIo,
+/** The warnings about the text columns of a new table. */
+async function warningsOfColumns(
   { sample, files, chunkRowsMax, signal }: FileImport,
-  columns: readonly Column[],
-): Promise<void> {
+  columns: readonly Column[] = [],
+): Promise<readonly ImportWarning[]> {
   const texts = new Set(columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id))
   const sampled = [...(sample?.columns ?? [])].filter(([column]) => texts.has(column))
   const odd = await findOddColumns(new Map(sampled), files, chunkRowsMax, signal)
-  for (const line of renderWarnings(odd)) io.warn(line)
+  return odd.flatMap(warningsOfColumn)
 }
 
-/** Prints the result of `--check`. */
-export function reportProblems(
+/**
+ * Prints the result of `--check`: of a new table also its columns, and the warnings that its import would print.
+ * @param before - Warnings that need no rows.
+ */
+export async function reportProblems(
   io: CommandIo,
-  { rowCount, problems, problemCount, shortLines }: CheckResult,
-  asJson: boolean,
-): void {
-  if (shortLines !== undefined) warnOfShort(io, shortLines)
+  given: FileImport,
+  checked: CheckResult,
+  { asJson, before }: Readonly<{ asJson: boolean; before: readonly ImportWarning[] }>,
+): Promise<void> {
+  const { rowCount, problems, problemCount, shortLines } = checked
+  const columns = given.sample === undefined ? undefined : checked.columns
+  const ofColumns = await warningsOfColumns(given, columns)
+  const warnings = [...before, ...warningsOfShort(shortLines), ...ofColumns]
   if (asJson) {
     const short = shortLines && { shortLines }
-    io.print(JSON.stringify({ rows: rowCount, problemCount, problems, ...short }))
+    const found = { rows: rowCount, problemCount, problems, ...short, warnings }
+    io.print(JSON.stringify({ ...found, ...(columns && { columns }) }))
     return
   }
   for (const problem of problems) io.print(renderProblem(problem))
@@ -133,48 +151,25 @@ export function reportProblems(
   if (more > 0) io.print(`and ${renderCount(more)} more problems`)
   io.print(`rows: ${rowCount}`)
   io.print(`problems: ${problemCount}`)
+  io.print(`warnings: ${warnings.length}`)
+  for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+  printWarnings(io, warnings)
 }
 
 function renderProblem({ place, column, value, rule }: FoundProblem): string {
   const where = place === undefined ? '' : `${renderPlace(place)}: `
-  const name = renderText(column, NAME_CHARS_MAX)
+  const name = renderName(column)
   if (value === undefined) return `${where}column '${name}' must be ${rule}`
   return `${where}value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
 }
 
 function renderColumns(columns: readonly Column[]): string[] {
   const shown = columns.slice(0, COLUMNS_SHOWN_MAX)
-  const names = shown.map(({ id }) => renderText(id, NAME_CHARS_MAX))
+  const names = shown.map(({ id }) => renderName(id))
   const width = Math.max(0, ...names.map((name) => name.length))
   const lines = shown.map(({ type }, i) => {
     return `  ${(names[i] ?? '').padEnd(width)}  ${renderType(type)}`
   })
   const more = columns.length - shown.length
   return ['columns:', ...lines, ...(more > 0 ? [`  and ${renderCount(more)} more`] : [])]
-}
-
-function renderWarnings(odd: readonly OddColumn[]): string[] {
-  const lines = odd.slice(0, WARNINGS_MAX).map(renderWarning)
-  const more = odd.length - lines.length
-  return more > 0
-    ? [...lines, `warning: the same is true of ${renderCount(more)} more columns`]
-    : lines
-}
-
-function renderWarning({ column, others, found }: OddColumn): string {
-  const name = renderText(column, NAME_CHARS_MAX)
-  const start = `warning: column '${name}' is text`
-  if (found === undefined)
-    return `${start} although nearly all of a sample of its values are ${others}`
-  const { oddCount, valueCount, value } = found
-  const shown = renderText(JSON.stringify(value), VALUE_CHARS_MAX)
-  const count = `${renderCount(oddCount)} of ${renderCount(valueCount)} values`
-  return `${start} because of ${count}, the first in ${renderPlace(found)}: ${shown} (the others are ${others})`
-}
-
-function renderText(text: string, charsMax: number): string {
-  const chars = [...text]
-  return escapeControls(
-    chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`,
-  )
 }

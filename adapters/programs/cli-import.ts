@@ -11,13 +11,15 @@ import { readKey } from './cli-server-options.js'
 import { teamToImportInto } from './cli-team.js'
 import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
 import { renderDelimiter } from './csv-fields.js'
+import { commaColumnsOf } from './decimal-columns.js'
 import { STANDARD_INPUT } from './import-bytes.js'
-import { checkFiles, type FileImport, importFiles } from './import-files.js'
+import { type CheckResult, checkFiles, type FileImport, importFiles } from './import-files.js'
 import { ImportSample } from './import-sample.js'
+import type { ImportWarning } from './import-warnings.js'
 import { readParquetSchema } from './parquet-read.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, type Progress, type ProgressOutput } from './progress.js'
-import { withServedDirectory } from './served-directory.js'
+import { withCheckedDirectory, withServedDirectory } from './served-directory.js'
 
 /** Shortest time between two notes about repeated requests, in milliseconds. */
 const RETRY_NOTE_MS = 2_000
@@ -33,8 +35,12 @@ export async function runImport(
   const bytes = await bytesOf(command.files)
   if ('directory' in place) {
     const { directory, team } = place
-    const chosen = (store: Store) => teamToImportInto(store, team, io)
-    return withServedDirectory(directory, chosen, (server) => {
+    const notes = {
+      warn: (note: string) => io.warn(command.isJson ? JSON.stringify({ note }) : note),
+    }
+    const chosen = (store: Store) => teamToImportInto(store, team, notes)
+    const serve = command.isCheck ? withCheckedDirectory : withServedDirectory
+    return serve(directory, chosen, (server) => {
       return importInto(command, bytes, server, io, progressOutput)
     })
   }
@@ -54,8 +60,8 @@ async function importInto(
   const client = openClient(asking)
   try {
     const target = await targetOf(command, client, server, io.signal)
-    const isNew = 'name' in target && !command.isCheck
-    const sample = isNew ? new ImportSample() : undefined
+    const sample = 'name' in target ? new ImportSample() : undefined
+    const commaColumns = await commaColumnsIn(command, target, client, asking, io.signal)
     const given: FileImport = {
       ...command,
       receipt: command.onSchemaError === 'dropColumns',
@@ -63,6 +69,7 @@ async function importInto(
       target,
       signal: io.signal,
       ...(sample !== undefined && { sample }),
+      ...(commaColumns !== undefined && { commaColumns }),
       onProgress: (rows, bytes) => progress.show(rows, bytes),
       onDelimiter: (path, delimiter) => {
         const found = renderDelimiter(delimiter)
@@ -70,9 +77,10 @@ async function importInto(
       },
     }
     if (command.isCheck) {
+      const before = await warningsBefore(command, client, server, io.signal)
       const checked = await checkFiles(given)
       progress.close()
-      reportProblems(io, checked, command.isJson)
+      await reportProblems(io, given, checked, { asJson: command.isJson, before })
       return checked.problemCount === 0 ? EXIT_CODE.done : EXIT_CODE.misfits
     }
     const imported = await (command.isResumable ? resumed(given, client) : importFiles(given))
@@ -148,7 +156,8 @@ async function targetOf(
   if (target.mode === 'create') {
     // A resumed import may have made its table already, which the server knows by the ID of its stash.
     const mayBeTaken = command.isCheck || command.isResumable || target.isNameShared
-    if (!mayBeTaken) await checkIsFree(target.name, client, server, signal)
+    const taken = mayBeTaken ? undefined : await takenBy(target.name, client, server, signal)
+    if (taken !== undefined) throw new ProgramFailure('failed', taken)
     return { name: target.name, ...schema }
   }
   const tableId = await tableIdIn(target.table, client, server, signal)
@@ -164,22 +173,66 @@ async function targetOf(
 /** Statuses of a server that lists no tables, or not with this key. */
 const STATUSES_WITHOUT_LIST: ReadonlySet<number> = new Set([403, 404, 405])
 
-/** @throws {ProgramFailure} if the team has a table of that name */
-async function checkIsFree(
+/** What a check warns of before it reads rows: an import would be refused. */
+async function warningsBefore(
+  { target, isResumable }: ImportCommand,
+  client: Client,
+  server: Asking,
+  signal: AbortSignal,
+): Promise<readonly ImportWarning[]> {
+  if (target.mode !== 'create' || target.isNameShared || isResumable) return []
+  const message = await takenBy(target.name, client, server, signal)
+  return message === undefined ? [] : [{ type: 'nameTaken', message }]
+}
+
+/** What to do about a name that another table of the team has; undefined: none has it. */
+async function takenBy(
   name: string,
   client: Client,
   server: Asking,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   const tables = await client.tables({ signal }).catch((failure: unknown) => {
     const isUnlisted = failure instanceof ClientError && STATUSES_WITHOUT_LIST.has(failure.status)
     if (isUnlisted) return []
     throw explained(failure, server)
   })
   const taken = tables.find((table) => table.name === name)
-  if (taken === undefined) return
+  if (taken === undefined) return undefined
   const what = 'use --mode add, overwrite or merge, another name, or --new-table'
-  throw new ProgramFailure('failed', `A table "${name}" exists (${taken.id}); ${what}`)
+  return `A table "${name}" exists (${taken.id}); ${what}`
+}
+
+/** The columns with decimal commas; undefined: nobody has told that there are any. @throws {ProgramFailure} */
+async function commaColumnsIn(
+  command: ImportCommand,
+  target: ImportTarget,
+  client: Client,
+  server: Asking,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string> | undefined> {
+  const { files, chunkRowsMax, onSchemaError } = command
+  if (files.every(({ decimal }) => decimal === undefined)) return undefined
+  const given = 'schema' in target ? target.schema : undefined
+  const schema =
+    given === undefined && 'tableId' in target
+      ? await schemaOf(client, target.tableId, server, signal)
+      : given
+  const isWidened = onSchemaError === 'updateSchema'
+  return commaColumnsOf({ files, chunkRowsMax, signal }, { schema, isWidened })
+}
+
+async function schemaOf(
+  client: Client,
+  tableId: string,
+  server: Asking,
+  signal: AbortSignal,
+): Promise<TableSchema> {
+  try {
+    return (await client.table(tableId).info({ signal })).schema
+  } catch (failure) {
+    throw explained(failure, server)
+  }
 }
 
 async function tableIdIn(
@@ -210,10 +263,13 @@ async function schemaOfFiles(files: ImportCommand['files']): Promise<TableSchema
 /** The schema in a file, judged before any row is sent. @throws {ProgramFailure} */
 async function readSchema(path: string): Promise<TableSchema> {
   try {
-    const schema: TableSchema = JSON.parse(await readFile(path, 'utf8'))
+    const given: TableSchema & Partial<CheckResult> = JSON.parse(await readFile(path, 'utf8'))
+    // What `--check --json` prints has the columns among others.
+    const isChecked = given?.problemCount !== undefined
+    const schema = isChecked ? { columns: given.columns } : given
     await using store = await openMemory({ columnsMax: STORE_LIMITS.columnsMax.max })
-    await store.team('t').createTable({ name: 't', schema, rows: [] })
-    return schema
+    const { tableId } = await store.team('t').createTable({ name: 't', schema, rows: [] })
+    return await store.team('t').table(tableId).schema() // The short form written out.
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ProgramFailure('failed', `The schema ${path} cannot be read: ${reason}`, { cause })

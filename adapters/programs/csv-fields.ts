@@ -112,26 +112,37 @@ export type Quotes = 'strict' | 'relaxed'
 /**
  * The same records with commas between their fields. A field with a comma in it gets quotes; so does one with a quote
  * that is text, and its quotes are doubled.
+ * @param rewritten - By the index of its field, the bytes that take the place of a field with its quotes; undefined: none.
+ *   They are no more than the field has, and need no quotes.
  */
 export function withCommas(
   bytes: Uint8Array,
   delimiter: number,
   quotes: Quotes = 'strict',
+  rewritten: (field: number, from: number, to: number) => Uint8Array | undefined = () => undefined,
 ): Uint8Array {
   const doubled = quotes === 'relaxed' ? QUOTE : undefined
   // Two quotes for a field that is a comma at least, and one for each quote: never more than three times the bytes.
   const out = new Uint8Array(3 * bytes.length + 2)
   let length = 0
+  let field = 0
   for (let from = 0; from < bytes.length; ) {
     const to = endOfField(bytes, from, bytes.length, delimiter)
-    const needsQuotes = bytes[from] !== QUOTE && hasAny(bytes, from, to, doubled)
-    if (needsQuotes) out[length++] = QUOTE
-    for (let at = from; at < to; at++) {
-      out[length++] = bytes[at] ?? 0
-      if (needsQuotes && bytes[at] === doubled) out[length++] = QUOTE
+    const other = rewritten(field, from, to)
+    if (other === undefined) {
+      const needsQuotes = bytes[from] !== QUOTE && hasAny(bytes, from, to, doubled)
+      if (needsQuotes) out[length++] = QUOTE
+      for (let at = from; at < to; at++) {
+        out[length++] = bytes[at] ?? 0
+        if (needsQuotes && bytes[at] === doubled) out[length++] = QUOTE
+      }
+      if (needsQuotes) out[length++] = QUOTE
+    } else {
+      out.set(other, length)
+      length += other.length
     }
-    if (needsQuotes) out[length++] = QUOTE
     if (to < bytes.length) out[length++] = bytes[to] === delimiter ? COMMA : (bytes[to] ?? 0)
+    field = bytes[to] === delimiter ? field + 1 : 0
     from = to + 1
   }
   return out.subarray(0, length)

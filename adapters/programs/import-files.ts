@@ -13,7 +13,9 @@ import {
   type RowChunk,
   type SendOptions,
 } from '../../src/client/client.js'
+import type { Column } from '../../src/index.js'
 import { type Asking, explained, forPeople, openClient } from './command-client.js'
+import { CommaFields } from './decimal-columns.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
@@ -37,6 +39,8 @@ export type FileImport = Asking &
     receipt?: boolean
     /** Refuses the first line that has fewer fields than its header. Default: false; its other cells are empty. */
     refusesShortLines?: boolean
+    /** The columns of csv and tsv files whose decimal commas are sent as points. Default: none. */
+    commaColumns?: ReadonlySet<string>
     /** Receives every run. Default: none. */
     sample?: ImportSample
     /** Called with the rows that are on the server, and the bytes that were read. */
@@ -77,6 +81,8 @@ export type CheckResult = Readonly<{
   /** The first 1,000. */
   problems: readonly FoundProblem[]
   problemCount: number
+  /** The columns that the table would have. */
+  columns: readonly Column[]
   /** Absent: no line was short. */
   shortLines?: ShortRows
 }>
@@ -88,13 +94,15 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
     (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
     '; the check ends at the first line that cannot be read',
   )
-  const { rows, problems, problemCount } = result
+  const { rows, problems, problemCount, schema } = result
+  const { columns } = schema
   const wanted = problems.map(({ place, row }) => ({ start: place, row }))
   const places = await findPlaces(given, wanted)
   const found = problems.map(({ column, value, rule }, i): FoundProblem => {
     return { place: places[i], column, value, rule }
   })
-  return { rowCount: rows, problems: found, problemCount, ...(shortLines && { shortLines }) }
+  const short = shortLines && { shortLines }
+  return { rowCount: rows, problems: found, problemCount, columns, ...short }
 }
 
 /**
@@ -136,6 +144,7 @@ async function* chunksOf(
   short: ShortLines,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<RowChunk> {
+  const commas = new CommaFields(given.commaColumns ?? new Set())
   for (const file of given.files) {
     let isFirst = true
     for await (const run of readFileRuns(file, given.chunkRowsMax, onRead)) {
@@ -144,7 +153,7 @@ async function* chunksOf(
       short.add(run, file)
       if (given.refusesShortLines === true && short.count > 0) throw await refusedShort(short)
       given.sample?.add(run)
-      yield chunkOf(run)
+      yield chunkOf(await commas.mark(run, file))
     }
   }
 }

@@ -1,7 +1,9 @@
 // Finds the columns of a new table that a few values turned into text: without those values they would be numbers,
 // booleans, dates or arrays.
 import { isJson } from '../base/records.js'
+import { mayBeThousands } from './decimal-commas.js'
 import { canReadAgain } from './import-bytes.js'
+import type { RowPlace } from './import-places.js'
 import type { Tally } from './import-sample.js'
 import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, offsetOf, type ValueClass } from './import-values.js'
@@ -12,25 +14,36 @@ const ODD_PERCENT = 1
 /** Limit of odd values in a sample, in percent: higher, so that few columns are missed. */
 const ODD_PERCENT_OF_SAMPLE = 10
 
+/** Odd values of a column that are listed, at most. */
+const FIRST_MAX = 3
+
+/** A value, and where it is. */
+export type SeenValue = Readonly<{ value: unknown }> & RowPlace
+
 export type OddColumn = Readonly<{
   column: string
   /** The kind of the other values. */
   others: string
+  /** Whether some of its numbers have a decimal comma. */
+  hasCommas: boolean
   /** undefined: the files cannot be read again. */
   found?: Readonly<{
-    oddCount: number
     valueCount: number
-    /** The first odd value. */
-    value: unknown
-    path: string
-    line: number
-    unit: 'line' | 'row'
+    oddCount: number
+    /** The first odd values. */
+    odd: readonly SeenValue[]
+    commaCount: number
+    /** The first numbers with a decimal comma. */
+    commas: readonly SeenValue[]
+    /** Whether each comma can be a separator of thousands as well. */
+    mayBeThousands: boolean
   }>
 }>
 
 /** Dates and date-times make a column of dates together. */
 const GROUP_OF = {
   number: 'numbers',
+  decimalComma: 'numbers',
   boolean: 'booleans',
   date: 'dates',
   dateTime: 'dates',
@@ -41,8 +54,8 @@ const GROUP_OF = {
 type Group = (typeof GROUP_OF)[ValueClass]
 
 /**
- * Finds the text columns in which less than one percent of the values are text. If a sample shows candidates, all files
- * are read again.
+ * Finds the text columns in which less than one percent of the values are text, and those that are text because of
+ * decimal commas. If a sample shows candidates, all files are read again.
  * @param columns - The text columns, with the classes of their sampled values.
  */
 export async function findOddColumns(
@@ -54,12 +67,14 @@ export async function findOddColumns(
   const counts = new Map<string, OddCount>()
   for (const [column, tally] of columns) {
     const others = nearlyAll(tally)
-    if (others !== null) counts.set(column, { others, valueCount: 0, oddCount: 0 })
+    if (others !== null) counts.set(column, new OddCount(others))
   }
   if (counts.size === 0) return []
   for (const file of files) {
     if (!(await canReadAgain(file))) {
-      return [...counts].map(([column, { others }]) => ({ column, others }))
+      return [...counts].map(([column, { others }]) => {
+        return { column, others, hasCommas: (columns.get(column)?.decimalComma ?? 0) > 0 }
+      })
     }
   }
   for (const file of files) {
@@ -81,43 +96,71 @@ function countRun(
   const isField = !isJson(run.format)
   for (let record = 0; record < run.starts.length; record++) {
     for (const { column, value } of cellsOf(run, header, record, (id) => counts.has(id))) {
-      const valueClass = classOf(value, isField)
-      const count = counts.get(column)
-      if (valueClass === undefined || count === undefined) continue
-      count.valueCount++
-      if (GROUP_OF[valueClass] === count.others) continue
-      count.oddCount++
-      count.first ??= { value, file, offset: offsetOf(run, record) }
+      const valueClass = classOf(value, isField, run.decimal)
+      if (valueClass === undefined) continue
+      counts.get(column)?.add(valueClass, { value, file, offset: offsetOf(run, record) })
     }
   }
 }
 
-type OddValue = Readonly<{ value: unknown; file: SourceFile; offset: number }>
+type RawValue = Readonly<{ value: unknown; file: SourceFile; offset: number }>
 
-type OddCount = { readonly others: Group; valueCount: number; oddCount: number; first?: OddValue }
+class OddCount {
+  readonly others: Group
+  readonly odd: RawValue[] = []
+  readonly commas: RawValue[] = []
+  valueCount = 0
+  oddCount = 0
+  commaCount = 0
+  mayBeThousands = true
 
-/** Counts with the line of the first odd value; of those that are frequent, nothing. */
+  constructor(others: Group) {
+    this.others = others
+  }
+
+  /** Whether the column is text because of a few values, or of the commas of its numbers. */
+  get isReported(): boolean {
+    return (
+      this.oddCount * 100 < this.valueCount * ODD_PERCENT && this.oddCount + this.commaCount > 0
+    )
+  }
+
+  add(valueClass: ValueClass, seen: RawValue): void {
+    this.valueCount++
+    if (GROUP_OF[valueClass] !== this.others) {
+      this.oddCount++
+      if (this.odd.length < FIRST_MAX) this.odd.push(seen)
+    } else if (valueClass === 'decimalComma') {
+      this.commaCount++
+      this.mayBeThousands &&= mayBeThousands(String(seen.value))
+      if (this.commas.length < FIRST_MAX) this.commas.push(seen)
+    }
+  }
+}
+
+/** The columns to report, with the lines of their first values. */
 async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonly OddColumn[]> {
-  const rare = [...counts].filter(([, { oddCount, valueCount }]) => {
-    return oddCount * 100 < valueCount * ODD_PERCENT
-  })
-  const firsts = rare.flatMap(([, { first }]) => (first === undefined ? [] : [first]))
-  const lines = new Map<OddValue, number>()
+  const reported = [...counts].filter(([, count]) => count.isReported)
+  const firsts = reported.flatMap(([, { odd, commas }]) => [...odd, ...commas])
+  const seen = new Map<RawValue, SeenValue>()
   for (const file of new Set(firsts.map((first) => first.file))) {
     const ofFile = firsts.filter((first) => first.file === file)
     ofFile.sort((left, right) => left.offset - right.offset)
-    const found = await placesAt(
+    const lines = await placesAt(
       file,
       ofFile.map(({ offset }) => offset),
     )
-    for (const [i, first] of ofFile.entries()) lines.set(first, found[i] ?? 1)
+    for (const [i, first] of ofFile.entries()) {
+      const { value } = first
+      seen.set(first, { value, path: file.path, line: lines[i] ?? 1, unit: unitOf(file) })
+    }
   }
-  return rare.flatMap(([column, { others, oddCount, valueCount, first }]) => {
-    if (first === undefined) return []
-    const { value, file } = first
-    const line = lines.get(first) ?? 1
-    const found = { oddCount, valueCount, value, path: file.path, line, unit: unitOf(file) }
-    return [{ column, others, found }]
+  const placed = (values: readonly RawValue[]) => values.flatMap((value) => seen.get(value) ?? [])
+  return reported.map(([column, count]) => {
+    const { others, valueCount, oddCount, commaCount, mayBeThousands } = count
+    const values = { odd: placed(count.odd), commas: placed(count.commas) }
+    const found = { valueCount, oddCount, commaCount, mayBeThousands, ...values }
+    return { column, others, hasCommas: commaCount > 0, found }
   })
 }
 

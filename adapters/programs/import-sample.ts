@@ -19,7 +19,7 @@ const COLUMNS_MAX = 4_096
 export type Tally = { [Class in ValueClass]: number }
 
 function newTally(): Tally {
-  return { number: 0, boolean: 0, date: 0, dateTime: 0, text: 0, array: 0 }
+  return { number: 0, decimalComma: 0, boolean: 0, date: 0, dateTime: 0, text: 0, array: 0 }
 }
 
 export class ImportSample {
@@ -39,7 +39,7 @@ export class ImportSample {
     for (const [record, weight] of sampledRecords(run, this.#runs)) {
       for (const { column, value } of cellsOf(run, header, record)) {
         const tally = this.#tallyOf(column)
-        const valueClass = classOf(value, !isJson(run.format))
+        const valueClass = classOf(value, !isJson(run.format), run.decimal)
         if (tally !== undefined && valueClass !== undefined) tally[valueClass] += weight
       }
     }

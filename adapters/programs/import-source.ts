@@ -14,6 +14,7 @@ import {
   type SourceFormat,
 } from '../base/records.js'
 import { detectDelimiter, type Quotes, withCommas } from './csv-fields.js'
+import { type DecimalMark, pointedField } from './decimal-commas.js'
 import { type FileBytes, lineAt, linesAt, openFileBytes } from './import-bytes.js'
 import { readParquetRuns } from './parquet-read.js'
 import { ProgramFailure } from './program-failure.js'
@@ -35,6 +36,8 @@ export type SourceFile = FileBytes &
     quotes?: Quotes
     /** The byte between the fields of a csv or tsv file. Default: as the header of a csv file shows; a tab of tsv. */
     delimiter?: number
+    /** Of the numbers of csv and tsv. Default: a point. */
+    decimal?: DecimalMark
   }>
 
 /** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
@@ -49,6 +52,10 @@ export type RowRun = CutRun &
     delimiter: number
     /** The delimiter is another than the format's, which the header shows. */
     isDetected: boolean
+    /** Of the numbers of csv and tsv. */
+    decimal: DecimalMark
+    /** The fields of csv and tsv, from 0, whose decimal commas are sent as points. Default: none. */
+    commaFields?: ReadonlySet<number>
   }>
 
 /** The format that a file's name announces. */
@@ -69,9 +76,10 @@ export function contentTypeOf(run: RowRun): string {
 }
 
 /** Whether the records of a run are sent otherwise than they are. */
-function isWrittenAnew({ format, delimiter, quotes }: RowRun): boolean {
+function isWrittenAnew({ format, delimiter, quotes, commaFields }: RowRun): boolean {
   if (isJson(format)) return false
-  return quotes === 'relaxed' || (delimiter !== COMMA && delimiter !== TAB)
+  const isPlain = delimiter === COMMA || delimiter === TAB
+  return quotes === 'relaxed' || !isPlain || commaFields !== undefined
 }
 
 /** The body of a request with the rows from `first` up to `limit` of a run. */
@@ -79,7 +87,16 @@ export function bodyOf(run: RowRun, first: number, limit: number): Uint8Array<Ar
   const bytes = run.bytes.subarray(run.starts[first] ?? 0, limit > first ? run.ends[limit - 1] : 0)
   const parts = partsOfRun({ header: run.header, bytes }, run.format)
   if (!isWrittenAnew(run)) return Buffer.concat(parts)
-  return Buffer.concat(parts.map((part) => withCommas(part, run.delimiter, run.quotes)))
+  const { delimiter, quotes, commaFields } = run
+  return Buffer.concat(
+    parts.map((part) => {
+      if (part === run.header || commaFields === undefined)
+        return withCommas(part, delimiter, quotes)
+      return withCommas(part, delimiter, quotes, (field, from, to) => {
+        return commaFields.has(field) ? pointedField(part, from, to) : undefined
+      })
+    }),
+  )
 }
 
 /** A run as a chunk of the client. */
@@ -98,10 +115,11 @@ export async function* readFileRuns(
   rowsMax: number,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RowRun> {
-  const { path, format, delimiter, quotes } = file
+  const { path, format, delimiter, quotes, decimal } = file
   try {
     if (format === 'parquet') yield* parquetRuns(path, rowsMax, onRead)
-    else yield* cutRuns(openFileBytes(file, onRead), format, rowsMax, { delimiter, quotes })
+    else
+      yield* cutRuns(openFileBytes(file, onRead), format, rowsMax, { delimiter, quotes, decimal })
   } catch (failure) {
     const reason = `${failure instanceof Error ? failure.message : String(failure)}${hintFor(failure, file)}`
     const offset = failure instanceof SourceFault ? failure.offset : undefined
@@ -116,7 +134,13 @@ async function* parquetRuns(
   rowsMax: number,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RowRun> {
-  const how = { format: 'json', quotes: 'strict', delimiter: COMMA, isDetected: false } as const
+  const how = {
+    format: 'json',
+    quotes: 'strict',
+    delimiter: COMMA,
+    isDetected: false,
+    decimal: '.',
+  } as const
   for await (const run of readParquetRuns(path, { rowsMax, bytesMax: RUN_BYTES_MAX }, onRead)) {
     yield { ...run, ...how, isNumbered: true }
   }
@@ -147,6 +171,7 @@ export function unitOf({ format }: SourceFile): 'line' | 'row' {
 type FieldOptions = Readonly<{
   delimiter?: number | undefined
   quotes?: Quotes | undefined
+  decimal?: DecimalMark | undefined
 }>
 
 /**
@@ -159,7 +184,7 @@ export async function* cutRuns(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   rowsMax: number,
-  { delimiter, quotes = 'strict' }: FieldOptions = {},
+  { delimiter, quotes = 'strict', decimal = '.' }: FieldOptions = {},
 ): AsyncGenerator<RowRun> {
   const limits = { rowsMax, bytesMax: RUN_BYTES_MAX, rowBytesMax: RUN_BYTES_MAX }
   let known = delimiter ?? (format === 'tsv' ? TAB : undefined)
@@ -178,7 +203,7 @@ export async function* cutRuns(
       known = isJson(format) ? COMMA : detectDelimiter(run.header)
       isDetected = known !== COMMA
     }
-    yield { ...run, format, quotes, isNumbered: false, delimiter: known, isDetected }
+    yield { ...run, format, quotes, isNumbered: false, delimiter: known, isDetected, decimal }
   }
 }
 

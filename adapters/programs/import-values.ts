@@ -4,9 +4,18 @@
 // superfluous; the types that are shown come from the server.
 import { isJson } from '../base/records.js'
 import { endOfLineBreak, fieldText, findFields } from './csv-fields.js'
+import { type DecimalMark, withPoint } from './decimal-commas.js'
 import type { RowRun } from './import-source.js'
 
-export type ValueClass = 'number' | 'boolean' | 'date' | 'dateTime' | 'text' | 'array'
+/** `decimalComma`: a number of CSV with a comma before its decimals, which is text to the server. */
+export type ValueClass =
+  | 'number'
+  | 'decimalComma'
+  | 'boolean'
+  | 'date'
+  | 'dateTime'
+  | 'text'
+  | 'array'
 
 export type Cell = Readonly<{
   column: string
@@ -101,14 +110,24 @@ function textCells(
   return cells
 }
 
-/** The class of a value; undefined for an empty cell. */
-export function classOf(value: unknown, isField: boolean): ValueClass | undefined {
+/**
+ * The class of a value; undefined for an empty cell.
+ * @param decimal - With a comma, a number has no point: it may separate thousands.
+ */
+export function classOf(
+  value: unknown,
+  isField: boolean,
+  decimal: DecimalMark = '.',
+): ValueClass | undefined {
   if (value === null || value === '') return undefined
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'boolean'
   if (typeof value !== 'string') return 'text'
-  if (isField && isInferredNumber(value)) return 'number'
+  if (isField) {
+    if (isInferredNumber(value)) return decimal === ',' && value.includes('.') ? 'text' : 'number'
+    if (isInferredNumber(withPoint(value))) return decimal === ',' ? 'number' : 'decimalComma'
+  }
   if (isField && /^(?:true|false)$/i.test(value)) return 'boolean'
   return classOfTime(value)
 }

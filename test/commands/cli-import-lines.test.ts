@@ -93,14 +93,16 @@ describe('lines with fewer fields than the header', () => {
 
     const checked = await importText('told.csv', text, '--json', '--check')
     expect(checked.code).toBe(0)
-    expect(JSON.parse(checked.stdout)).toEqual({
-      rows: 5,
-      problemCount: 0,
-      problems: [],
-      shortLines,
-    })
-    const { stdout } = await importText('told.csv', text, '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, shortLines })
+    const message = expect.stringMatching(
+      /^3 lines have fewer fields than the header, the first in /,
+    )
+    const warnings = [{ type: 'shortLines', ...shortLines, message }]
+    const { columns, ...found } = JSON.parse(checked.stdout)
+    expect(found).toEqual({ rows: 5, problemCount: 0, problems: [], shortLines, warnings })
+    expect(columns).toHaveLength(3)
+    const { stdout, warned } = await importText('told.csv', text, '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, shortLines, warnings })
+    expect(warned).toEqual([])
   })
 
   test.each([

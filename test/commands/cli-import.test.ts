@@ -169,8 +169,9 @@ describe('of a new table, an import', () => {
     expect(ended.stdout).toMatch(/^rows: 5000\nseconds: .*\nrows\/s: .*\ntable: .*\ncolumns:\n/)
     expect(ended.stdout.split('columns:\n')[1]).toBe(columns.join(''))
     expect(ended.stderr).toBe(
-      "warning: column 'price' is text because of 3 of 5,000 values, the first in orders.csv, line 702: " +
-        '"n/a" (the others are numbers)\n',
+      "warning: column 'price' is text because of 3 of 5,000 values: " +
+        '"n/a" (orders.csv, line 702), "n/a" (orders.csv, line 2702), "n/a" (orders.csv, line 4702); ' +
+        'the others are numbers: correct them, or use --schema with --on-error drop to leave them empty\n',
     )
   })
 
@@ -258,7 +259,12 @@ describe('an import of', () => {
     [['a.csv', '--encoding', 'nope'], '--encoding must be a name such as'],
     [['a.csv', '--on-error', 'nope'], '--on-error must be abort, strict, drop or update'],
     [['a.csv', '--mode', 'add', '--schema', 'x'], '--schema needs --mode create or overwrite'],
-    [['a.csv', '--check', '--resume'], '--check cannot be combined with --resume'],
+    [['a.csv', '--decimal', ';'], '--decimal must be "." or ",", not ";"'],
+    [['a.ndjson', '--decimal', ','], '--decimal , is only for csv and tsv; "a.ndjson" is ndjson'],
+    [
+      ['-', '--format', 'csv', '--decimal', ','],
+      '--decimal needs a --schema for -, which can be read only once',
+    ],
   ])('%j is refused', async (args, problem) => {
     const target = ['--url', serving.url, '--key', KEY, '--table', 'T']
     const ended = await runCli(cli.path, ['import', ...args, ...target])
@@ -312,6 +318,7 @@ describe('--check', () => {
         "second.ndjson, line 2: column 'm' must be the ID of a column of the schema",
         'rows: 1002',
         'problems: 4',
+        'warnings: 0',
         '',
       ].join('\n'),
       stderr: '',
@@ -331,7 +338,7 @@ describe('--check', () => {
 
     const ended = await check(tableId, { 'good.csv': 'n\n1\n2\n' })
 
-    expect(ended).toEqual({ code: 0, stdout: 'rows: 2\nproblems: 0\n', stderr: '' })
+    expect(ended).toEqual({ code: 0, stdout: 'rows: 2\nproblems: 0\nwarnings: 0\n', stderr: '' })
     expect(await versionOf(tableId)).toBe('"1"')
   })
 

@@ -83,13 +83,19 @@ describe('a column that a few values have made text', () => {
       {
         column: 'price',
         others: 'numbers',
+        hasCommas: false,
         found: {
           oddCount: 3,
           valueCount: 1_200,
-          value: 'n/a',
-          path: join(folder, 'second.csv'),
-          line: 2 + 101 * 3,
-          unit: 'line',
+          commaCount: 0,
+          commas: [],
+          mayBeThousands: true,
+          odd: [101, 301, 501].map((n) => ({
+            value: 'n/a',
+            path: join(folder, 'second.csv'),
+            line: 2 + n * 3 - (n > 101 ? (n - 101) / 100 : 0),
+            unit: 'line',
+          })),
         },
       },
     ])
@@ -109,7 +115,7 @@ describe('a column that a few values have made text', () => {
     const { odd } = await importTexts({ 'odd.csv': text })
 
     expect(odd).toMatchObject([
-      { column: 'a', others, found: { oddCount: 1, valueCount: 400, value, line: 252 } },
+      { column: 'a', others, found: { oddCount: 1, valueCount: 400, odd: [{ value, line: 252 }] } },
     ])
   })
 
@@ -123,7 +129,9 @@ describe('a column that a few values have made text', () => {
 
     const { odd } = await importTexts({ 'odd.ndjson': text })
 
-    expect(odd).toMatchObject([{ column: 'a', others, found: { oddCount: 1, value, line: 251 } }])
+    expect(odd).toMatchObject([
+      { column: 'a', others, found: { oddCount: 1, odd: [{ value, line: 251 }] } },
+    ])
   })
 
   test.each([
@@ -138,7 +146,8 @@ describe('a column that a few values have made text', () => {
       'rhythm.csv': `a,b\n${lines(10_001, (n) => `${cell(n)},x`)}`,
     })
 
-    expect(odd).toMatchObject([{ column: 'a', others: 'numbers', found: { value: 'n/a', line } }])
+    expect(odd).toMatchObject([{ column: 'a', others: 'numbers' }])
+    expect(odd[0]?.found?.odd[0]).toMatchObject({ value: 'n/a', line })
   })
 
   test.each([
@@ -150,5 +159,37 @@ describe('a column that a few values have made text', () => {
     const { odd } = await importTexts({ 'even.csv': `a,b\n${lines(400, (n) => `${cell(n)},x`)}` })
 
     expect(odd).toEqual([])
+  })
+})
+
+describe('a column of numbers with decimal commas', () => {
+  const lines = (cell: (n: number) => string): string =>
+    Array.from({ length: 400 }, (_, n) => `${cell(n)};x\n`).join('')
+
+  test.each([
+    ['all have one', (n: number) => `${n},5`, { commaCount: 400, oddCount: 0 }],
+    [
+      'a few have one',
+      (n: number) => (n % 200 === 7 ? '1,5' : '1'),
+      { commaCount: 2, oddCount: 0 },
+    ],
+    ['one is none', (n: number) => (n === 7 ? 'x' : '"1,5"'), { commaCount: 399, oddCount: 1 }],
+  ])('is found where %s', async (_, cell, found) => {
+    const { odd } = await importTexts({ 'commas.csv': `a;b\n${lines(cell)}` })
+
+    expect(odd).toMatchObject([
+      {
+        column: 'a',
+        others: 'numbers',
+        hasCommas: true,
+        found: { ...found, mayBeThousands: false },
+      },
+    ])
+  })
+
+  test('may have separators of thousands if each of them can be one', async () => {
+    const { odd } = await importTexts({ 'thousands.csv': `a;b\n${lines((n) => `1,${100 + n}`)}` })
+
+    expect(odd).toMatchObject([{ column: 'a', found: { commaCount: 400, mayBeThousands: true } }])
   })
 })

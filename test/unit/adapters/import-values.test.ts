@@ -28,7 +28,7 @@ function inferredToken(token: string): string | undefined {
   return inferType(summary)?.kind
 }
 
-const KIND_OF = { text: 'string' } as Readonly<Record<string, string>>
+const KIND_OF = { text: 'string', decimalComma: 'string' } as Readonly<Record<string, string>>
 
 function kindOf(value: unknown, isField: boolean): string | undefined {
   const found = classOf(value, isField)
@@ -54,6 +54,27 @@ describe('a value of CSV', () => {
         fc.pre(text !== '')
 
         expect(kindOf(text, true)).toBe(inferredField(text))
+      }),
+      runOptions(5_000),
+    )
+  })
+})
+
+describe('a number of CSV with a decimal comma', () => {
+  const comma = nearText(
+    ['1,5', '-0,25', '12,50', '1,5e3', '1.5', '1,234,5', '15'],
+    '0123456789-+.,eE ',
+  )
+
+  test('is seen by what stands before its decimals, whatever it is', () => {
+    fc.assert(
+      fc.property(comma, (text) => {
+        fc.pre(text !== '')
+        const pointed = text.replace(',', '.')
+        const isNumber = !text.includes('.') && inferredField(pointed) === 'number'
+
+        expect(classOf(text, true, ',') === 'number').toBe(isNumber)
+        expect(classOf(text, true) === 'decimalComma').toBe(isNumber && text !== pointed)
       }),
       runOptions(5_000),
     )

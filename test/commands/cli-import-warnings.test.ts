@@ -1,0 +1,285 @@
+// What `rowstash import` and its `--check` say of columns that became text, and numbers with decimal commas.
+import { mkdtempSync } from 'node:fs'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, describe, expect, test } from 'vitest'
+import { EXIT_CODE } from '../../adapters/programs/cli-command.js'
+import { runExport } from '../../adapters/programs/cli-export.js'
+import { runImport } from '../../adapters/programs/cli-import.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'rowstash-warnings-'))
+const place = ['--directory', join(folder, 'store')]
+
+afterAll(() => rm(folder, { recursive: true }))
+
+type Ended = Readonly<{ code: number; out: readonly string[]; err: readonly string[] }>
+
+async function importing(paths: readonly string[], ...args: string[]): Promise<Ended> {
+  const out: string[] = []
+  const err: string[] = []
+  const shown = (lines: string[]) => (line: string) => {
+    lines.push(line.replaceAll(`${folder}/`, ''))
+  }
+  const io = { print: shown(out), warn: shown(err), env: {}, signal: new AbortController().signal }
+  const progress = { write: shown(err) }
+  const code = await runImport([...paths, ...args], io, progress)
+  return { code, out, err }
+}
+
+/** Writes a file, and imports it into a table of its name. */
+async function importText(name: string, rows: string, ...args: string[]): Promise<Ended> {
+  await writeFile(join(folder, name), rows)
+  return importing([join(folder, name)], '--table', name, ...place, ...args)
+}
+
+/** The rows of a table as CSV. */
+async function rowsOf(name: string): Promise<string> {
+  const output = new PassThrough()
+  const io = { print: fail, warn: fail, env: {}, signal: new AbortController().signal }
+  const args = ['-', '--format', 'csv', '--table', name, ...place]
+  const ended = runExport(args, io, output, { write: () => true }).finally(() => output.end())
+  return (await Promise.all([text(output), ended]))[0]
+}
+
+function fail(line: string): void {
+  throw new Error(line)
+}
+
+/** 20,000 numbers, three of which are none. */
+const PRICES = `id,price\n${Array.from({ length: 20_000 }, (_, n) => {
+  return `${n},${n % 7_000 === 3_000 ? 'n/a' : n / 4}\n`
+}).join('')}`
+
+const WARNING =
+  'column \'price\' is text because of 3 of 20,000 values: "n/a" (F, line 3002), "n/a" (F, line 10002), ' +
+  '"n/a" (F, line 17002); the others are numbers: correct them, or use --schema with --on-error drop to leave them empty'
+
+const FIRST = [3_002, 10_002, 17_002].map((line) => ({ value: 'n/a', line }))
+
+describe('a check of a new table', () => {
+  test('says what the import says of columns, and counts it', async () => {
+    const checked = await importText('checked.csv', PRICES, '--check')
+    const imported = await importText('checked.csv', PRICES)
+    const columns = ['columns:', '  id     number', '  price  string']
+
+    expect(checked).toEqual({
+      code: EXIT_CODE.done,
+      out: ['rows: 20000', 'problems: 0', 'warnings: 1', ...columns],
+      err: [`warning: ${WARNING.replaceAll('F', 'checked.csv')}`],
+    })
+    expect(imported.err).toEqual(checked.err)
+    expect(imported.out.slice(-3)).toEqual(columns)
+  })
+
+  test('has the warnings and the columns in its line of JSON, which is a schema too', async () => {
+    const checked = await importText('json.csv', PRICES, '--check', '--json')
+    const schema = join(folder, 'schema.json')
+    const number = checked.out[0]?.replace('"kind":"string"', '"kind":"number"') ?? ''
+    await writeFile(schema, number)
+    const how = ['--schema', schema, '--on-error', 'drop', '--json']
+    const dropped = await importText('json.csv', PRICES, ...how)
+
+    expect(checked).toMatchObject({ code: EXIT_CODE.done, err: [] })
+    expect(checked.out).toHaveLength(1)
+    expect(JSON.parse(checked.out[0] ?? '')).toEqual({
+      rows: 20_000,
+      problemCount: 0,
+      problems: [],
+      warnings: [
+        {
+          type: 'textColumn',
+          column: 'price',
+          others: 'numbers',
+          count: 3,
+          values: 20_000,
+          first: FIRST.map((seen) => ({ ...seen, path: 'json.csv' })),
+          message: WARNING.replaceAll('F', 'json.csv'),
+        },
+      ],
+      columns: [
+        { id: 'id', displayName: 'id', type: { kind: 'number' } },
+        { id: 'price', displayName: 'price', type: { kind: 'string' } },
+      ],
+    })
+    expect(dropped).toMatchObject({ code: EXIT_CODE.done, err: [] })
+    expect(JSON.parse(dropped.out[0] ?? '')).toMatchObject({ dropped: { count: 3 }, warnings: [] })
+  })
+
+  test('leaves no directory behind, and an empty one empty', async () => {
+    const path = join(folder, 'n.csv')
+    await writeFile(path, 'n\n1\n')
+    const before = await readdir(folder)
+    const missing = join(folder, 'not', 'yet')
+    const checked = await importing([path], '--table', 'N', '--directory', missing, '--check')
+    const after = await readdir(folder)
+    const empty = join(folder, 'empty')
+    await mkdir(empty)
+    const again = await importing([path], '--table', 'N', '--directory', empty, '--check')
+    const bad = importing(
+      [path],
+      '--table-id',
+      'x',
+      '--mode',
+      'add',
+      '--directory',
+      missing,
+      '--check',
+    )
+
+    expect(checked).toMatchObject({ code: EXIT_CODE.done, err: [] })
+    expect(again).toEqual(checked)
+    expect(after).toEqual(before)
+    await expect(bad).rejects.toThrow()
+    expect((await readdir(folder)).toSorted()).toEqual([...before, 'empty'].toSorted())
+    expect(await readdir(empty)).toEqual([])
+  })
+
+  test('refuses a directory of something else, and keeps it', async () => {
+    const path = join(folder, 'n.csv')
+    await writeFile(path, 'n\n1\n')
+    const other = join(folder, 'other')
+    await mkdir(other)
+    await writeFile(join(other, 'letter.txt'), 'x')
+
+    const checked = importing([path], '--table', 'N', '--directory', other, '--check')
+    await expect(checked).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+    expect(await readdir(other)).toEqual(['letter.txt'])
+  })
+
+  test('takes the arguments of its import, and warns if that would be refused', async () => {
+    await importText('taken.csv', 'n\n1\n', '--resume')
+    const resumed = await importText('taken.csv', 'n\n1\n', '--resume', '--check')
+    const taken = await importText('taken.csv', 'n\n1\n', '--check')
+
+    expect(resumed).toMatchObject({ code: EXIT_CODE.done, err: [] })
+    expect(taken.out).toContain('warnings: 1')
+    expect(taken.err).toEqual([
+      expect.stringMatching(/^warning: A table "taken\.csv" exists \(.*\); use --mode add, /),
+    ])
+  })
+})
+
+test('an import has its warnings in its line of JSON, and prints nothing else', async () => {
+  const { out, err } = await importText('line.csv', PRICES, '--json')
+  const { seconds, warnings } = JSON.parse(out[0] ?? '')
+
+  expect([out.length, err]).toEqual([1, []])
+  expect(warnings).toMatchObject([{ type: 'textColumn', column: 'price', count: 3, first: FIRST }])
+  expect(String(seconds)).toMatch(/^\d+(?:\.\d{1,3})?$/)
+})
+
+test('the team of an import is a line of JSON with --json', async () => {
+  const path = join(folder, 'n.csv')
+  await writeFile(path, 'n\n1\n')
+  const directory = ['--directory', join(folder, 'teams')]
+  await importing([path], '--table', 'N', ...directory, '--team', 'acme')
+  const { err } = await importing([path], '--table', 'M', ...directory, '--json')
+
+  expect(err.map((line) => JSON.parse(line))).toEqual([
+    { note: 'Using the team "acme", the only one with tables' },
+  ])
+})
+
+describe('numbers with a decimal comma', () => {
+  const COMMAS = 'id;price;note\n1;1,5;"a, 1,5"\n2;"-0,25";1,5\n3;12;x\n'
+
+  test('are told, with what reads them', async () => {
+    const { out, err } = await importText('told.csv', COMMAS)
+
+    expect(out).toContain('  price  string')
+    expect(err[1]).toBe(
+      'warning: column \'price\' is text because numbers in it have a decimal comma: "1,5" (told.csv, line 2), ' +
+        '"-0,25" (told.csv, line 3); --decimal , reads them as numbers',
+    )
+    expect(err).toHaveLength(2)
+    expect(await rowsOf('told.csv')).toContain('1,"1,5","a, 1,5"\n')
+  })
+
+  test('may have separators of thousands', async () => {
+    const { err } = await importText('thousands.csv', 'a;b\n1,234;x\n', '--json', '--check')
+    const { out } = await importText('thousands.csv', 'a;b\n1,234;x\n', '--json', '--check')
+
+    expect(err.map((line) => Object.keys(JSON.parse(line)))).toEqual([['note']])
+    expect(JSON.parse(out[0] ?? '').warnings).toMatchObject([
+      {
+        type: 'decimalComma',
+        count: 1,
+        message:
+          'column \'a\' is text because numbers in it have a comma: "1,234" (thousands.csv, line 2); ' +
+          'if it is a decimal comma, --decimal , reads them as numbers',
+      },
+    ])
+  })
+
+  test.each([
+    ['semicolons.csv', COMMAS],
+    ['commas.csv', 'id,price,note\r\n1,"1,5","a, 1,5"\r\n2,"-0,25","1,5"\r\n3,12,x\r\n'],
+    ['tabs.tsv', COMMAS.replaceAll(';', '\t')],
+  ])('are read with --decimal where all values of a column are numbers: %s', async (name, rows) => {
+    const how = ['--decimal', ',', '--chunk-rows', '2']
+    const checked = await importText(name, rows, ...how, '--check')
+    const { out, err } = await importText(name, rows, ...how)
+
+    expect(out).toContain('  price  number')
+    expect(checked.out).toContain('  price  number')
+    expect(err.filter((line) => line.startsWith('warning'))).toEqual([])
+    expect(await rowsOf(name)).toBe('id,price,note\n1,1.5,"a, 1,5"\n2,-0.25,"1,5"\n3,12,x\n')
+  })
+
+  test('are no part of a header', async () => {
+    await importText('header.csv', '1,5;b\n2,5;x\n', '--decimal', ',', '--delimiter', ';')
+
+    expect(await rowsOf('header.csv')).toBe('"1,5",b\n2.5,x\n')
+  })
+
+  test('are read in the number columns of a table, and of a schema', async () => {
+    await importText('into.csv', 'price,note\n7,x\n')
+    const path = join(folder, 'more.csv')
+    await writeFile(path, 'note;price\n1,5; 1,5 \n')
+    const to = [...place, '--decimal', ',', '--table', 'into.csv']
+    await importing([path], ...to, '--mode', 'add')
+    await writeFile(path, 'note;price\n1,5;1,5\n2,5;n/a\n')
+    const update = await importing([path], ...to, '--mode', 'add', '--on-error', 'update')
+
+    expect(update.code).toBe(EXIT_CODE.done)
+    expect(await rowsOf('into.csv')).toBe('price,note\n7,x\n1.5,"1,5"\n"1,5","1,5"\nn/a,"2,5"\n')
+
+    const schema = join(folder, 'columns.json')
+    const columns = [
+      { id: 'price', type: 'string' },
+      { id: 'note', type: 'number' },
+    ]
+    await writeFile(schema, JSON.stringify({ columns }))
+    const how = ['--decimal', ',', '--schema', schema]
+    await importText('schema.csv', 'note;price\n1,5;1.234\n', ...how)
+    expect(await rowsOf('schema.csv')).toBe('price,note\n1.234,1.5\n')
+  })
+
+  test('leave a column as it is that has other values, which are told', async () => {
+    const lines = Array.from({ length: 300 }, (_, n) => `${n === 7 ? '1.234,5' : `${n},5`};x\n`)
+    const { err } = await importText('mixed.csv', `a;b\n${lines.join('')}`, '--decimal', ',')
+
+    expect(err.at(-1)).toContain(
+      `column 'a' is text because of 1 of 300 values: "1.234,5" (mixed.csv, line 9)`,
+    )
+    expect(await rowsOf('mixed.csv')).toContain('"0,5",x\n')
+  })
+
+  test.each([
+    ['inferred.csv', []],
+    ['told-by-schema.csv', ['--schema', 'S']],
+  ])('do not make a number of one with a point: %s', async (name, how) => {
+    const schema = join(folder, 'numbers.json')
+    await writeFile(schema, '{"columns":[{"id":"a","type":"number"},{"id":"b","type":"string"}]}')
+    const args = how.map((arg) => (arg === 'S' ? schema : arg))
+    const rows = 'a;b\n1;1.2.3\n1.234;x\n'
+
+    await expect(importText(name, rows, '--decimal', ',', ...args)).rejects.toThrow(
+      `${join(folder, name)}, line 3: column 'a' has the number 1.234, and with --decimal , a number has no point; ` +
+        'remove separators of thousands, or make the column string with --schema',
+    )
+  })
+})

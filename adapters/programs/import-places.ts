@@ -10,7 +10,7 @@ import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './
 
 /** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
 const ROW_PLACE =
-  /(?: at character \d{1,15})? in row (\d{1,15}) \(counted from 0\)(?: of chunk '[^']{1,256}')?(?:, line \d{1,15})?/
+  /(?: at character \d{1,15}(?: of the input,)?)? in row (\d{1,15}) \(counted from 0\)(?: of chunk '[^']{1,256}')?(?:, line \d{1,15})?/
 
 /** The place of the CSV header, which each chunk repeats, in the message of a server. */
 const HEADER_PLACE = / in line 1(?!\d)/

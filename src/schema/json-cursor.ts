@@ -262,7 +262,9 @@ function cutOff(cursor: Cursor): StoreError {
 
 export function invalidJson(cursor: Cursor, problem: string, cause?: unknown): StoreError {
   const { at, row, offset } = cursor
-  const place = row === undefined ? {} : { row }
-  const phrase = `${problem} at character ${offset + at}`
-  return dataError('REQUEST_VALIDATION_ERROR', phrase, { ...place, cause })
+  const phrase = `${problem} at character ${offset + at} of the input`
+  // The place of a row follows the phrase, and says from where both are counted.
+  return row === undefined
+    ? dataError('REQUEST_VALIDATION_ERROR', `${phrase} (counted from 0)`, { cause })
+    : dataError('REQUEST_VALIDATION_ERROR', `${phrase},`, { row, cause })
 }

@@ -174,8 +174,10 @@ function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
 }
 
 function isTextRows(input: RowsInput): input is TextRows {
-  if (typeof input === 'string') throw noRows('a string: use { csv }, { tsv } or { json }')
-  if (input instanceof Uint8Array) throw noRows('bytes: use { csv }, { tsv } or { json }')
+  if (typeof input === 'string')
+    throw noRows('a string: use { json }, { ndjson }, { csv } or { tsv }')
+  if (input instanceof Uint8Array)
+    throw noRows('bytes: use { json }, { ndjson }, { csv } or { tsv }')
   if (typeof input !== 'object' || input === null) throw noRows(shown(input))
   const form = TEXT_FORMS.find((name) => Object.hasOwn(input, name))
   if (form !== undefined) checkMembers(input, form)
@@ -188,7 +190,7 @@ const TEXT_FORMS = ['json', 'csv', 'tsv'] as const
 function checkMembers(input: object, form: (typeof TEXT_FORMS)[number]): void {
   const other = Object.keys(input).find((name) => name !== form && name !== 'offset')
   if (other === undefined) return
-  const message = `rows accept no ${shown(other)} beside "${form}"; use exactly one of { json }, { csv } and { tsv }`
+  const message = `rows accept no ${shown(other)} beside "${form}"; use exactly one of { json }, { ndjson }, { csv } and { tsv }`
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
@@ -202,7 +204,8 @@ function openTextRows(input: TextRows, limits: ScanLimits): OpenedRows {
   return openCsv(bytes, { delimiter }, limits)
 }
 
-const ROWS_INPUTS = 'an iterable of objects, a stash, { json }, { csv } or { tsv }'
+const ROWS_INPUTS =
+  'an iterable or async iterable of objects, a stash, { json }, { ndjson }, { csv } or { tsv }'
 
 function noRows(instead: string): StoreError {
   const message = `rows must be ${ROWS_INPUTS}, not ${instead}`

@@ -218,7 +218,7 @@ const messages: ContractCase[] = [
     run: async (api) => {
       const table = await api.createTyped({ a: 'number' })
       const refusedAt = async (method: string, path: string, body: string, at: number) => {
-        const message = new RegExp(`^Invalid request body: .* character ${at}\\b`)
+        const message = new RegExp(`^Invalid request body: .* character ${at} of the input\\b`)
         await api.refused(method, path, { body, type: JSON_TYPE }, { ...VALIDATION, message })
       }
       for (const rows of ['[{"a":1},{"a":!}]', '[{"a":1},{"a":1}!]', '[{"a":"é😀"} !]']) {

@@ -68,6 +68,17 @@ export const rowCases: readonly StoreCase[] = [
       const table = await fixture.createTable([])
       for (const rows of [7, null, undefined, 'a', {}, { rows: [] }]) {
         await fails(table.addRows(rows as never), 'REQUEST_VALIDATION_ERROR')
+        const forms = [
+          'iterable of objects',
+          'stash',
+          '{ json }',
+          '{ ndjson }',
+          '{ csv }',
+          '{ tsv }',
+        ]
+        await assert.rejects(table.addRows(rows as never), ({ message }: Error) => {
+          return forms.every((form) => message.includes(form))
+        })
       }
     },
   },
@@ -82,7 +93,7 @@ export const rowCases: readonly StoreCase[] = [
           () => team.stash('s').put('0', rows),
           () => team.createTable({ name: 'x', rows }),
         ]) {
-          await assert.rejects(action, /use \{ csv \}, \{ tsv \} or \{ json \}/)
+          await assert.rejects(action, /use \{ json \}, \{ ndjson \}, \{ csv \} or \{ tsv \}/)
         }
       }
       const pieces = [Buffer.from('n\n1')] as never

@@ -183,12 +183,15 @@ describe('refusals', () => {
   ])('%s in a row is refused and the row is named', (_, row) => {
     const failure = refusal(`[{"a":1},${row}]`)
     expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row: 1 })
-    expect(failure.message).toMatch(/ at character \d+ in row 1 \(counted from 0\)$/)
+    expect(failure.message).toMatch(/ at character \d+ of the input, in row 1 \(counted from 0\)$/)
   })
 
   test('the message says at which character the text is broken', () => {
     expect(refusal('[{"a":1},{"b" 2}]').message).toBe(
-      'Expected ":" at character 14 in row 1 (counted from 0)',
+      'Expected ":" at character 14 of the input, in row 1 (counted from 0)',
+    )
+    expect(refusal(' {"a":1}').message).toBe(
+      'Expected an array of rows at character 1 of the input (counted from 0)',
     )
     for (const [value, problem, at] of [
       ['[1,,2]', 'Not a JSON value', 3],
@@ -201,7 +204,7 @@ describe('refusals', () => {
       ['["b","\\x"]', 'Not a JSON value', 5],
     ] as const) {
       const text = `[{"a":${value}}]`
-      const place = `at character ${text.indexOf(value) + at} in row 0 (counted from 0)`
+      const place = `at character ${text.indexOf(value) + at} of the input, in row 0 (counted from 0)`
       expect(refusal(text).message).toBe(`${problem} ${place}`)
     }
   })
@@ -290,9 +293,11 @@ describe('splitting a request body', () => {
 
   test('a part is read as where it was cut from: its members and failures count from there', () => {
     expect(splitJsonObject(' {"a":1}', 100)).toEqual([{ key: 'a', text: '1', offset: 106 }])
-    expect(() => splitJsonObject('{"a" 1}', 100)).toThrow('character 105')
-    expect(() => parseJson('[1,]', 100)).toThrow('character 103')
-    expect(() => [...scanJsonRows('[{"a" 1}]', LIMITS, 100)]).toThrow('character 106')
+    expect(() => splitJsonObject('{"a" 1}', 100)).toThrow(
+      'character 105 of the input (counted from 0)',
+    )
+    expect(() => parseJson('[1,]', 100)).toThrow('character 103 of the input')
+    expect(() => [...scanJsonRows('[{"a" 1}]', LIMITS, 100)]).toThrow('character 106 of the input,')
   })
 
   test('arrays and objects are skipped by their brackets and judged later', () => {

@@ -29,6 +29,7 @@ const OPTIONS = {
     help: 'default: by the extension of FILE; with .gz at the end, FILE is compressed with gzip',
   },
   ...FIND_OPTIONS,
+  overwrite: { type: 'boolean', default: false, help: 'replace FILE if it exists' },
   json: {
     type: 'boolean',
     default: false,
@@ -40,8 +41,8 @@ export const EXPORT_COMMAND: CommandSpec = {
   name: 'export',
   summary: 'write rows of a table to a file',
   usage: [`export FILE ${PLACE_FORM} --table NAME`],
-  about: `Writes the rows of a table to a file, in their order. An existing FILE is replaced when the
-    export is complete. FILE "-" is the standard output.`,
+  about: `Writes the rows of a table to a file, in their order. FILE appears when the export is complete;
+    "-" is the standard output.`,
   options: OPTIONS,
   operands: 'files',
   notes: `Exit code 0: the file is complete; 1: the export failed, and FILE is unchanged; 2: a usage
@@ -87,6 +88,10 @@ export async function runExport(
       '--json cannot be combined with FILE "-", which is the output',
     )
   }
+  if (path !== '-') await checkPlace(path, values.overwrite)
+  if (format === 'parquet' && options.columns?.includes('$rowID') === true) {
+    throw new ProgramFailure('usage', '$rowID cannot be written to Parquet')
+  }
   // A bar would be drawn into rows that a terminal shows.
   const isShown = path !== '-' || output.isTTY !== true
   const progress = openProgress(isShown ? progressOutput : { write: () => true }, 0, values.json)
@@ -96,6 +101,18 @@ export async function runExport(
   const { size: bytes } = await stat(path)
   if (values.json) io.print(JSON.stringify({ path, format, rows, bytes }))
   else io.warn(`${rows} ${rows === 1 ? 'row' : 'rows'}, ${bytes} bytes in ${path}`)
+}
+
+/** @throws {ProgramFailure} where something is that the file may not replace */
+async function checkPlace(path: string, mayReplace: boolean): Promise<void> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return
+  if (!found.isFile()) {
+    const problem = `${path} is not a file; use FILE "-" to write to the standard output`
+    throw new ProgramFailure('failed', problem)
+  }
+  if (mayReplace) return
+  throw new ProgramFailure('failed', `The file ${path} exists; use --overwrite to replace it`)
 }
 
 /** @returns the number of rows. */

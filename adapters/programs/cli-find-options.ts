@@ -12,7 +12,7 @@ export const FIND_OPTIONS = {
   columns: {
     type: 'string',
     value: 'A,B',
-    help: 'only these columns; write IDs that have a comma as a JSON array',
+    help: `only these columns, and row IDs for '$rowID'; a JSON array for IDs with a comma`,
   },
 } as const satisfies OptionSpecs
 

@@ -243,7 +243,7 @@ export interface ClientTable {
    * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or
    * as they are.
    * @param options - `limit`: rows at most, a positive integer, by default all; `delimiter`: between fields, a comma
-   *   or a tab, by default a comma.
+   *   or a tab, by default a comma; `$rowID` in `columns` puts the row IDs in front.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''
@@ -254,7 +254,7 @@ export interface ClientTable {
     options?: Abortable & ClientFind & Readonly<{ limit?: number; delimiter?: ',' | '\t' }>,
   ): AsyncIterableIterator<string>
   /**
-   * As `toCSV`, as one JSON object per line, without row IDs: nothing is lost, as no number is parsed.
+   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost, as no number is parsed.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''

@@ -22,12 +22,16 @@ const ROW_LEVEL = 2
 /** A row without its ID, and without braces: servers of the contract send the ID first. */
 const ROW_ID = /^\{\s*"\$rowID"\s*:\s*"[^"]*"\s*,?\s*/
 
+/** What stands before the ID of a row. */
+const BRACE = /^\{\s*/
+
 /** Asks for a page. @returns the text of its answer */
 type ReadPage = (bounds: Readonly<{ limit: number; continuation?: string }>) => Promise<string>
 
 export async function* exportRows(
   readPage: ReadPage,
   { start, line }: RowsWriter,
+  hasRowIds: boolean,
   limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<string, void> {
   if (start !== '') yield start
@@ -39,7 +43,9 @@ export async function* exportRows(
     }
     const { rows, continuation } = rowsOf(await readPage(bounds))
     if (rows.length > 0)
-      yield rows.map((row) => line(row.replace(ROW_ID, '').slice(0, -1))).join('')
+      yield rows
+        .map((row) => line(row.replace(hasRowIds ? BRACE : ROW_ID, '').slice(0, -1)))
+        .join('')
     if (continuation === undefined) return
     left -= rows.length
     next = continuation

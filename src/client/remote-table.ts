@@ -1,7 +1,13 @@
 // A table of a server.
 
 import type { KeyValues } from '../engine/api/unique-types.js'
-import { csvRows, NDJSON_ROWS, type RowsWriter } from '../format/rows-writer.js'
+import {
+  csvRows,
+  NDJSON_ROWS,
+  type RowsWriter,
+  wantedCells,
+  withRowIds,
+} from '../format/rows-writer.js'
 import { ClientError } from './client-error.js'
 import type {
   ClientCells,
@@ -102,19 +108,23 @@ export class RemoteTable implements ClientTable {
 
   async *toCSV({ delimiter, ...options }: ExportRequest = {}): AsyncIterableIterator<string> {
     const { schema } = await this.info(options)
-    const { columns: ids } = options
+    const { columns: ids, hasRowIds } = wantedCells(options.columns)
     const columns = schema.columns.filter(({ id }) => ids === undefined || ids.includes(id))
-    yield* this.#export(csvRows({ columns }, delimiter), options)
+    const written = hasRowIds ? withRowIds({ columns }) : { columns }
+    yield* this.#export(csvRows(written, delimiter), options)
   }
 
   toNDJSON(options: ExportRequest = {}): AsyncIterableIterator<string> {
     return this.#export(NDJSON_ROWS, options)
   }
 
-  #export(writer: RowsWriter, { limit, ...request }: ExportRequest): AsyncIterableIterator<string> {
+  #export(writer: RowsWriter, { limit, ...given }: ExportRequest): AsyncIterableIterator<string> {
+    const { columns, hasRowIds } = wantedCells(given.columns)
+    const request = { ...given, ...(columns && { columns }) }
     return exportRows(
       async (bounds) => (await this.#readPage({ ...request, ...bounds })).text(),
       writer,
+      hasRowIds,
       limit,
     )
   }

@@ -10,6 +10,26 @@ export type RowsWriter = Readonly<{
   line(text: string): string
 }>
 
+/** What a list of columns asks for. */
+export type WantedCells = Readonly<{
+  /** The rows begin with their IDs: the list has `$rowID`, which no column is called. */
+  hasRowIds: boolean
+  /** The other columns; undefined: all. */
+  columns: readonly string[] | undefined
+}>
+
+export function wantedCells(columns: readonly string[] | undefined): WantedCells {
+  if (columns?.includes(ROW_ID) !== true) return { hasRowIds: false, columns }
+  return { hasRowIds: true, columns: columns.filter((id) => id !== ROW_ID) }
+}
+
+const ROW_ID = '$rowID'
+
+/** The columns of rows with IDs, as CSV has them. */
+export function withRowIds({ columns }: TableSchema): TableSchema {
+  return { columns: [{ id: ROW_ID, displayName: ROW_ID, type: { kind: 'string' } }, ...columns] }
+}
+
 /** One JSON object per line, in the order of its cells. */
 export const NDJSON_ROWS: RowsWriter = { start: '', line: (text) => `{${text}}\n` }
 

@@ -138,7 +138,7 @@ describe('an export', () => {
     const write = (text: string) => (shown += text)
     const output = Object.assign(new PassThrough(), { isTTY: stdoutIsTTY })
     const run: Run = (given, io) => runExport(given, io, output, { isTTY: stderrIsTTY, write })
-    await printed(run, path, '--format', 'csv', '--table', 'Orders')
+    await printed(run, path, '--format', 'csv', '--table', 'Orders', '--overwrite')
     return shown
   }
 
@@ -163,13 +163,28 @@ describe('an export', () => {
   test('leaves the file as it was when it fails', async () => {
     const path = join(folder, 'kept.csv')
     await writeFile(path, 'before')
-    const wrong = exporting(path, '--table', 'Orders', '--where', '{"nope":1}')
+    const how = ['--table', 'Orders', '--overwrite']
+    const wrong = exporting(path, ...how, '--where', '{"nope":1}')
 
     await expect(wrong).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
     expect(await readFile(path, 'utf8')).toBe('before')
     await expect(readFile(`${path}.part`)).rejects.toMatchObject({ code: 'ENOENT' })
     const nowhere = exporting(join(folder, 'none', 'x.csv'), '--table', 'Orders')
     await expect(nowhere).rejects.toThrow(/^The file .*x\.csv cannot be written: ENOENT/)
+  })
+
+  test('replaces a file only where that is asked for', async () => {
+    const path = join(folder, 'taken.csv')
+    await writeFile(path, 'before')
+
+    await expect(exporting(path, '--table', 'Orders')).rejects.toThrow(
+      `The file ${path} exists; use --overwrite to replace it`,
+    )
+    expect(await readFile(path, 'utf8')).toBe('before')
+    await exporting(path, '--table', 'Orders', '--overwrite')
+    expect(await readFile(path, 'utf8')).toBe(CSV)
+    const isNone = exporting(folder, '--format', 'csv', '--table', 'Orders', '--overwrite')
+    await expect(isNone).rejects.toThrow(`${folder} is not a file; use FILE "-" to write to`)
   })
 
   test.each([

@@ -133,6 +133,28 @@ test('rows are printed as a table, and as formats of programs', async () => {
   await expect(rows('--format', 'x')).rejects.toThrow('--format must be one of table, csv')
 })
 
+test('rows have their IDs where $rowID is among the columns, and an overwrite keeps those', async () => {
+  const rows = (...args: string[]) => printed(runRows, '--table', 'IDs', ...args)
+  await importing(join(folder, 'orders.csv'), '--table', 'IDs')
+  const lines = await rows('--columns', '$rowID,note', '--json')
+  const first = JSON.parse(lines[0] ?? '')
+  const path = join(folder, 'ids.csv')
+  await exporting(path, '--table', 'IDs', '--columns', 'id,$rowID')
+  await importing(path, '--table', 'IDs', '--mode', 'overwrite')
+
+  expect(Object.keys(first)).toEqual(['$rowID', 'note'])
+  expect(first).toEqual({ $rowID: expect.stringMatching(/^[\w-]{22}$/), note: 'a, "b"' })
+  expect(await rows('--columns', 'id,$rowID', '--limit', '1')).toEqual([
+    '$rowID                  id',
+    `${first.$rowID}  1`,
+  ])
+  expect(await rows('--columns', '$rowID', '--format', 'csv')).toEqual([
+    ['$rowID', ...lines.map((line) => JSON.parse(line).$rowID)].join('\n'),
+  ])
+  const parquet = exporting(join(folder, 'x.parquet'), '--table', 'IDs', '--columns', '$rowID')
+  await expect(parquet).rejects.toThrow('$rowID cannot be written to Parquet')
+})
+
 test('a server is read as a directory is', async () => {
   const before = await printed(runTables, '--json')
   const { id: tableId } = JSON.parse(before[0] ?? '')
@@ -143,6 +165,8 @@ test('a server is read as a directory is', async () => {
     types: await printed(runTypes),
     csv: await exporting('-', '--format', 'csv', ...table),
     rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
+    ids: await printed(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
+    idLines: await printed(runRows, ...table, '--columns', '$rowID', '--json'),
   }
   const key = 'a-key-for-the-tests'
   const store = await openDirectory(directory)
@@ -174,6 +198,8 @@ test('a server is read as a directory is', async () => {
       types: await asked(runTypes),
       csv: await written,
       rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
+      ids: await asked(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
+      idLines: await asked(runRows, ...table, '--columns', '$rowID', '--json'),
     }
   }
 

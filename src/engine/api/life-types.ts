@@ -72,7 +72,7 @@ export type AlterRequest = IfTableMatch &
 export type ExportOptions = Readonly<{
   /** Only the rows that match. Default: all. */
   where?: Where | undefined
-  /** Only the cells of these columns, in the order of the table. Default: all. */
+  /** Only the cells of these columns, in the order of the table; `$rowID` puts the row IDs in front. Default: all. */
   columns?: readonly string[] | undefined
   /** Maximum number of rows: a positive integer. Default: all. */
   limit?: number | undefined
@@ -105,7 +105,7 @@ export interface TableExports {
    */
   toCSV(options?: CsvOptions): ExportedRows
   /**
-   * As `toCSV`, as one JSON object per line, without row IDs: nothing is lost.
+   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost.
    * @throws {StoreError} as `toCSV`
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })

@@ -10,7 +10,7 @@ import { openRecordScanner } from '../../base/record-scanner.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
-import type { RowsWriter } from '../../format/rows-writer.js'
+import { type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { checkArguments } from '../api/arguments.js'
 import { checkFindBounds } from '../api/find-arguments.js'
@@ -63,8 +63,9 @@ export function exported(
 async function* exportRows(
   place: TablePlace,
   writerOf: WriterOf,
-  { where, columns, limit = Number.POSITIVE_INFINITY, signal, delimiter }: CsvOptions,
+  { where, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
 ): AsyncGenerator<Bytes, void> {
+  const { columns, hasRowIds } = wantedCells(asked.columns)
   const { team, table } = place
   const step = <T>(read: () => Promise<T>): Promise<T> => {
     checkNotAborted('export', signal)
@@ -79,7 +80,7 @@ async function* exportRows(
       }),
     )
     const wanted = columns === undefined ? schema : withColumns(schema, columns)
-    const writer = writerOf(wanted, delimiter)
+    const writer = writerOf(hasRowIds ? withRowIds(wanted) : wanted, delimiter)
     if (writer.start !== '') yield utf8(writer.start)
     const position = { extent: firstExtent, slot: 0 }
     const start = { table, generation: nonce, position }
@@ -91,7 +92,7 @@ async function* exportRows(
           ? readPage(await openPage(place, bounds, nonce), undefined)
           : findPage(place, { ...bounds, where, columns, signal, pinned: nonce })
       })
-      if (page.rowCount > 0) yield linesOf(page.json, writer)
+      if (page.rowCount > 0) yield linesOf(page.json, writer, hasRowIds)
       left -= page.rowCount
       next = page.continuation
     }
@@ -111,13 +112,14 @@ function withColumns(schema: TableSchema, ids: readonly string[]): TableSchema {
   return { columns: schema.columns.filter(({ id }) => ids.includes(id)) }
 }
 
-function linesOf(json: Bytes, { line }: RowsWriter): Bytes {
+function linesOf(json: Bytes, { line }: RowsWriter, hasRowIds: boolean): Bytes {
   const scanner = openRecordScanner('json')
   scanner.scan(json)
   const lines: string[] = []
   for (const [i, start] of scanner.starts.entries()) {
-    const row = fromUtf8(json.subarray(start + ROW_ID_CHARS, (scanner.ends[i] ?? 0) - 1))
-    lines.push(line(row.slice(1))) // Without the comma behind the row ID.
+    const from = start + (hasRowIds ? 0 : ROW_ID_CHARS)
+    const row = fromUtf8(json.subarray(from, (scanner.ends[i] ?? 0) - 1))
+    lines.push(line(row.slice(1))) // Without the brace, or without the comma behind the row ID.
   }
   return utf8(lines.join(''))
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { isStoreError } from '../../src/index.js'
+import { escapeControls, nearestWord } from '../base/arguments.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
+import { argumentProblem, isArgumentError, withHelp } from './argument-problem.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { COMMANDS, type Command } from './cli-commands.js'
 import { askedHelp, renderCommands, renderHelp } from './command-spec.js'
@@ -15,6 +17,15 @@ function renderAnswer([name, of, extent]: readonly string[]): string | undefined
   return renderCommands(COMMANDS.map(({ spec }) => spec))
 }
 
+function unknownCommand(name: string): string {
+  const meant = nearestWord(
+    name,
+    COMMANDS.map(({ spec }) => spec.name),
+  )
+  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`
+  return `No command "${escapeControls(name)}"${hint}`
+}
+
 /** Runs a command line. @returns the exit code. */
 async function main(args: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...rest] = args
@@ -26,8 +37,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
         return EXIT_CODE.usage
       }
       const answer = renderAnswer(args)
-      const problem = `No command "${name}"`
-      if (answer === undefined) throw new ProgramFailure('usage', problem)
+      if (answer === undefined) throw new ProgramFailure('usage', unknownCommand(name))
       io.print(answer)
       return EXIT_CODE.done
     }
@@ -58,38 +68,18 @@ function reportFailure(
 ): number {
   if (failure instanceof ProgramFailure) {
     const { kind, message } = failure
-    if (message !== '') io.warn(`rowstash: ${message}${kind === 'usage' ? `; see ${help}` : ''}`)
+    const line = kind === 'usage' ? withHelp(message, help) : message
+    if (message !== '') io.warn(`rowstash: ${line}`)
     return EXIT_CODE[kind]
   }
   if (isArgumentError(failure)) {
-    // Text after the first sentence is advice that does not apply here.
-    const [problem = ''] = failure.message.split(/\. |\n/)
-    io.warn(`rowstash: ${problem}${meantBy(failure, problem, command)}; see ${help}`)
+    const problem = argumentProblem(failure, command?.spec.options ?? {})
+    io.warn(`rowstash: ${withHelp(problem, help)}`)
     return EXIT_CODE.usage
   }
   if (isStoreError(failure)) io.warn(`rowstash: ${failure.message}`)
   else io.warn(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
   return EXIT_CODE.failed
-}
-
-/** What was meant by a directory that stands alone, or that an option of other commands names. */
-function meantBy({ code }: NodeJS.ErrnoException, problem: string, command: Command | undefined) {
-  const [, word] = /'(.*)'/.exec(problem) ?? []
-  const takesOption = command !== undefined && 'directory' in command.spec.options
-  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' && takesOption) {
-    return `: did you mean --directory ${word}?`
-  }
-  const isUnknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && word === '--directory'
-  return isUnknown ? ': name the directory without it' : ''
-}
-
-/** Whether a failure is one of util.parseArgs, by the prefix of its code. */
-function isArgumentError(failure: unknown): failure is NodeJS.ErrnoException {
-  return (
-    failure instanceof Error &&
-    'code' in failure &&
-    String(failure.code).startsWith('ERR_PARSE_ARGS_')
-  )
 }
 
 /** Time for the output of an interrupted command, in milliseconds. Work that goes on then is cut off. */

@@ -213,7 +213,7 @@ describe('conditions that are refused', () => {
 
   test.each<[RegExp, unknown]>([
     [/no column "missing"; it has "n", "s", "d", "tags", "p"$/, { missing: 1 }],
-    [/no column "Tags"; did you mean "tags"\?$/, { Tags: 1 }],
+    [/no column "Tags"; did you mean "tags"\? It has "n", "s", "d", "tags", "p"$/, { Tags: 1 }],
     [/value for eq of column "n": must be a finite number/, { n: 'x' }],
     [/value for gt of column "n"/, { n: { gt: true } }],
     [/finite number/, { n: Number.NaN }],
@@ -267,6 +267,19 @@ describe('conditions that are refused', () => {
       code: 'REQUEST_VALIDATION_ERROR',
       message: expect.stringContaining(name),
     })
+  })
+
+  test('a column to return that is not there is told with the nearest and with all', async () => {
+    const table = await tableOf([{ id: 1, amount: 2 }])
+
+    await expect(listed(table.scan({ columns: ['amont'] }))).rejects.toMatchObject({
+      column: 'amont',
+      message:
+        'columns: the table has no column "amont"; did you mean "amount"? It has "id", "amount"',
+    })
+    await expect(table.page({ columns: ['total'] })).rejects.toThrow(
+      /no column "total"; it has "id", "amount"$/,
+    )
   })
 
   test('a page has a beginning or a continuation', async () => {

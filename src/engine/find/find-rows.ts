@@ -5,7 +5,8 @@
 // - A page looks at `WORK_ROWS_MAX` rows at most, so its work is bounded whatever matches. A page with a continuation may
 //   have no row.
 import { type Awaitable, chain } from '../../base/awaitable.js'
-import { StoreError } from '../../base/store-error.js'
+import { dataError } from '../../base/data-error.js'
+import { shown } from '../../base/options.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { checkFindBounds } from '../api/find-arguments.js'
@@ -27,6 +28,7 @@ import { type FoundRows, positionIn, type Wanted, walkPlan } from './find-walk.j
 import { mayMatch } from './may-match.js'
 import { Projection } from './projection.js'
 import { RowMatcher } from './row-matcher.js'
+import { columnsInstead } from './unknown-column.js'
 import { type Condition, parseWhere } from './where.js'
 
 /** Rows that one page looks at, at most. */
@@ -150,8 +152,8 @@ function checkColumns(
 ): readonly string[] {
   for (const id of columns) {
     if (known.has(id)) continue
-    const message = `columns has ${JSON.stringify(id)}, which is not a column of the table`
-    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+    const problem = `columns: the table has no column ${shown(id)}${columnsInstead(known, id)}`
+    throw dataError('REQUEST_VALIDATION_ERROR', problem, { column: id })
   }
   return [...new Set(columns)]
 }

@@ -10,6 +10,7 @@ import type { Column, ColumnKind } from '../../schema/column-kind.js'
 import { isWellFormed } from '../../schema/text-rules.js'
 import { isDate, isDateTime, isTime } from '../../schema/time-rules.js'
 import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
+import { columnsInstead } from './unknown-column.js'
 
 /** Conditions within conditions, at most. */
 export const WHERE_DEPTH_MAX = 16
@@ -42,9 +43,6 @@ export type Condition =
   | (Readonly<{ op: 'cell'; column: string }> & CellTest)
 
 type Columns = ReadonlyMap<string, Column>
-
-/** Columns that a message lists, at most. */
-const COLUMNS_SHOWN_MAX = 8
 
 const COMPARISONS = Object.freeze({
   string: 'text',
@@ -143,7 +141,7 @@ class WhereReader {
     const id = name.startsWith('$') ? name.slice(1) : name
     const column = this.#columns.get(id)
     if (column === undefined) {
-      const phrase = `where: the table has no column ${shown(id)}${hintOf(this.#columns, id)}`
+      const phrase = `where: the table has no column ${shown(id)}${columnsInstead(this.#columns, id)}`
       throw dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
     }
     if (!isRecord(given)) return [this.#readTest(column, 'eq', given)]
@@ -322,15 +320,4 @@ function wrongOperator({ id }: Column, operator: Operator, why: string): StoreEr
 function wrongValue({ id }: Column, operator: Operator, given: unknown, rule: string): StoreError {
   const phrase = `where: invalid value for ${operator} of column ${shown(id)}`
   return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id, value: shown(given), rule })
-}
-
-/** Which columns there are in place of one that is not. */
-function hintOf(columns: Columns, id: string): string {
-  const lowered = id.toLowerCase()
-  const ids = [...columns.keys()]
-  const alike = ids.find((known) => known.toLowerCase() === lowered)
-  if (alike !== undefined) return `; did you mean ${shown(alike)}?`
-  const listed = ids.slice(0, COLUMNS_SHOWN_MAX).map(shown).join(', ')
-  const more = ids.length > COLUMNS_SHOWN_MAX ? ` and ${ids.length - COLUMNS_SHOWN_MAX} more` : ''
-  return ids.length === 0 ? '' : `; it has ${listed}${more}`
 }

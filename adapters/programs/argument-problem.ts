@@ -1,0 +1,49 @@
+// What is wrong with the arguments of a command, in words for people, from the failures of util.parseArgs.
+import { nearestWord } from '../base/arguments.js'
+import type { OptionSpecs } from './command-spec.js'
+
+/** Whether a failure is one of util.parseArgs, by the prefix of its code. */
+export function isArgumentError(failure: unknown): failure is NodeJS.ErrnoException {
+  return (
+    failure instanceof Error &&
+    'code' in failure &&
+    String(failure.code).startsWith('ERR_PARSE_ARGS_')
+  )
+}
+
+/**
+ * The problem, without a full stop, and what was probably meant.
+ * @param options - Those of the command.
+ */
+export function argumentProblem(
+  { code, message }: NodeJS.ErrnoException,
+  options: OptionSpecs,
+): string {
+  // Text after the first sentence is advice that does not apply here.
+  const [problem = ''] = message.split(/\. |\.?\n/)
+  const [, words = ''] = /'(.*)'/.exec(problem) ?? []
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return problem + meantOption(words, options)
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+    return 'directory' in options ? `${problem}: did you mean --directory ${words}?` : problem
+  }
+  // Such as `-k, --key <value>`.
+  const option = words.replace(/ <value>$/, '')
+  if (/ does not take an argument$/.test(problem)) return `${option} takes no value`
+  const long = /--\S+/.exec(option)?.[0] ?? option
+  if (/ is ambiguous$/.test(problem)) {
+    const form = long.startsWith('--') ? `${long}=VALUE` : `${long}VALUE`
+    return `${option} needs a value (as ${form} if it begins with a dash)`
+  }
+  return / argument missing$/.test(problem) ? `${option} needs a value` : problem
+}
+
+function meantOption(word: string, options: OptionSpecs): string {
+  if (word === '--directory') return ': name the directory without it'
+  const name = nearestWord(word.replace(/^--/, ''), [...Object.keys(options), 'help'])
+  return name === undefined || !word.startsWith('--') ? '' : `; did you mean --${name}?`
+}
+
+/** A problem and where to read more, as one line. */
+export function withHelp(problem: string, help: string): string {
+  return /[.?!]$/.test(problem) ? `${problem} See ${help}` : `${problem}; see ${help}`
+}

@@ -1,0 +1,51 @@
+// Which word was meant by one that is not known, for messages.
+
+/** Characters of a word that is compared, and words that are, at most: the time of a message is bounded. */
+const CHARS_MAX = 64
+const WORDS_MAX = 1_000
+
+/**
+ * The known word that a person most likely meant: one that differs in case only, or in few characters that are
+ * missing, additional, others, or swapped with their neighbors. undefined: none is so near.
+ */
+export function nearestWord(word: string, known: Iterable<string>): string | undefined {
+  const meant = word.toLowerCase()
+  if (meant.length > CHARS_MAX) return undefined
+  let nearest: string | undefined
+  let fewest = editsMaxOf(meant) + 1
+  let compared = 0
+  for (const candidate of known) {
+    if (++compared > WORDS_MAX) break
+    if (Math.abs(candidate.length - meant.length) >= fewest) continue
+    const edits = editsBetween(meant, candidate.toLowerCase())
+    if (edits >= fewest) continue
+    nearest = candidate
+    fewest = edits
+  }
+  return nearest
+}
+
+/** A third of a word may be wrong, and two characters at most: of short words nearly all are near to each other. */
+function editsMaxOf({ length }: string): number {
+  return Math.min(2, Math.floor(length / 3))
+}
+
+/** The optimal string alignment distance: edits that make one word of the other, a swap of neighbors being one. */
+function editsBetween(from: string, to: string): number {
+  let beforeLast: readonly number[] = []
+  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const cost = from[i - 1] === to[j - 1] ? 0 : 1
+      const kept = (last[j - 1] ?? 0) + cost
+      let edits = Math.min(kept, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1)
+      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+      if (isSwapped) edits = Math.min(edits, (beforeLast[j - 2] ?? 0) + 1)
+      row.push(edits)
+    }
+    beforeLast = last
+    last = row
+  }
+  return last[to.length] ?? 0
+}

@@ -1,0 +1,18 @@
+// Which columns there are in place of one that is not, for messages.
+import { nearestWord } from '../../base/nearest-word.js'
+import { shown } from '../../base/options.js'
+
+/** Columns that a message lists, at most. */
+const COLUMNS_SHOWN_MAX = 8
+
+/** The end of a message about a column that a table lacks. @param columns - Those of the table, by ID. */
+export function columnsInstead(columns: ReadonlyMap<string, unknown>, id: string): string {
+  if (columns.size === 0) return ''
+  const ids = [...columns.keys()]
+  const listed = ids.slice(0, COLUMNS_SHOWN_MAX).map(shown).join(', ')
+  const more = ids.length > COLUMNS_SHOWN_MAX ? ` and ${ids.length - COLUMNS_SHOWN_MAX} more` : ''
+  const nearest = nearestWord(id, ids)
+  return nearest === undefined
+    ? `; it has ${listed}${more}`
+    : `; did you mean ${shown(nearest)}? It has ${listed}${more}`
+}

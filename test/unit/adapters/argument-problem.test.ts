@@ -1,0 +1,62 @@
+// Goal: what is wrong with a command line is told in plain words, whatever util.parseArgs of this Node says.
+import { parseArgs } from 'node:util'
+import { expect, test } from 'vitest'
+import { argumentProblem, withHelp } from '../../../adapters/programs/argument-problem.js'
+import type { OptionSpecs } from '../../../adapters/programs/command-spec.js'
+
+const OPTIONS = {
+  table: { type: 'string', help: '' },
+  key: { type: 'string', short: 'k', help: '' },
+  json: { type: 'boolean', help: '' },
+} as const satisfies OptionSpecs
+
+function problemOf(
+  args: readonly string[],
+  options: OptionSpecs = OPTIONS,
+  allowPositionals = false,
+): string {
+  try {
+    parseArgs({ args: [...args], options, allowPositionals })
+  } catch (failure) {
+    return argumentProblem(failure as NodeJS.ErrnoException, options)
+  }
+  throw new Error('nothing is wrong')
+}
+
+test.each([
+  [['--tabel', 'x'], "Unknown option '--tabel'; did you mean --table?"],
+  [['--hepl'], "Unknown option '--hepl'; did you mean --help?"],
+  [['--no-such'], "Unknown option '--no-such'"],
+  [['-z'], "Unknown option '-z'"],
+  [['--directory', 'x'], "Unknown option '--directory': name the directory without it"],
+  [['--table', '-x'], '--table needs a value (as --table=VALUE if it begins with a dash)'],
+  [['-k', '-x'], '-k needs a value (as -kVALUE if it begins with a dash)'],
+  [['--table'], '--table needs a value'],
+  [['--key'], '-k, --key needs a value'],
+  [['--json=1'], '--json takes no value'],
+  [['orders.csv'], "Unexpected argument 'orders.csv'"],
+])('%j: %s', (args, problem) => {
+  expect(problemOf(args)).toBe(problem)
+})
+
+test('an unknown option beside files is told in the same words', () => {
+  expect(problemOf(['--tabel', 'x'], OPTIONS, true)).toBe(
+    "Unknown option '--tabel'; did you mean --table?",
+  )
+})
+
+test('a directory that stands alone is recognized', () => {
+  const options = { directory: { type: 'string', help: '' } } as const
+  expect(problemOf(['./data'], options)).toBe(
+    "Unexpected argument './data': did you mean --directory ./data?",
+  )
+})
+
+test('the help is named in a sentence of its own behind a question', () => {
+  expect(withHelp('--key needs a value', 'rowstash rows --help')).toBe(
+    '--key needs a value; see rowstash rows --help',
+  )
+  expect(withHelp('No command "x"; did you mean "y"?', 'rowstash --help')).toBe(
+    'No command "x"; did you mean "y"? See rowstash --help',
+  )
+})

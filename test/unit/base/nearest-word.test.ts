@@ -1,0 +1,42 @@
+// Goal: a message names the word that was most likely meant, or none, in bounded time.
+import { expect, test } from 'vitest'
+import { nearestWord } from '../../../src/base/nearest-word.js'
+
+const COMMANDS = ['serve', 'open', 'import', 'export', 'tables', 'table-id', 'table', 'rows', 'key']
+
+test.each([
+  ['imprt', 'import'],
+  ['exprot', 'export'],
+  ['tabel', 'table'],
+  ['tables', 'tables'],
+  ['TABLES', 'tables'],
+  ['table_id', 'table-id'],
+  ['tableid', 'table-id'],
+  ['sevre', 'serve'],
+  ['opne', 'open'],
+  ['rowss', 'rows'],
+  ['kye', 'key'],
+])('%s means %s', (word, meant) => {
+  expect(nearestWord(word, COMMANDS)).toBe(meant)
+})
+
+test.each(['', 'x', 'ky', 'list', 'rabel-no', 'impossible', 'delete', 'mpr'])(
+  '%j means none of them',
+  (word) => {
+    expect(nearestWord(word, COMMANDS)).toBeUndefined()
+  },
+)
+
+test('the nearest of several is taken, and the first of those that are equally near', () => {
+  expect(nearestWord('amount2', ['amount', 'amount1', 'amount22'])).toBe('amount')
+  expect(nearestWord('amount', ['amounts', 'amount'])).toBe('amount')
+})
+
+test('long words, and words beyond the first thousand, are not compared', () => {
+  const long = 'a'.repeat(64)
+  expect(nearestWord(`${long.slice(1)}b`, [long])).toBe(long)
+  expect(nearestWord(`${long}b`, [long])).toBeUndefined()
+  const many = Array.from({ length: 1_000 }, (_, i) => `column ${i}`)
+  expect(nearestWord('amont', [...many.slice(1), 'amount'])).toBe('amount')
+  expect(nearestWord('amont', [...many, 'amount'])).toBeUndefined()
+})

@@ -96,7 +96,8 @@ export async function runExport(
   const isShown = path !== '-' || output.isTTY !== true
   const progress = openProgress(isShown ? progressOutput : { write: () => true }, 0, values.json)
   const writeTable = (table: CommandTable) => write(table, target, options, { output, progress })
-  const rows = await withTable(values, io, writeTable).finally(() => progress.close())
+  const warn = (line: string): void => (isShown ? progress.note(line) : io.warn(line))
+  const rows = await withTable(values, { ...io, warn }, writeTable).finally(() => progress.close())
   if (path === '-') return
   const { size: bytes } = await stat(path)
   if (values.json) io.print(JSON.stringify({ path, format, rows, bytes }))

@@ -9,7 +9,7 @@ import { type GivenTarget, type ImportCommand, parseImportArgs } from './cli-imp
 import { reportImport, reportProblems } from './cli-import-report.js'
 import { readKey } from './cli-server-options.js'
 import { teamToImportInto } from './cli-team.js'
-import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
+import { type Asking, explained, openClient, retryNotes, tableIdOf } from './command-client.js'
 import { renderDelimiter } from './csv-fields.js'
 import { commaColumnsOf } from './decimal-columns.js'
 import { STANDARD_INPUT } from './import-bytes.js'
@@ -18,11 +18,8 @@ import { ImportSample } from './import-sample.js'
 import type { ImportWarning } from './import-warnings.js'
 import { readParquetSchema } from './parquet-read.js'
 import { ProgramFailure } from './program-failure.js'
-import { openProgress, type Progress, type ProgressOutput } from './progress.js'
+import { openProgress, type ProgressOutput } from './progress.js'
 import { withCheckedDirectory, withServedDirectory } from './served-directory.js'
-
-/** Shortest time between two notes about repeated requests, in milliseconds. */
-const RETRY_NOTE_MS = 2_000
 
 /** Runs `rowstash import`. @returns the exit code. @throws {ProgramFailure} */
 export async function runImport(
@@ -56,7 +53,7 @@ async function importInto(
   progressOutput: ProgressOutput,
 ): Promise<number> {
   const progress = openProgress(progressOutput, bytes, command.isJson)
-  const asking = { ...server, onRetry: retryNotes(progress) }
+  const asking = { ...server, onRetry: retryNotes((line) => progress.note(line)) }
   const client = openClient(asking)
   try {
     const target = await targetOf(command, client, server, io.signal)
@@ -89,16 +86,6 @@ async function importInto(
     return EXIT_CODE.done
   } finally {
     progress.close()
-  }
-}
-
-function retryNotes(progress: Progress): NonNullable<Asking['onRetry']> {
-  let notedMs = Number.NEGATIVE_INFINITY
-  return (reason) => {
-    const nowMs = performance.now()
-    if (nowMs - notedMs < RETRY_NOTE_MS) return
-    notedMs = nowMs
-    progress.note(`${reason}; trying again`)
   }
 }
 

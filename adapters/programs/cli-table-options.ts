@@ -4,7 +4,7 @@ import type { Team } from '../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from './cli-command.js'
 import { parseServer, readKey, SERVER_OPTIONS, type ServerValues } from './cli-server-options.js'
 import { teamOf } from './cli-team.js'
-import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
+import { type Asking, explained, openClient, retryNotes, tableIdOf } from './command-client.js'
 import type { OptionSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
@@ -79,7 +79,8 @@ export async function serverOf(values: TeamValues, io: CommandIo): Promise<Askin
   if (server === undefined) return undefined
   const isElsewhere = [values.directory, values.team, values.postgres, values.s3]
   if (isElsewhere.every((value) => value === undefined)) {
-    return { url: server.url, key: await readKey(server.key) }
+    const onRetry = retryNotes((line) => io.warn(`rowstash: ${line}`))
+    return { url: server.url, key: await readKey(server.key), onRetry }
   }
   throw new ProgramFailure(
     'usage',

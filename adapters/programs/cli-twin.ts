@@ -2,13 +2,14 @@
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { ClientError, createClient } from '../../src/client/client.js'
+import { ClientError } from '../../src/client/client.js'
 import { escapeControls } from '../base/arguments.js'
 import { openDirectory } from '../open-directory.js'
 import { type CommandIo, printResult } from './cli-command.js'
 import { SERVER_OPTIONS } from './cli-server-options.js'
 import { TEAM_OPTION } from './cli-table-options.js'
 import { teamOf, teamToImportInto } from './cli-team.js'
+import { openClient, retryNotes } from './command-client.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
@@ -129,8 +130,8 @@ type Values = Readonly<{
 
 async function parseUpstream(values: Values, io: CommandIo): Promise<Upstream> {
   const url = values.upstream
-  if (url === undefined || !URL.canParse(url))
-    throw new ProgramFailure('usage', 'Give --upstream URL')
+  if (url === undefined || !/^https?:/.test(url) || !URL.canParse(url))
+    throw new ProgramFailure('usage', 'Specify --upstream with an http or https URL')
   const file = values['key-file']
   const given =
     values.key ?? (file === undefined ? io.env[KEY_VARIABLE] : (await readKeyFile(file))[0])
@@ -139,7 +140,8 @@ async function parseUpstream(values: Values, io: CommandIo): Promise<Upstream> {
   }
   checkKey(values.key === undefined ? (file ?? KEY_VARIABLE) : '--key', given)
   // A hosted service may not know Idempotency-Key: no request is repeated that could have an effect twice.
-  const client = createClient({ url, key: given, idempotencyKeys: false })
+  const onRetry = retryNotes((line) => io.warn(`rowstash: ${line}`))
+  const client = openClient({ url, key: given, idempotencyKeys: false, onRetry })
   return { url: url.replace(/\/+$/, ''), client, signal: io.signal }
 }
 

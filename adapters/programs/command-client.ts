@@ -1,6 +1,6 @@
 // The client of the commands that ask a server, and its failures as people read them.
 import { type Client, ClientError, createClient } from '../../src/client/client.js'
-import { escapeControls } from '../base/arguments.js'
+import { escapeControls, nearestWord } from '../base/arguments.js'
 import { ProgramFailure } from './program-failure.js'
 
 /** A server, and the key for it. */
@@ -11,18 +11,21 @@ export type Asking = Readonly<{
   triesMax?: number
   /** Called before each pause between attempts, with the reason. */
   onRetry?: (reason: string, pauseMs: number) => void
+  /** Whether the server knows `Idempotency-Key`. Default: true. */
+  idempotencyKeys?: boolean
   /** Default: that of the platform. */
   fetch?: typeof fetch
 }>
 
 /** A client that gives up at once if nothing has ever answered: then it is no server that is starting again. */
 export function openClient(asking: Asking): Client {
-  const { url, key, triesMax, onRetry, fetch: send = fetch } = asking
+  const { url, key, triesMax, onRetry, idempotencyKeys, fetch: send = fetch } = asking
   let isReached = false
   return createClient({
     url: parseServerUrl(url),
     key,
     ...(triesMax !== undefined && { triesMax }),
+    ...(idempotencyKeys !== undefined && { idempotencyKeys }),
     async fetch(...request) {
       const answer = await send(...request)
       isReached = true
@@ -35,21 +38,31 @@ export function openClient(asking: Asking): Client {
   })
 }
 
+/** Shortest time between two notes about repeated requests, in milliseconds. */
+const RETRY_NOTE_MS = 2_000
+
+/** Tells people of repeated requests, in a line each, but not of every one. */
+export function retryNotes(note: (line: string) => void): NonNullable<Asking['onRetry']> {
+  let notedMs = Number.NEGATIVE_INFINITY
+  return (reason, pauseMs) => {
+    const nowMs = performance.now()
+    if (nowMs - notedMs < RETRY_NOTE_MS) return
+    notedMs = nowMs
+    const wait = pauseMs < 1_000 ? '' : ` in ${Math.round(pauseMs / 1_000)} s`
+    note(`${reason}; trying again${wait}`)
+  }
+}
+
 /** A failure of the client as a line for people; any other as it is. */
 export function explained(failure: unknown, { url }: Pick<Asking, 'url'>): unknown {
   if (!(failure instanceof ClientError)) return failure
   return new ProgramFailure('failed', messageOf(failure, parseServerUrl(url)), { cause: failure })
 }
 
-/** How the contract begins to tell of a key that it does not know; the key follows, masked. */
-const UNKNOWN_KEY = 'API key not found, or duplicate '
-
 function messageOf(failure: ClientError, url: string): string {
   const { status } = failure
   const message = forPeople(failure.message)
   if (failure.isUnsent) return `No server answers at ${url}: ${reasonOf(failure)}`
-  if (status === 404 && message.startsWith(UNKNOWN_KEY))
-    return `${message}: the server at ${url} does not know this key`
   const isUnknownPath = status === 404 && /^Unknown path/.test(message)
   return isUnknownPath
     ? `${message}; is ${url} the URL of the server, with its base path?`
@@ -96,13 +109,15 @@ export function tableIdOf(
   throw new ProgramFailure('failed', `${problem}; use --table-id, such as ${shown}`)
 }
 
-/** What is there instead of a name that is not: names that differ only in case first. */
+/** What is there instead of a name that is not: names that differ only in case, or little, first. */
 function othersOf(tables: readonly Readonly<{ name: string }>[], name: string): string {
   const lowered = name.toLowerCase()
   const names = [...new Set(tables.map((table) => table.name))]
   const alike = names.filter((other) => other.toLowerCase() === lowered)
-  if (alike.length > 0)
-    return `; did you mean ${alike.slice(0, SHOWN_MAX).map(quoted).join(' or ')}?`
+  const nearest = nearestWord(name, names)
+  const meant = alike.length > 0 || nearest === undefined ? alike : [nearest]
+  if (meant.length > 0)
+    return `; did you mean ${meant.slice(0, SHOWN_MAX).map(quoted).join(' or ')}?`
   if (names.length === 0) return ''
   const more = names.length > SHOWN_MAX ? `, and ${names.length - SHOWN_MAX} more` : ''
   return `; it has ${names.slice(0, SHOWN_MAX).map(quoted).join(', ')}${more}`

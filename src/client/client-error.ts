@@ -55,3 +55,10 @@ export function placed(failure: ClientError, place: ChunkPlace): ClientError {
   const { message, status, type, cause } = failure
   return new ClientError(message, status, type, cause, place)
 }
+
+/** The failure of the last of several attempts, which tells how many there were, and for how long. */
+export function givenUp(failure: ClientError, tries: number, ms: number, advice = ''): ClientError {
+  const { message, status, type, cause, place } = failure
+  const problem = `${message} (gave up after ${tries} tries in ${(ms / 1_000).toFixed(1)} s${advice})`
+  return new ClientError(problem, status, type, cause, place)
+}

@@ -39,8 +39,10 @@ export interface ClientOptions {
   /** A key of a team, which is sent with every request. */
   readonly key: string
   /**
-   * Maximum number of attempts for each request. A request is repeated if the answer was 429 or 5xx, or if there was no
-   * answer and a repeat is safe. Default: 8. Range: 1 to 100.
+   * Maximum number of attempts for each request. A request is repeated if the answer was 429, or if it was 408 or 5xx or
+   * there was none and a repeat is safe. Pauses are random: up to 0.5 seconds, then up to twice as long each time, at
+   * most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to 46 seconds without
+   * `Retry-After`; but 3 where nothing listens, until a server has answered this client. Range: 1 to 100.
    */
   readonly triesMax?: number
   /**
@@ -48,7 +50,10 @@ export interface ClientOptions {
    * is unknown whether they took effect. Default: true.
    */
   readonly idempotencyKeys?: boolean
-  /** Called before each pause between attempts. An error that it throws ends the call. Default: none. */
+  /**
+   * Called before each pause between attempts, with what failed and the length of the pause in milliseconds. An error
+   * that it throws ends the call. Default: none.
+   */
   readonly onRetry?: (failure: ClientError, pauseMs: number) => void
   /** Replaces `fetch`, for tests and proxies. Default: that of the platform. */
   readonly fetch?: typeof fetch

@@ -9,6 +9,7 @@ import {
   integerOption,
   optionError,
   shown,
+  typeName,
 } from '../base/options.js'
 import type { StashEntry } from '../engine/api/row-types.js'
 import type { AnySchema } from '../schema/row-types.js'
@@ -49,6 +50,10 @@ const OPTIONS: readonly string[] = [
 ] satisfies (keyof ClientOptions)[]
 
 const TRIES = { default: 8, min: 1, max: 100 }
+
+/** The default until a server has answered: more likely the URL is wrong than a server is just starting. */
+const UNREACHED_TRIES_MAX = 3
+
 const CHUNK_BYTES = { default: 1024 ** 2, min: 1_024, max: 8 * 1024 ** 2 }
 const PARALLEL = { default: 4, min: 1, max: 64 }
 const START_AT = { default: 0, min: 0, max: 2 ** 30 }
@@ -71,15 +76,24 @@ export function createClient(options: ClientOptions): Client {
   checkOptionNames('createClient', options, (name) => OPTIONS.includes(name))
   const { key, idempotencyKeys = true, onRetry = () => undefined } = options
   const { fetch = globalThis.fetch } = options
-  if (typeof key !== 'string' || key === '') throw optionError('key', 'must be the key of a team')
+  checkKey(key)
+  const triesMax = integerOption('triesMax', options.triesMax, TRIES)
   const sending = {
     url: checkUrl(options.url),
     key,
-    triesMax: integerOption('triesMax', options.triesMax, TRIES),
+    triesMax,
+    unreachedTriesMax: options.triesMax === undefined ? UNREACHED_TRIES_MAX : triesMax,
+    advice: options.onRetry === undefined ? '; see triesMax and onRetry' : '',
     onRetry,
     fetch: ((...request) => fetch(...request)) as typeof globalThis.fetch,
   }
   return new RemoteTeam(new Requests(sending), idempotencyKeys)
+}
+
+function checkKey(given: unknown): void {
+  if (given === '') throw optionError('key', 'is empty; it must be an API key of the server')
+  if (typeof given === 'string') return
+  throw optionError('key', `must be an API key of the server, not ${typeName(given)}`)
 }
 
 function checkUrl(given: unknown): string {

@@ -1,14 +1,17 @@
 // Requests to a server of the contract, repeated where that does no harm.
 import { openBackoff } from '../base/backoff.js'
-import { systemClock } from '../base/clock.js'
+import { monotonicMs, systemClock } from '../base/clock.js'
 import { openSystemRandom } from '../base/random.js'
-import { ClientError } from './client-error.js'
+import { ClientError, givenUp } from './client-error.js'
 import { pauseUnless } from './pause-unless.js'
 
 const BACKOFF = { firstMs: 500, maxMs: 15_000 }
 
 /** A pause that a server asks for is at most so long, in milliseconds. */
 const RETRY_AFTER_MS_MAX = 120_000
+
+/** The whole message of the contract for a key that is not known, whose status is that of a missing table. */
+const UNKNOWN_KEY = /^API key not found, or duplicate \S+$/
 
 /** Bytes of an error that are shown; the rest is not read. */
 const ERROR_CHARACTERS_MAX = 10_000
@@ -39,8 +42,12 @@ export type Sending = Readonly<{
   url: string
   key: string
   triesMax: number
+  /** As `triesMax`, of requests that no server took, until one has answered. Default: as `triesMax`. */
+  unreachedTriesMax?: number
   onRetry: (failure: ClientError, pauseMs: number) => void
   fetch: typeof fetch
+  /** What a message says after the number of attempts. Default: nothing. */
+  advice?: string
 }>
 
 /** The failure of one attempt. */
@@ -49,6 +56,8 @@ type Failed = Readonly<{ failure: ClientError; retryAfterMs: number | undefined 
 export class Requests {
   readonly #sending: Sending
   readonly #backoff = openBackoff(BACKOFF, openSystemRandom())
+  /** Whether a server has ever answered. */
+  #isReached = false
 
   constructor(sending: Sending) {
     this.#sending = sending
@@ -56,8 +65,8 @@ export class Requests {
 
   /** @returns a good answer, whose body is not read yet. @throws {ClientError} for every other one; the signal's reason */
   async send(request: ClientRequest): Promise<Response> {
-    const { onRetry } = this.#sending
-    const { triesMax = this.#sending.triesMax } = request
+    const { onRetry, advice } = this.#sending
+    const startMs = monotonicMs()
     for (let tries = 1; ; tries++) {
       request.signal?.throwIfAborted()
       const answer = await this.#sendOnce(request)
@@ -65,11 +74,20 @@ export class Requests {
       const { failure, retryAfterMs } = answer
       request.onFailure?.(failure)
       request.signal?.throwIfAborted()
-      if (tries >= triesMax || !mayRepeat(failure, request)) throw failure
+      if (!mayRepeat(failure, request)) throw failure
+      if (tries >= this.#triesMaxOf(request, failure)) {
+        if (tries === 1) throw failure
+        throw givenUp(failure, tries, monotonicMs() - startMs, advice)
+      }
       const pauseMs = retryAfterMs ?? this.#backoff(tries - 1)
       onRetry(failure, pauseMs)
       await pauseUnless(pauseMs, request.signal)
     }
+  }
+
+  #triesMaxOf({ triesMax }: ClientRequest, { isUnsent }: ClientError): number {
+    const { triesMax: ofAll, unreachedTriesMax = ofAll } = this.#sending
+    return triesMax ?? (isUnsent && !this.#isReached ? unreachedTriesMax : ofAll)
   }
 
   async #sendOnce({
@@ -98,7 +116,8 @@ export class Requests {
     } finally {
       end.forget()
     }
-    return answer.ok ? answer : await failedAnswer(answer, target)
+    this.#isReached = true
+    return answer.ok ? answer : await failedAnswer(answer, target, url)
   }
 }
 
@@ -165,11 +184,13 @@ function firstLine(text: string): string {
   return /^.*/.exec(text.trim())?.[0] ?? ''
 }
 
-async function failedAnswer(answer: Response, target: string | URL): Promise<Failed> {
+async function failedAnswer(answer: Response, target: string | URL, url: string): Promise<Failed> {
   const { status, headers } = answer
   const text = await answer.text().catch(() => '')
   const { type, message } = errorIn(text)
-  const failure = new ClientError(message ?? messageOf(status, target), status, type)
+  const isUnknownKey = status === 404 && message !== undefined && UNKNOWN_KEY.test(message)
+  const hint = isUnknownKey ? `: the server at ${url} does not know this key` : ''
+  const failure = new ClientError((message ?? messageOf(status, target)) + hint, status, type)
   return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
 }
 

@@ -90,8 +90,27 @@ describe('a wrong command line is one line that names the help', () => {
     const ended = await runCli(cli.path, args)
 
     expect(ended).toMatchObject({ code: 2, stdout: '' })
-    expect(ended.stderr).toMatch(/^rowstash: [^\n]+; see [^\n]+\n$/)
-    expect(ended.stderr).toContain(`; see ${help}\n`)
+    expect(ended.stderr).toMatch(/^rowstash: [^\n]+(?:; see|\? See) [^\n]+\n$/)
+    expect(ended.stderr.endsWith(`ee ${help}\n`)).toBe(true)
+  })
+})
+
+test.each([
+  [['imprt', 'a.csv'], `No command "imprt"; did you mean "import"? See rowstash --help`],
+  [['list'], `No command "list"; see rowstash --help`],
+  [
+    ['import', 'a.csv', '--tabel', 'T'],
+    `Unknown option '--tabel'; did you mean --table? See rowstash import --help`,
+  ],
+  [
+    ['rows', '--key', '--url'],
+    '--key needs a value (as --key=VALUE if it begins with a dash); see rowstash rows --help',
+  ],
+])('%j is told what was meant', async (args, line) => {
+  expect(await runCli(cli.path, args)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `rowstash: ${line}\n`,
   })
 })
 
@@ -191,6 +210,32 @@ describe('an import that cannot begin', () => {
         /^rowstash: API key not found, or duplicate no\*{4}er: the server at http\S+ does not know this key\n$/,
       ),
     })
+  })
+})
+
+describe('a server that is busy is asked again, and stderr says so', () => {
+  test.each([
+    ['tables', '--url'],
+    ['export', 'FOLDER/never-written.csv', '--table', 'T', '--url'],
+    ['rows', '--table', 'T', '--url'],
+    ['stashes', '--url'],
+    ['twin', 'pull', '--directory', 'FOLDER/twin', '--upstream'],
+    ['import', 'package.json', '--format', 'json', '--table', 'T', '--url'],
+  ])('%s', async (...args) => {
+    const { url, asked } = await fakeServer((_, turn) => {
+      if (turn > 0) return { status: 400, body: { error: { type: 'x', message: 'That is all' } } }
+      const error = { type: 'overloaded', message: 'Busy' }
+      return { status: 503, headers: { 'retry-after': '1' }, body: { error } }
+    })
+
+    const placed = args.map((arg) => arg.replace('FOLDER', folder))
+    const ended = await runCli(cli.path, [...placed, url, '--key', KEY])
+
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(
+      /^(?:rowstash: )?Busy; trying again in 1 s\nrowstash: .*That is all.*\n$/,
+    )
+    expect(asked.length).toBeGreaterThan(1)
   })
 })
 

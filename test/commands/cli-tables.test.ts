@@ -192,6 +192,10 @@ test('a server is read as a directory is', async () => {
     await expect(asked(runSchema, ...table, '--team', 'x')).rejects.toThrow(
       '--url cannot be combined with',
     )
+    await expect(asked(runRows, '--table', 'Ordres')).rejects.toThrow('did you mean "Orders"?')
+    await expect(asked(runRows, ...table, '--columns', 'nte')).rejects.toThrow(
+      /^Columns: the table has no column "nte"; did you mean "note"\? It has "id", /,
+    )
     return {
       tables: await asked(runTables),
       schema: await asked(runSchema, ...table),

@@ -37,6 +37,26 @@ const resumed: Program = {
   },
 }
 
+const retried: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "import { ClientError, createClient } from 'rowstash/client'",
+  declared: 'declare const url: string, key: string',
+  async run({ text }, { onEnd }) {
+    const server = await createTestServer()
+    onEnd(() => server.close())
+    const fault = { status: 503, type: 'overloaded', headers: { 'retry-after': '0' } }
+    server.fail({ method: 'GET', path: '/tables', fault, times: 4 })
+    const printed: unknown[][] = []
+    const console = { log: (...all: unknown[]) => printed.push(all) }
+    await runModule(text, { url: server.url, key: server.key, console, AbortSignal })
+
+    const [failed] = printed.splice(3)
+    assert.equal(printed.filter(([line]) => /; trying again in 0 ms$/.test(String(line))).length, 3)
+    assert.deepEqual(failed?.slice(0, 2), [503, 'overloaded'])
+    assert.match(String(failed?.[2]), /gave up after 4 tries in [0-9.]+ s\)$/)
+  },
+}
+
 const guarded: Program = {
   document: 'src/VERSIONS.md',
   begins: 'const found = await table.get(rowId)',
@@ -95,6 +115,7 @@ const nightly: Program = {
 export const GUIDE_PROGRAMS: readonly Program[] = [
   fromStash,
   resumed,
+  retried,
   guarded,
   past,
   urlInCell,

@@ -534,7 +534,8 @@ describe('failures', () => {
 
 test.each([
   [{ url: 'ftp://x', key: 'k' }, /^Option "url" must be an http or https URL, not "ftp:\/\/x"$/],
-  [{ url: 'http://x', key: '' }, /^Option "key" must be the key of a team$/],
+  [{ url: 'http://x', key: '' }, /^Option "key" is empty; it must be an API key of the server$/],
+  [{ url: 'http://x' }, /^Option "key" must be an API key of the server, not undefined$/],
   [{ url: 'http://x', key: 'k', tries: 1 }, /^Option "tries" is not an option of createClient$/],
 ])('an option that is not as it must be is refused: %j', (options, message) => {
   expect(() => createClient(options as ClientOptions)).toThrow(message)

@@ -1,7 +1,11 @@
-// Goal: the examples that HOSTING.md lists run in their frameworks as they are, and are no longer than 20 lines.
+// Goal: the examples that HOSTING.md lists run in their frameworks as they are, end as a supervisor asks them to, and are no longer
+// than 20 lines.
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/client.js'
@@ -29,8 +33,22 @@ beforeAll(async () => {
 
 afterAll(() => removeLibrary())
 
+/** The example, which also tells when its store is closed. */
+function told(text: string): string {
+  return `${text.replace("await openDirectory('./data')", '$&.then(told)')}
+    function told(store) {
+      const close = store.close.bind(store)
+      store.close = () => close().then(() => console.log('the store is closed'))
+      return store
+    }`
+}
+
 async function running(start: Start): Promise<Running> {
-  const example = await startExample(start)
+  const { changed = (text) => text } = start
+  const isProgram = start.name.endsWith('.mjs')
+  const example = await startExample(
+    isProgram ? { ...start, changed: (text) => told(changed(text)) } : start,
+  )
   onTestFinished(() => example.stop())
   return example
 }
@@ -59,6 +77,38 @@ async function checkContract({ url }: Running): Promise<string> {
   return tableId
 }
 
+/** Ends it; its store is closed then. */
+async function checkClose({ output, terminate }: Running): Promise<void> {
+  expect(await terminate()).toBe(0)
+  expect(output()).toContain('the store is closed')
+}
+
+/** Ends it while a request is under way, which is answered before the store is closed. */
+async function checkEnd(example: Running): Promise<void> {
+  const { url, output } = example
+  const authorization = `Bearer ${KEY}`
+  const headers = { authorization, 'content-type': 'text/csv', connection: 'close' }
+  const slow = request(`${url}/api/tables?name=slow`, { method: 'POST', headers })
+  const answered = once(slow, 'response') as Promise<[IncomingMessage]>
+  await new Promise((sent) => slow.write('a\n1\n', sent))
+  // By the second answer it has accepted the other connection, and read what came over it.
+  for (const _ of ['first', 'second']) {
+    expect((await fetch(`${url}/api/healthz`)).status).toBe(200)
+  }
+  const ended = checkClose(example)
+  await expect.poll(() => fetch(`${url}/api/healthz`).catch(() => 'refused')).toBe('refused')
+  expect(output()).not.toContain('the store is closed')
+
+  slow.end('2\n')
+
+  const [response] = await answered
+  expect([response.statusCode, await text(response)]).toEqual([
+    201,
+    expect.stringContaining('tableID'),
+  ])
+  await ended
+}
+
 async function checkPage({ url }: Running): Promise<void> {
   expect(await (await fetch(url)).text()).toContain('my page')
 }
@@ -80,11 +130,15 @@ describe.each<Start & { label: string }>([
 
     await checkContract(example)
     await checkPage(example)
+    await checkEnd(example)
   })
 })
 
 test.each(['start-server.mjs', 'nest.mjs'])('%s serves the contract', async (name) => {
-  await checkContract(await running({ name }))
+  const example = await running({ name })
+
+  await checkContract(example)
+  await checkEnd(example)
 })
 
 describe('in runtimes', () => {
@@ -93,6 +147,7 @@ describe('in runtimes', () => {
 
     await checkContract(example)
     await checkPage(example)
+    await checkEnd(example)
   })
 
   test.skipIf(DENO === undefined)('Deno does', async () => {
@@ -101,6 +156,7 @@ describe('in runtimes', () => {
 
     await checkContract(example)
     await checkPage(example)
+    await checkClose(example) // It cuts bodies that are still coming.
   })
 })
 

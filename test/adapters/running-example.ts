@@ -31,6 +31,8 @@ export type Running = Readonly<{
   folder: string
   /** What it has printed. */
   output(): string
+  /** Asks it to end, as a supervisor does. @returns its exit code; null: a signal ended it. */
+  terminate(): Promise<number | null>
   stop(): Promise<void>
 }>
 
@@ -70,11 +72,16 @@ export async function startExample(start: Start): Promise<Running> {
       printed += piece
     })
   }
-  const exited = once(child, 'exit')
+  const exited = once(child, 'exit') as Promise<[number | null]>
   const running: Running = {
     url: `http://127.0.0.1:${port}`,
     folder,
     output: () => printed,
+    async terminate() {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      return code
+    },
     async stop() {
       kill(child)
       await exited

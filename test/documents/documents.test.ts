@@ -68,6 +68,17 @@ test('the README can be read in one go: at most 180 lines', () => {
   expect(readText('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(180)
 })
 
+test('the README names every framework that HOSTING.md lists, and leads to it', () => {
+  const [, table = ''] = readText('src/contract/HOSTING.md').split('\n## Frameworks\n')
+  const rows = [...table.matchAll(/^\| `?(none|AWS Lambda|[A-Za-z.:]+)[^|]*\|.*examples\/.*$/gm)]
+  const names = rows.map(([, name = '']) => name).filter((name) => name !== 'none')
+  const mounts =
+    readText('README.md').match(/^\| .*\(src\/contract\/HOSTING\.md#frameworks\).*$/gm) ?? []
+
+  expect(names).toHaveLength(11)
+  expect(names.filter((name) => !mounts.some((row) => row.includes(name)))).toEqual([])
+})
+
 test('every option of a store is in its group in EMBEDDING.md', () => {
   const source = readText('src/engine/api/store-options.ts')
   const rows = [...readText('src/EMBEDDING.md').matchAll(/^\| `(\w+Options)`: [^|]+\|(.+)\|$/gm)]

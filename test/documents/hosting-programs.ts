@@ -1,6 +1,7 @@
 // The programs of HOSTING.md that mount the contract in frameworks, run in the frameworks themselves but for Next.js, of
 // which the test plays the part: it calls what a file of routes exports.
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -156,4 +157,44 @@ const inPagesRouter: Program = {
   },
 }
 
-export const HOSTING_PROGRAMS: readonly Program[] = [inHono, inKoa, inAppRouter, inPagesRouter]
+const shutdown: Program = {
+  document: DOCUMENT,
+  begins: "process.once('SIGTERM', () => closeServer(server, 5_000)",
+  declared: [
+    "import type { Server } from 'node:http'",
+    "import { closeServer } from 'rowstash/node'",
+    'declare const server: Server',
+    "declare const store: import('rowstash').Store",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    const handler = node.nodeHandler(store, { keys: KEYS })
+    const server = node.hardenServer(createServer(node.serverOptions, handler))
+    const process = new EventEmitter()
+    const { closeServer } = node
+    let closed: () => void = () => undefined
+    const isClosed = new Promise<void>((resolve) => {
+      closed = resolve
+    })
+    const own = {
+      close: async () => {
+        assert.equal(server.listening, false)
+        await store.close()
+        closed()
+      },
+    }
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    await runModule(text, { process, closeServer, server, store: own })
+
+    process.emit('SIGTERM')
+    await isClosed
+  },
+}
+
+export const HOSTING_PROGRAMS: readonly Program[] = [
+  inHono,
+  inKoa,
+  inAppRouter,
+  inPagesRouter,
+  shutdown,
+]

@@ -1,9 +1,11 @@
 // The programs in the documents, each with what it takes for given: names that are declared for the compiler, and
 // values for them when it runs.
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
+import { expect } from 'vitest'
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
 import { createTestServer } from '../conformance/testing.js'
@@ -206,6 +208,14 @@ const missingRow: Program = {
   },
 }
 
+async function isClosed(store: core.Store | undefined): Promise<boolean> {
+  const ended = await store
+    ?.team('default')
+    .tables()
+    .catch(({ code }) => code)
+  return ended === 'STORE_CLOSED'
+}
+
 const server: Program = {
   document: 'README.md',
   begins: "import { openDirectory, startServer } from 'rowstash/node'",
@@ -231,10 +241,11 @@ const server: Program = {
       for (const store of stores) await store.close()
     })
     const program = replaced(replaced(text, "'./data'", 'directory'), 'port: 8080', 'port: 0')
+    const process = Object.assign(new EventEmitter(), { env: {} })
     const run = (env: Names): Promise<void> =>
       runModule(
         program,
-        { directory: join(folder, 'data'), process: { env } },
+        { directory: join(folder, 'data'), process: Object.assign(process, { env }) },
         { 'rowstash/node': own },
       )
 
@@ -247,6 +258,10 @@ const server: Program = {
     const answer = await fetch(`${listening.url}/tables`, { headers })
     assert.deepEqual([answer.status, await answer.json()], [200, { data: [] }])
     assert.match(listening.url, /\/api$/)
+
+    process.emit('SIGTERM')
+    await expect.poll(() => isClosed(stores[0])).toBe(true)
+    assert.equal(listening.server.listening, false)
   },
 }
 

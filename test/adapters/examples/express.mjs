@@ -7,4 +7,5 @@ const app = express()
 app.use('/api', nodeHandler(store, { keys })) // before body parsers
 app.use(express.json())
 app.get('/', (_request, response) => response.send('my page'))
-app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+process.once('SIGTERM', () => server.close(() => store.close()))

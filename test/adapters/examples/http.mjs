@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { hardenServer, nodeHandler, openDirectory, serverOptions } from 'rowstash/node'
+import { closeServer, hardenServer, nodeHandler, openDirectory, serverOptions } from 'rowstash/node'
 
 const store = await openDirectory('./data')
 const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
@@ -9,3 +9,4 @@ const server = createServer(serverOptions, (request, response) => {
 })
 hardenServer(server)
 server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+process.once('SIGTERM', () => closeServer(server).then(() => store.close()))

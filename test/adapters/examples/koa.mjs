@@ -16,4 +16,5 @@ app.use((context, next) => {
 app.use((context) => {
   context.body = 'my page'
 })
-app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+process.once('SIGTERM', () => server.close(() => store.close()))

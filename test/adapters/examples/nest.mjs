@@ -10,3 +10,4 @@ Module({ controllers: [] })(App) // @Module({ controllers: [] }) in TypeScript
 const app = await NestFactory.create(App)
 app.use('/api', nodeHandler(store, { keys })) // before app.listen, which adds body parsers
 await app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+process.once('SIGTERM', () => app.close().then(() => store.close()))

@@ -17,6 +17,7 @@ import {
   PACKED_MAX,
   UNPACKED_MAX,
   wrongFiles,
+  wrongLinks,
   wrongManifest,
   wrongOwner,
   wrongPictures,
@@ -54,16 +55,17 @@ async function pack(folder) {
 async function checkContents({ files, size, unpackedSize }) {
   const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   const documents = files.map(({ path }) => path).filter((path) => path.endsWith('.md'))
-  const pictures = await Promise.all(
-    documents.map(async (path) =>
-      wrongPictures(path, await readFile(join(ROOT, path), 'utf8'), files),
-    ),
+  const shown = await Promise.all(
+    documents.map(async (path) => {
+      const text = await readFile(join(ROOT, path), 'utf8')
+      return [...wrongPictures(path, text, files), ...wrongLinks(path, text, files)]
+    }),
   )
   const isPublication = process.argv.includes('--publish')
   const wrong = [
     ...wrongFiles(files),
     ...wrongManifest(manifest, files),
-    ...pictures.flat(),
+    ...shown.flat(),
     ...wrongOwner(manifest, { isPublication }),
   ]
   assert.deepEqual(wrong, [])

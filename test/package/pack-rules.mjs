@@ -71,6 +71,21 @@ export function wrongPictures(path, text, files) {
     .map((target) => `${path} shows ${target}, which a reader of the package does not see`)
 }
 
+/**
+ * Links of a document to files that a reader of the package does not have. What stands in fences is no link.
+ * @param {string} path - Of the document.
+ */
+export function wrongLinks(path, text, files) {
+  const packed = files.map((file) => file.path)
+  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '')
+  return [...prose.matchAll(/\]\(([^)\s#]+)(?:#[^)\s]*)?\)/g)].flatMap(([, target = '']) => {
+    if (/^[a-z]+:/.test(target)) return []
+    const led = posix.join(posix.dirname(path), target).replace(/\/$/, '')
+    const isThere = packed.some((file) => file === led || file.startsWith(`${led}/`))
+    return isThere ? [] : [`${path} links to ${target}, which is not in the package`]
+  })
+}
+
 /** The fields that the owner of the package sets before it is published first (CONTRIBUTING.md). */
 export const OWNER_FIELDS = ['repository', 'homepage', 'bugs']
 

@@ -1,7 +1,8 @@
 // Goal: what `npm run check:package` says about a package is true: each rule finds what breaks it.
+import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { projectFiles, readText } from '../support/project.js'
-import { wrongFiles, wrongManifest, wrongOwner, wrongPictures } from './pack-rules.mjs'
+import { projectFiles, ROOT, readText } from '../support/project.js'
+import { wrongFiles, wrongLinks, wrongManifest, wrongOwner, wrongPictures } from './pack-rules.mjs'
 
 const manifest = JSON.parse(readText('package.json')) as Record<string, unknown> & {
   scripts: Record<string, string>
@@ -45,6 +46,28 @@ test('pictures that a reader of the package does not see are found', () => {
   expect(wrongPictures('README.md', '![a](results/a.svg)', svg)).toHaveLength(1)
   expect(wrongPictures('README.md', '<img alt="a" src="a.png">', [])).toHaveLength(1)
   expect(wrongPictures('bench/RESULTS.md', '![c](results/c.svg)', svg)).toHaveLength(1)
+})
+
+test('links to what the package lacks are found', () => {
+  const files = [{ path: 'src/A.md' }, { path: 'test/adapters/examples/next-app/page.js' }]
+  const good = '[a](A.md#x) [b](#here) [c](https://a.dev) [d](../test/adapters/examples/next-app)'
+  expect(wrongLinks('src/B.md', `${good}\n\`\`\`\n[e](E.md)\n\`\`\`\n`, files)).toEqual([])
+  expect(wrongLinks('src/B.md', '[a](../test/README.md#x) [b](../src)', files)).toEqual([
+    'src/B.md links to ../test/README.md, which is not in the package',
+  ])
+})
+
+test('every link of a document of the package leads to a file of it', () => {
+  const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  })
+  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+  const documents = files.map(({ path }) => path).filter((path) => path.endsWith('.md'))
+
+  expect(documents.length).toBeGreaterThan(30)
+  expect(documents.flatMap((path) => wrongLinks(path, readText(path), files))).toEqual([])
 })
 
 test('fields of the owner are there, and a publication with a placeholder is refused', () => {

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import type { Store } from '../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../node.js'
 import { createGuard } from '../page/guard.js'
-import { aborted, type CommandIo, parseIntegerOption } from './cli-command.js'
+import { aborted, type CommandIo, parseIntegerOption, printResult } from './cli-command.js'
 import { TEAM_OPTION } from './cli-table-options.js'
 import { teamOf } from './cli-team.js'
 import { type CommandSpec, DIR_OPTION, type OptionSpecs, withDirectory } from './command-spec.js'
@@ -35,6 +35,11 @@ const OPTIONS = {
     default: false,
     help: 'open the address in the browser of this machine',
   },
+  json: {
+    type: 'boolean',
+    default: false,
+    help: 'print url, directory, team and writable as a line of JSON',
+  },
   ...DIR_OPTION,
 } as const satisfies OptionSpecs
 
@@ -56,6 +61,7 @@ type OpenCommand = Readonly<{
   team: string | undefined
   port: number
   browser: boolean
+  json: boolean
 }>
 
 /** Runs `rowstash open` until the signal. @throws {ProgramFailure} */
@@ -67,7 +73,8 @@ export async function runOpen(args: readonly string[], io: CommandIo): Promise<v
     const { id: team } = await teamOf(store, command.team, io)
     const { address, server } = await listen(store, { ...command, team }, failures)
     try {
-      io.print(`open ${address}`)
+      const { directory, writable, json } = command
+      printResult(io, json, { url: address, directory, team, writable }, `open ${address}`)
       if (command.browser) showInBrowser(address, io)
       await aborted(io.signal)
     } finally {
@@ -95,6 +102,7 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
     team: values.team,
     port: parseIntegerOption('--port', values.port, 0, 65_535),
     browser: values.browser,
+    json: values.json,
   }
 }
 

@@ -112,6 +112,10 @@ export const SERVE_OPTIONS = {
     isRare: true,
   },
   page: { ...NO, help: 'serve a page for people at /; it asks for an API key' },
+  json: {
+    ...NO,
+    help: 'when it is ready, print url, directory, key and keyFile as a line of JSON',
+  },
   log: { ...NO, help: 'print a line of JSON for each answered request, without secrets' },
   'accept-loss': {
     ...NO,

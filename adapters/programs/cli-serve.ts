@@ -31,14 +31,14 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   const warn = (warning: string): void => io.warn(`rowstash: ${warning}`)
   const store = await openServed(command, limits.store, warn)
   const given: readonly SourcedKey[] = [...command.keys, ...fileKeys]
-  const keys = given.length > 0 ? given : await keysOf(store, command, io)
+  const own = given.length > 0 ? { keys: given } : await keysOf(store, command)
   const adminKey = makeKey()
   const failures = new FailureLog((line) => io.warn(line))
   const server = await startServer(store, {
     ...settings,
     limits: limits.contract,
     connections: { ...limits.connections, ...settings.connections },
-    keys: keys?.map(({ key, teamId }) => ({ key, teamId })),
+    keys: own.keys?.map(({ key, teamId }) => ({ key, teamId })),
     storedKeys: true,
     adminKeys: [adminKey, ...adminKeys],
     logger: command.log ? jsonLines(io) : undefined,
@@ -48,7 +48,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   try {
     const served = { url: server.localUrl, adminKey }
     const takeBack = directory === undefined ? null : await noteServed(directory, served, warn)
-    io.print(`listening on ${server.url}`)
+    printReady(io, command, server.url, own)
     await aborted(io.signal)
     await takeBack?.()
   } finally {
@@ -112,6 +112,7 @@ type ServeCommand = Readonly<{
   limitSources: LimitSources
   page: boolean
   log: boolean
+  json: boolean
   acceptLoss: boolean
 }>
 
@@ -142,6 +143,7 @@ export function parseServeArgs(args: readonly string[], env: CommandIo['env']): 
     limitSources: { options: values.limit, file: values.limits, env },
     page: values.page,
     log: values.log,
+    json: values.json,
     acceptLoss: values['accept-loss'],
   }
 }
@@ -229,26 +231,48 @@ function parseBaseUrl(option: string, text: string | undefined): string | undefi
   throw new ProgramFailure('usage', `${option} must be an http or https URL, not "${text}"`)
 }
 
+/** The keys of a server, with what a person is told of those that the server has found or made itself. */
+type OwnKeys = Readonly<{
+  /** undefined: those of the store. */
+  keys: readonly ContractKey[] | undefined
+  /** A key that nobody has seen yet. */
+  newKey?: string
+  /** The file with the key. */
+  keyFile?: string
+}>
+
 /** The keys of a server without given ones: those of the store, or one that is made. Closes the store if that fails. */
-async function keysOf(
-  store: Store,
-  { directory, postgres }: ServeCommand,
-  io: CommandIo,
-): Promise<readonly ContractKey[] | undefined> {
+async function keysOf(store: Store, { directory, postgres }: ServeCommand): Promise<OwnKeys> {
   if (directory === undefined && postgres === null) {
     const key = makeKey()
-    io.print(`key ${key}`)
-    return [{ key, teamId: TEAM_DEFAULT }]
+    return { keys: [{ key, teamId: TEAM_DEFAULT }], newKey: key }
   }
   try {
-    if (directory === undefined) return await storedKeys(store)
+    if (directory === undefined) return { keys: await storedKeys(store) }
     const { key, path, isNew } = await readOrMakeKey(directory)
-    io.print(isNew ? `key ${key} (kept in ${path})` : `key as in ${path}`)
-    return [{ key, teamId: TEAM_DEFAULT }]
+    const keys = [{ key, teamId: TEAM_DEFAULT }]
+    return { keys, keyFile: path, ...(isNew && { newKey: key }) }
   } catch (failure) {
     await store.close()
     throw failure
   }
+}
+
+/** Tells how to reach the server, which is ready. A key that a file has is shown once, when it is made. */
+function printReady(
+  io: CommandIo,
+  { directory, json }: ServeCommand,
+  url: string,
+  { newKey: key, keyFile }: OwnKeys,
+): void {
+  if (json) {
+    io.print(JSON.stringify({ url, directory, key, keyFile }))
+    return
+  }
+  const place = keyFile === undefined ? '' : ` (kept in ${keyFile})`
+  if (key !== undefined) io.print(`key ${key}${place}`)
+  else if (keyFile !== undefined) io.print(`key as in ${keyFile}`)
+  io.print(`listening on ${url}`)
 }
 
 /** None are given: the processes of a store all know those that it keeps. @throws {ProgramFailure} if it keeps none */

@@ -32,6 +32,21 @@ function exportedNames(program: ts.Program, path: string): string[] {
     .sort()
 }
 
+/** Where the names of a module are declared. */
+function declarations(program: ts.Program, path: string): ReadonlyMap<string, ts.Node | undefined> {
+  const checker = program.getTypeChecker()
+  const source = program.getSourceFile(join(ROOT, path))
+  const module = source && checker.getSymbolAtLocation(source)
+  const exported = module === undefined ? [] : checker.getExportsOfModule(module)
+  return new Map(
+    exported.map((symbol) => {
+      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
+      const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
+      return [symbol.name, target.declarations?.[0]]
+    }),
+  )
+}
+
 let program: ts.Program
 let docs: PublicDocs
 
@@ -63,6 +78,28 @@ test('every name, member and option that the package exports has a docstring', (
   expect(names.length).toBeGreaterThan(1_000)
   const known = new Set(names.map(({ name }) => name))
   expect([...SPOKEN_FOR].filter((name) => !known.has(name))).toEqual([])
+})
+
+test('a name that several entry points export is one declaration', () => {
+  const declared = new Map<string, Set<ts.Node | undefined>>()
+  for (const path of Object.values(ENTRIES)) {
+    for (const [name, node] of declarations(program, path)) {
+      declared.set(name, (declared.get(name) ?? new Set()).add(node))
+    }
+  }
+
+  expect(declared.size).toBeGreaterThan(300)
+  expect([...declared].filter(([, nodes]) => nodes.size > 1).map(([name]) => name)).toEqual([])
+})
+
+/** Bounds of what is waited for over several tries or turns; a wait for one answer of another side is a timeout. */
+const WAITS = ['retryMsMax', 'waitMsMax']
+
+test('the longest wait for another side is an option ...TimeoutMs', () => {
+  const names = docs.options.map(({ name }) => name.replace(/^.*\./, ''))
+  const waits = new Set(names.filter((name) => /MsMax$/.test(name)))
+
+  expect([...waits].sort()).toEqual(WAITS)
 })
 
 test('every option says its default, and a number its range and its unit', () => {

@@ -9,8 +9,8 @@ type SharedOption =
   | 'urls'
   | 'schema'
   | 'pgBouncer'
-  | 'connectMsMax'
-  | 'statementMsMax'
+  | 'connectTimeoutMs'
+  | 'statementTimeoutMs'
   | 'retryMsMax'
   | 'onWarning'
 
@@ -37,8 +37,8 @@ const OTHER_OPTIONS: readonly string[] = [
   'schema',
   'table',
   'pgBouncer',
-  'connectMsMax',
-  'statementMsMax',
+  'connectTimeoutMs',
+  'statementTimeoutMs',
   'retryMsMax',
   'onWarning',
 ] satisfies Exclude<keyof PostgresObjectsOptions, 'connectionsMax'>[]

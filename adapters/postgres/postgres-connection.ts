@@ -65,7 +65,7 @@ export class PostgresConnection {
   #isUnreplicated = false
 
   private constructor({ Client, Query }: Driver, url: string, options: ResolvedPostgresOptions) {
-    const { connectMsMax, statementMsMax, pgBouncer } = options
+    const { connectTimeoutMs, statementTimeoutMs, pgBouncer } = options
     this.#Query = Query
     this.#isPrepared = !pgBouncer
     this.#socket = new Socket()
@@ -75,10 +75,10 @@ export class PostgresConnection {
       pipeline: true,
       keepAlive: true,
       application_name: 'rowstash',
-      connectionTimeoutMillis: connectMsMax,
-      query_timeout: statementMsMax + STATEMENT_GRACE_MS,
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: statementTimeoutMs + STATEMENT_GRACE_MS,
       types: TYPES,
-      ...(pgBouncer ? {} : { options: startOptions(statementMsMax) }),
+      ...(pgBouncer ? {} : { options: startOptions(statementTimeoutMs) }),
     })
     this.#client.on('error', () => this.destroy())
     this.#client.on('end', () => this.destroy())
@@ -190,11 +190,11 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-function startOptions(statementMsMax: number): string {
+function startOptions(statementTimeoutMs: number): string {
   const settings = [
     ...PLANNER_SETTINGS,
     'bytea_output=hex',
-    `statement_timeout=${statementMsMax}`,
+    `statement_timeout=${statementTimeoutMs}`,
     `idle_in_transaction_session_timeout=${IDLE_TRANSACTION_MS_MAX}`,
   ]
   return settings.map((setting) => `-c ${setting}`).join(' ')

@@ -45,7 +45,7 @@ import { retry } from './retry.js'
 
 /** Objects of one statement that deletes, at most. */
 const DELETE_COUNT_MAX = 1_000
-/** Bytes of the pieces that one statement deletes, at most: it must end within `statementMsMax`, on a slow disk too. */
+/** Bytes of the pieces that one statement deletes, at most: it must end within `statementTimeoutMs`, on a slow disk too. */
 const REMOVED_BYTES_MAX = 40_000_000
 /** A statement takes 0.5 to 1 ms in a data center, and each byte 3 to 5 ns. */
 const REQUEST_COST_BYTES = 128 * 1024

@@ -44,7 +44,7 @@ export interface PostgresKvOptions {
   readonly mode?: CommitMode
   /**
    * Whether the URLs are those of PgBouncer in transaction mode: no prepared statements and no settings of sessions
-   * are used then, so `statementMsMax` is kept on this side only. Default: false.
+   * are used then, so `statementTimeoutMs` is kept on this side only. Default: false.
    */
   readonly pgBouncer?: boolean
   /** Connections for views, at most. Further reads wait. Default: 10. Range: 1 to 1,000. */
@@ -52,9 +52,9 @@ export interface PostgresKvOptions {
   /** Connections for commits and sweeps, at most. Further ones wait. Default: 6. Range: 1 to 1,000. */
   readonly commitConnectionsMax?: number
   /** The longest attempt to connect to one URL, in milliseconds. Default: 2,000. Range: 10 to 60,000. */
-  readonly connectMsMax?: number
+  readonly connectTimeoutMs?: number
   /** The longest statement, in milliseconds. Default: 10,000. Range: 100 to 600,000. */
-  readonly statementMsMax?: number
+  readonly statementTimeoutMs?: number
   /**
    * How long an operation waits for a connection and tries again, in milliseconds; longer than a failover takes.
    * After it, the operation fails with STORAGE_UNAVAILABLE. Default: 15,000. Range: 100 to 600,000.
@@ -79,8 +79,8 @@ export interface PostgresKvOptions {
 type NumberOption =
   | 'viewConnectionsMax'
   | 'commitConnectionsMax'
-  | 'connectMsMax'
-  | 'statementMsMax'
+  | 'connectTimeoutMs'
+  | 'statementTimeoutMs'
   | 'retryMsMax'
   | 'recordCacheBytes'
   | 'versionBaseMin'
@@ -88,8 +88,8 @@ type NumberOption =
 const RANGES = {
   viewConnectionsMax: { default: 10, min: 1, max: 1_000 },
   commitConnectionsMax: { default: 6, min: 1, max: 1_000 },
-  connectMsMax: { default: 2_000, min: 10, max: 60_000 },
-  statementMsMax: { default: 10_000, min: 100, max: 600_000 },
+  connectTimeoutMs: { default: 2_000, min: 10, max: 60_000 },
+  statementTimeoutMs: { default: 10_000, min: 100, max: 600_000 },
   retryMsMax: { default: 15_000, min: 100, max: 600_000 },
   recordCacheBytes: { default: 8 * 1_048_576, min: 0, max: 1_024 * 1_048_576 },
   versionBaseMin: { default: 0, min: 0, max: 2 ** 52 },

@@ -1,15 +1,11 @@
 // The types of imports by `rowstash/client`.
+import type { Abortable } from '../engine/api/abort-types.js'
+import type { MergeCounts } from '../engine/api/merge-types.js'
+import type { OnSchemaError } from '../engine/api/row-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import type { ChunkPlace } from './client-error.js'
 
-/** A call that its caller may abort. */
-export type Abortable = Readonly<{
-  /** Ends the call when it is aborted: the reason of the signal is thrown, and not a `ClientError`. Default: none. */
-  signal?: AbortSignal | undefined
-}>
-
-/** What a server does with rows that do not fit the schema: refuses all, leaves cells empty, or widens the schema. */
-export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
+export type { Abortable, MergeCounts, OnSchemaError }
 
 /** How far an import has come. */
 export type ImportProgress = Readonly<{
@@ -116,18 +112,6 @@ export type ImportOptions = ImportTarget &
     /** Asks for a receipt of what was done. Only a server of rowstash has them. Default: false. */
     receipt?: boolean
   }>
-
-/** What a merge did, in rows. */
-export type MergeCounts = Readonly<{
-  /** Rows with keys that the table did not have. */
-  added: number
-  /** Rows of the table with other values now. */
-  changed: number
-  /** Rows that had all values already. */
-  unchanged: number
-  /** Rows of the table that were deleted. */
-  removed: number
-}>
 
 /** What an import has made. */
 export type ImportResult = Readonly<{

@@ -39,7 +39,10 @@ describe.each([
   ],
   [{ urls: ['postgres://h'], schema: 'A"b' }, /^Option "schema" must be 1 to 40 lower-case/],
   [{ urls: ['postgres://h'], mode: 'fast' }, /^Option "mode" must be 'statement' or 'portable'/],
-  [{ urls: ['postgres://h'], connectMsMax: 1 }, /^Option "connectMsMax" must be an integer from/],
+  [
+    { urls: ['postgres://h'], connectTimeoutMs: 1 },
+    /^Option "connectTimeoutMs" must be an integer from/,
+  ],
   [{ urls: ['postgres://h'], conect: 1 }, /^Option "conect" is not an option of openPostgresKv$/],
   [{ urls: ['postgres://h'], random: {} }, /^Option "random" must have the method bytes$/],
 ])('an option that is not as it must be: %j', (options, message) => {

@@ -84,7 +84,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['no column "missing"', { where: '{"missing":1}' }],
   ['invalid value for gt of column "n": must be a finite number', { where: '{"n":{"gt":"x"}}' }],
   ['columns must be', { columns: '[5]' }],
-  ['not a column of the table', { columns: 'missing' }],
+  ['columns: the table has no column "missing"; it has "n"', { columns: 'missing' }],
   ['from must be a row number', { from: '-1' }],
   ['from cannot be combined with a continuation', { from: '1', continuation: 'x' }],
 ])('%s is 400', async (message, query) => {

@@ -182,7 +182,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await page.keyboard.press('Enter')
     await type('Name of the table', 'Persons')
     await (await held).continue()
-    await page.getByText('version 4').waitFor()
+    await page.locator('.tableHead').getByText('version 4').waitFor()
     await type('Name of the column name', 'Full name')
     expect(await faults(page)).toEqual([])
     await page.keyboard.press('Enter')

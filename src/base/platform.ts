@@ -195,6 +195,19 @@ export function freeMemory({ buffer }: Uint8Array): void {
   ;(buffer as { transfer?: (bytes: number) => unknown }).transfer?.(0)
 }
 
+/**
+ * As `freeMemory`, for a large array that is used once. In Node 20, where `freeMemory` does nothing, it takes tens of
+ * microseconds: a message that nobody receives takes the memory along, and goes with its channel.
+ */
+export function freeLargeArray({ buffer }: Uint32Array): void {
+  if ('transfer' in buffer) (buffer as { transfer: (bytes: number) => unknown }).transfer(0)
+  else if (typeof MessageChannel === 'function' && buffer instanceof ArrayBuffer) {
+    const { port1, port2 } = new MessageChannel()
+    port1.postMessage(null, [buffer])
+    port2.close()
+  }
+}
+
 type NodeBuffer = Readonly<{
   isUtf8?: (bytes: Uint8Array) => boolean
   Buffer?: {

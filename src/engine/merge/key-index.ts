@@ -1,4 +1,5 @@
 // The rows of an input by the fingerprints of their keys: a hash table in typed arrays, without an object for a row.
+import { freeLargeArray } from '../../base/platform.js'
 import type { RowFingerprints } from '../../format/row-fingerprint.js'
 
 /** Memory that a row takes, at most, but for the moments in which the arrays grow. */
@@ -63,6 +64,12 @@ export class KeyIndex {
   hasText(entry: number, { text }: RowFingerprints): boolean {
     const at = ENTRY_WORDS * entry + TEXT
     return this.#entries[at] === text[0] && this.#entries[at + 1] === text[1]
+  }
+
+  /** Gives its memory back. Nobody may use it any more. */
+  free(): void {
+    freeLargeArray(this.#entries)
+    freeLargeArray(this.#slots)
   }
 
   /** The slot of the key that stands at `from`, or the free one where it would be. */

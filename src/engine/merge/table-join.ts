@@ -45,6 +45,8 @@ export class TableJoin {
   readonly #slices: TimeSlices
   readonly #passes: number
   #index: KeyIndex | undefined
+  /** How often extents were joined with the index. */
+  #joins = 0
   #generation: Uint8Array | undefined
   #keptChars = 0
   /** By their numbers. */
@@ -83,6 +85,8 @@ export class TableJoin {
       if (stale.length === 0) {
         if (extents.size === 0) await this.#checkInput()
         await this.#checkPartners(head.generation)
+        // Its memory is for what comes now. Where others change rows meanwhile, it will be needed again.
+        if (this.#joins <= 1) await this.#dropIndex()
         return head
       }
       if (this.#triesOrder) await this.#joinInOrder(head.generation)
@@ -129,6 +133,7 @@ export class TableJoin {
   }
 
   async #join(stale: readonly number[], generationNonce: Uint8Array): Promise<void> {
+    this.#joins++
     for (let pass = 0; pass < this.#passes; pass++) {
       const index = await this.#indexOf(pass)
       for (const [first, limit] of runsOf(stale)) {
@@ -152,7 +157,7 @@ export class TableJoin {
   /** The rows of the input whose keys a pass is for. */
   async #indexOf(pass: number): Promise<KeyIndex> {
     if (this.#index !== undefined && this.#passes === 1) return this.#index
-    this.#index = undefined // Before the next one is made.
+    await this.#dropIndex() // Before the next one is made.
     const { incoming, rules } = this.#parts
     const index = new KeyIndex(Math.ceil((1.02 * incoming.count) / this.#passes))
     const fingerprints = this.#fingerprints
@@ -176,6 +181,15 @@ export class TableJoin {
     }
     this.#index = index
     return index
+  }
+
+  /** In Node 20 the memory goes with a channel, which the event loop closes in its next turn. */
+  async #dropIndex(): Promise<void> {
+    if (this.#index === undefined) return
+    this.#index.free()
+    this.#index = undefined
+    await this.#slices.pause()
+    await this.#slices.pause()
   }
 
   #isOf(pass: number): boolean {

@@ -9,6 +9,12 @@ import { sliceText } from '../base/platform.js'
 import { RowCells } from './row-cells.js'
 import { canonicalToken } from './row-values.js'
 
+/** Fingerprints that are kept, at most. */
+export const FINGERPRINTS_MAX = 64
+
+/** A fingerprint in unsigned numbers of 32 bits: four of the key of a row, then two of its text. */
+export const FINGERPRINT = Object.freeze({ words: 6, pass: 3, text: 4 })
+
 /** Random bytes that key the fingerprints. */
 export const FINGERPRINT_SEED_BYTES = 24
 
@@ -20,10 +26,8 @@ const FACTOR_A = 0x9e3779b1
 const FACTOR_B = 0x85ebca77
 
 export class RowFingerprints {
-  /** Of the key of the row that was read last, as four unsigned numbers of 32 bits. */
-  readonly key = new Uint32Array(4)
-  /** Of its text, as two. */
-  readonly text = new Uint32Array(2)
+  /** The fingerprints by the places that `read` was told. */
+  readonly words = new Uint32Array(FINGERPRINT.words * FINGERPRINTS_MAX)
   readonly #cells: RowCells
   readonly #seeds: Uint32Array
   #scratch = new Uint8Array(KEY_BYTES_FIRST)
@@ -50,23 +54,26 @@ export class RowFingerprints {
 
   /**
    * Reads the row whose text stands between two offsets.
+   * @param place - Of its fingerprint, below `FINGERPRINTS_MAX`.
    * @returns the number of the first key column whose cell is empty; -1: none is.
    * @throws {StoreError} DATA_CORRUPT: the text is not that of a row
    */
-  read(from: number, to: number): number {
+  read(from: number, to: number, place: number): number {
     const cells = this.#cells
     cells.read(this.#bytes, from, to)
     if (cells.count < cells.to.length) return cells.to.indexOf(0)
     const length = this.#writeKey()
+    const { words } = this
+    const at = FINGERPRINT.words * place
     this.#hash(this.#scratch, this.#scratchView, 0, length, 0)
-    this.key[0] = this.#hashA
-    this.key[1] = this.#hashB
+    words[at] = this.#hashA
+    words[at + 1] = this.#hashB
     this.#hash(this.#scratch, this.#scratchView, 0, length, 2)
-    this.key[2] = this.#hashA
-    this.key[3] = this.#hashB
+    words[at + 2] = this.#hashA
+    words[at + FINGERPRINT.pass] = this.#hashB
     this.#hash(this.#bytes, this.#view, from, to, 4)
-    this.text[0] = this.#hashA
-    this.text[1] = this.#hashB
+    words[at + FINGERPRINT.text] = this.#hashA
+    words[at + FINGERPRINT.text + 1] = this.#hashB
     return -1
   }
 

@@ -232,7 +232,7 @@ describe('a merge', () => {
         inlineRowsMax: 0,
         compression: 'none', // The bytes that are read are counted.
       })
-      const rows = manyRows(30_000)
+      const rows = manyRows(36_000)
       const early = { k: 'a', n: 0 }
       const table = await tableOf(store, [...rows, ...Array(last).fill(early)])
       const input = rows
@@ -256,13 +256,13 @@ describe('a merge', () => {
       const dry = { rows: staged, key: ['k'], mode: 'replace', dryRun: true } as const
       const counts = {
         added: 2 + lastOfInput,
-        changed: 300,
-        unchanged: 29_670,
-        removed: 30 + last,
+        changed: 360,
+        unchanged: 35_604,
+        removed: 36 + last,
       }
       expect(await table.merge(dry)).toMatchObject(counts)
       const read = store.activity().segmentBytesRead - before
-      const once = 2 * 30_000 * '"k":"key 000000","n":12345'.length
+      const once = 2 * 36_000 * '"k":"key 000000","n":12345'.length
       if (last + lastOfInput === 0) expect(read).toBeLessThan(1.4 * once)
       else expect(read).toBeGreaterThan(1.6 * once) // The index has two parts.
 

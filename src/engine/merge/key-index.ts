@@ -1,109 +1,140 @@
-// The rows of an input by the fingerprints of their keys: a hash table in typed arrays, without an object for a row.
+// The rows of an input by the fingerprints of their keys: a hash table in a typed array, without an object for a row.
+// Keys are looked for a batch at a time, because most of that time is waiting for memory (PERFORMANCE.md, P44).
 import { freeLargeArray } from '../../base/platform.js'
-import type { RowFingerprints } from '../../format/row-fingerprint.js'
+import { FINGERPRINT, FINGERPRINTS_MAX } from '../../format/row-fingerprint.js'
 
-/** Memory that a row takes, at most, but for the moments in which the arrays grow. */
-export const INDEXED_ROW_BYTES = 36
-
-/** An entry is three words of the key, two of the text, and the number of the row. */
+/** An entry is three words of the key, two of the text, and the number of the row plus 1; 0: the slot is free. */
 const ENTRY_WORDS = 6
 const TEXT = 3
 const ROW = 5
 
 /** The share of the slots that may be taken. */
-const FULL = 0.7
+const FULL = 0.8
 
 const SLOTS_MIN = 1_024
 
+/** Memory that a row takes, at most, but for the moments in which the array grows. */
+export const INDEXED_ROW_BYTES = Math.ceil((1.02 * 4 * ENTRY_WORDS) / FULL)
+
 export class KeyIndex {
   #count = 0
+  #slots: number
   #entries: Uint32Array
-  /** Numbers of entries plus 1; 0: the slot is free. */
-  #slots: Uint32Array
-  #mask: number
+  /** Of the slots that were touched, so that reading them is not left out. */
+  #touched = 0
 
   /** @param rows - How many there will be, about. */
   constructor(rows: number) {
-    this.#entries = new Uint32Array(ENTRY_WORDS * rows)
-    const slots = slotsFor(rows)
-    this.#slots = new Uint32Array(slots)
-    this.#mask = slots - 1
+    this.#slots = Math.max(SLOTS_MIN, Math.ceil(rows / FULL))
+    this.#entries = new Uint32Array(ENTRY_WORDS * this.#slots)
+  }
+
+  /** Reads where some fingerprints have their slots: the processor waits for all of them together. */
+  touch(words: Uint32Array, count: number): void {
+    const entries = this.#entries
+    let touched = this.#touched
+    for (let at = 0; at < count * FINGERPRINT.words; at += FINGERPRINT.words) {
+      touched ^= entries[this.#homeOf(words[at] ?? 0)] ?? 0
+    }
+    this.#touched = touched
   }
 
   /**
-   * Adds the row that was read last.
+   * Adds a row.
+   * @param words - Fingerprints. @param at - Where its own begins.
    * @returns the row that is there with its key, which stays; -1: there was none.
    */
-  add({ key, text }: RowFingerprints, row: number): number {
-    if (ENTRY_WORDS * this.#count === this.#entries.length) this.#grow()
-    const slot = this.#slotOf(key, 0)
-    const known = this.#slots[slot] ?? 0
-    if (known > 0) return this.rowOf(known - 1)
-    const at = ENTRY_WORDS * this.#count++
+  add(words: Uint32Array, at: number, row: number): number {
+    if (this.#count >= FULL * this.#slots) this.#grow()
+    const entry = this.#entryOf(words, at)
     const entries = this.#entries
-    entries[at] = key[0] ?? 0
-    entries[at + 1] = key[1] ?? 0
-    entries[at + 2] = key[2] ?? 0
-    entries[at + TEXT] = text[0] ?? 0
-    entries[at + TEXT + 1] = text[1] ?? 0
-    entries[at + ROW] = row
-    this.#slots[slot] = this.#count
+    const known = entries[entry + ROW] ?? 0
+    if (known > 0) return known - 1
+    this.#count++
+    for (let word = 0; word < TEXT; word++) entries[entry + word] = words[at + word] ?? 0
+    entries[entry + TEXT] = words[at + FINGERPRINT.text] ?? 0
+    entries[entry + TEXT + 1] = words[at + FINGERPRINT.text + 1] ?? 0
+    entries[entry + ROW] = row + 1
     return -1
   }
 
-  /** The entry of the key that was read last; -1: there is none. */
-  find({ key }: RowFingerprints): number {
-    return (this.#slots[this.#slotOf(key, 0)] ?? 0) - 1
+  /** The entry of a key; -1: there is none. @param words - Fingerprints. @param at - Where its own begins. */
+  find(words: Uint32Array, at: number): number {
+    const entry = this.#entryOf(words, at)
+    return this.#entries[entry + ROW] === 0 ? -1 : entry
   }
 
   rowOf(entry: number): number {
-    return this.#entries[ENTRY_WORDS * entry + ROW] ?? 0
+    return (this.#entries[entry + ROW] ?? 0) - 1
   }
 
-  /** Whether the text of an entry has the same fingerprint as that which was read last. */
-  hasText(entry: number, { text }: RowFingerprints): boolean {
-    const at = ENTRY_WORDS * entry + TEXT
-    return this.#entries[at] === text[0] && this.#entries[at + 1] === text[1]
+  /** Whether the text of an entry has the same fingerprint as another one. */
+  hasText(entry: number, words: Uint32Array, at: number): boolean {
+    const entries = this.#entries
+    return (
+      entries[entry + TEXT] === words[at + FINGERPRINT.text] &&
+      entries[entry + TEXT + 1] === words[at + FINGERPRINT.text + 1]
+    )
   }
 
   /** Gives its memory back. Nobody may use it any more. */
   free(): void {
     freeLargeArray(this.#entries)
-    freeLargeArray(this.#slots)
   }
 
-  /** The slot of the key that stands at `from`, or the free one where it would be. */
-  #slotOf(key: Uint32Array, from: number): number {
-    const k0 = key[from] ?? 0
-    const k1 = key[from + 1] ?? 0
-    const k2 = key[from + 2] ?? 0
+  /** The entry that a key is looked for at first: the greater its first word, the farther behind. */
+  #homeOf(word: number): number {
+    return ENTRY_WORDS * Math.floor((word / 2 ** 32) * this.#slots)
+  }
+
+  /** The entry of the key that stands at `at`, or the free one where it would be. */
+  #entryOf(words: Uint32Array, at: number): number {
+    const k0 = words[at] ?? 0
+    const k1 = words[at + 1] ?? 0
+    const k2 = words[at + 2] ?? 0
     const entries = this.#entries
-    const slots = this.#slots
-    const mask = this.#mask
-    for (let slot = k0 & mask; ; slot = (slot + 1) & mask) {
-      const known = slots[slot] ?? 0
-      if (known === 0) return slot
-      const at = ENTRY_WORDS * (known - 1)
-      if (entries[at] === k0 && entries[at + 1] === k1 && entries[at + 2] === k2) return slot
+    for (let entry = this.#homeOf(k0); ; ) {
+      if (entries[entry + ROW] === 0) return entry
+      if (entries[entry] === k0 && entries[entry + 1] === k1 && entries[entry + 2] === k2) {
+        return entry
+      }
+      entry += ENTRY_WORDS
+      if (entry === entries.length) entry = 0
     }
   }
 
   #grow(): void {
-    const rows = Math.max(SLOTS_MIN, 2 * this.#count)
     const before = this.#entries
-    this.#entries = new Uint32Array(ENTRY_WORDS * rows)
-    this.#entries.set(before)
-    const slots = slotsFor(rows)
-    this.#mask = slots - 1
-    this.#slots = new Uint32Array(slots)
-    for (let entry = 0; entry < this.#count; entry++) {
-      this.#slots[this.#slotOf(this.#entries, ENTRY_WORDS * entry)] = entry + 1
+    this.#slots *= 2
+    this.#entries = new Uint32Array(ENTRY_WORDS * this.#slots)
+    for (let at = 0; at < before.length; at += ENTRY_WORDS) {
+      if (before[at + ROW] === 0) continue
+      this.#entries.set(before.subarray(at, at + ENTRY_WORDS), this.#entryOf(before, at))
     }
+    freeLargeArray(before)
   }
 }
 
-function slotsFor(rows: number): number {
-  let slots = SLOTS_MIN
-  while (FULL * slots < rows) slots *= 2
-  return slots
+/** Fingerprints that are added to an index, or looked for, together. */
+export class FingerprintBatch {
+  /** The number or the slot of the row of each fingerprint. */
+  readonly rows = new Uint32Array(FINGERPRINTS_MAX)
+  count = 0
+
+  get isFull(): boolean {
+    return this.count === FINGERPRINTS_MAX
+  }
+
+  /** Adds all to an index, and empties the batch. @returns the first two rows with one key; null: there are none. */
+  addTo(index: KeyIndex, words: Uint32Array): [first: number, second: number] | null {
+    const { rows, count } = this
+    this.count = 0
+    index.touch(words, count)
+    for (let i = 0; i < count; i++) {
+      const row = rows[i] ?? 0
+      const known = index.add(words, FINGERPRINT.words * i, row)
+      if (known >= 0) return [known, row]
+    }
+    return null
+  }
 }

@@ -5,7 +5,6 @@
 // - It counts only if the keys of the whole input ascend: so none is there twice.
 // - What it says of an extent holds only if the keys of the table ascend up to its end. From the first extent on in which
 //   they do not, or whose rows are read through a conversion, it says nothing.
-import { sameRanges } from '../../base/platform.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { OrderedKey, OrderedKeyReader, UNORDERED } from '../../format/ordered-key.js'
 import type { Generation } from '../../format/records.js'
@@ -21,6 +20,7 @@ import {
 import { emptyKey } from './key-errors.js'
 import type { MergeRules, StoredRow } from './merged-row.js'
 import type { RowPiece, RowTexts } from './packed-texts.js'
+import { sameRows } from './same-rows.js'
 import { checkAllLaid, type OrderedPiece, type SeenExtent, type TableRows } from './table-rows.js'
 
 export type JoinParts = Readonly<{
@@ -65,6 +65,7 @@ export class OrderedJoin {
    */
   async run(generationNonce: Uint8Array, first: number, limit: number): Promise<JoinedExtent[]> {
     try {
+      await this.#input.checkFirst()
       await this.#joinExtents(generationNonce, first, limit)
       if (this.#extents.length > 0) await this.#input.passAll()
       return this.#extents
@@ -268,6 +269,22 @@ class InputCursor {
     return this.#piece
   }
 
+  /**
+   * Reads the keys of the first rows ahead, so that the table is not read in vain, far into it, for an input in no order.
+   * @throws {NotInOrder}
+   */
+  async checkFirst(): Promise<void> {
+    await this.next()
+    if (!this.hasRow) return
+    const row = this.#row
+    while (this.hasRow) {
+      this.key()
+      this.pass()
+    }
+    this.#row = row
+    this.#last = new OrderedKey()
+  }
+
   /** Goes to the next rows, if there are any. */
   async next(): Promise<void> {
     while (!this.hasRow && !this.hasEnded) {
@@ -350,41 +367,4 @@ class InputCursor {
   async close(): Promise<void> {
     await this.#batches.return(undefined)
   }
-}
-
-/** How many rows from two on, of `count` at most, are the same one after the other. */
-function sameRows(
-  left: RowTexts,
-  leftRow: number,
-  right: RowTexts,
-  rightRow: number,
-  count: number,
-): number {
-  const shift = right.endOf(rightRow - 1) - left.endOf(leftRow - 1)
-  /** Whether rows are the same, before which `same` rows are. */
-  const areSame = (same: number, rows: number): boolean => {
-    for (let row = same; row < rows; row++) {
-      if (left.endOf(leftRow + row) + shift !== right.endOf(rightRow + row)) return false
-    }
-    const from = left.endOf(leftRow + same - 1)
-    const bytes = left.endOf(leftRow + rows - 1) - from
-    return sameRanges(left.texts, from, right.texts, from + shift, bytes)
-  }
-  // The steps double while rows are the same, and halve from the first that has another one on: so what is compared in
-  // vain is as much as what was found, also where every second row is another one.
-  let same = 0
-  let step = 1
-  while (same < count) {
-    const rows = Math.min(same + step, count)
-    if (areSame(same, rows)) {
-      same = rows
-      step *= 2
-      continue
-    }
-    for (step >>= 1; step > 0; step >>= 1) {
-      if (same + step <= count && areSame(same, same + step)) same += step
-    }
-    break
-  }
-  return same
 }

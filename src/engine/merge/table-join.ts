@@ -8,7 +8,11 @@
 import { sameBytes } from '../../base/bytes.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { EARLIER_SCHEMA, type Generation, type TableHead } from '../../format/records.js'
-import { FINGERPRINT_SEED_BYTES, RowFingerprints } from '../../format/row-fingerprint.js'
+import {
+  FINGERPRINT,
+  FINGERPRINT_SEED_BYTES,
+  RowFingerprints,
+} from '../../format/row-fingerprint.js'
 import { readSpans } from '../../format/row-text.js'
 import {
   isToBeRewritten,
@@ -20,7 +24,7 @@ import {
   partnerOf,
 } from './joined-extent.js'
 import { emptyKey, keyTwiceInInput, keyTwiceInTable } from './key-errors.js'
-import { INDEXED_ROW_BYTES, KeyIndex } from './key-index.js'
+import { FingerprintBatch, INDEXED_ROW_BYTES, KeyIndex } from './key-index.js'
 import type { StoredRow } from './merged-row.js'
 import { type JoinParts, OrderedJoin } from './ordered-join.js'
 import { packTexts, type RowPiece } from './packed-texts.js'
@@ -42,6 +46,7 @@ export class TableJoin {
   readonly #parts: JoinParts
   #triesOrder: boolean
   readonly #fingerprints: RowFingerprints
+  readonly #batch = new FingerprintBatch()
   readonly #slices: TimeSlices
   readonly #passes: number
   #index: KeyIndex | undefined
@@ -159,8 +164,12 @@ export class TableJoin {
     if (this.#index !== undefined && this.#passes === 1) return this.#index
     await this.#dropIndex() // Before the next one is made.
     const { incoming, rules } = this.#parts
-    const index = new KeyIndex(Math.ceil((1.02 * incoming.count) / this.#passes))
+    const index = new KeyIndex(
+      Math.ceil((this.#passes === 1 ? 1 : 1.02) * (incoming.count / this.#passes)),
+    )
     const fingerprints = this.#fingerprints
+    const batch = this.#batch
+    batch.count = 0
     for await (const pieces of incoming.pieces()) {
       this.#parts.checkGoesOn()
       for (const { frame, first, limit, slot } of pieces) {
@@ -169,12 +178,13 @@ export class TableJoin {
         for (let row = first; row < limit; row++) {
           const end = frame.endOf(row)
           const number = slot + row - first
-          const empty = fingerprints.read(from, end)
-          if (empty >= 0) throw emptyKey(incoming, number, rules.key[empty] ?? '')
+          const empty = fingerprints.read(from, end, batch.count)
           from = end
-          if (!this.#isOf(pass)) continue
-          const known = index.add(fingerprints, number)
-          if (known >= 0) throw await keyTwiceInInput(incoming, rules.key, known, number)
+          if (empty < 0 && this.#isOf(pass)) batch.rows[batch.count++] = number
+          if (empty < 0 && !batch.isFull && row + 1 < limit) continue
+          const twice = batch.addTo(index, fingerprints.words)
+          if (twice !== null) throw await keyTwiceInInput(incoming, rules.key, ...twice)
+          if (empty >= 0) throw emptyKey(incoming, number, rules.key[empty] ?? '')
         }
         if (this.#slices.spend(frame.texts.length)) await this.#slices.pause()
       }
@@ -192,8 +202,11 @@ export class TableJoin {
     await this.#slices.pause()
   }
 
+  /** Whether a pass is for the row that was read last, into the next place of the batch. */
   #isOf(pass: number): boolean {
-    return this.#passes === 1 || (this.#fingerprints.key[3] ?? 0) % this.#passes === pass
+    if (this.#passes === 1) return true
+    const at = FINGERPRINT.words * this.#batch.count + FINGERPRINT.pass
+    return (this.#fingerprints.words[at] ?? 0) % this.#passes === pass
   }
 
   async #joinExtent(
@@ -254,24 +267,37 @@ export class TableJoin {
     shows: (slot: number) => boolean,
     keep: (slot: number) => void,
   ): void {
-    const { partners } = joined
     const fingerprints = this.#fingerprints
+    const batch = this.#batch
+    batch.count = 0
     fingerprints.use(frame.texts)
     let from = frame.endOf(first - 1)
     for (let row = first; row < limit; row++) {
       const end = frame.endOf(row)
       const at = slot + row - first
       if (shows(at)) {
-        const hasKey = fingerprints.read(from, end) < 0
-        if (pass === 0) partners[at] = NO_PARTNER
-        const entry = hasKey && this.#isOf(pass) ? index.find(fingerprints) : -1
-        if (entry >= 0) {
-          const isSame = index.hasText(entry, fingerprints)
-          partners[at] = index.rowOf(entry) | (isSame ? 0 : MAY_DIFFER)
-          if (!isSame) keep(at)
-        }
+        if (pass === 0) joined.partners[at] = NO_PARTNER
+        const hasKey = fingerprints.read(from, end, batch.count) < 0
+        if (hasKey && this.#isOf(pass)) batch.rows[batch.count++] = at
       }
+      if (batch.isFull || row + 1 === limit) this.#findBatch(joined, index, keep)
       from = end
+    }
+  }
+
+  /** Looks for the partners of the rows of the batch. */
+  #findBatch({ partners }: JoinedExtent, index: KeyIndex, keep: (slot: number) => void): void {
+    const { words } = this.#fingerprints
+    const { rows, count } = this.#batch
+    this.#batch.count = 0
+    index.touch(words, count)
+    for (let i = 0; i < count; i++) {
+      const slot = rows[i] ?? 0
+      const entry = index.find(words, FINGERPRINT.words * i)
+      if (entry < 0) continue
+      const isSame = index.hasText(entry, words, FINGERPRINT.words * i)
+      partners[slot] = index.rowOf(entry) | (isSame ? 0 : MAY_DIFFER)
+      if (!isSame) keep(slot)
     }
   }
 

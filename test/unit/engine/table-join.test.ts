@@ -4,11 +4,14 @@ import { freeLargeArray } from '../../../src/base/platform.js'
 import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
 import type { IncomingRows } from '../../../src/engine/merge/incoming-rows.js'
 import { NO_PARTNER, partnerOf } from '../../../src/engine/merge/joined-extent.js'
+import { KeyIndex } from '../../../src/engine/merge/key-index.js'
 import type { JoinParts } from '../../../src/engine/merge/ordered-join.js'
 import { packTexts } from '../../../src/engine/merge/packed-texts.js'
 import { TableJoin } from '../../../src/engine/merge/table-join.js'
 import type { TableRows } from '../../../src/engine/merge/table-rows.js'
 import type { Generation } from '../../../src/format/records.js'
+import { FINGERPRINT } from '../../../src/format/row-fingerprint.js'
+import { seeded } from '../../support/seeded.js'
 
 const NONCE = new Uint8Array(8)
 
@@ -40,6 +43,7 @@ function world(): { join: TableJoin; table: string[]; change: () => void; reads:
       yield { pieces: [packTexts(table, 0)], shows: () => true }
     },
     async *inOrder() {
+      reads.push('table in order')
       yield [packTexts(table, 0)]
     },
   }
@@ -77,7 +81,7 @@ describe('the index of the input', () => {
       return [...reads]
     }
 
-    expect(await settle()).toEqual(['input', 'input', 'table']) // In order in vain, then by the index.
+    expect(await settle()).toEqual(['input', 'input', 'table']) // Its first rows, which are in no order, then all.
     expect(partners(join)).toEqual([1, 0, NO_PARTNER])
     expect(await settle()).toEqual([])
     change()
@@ -95,4 +99,28 @@ test('a large array that is freed has no memory any more', () => {
   const array = new Uint32Array(1_000)
   freeLargeArray(array)
   expect(array.buffer.byteLength).toBe(0)
+})
+
+test('fingerprints are found in an index that grows and is full up to its end', () => {
+  const random = seeded(11)
+  const index = new KeyIndex(10)
+  const known = new Map<string, number>()
+  const words = new Uint32Array(FINGERPRINT.words)
+  for (let row = 0; row < 5_000; row++) {
+    // Many of them belong to the last slots, so they go on in the first ones.
+    const first = random.once(2) ? 2 ** 32 - 1 - random.below(50) : random.below(2 ** 32)
+    words.set([first, random.below(3), random.below(3), 0, row, 7])
+    const name = words.subarray(0, 3).join()
+    index.touch(words, 1)
+    expect(index.find(words, 0) >= 0).toBe(known.has(name))
+    expect(index.add(words, 0, row)).toBe(known.get(name) ?? -1)
+    if (!known.has(name)) known.set(name, row)
+  }
+  for (const [name, row] of known) {
+    words.set([...name.split(',').map(Number), 0, row, 7])
+    const entry = index.find(words, 0)
+    expect([index.rowOf(entry), index.hasText(entry, words, 0)]).toEqual([row, true])
+    words[FINGERPRINT.text] = row + 1
+    expect(index.hasText(entry, words, 0)).toBe(false)
+  }
 })

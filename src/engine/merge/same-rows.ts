@@ -1,0 +1,40 @@
+// Runs of rows that are the same on both sides of a merge, found by comparing bytes.
+import { sameRanges } from '../../base/platform.js'
+import type { RowTexts } from './packed-texts.js'
+
+/** How many rows from two on, of `count` at most, are the same one after the other. */
+export function sameRows(
+  left: RowTexts,
+  leftRow: number,
+  right: RowTexts,
+  rightRow: number,
+  count: number,
+): number {
+  const shift = right.endOf(rightRow - 1) - left.endOf(leftRow - 1)
+  /** Whether rows are the same, before which `same` rows are. */
+  const areSame = (same: number, rows: number): boolean => {
+    for (let row = same; row < rows; row++) {
+      if (left.endOf(leftRow + row) + shift !== right.endOf(rightRow + row)) return false
+    }
+    const from = left.endOf(leftRow + same - 1)
+    const bytes = left.endOf(leftRow + rows - 1) - from
+    return sameRanges(left.texts, from, right.texts, from + shift, bytes)
+  }
+  // The steps double while rows are the same, and halve from the first that has another one on: so what is compared in
+  // vain is as much as what was found, also where every second row is another one.
+  let same = 0
+  let step = 1
+  while (same < count) {
+    const rows = Math.min(same + step, count)
+    if (areSame(same, rows)) {
+      same = rows
+      step *= 2
+      continue
+    }
+    for (step >>= 1; step > 0; step >>= 1) {
+      if (same + step <= count && areSame(same, same + step)) same += step
+    }
+    break
+  }
+  return same
+}

@@ -39,6 +39,8 @@ export interface LevelDatabase {
   ): Promise<void>
   /** Writes what `batch` writes, faster for few operations; the memory of the largest such batch is kept for reuse. */
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
+  /** Writes what `batch` writes, with less memory. */
+  writeLarge?(operations: LevelOperation[], sync: boolean): Promise<void>
   iterator<K, V>(options: AbstractIteratorOptions<K, V>): LevelIterator<[K, V]>
   keys<K>(options: AbstractKeyIteratorOptions<K>): Pick<LevelIterator<K>, 'all'>
   /** Rewrites a range without deleted and replaced entries; only for databases on a disk. */
@@ -70,6 +72,7 @@ export function writeBatch(
   if (database.writeSmall !== undefined && isSmall(operations)) {
     return database.writeSmall(operations, sync)
   }
+  if (database.writeLarge !== undefined) return database.writeLarge(operations, sync)
   // Only durable databases know `sync`; abstract-level hands it through to them.
   const options = { ...ENCODINGS, sync }
   return database.batch<Bytes, Bytes>(operations, options)

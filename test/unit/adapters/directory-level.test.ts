@@ -20,7 +20,7 @@ async function open(): Promise<DirectoryLevel> {
 }
 
 test('operations given one by one leave what an array of them leaves', async () => {
-  const [small, whole] = [await open(), await open()]
+  const [small, large, whole] = [await open(), await open(), await open()]
   const random = seeded(7)
   for (let batch = 0; batch < 200; batch++) {
     const operations = Array.from({ length: 1 + random.below(12) }, (_, i): LevelOperation => {
@@ -29,8 +29,11 @@ test('operations given one by one leave what an array of them leaves', async () 
       return { type: 'put', key, value: Uint8Array.of(batch, i, ...new Uint8Array(i)) }
     })
     await small.writeSmall(operations, false)
+    await large.writeLarge(operations, false)
     await whole.batch(operations, { sync: false })
-    expect(await small.iterator().all()).toEqual(await whole.iterator().all())
+    const written = await whole.iterator().all()
+    expect(await small.iterator().all()).toEqual(written)
+    expect(await large.iterator().all()).toEqual(written)
   }
 })
 
@@ -116,4 +119,12 @@ test('a database that was closed takes no small batch', async () => {
   await expect(writeBatch(level, [operation])).rejects.toMatchObject({
     code: 'LEVEL_DATABASE_NOT_OPEN',
   })
+})
+
+test('a large batch into a database that is closed is refused', async () => {
+  const level = await open()
+  await level.close()
+  const put: LevelOperation = { type: 'put', key: Uint8Array.of(1), value: new Uint8Array(100_000) }
+
+  await expect(writeBatch(level, [put])).rejects.toMatchObject({ code: 'LEVEL_DATABASE_NOT_OPEN' })
 })

@@ -1,12 +1,13 @@
 // What a segment knows of the values of its columns: least and greatest value, whether cells are empty, and a filter of
 // the values' hashes. FORMAT.md, section 6, sections 7 and 8 of a footer. Computed row by row while a segment is built.
-import { type Bytes, NO_BYTES } from '../base/bytes.js'
+import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import { FORM } from '../schema/json-byte-values.js'
 import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
 import { ByteWriter } from './byte-writer.js'
 import { CellReader } from './cell-reader.js'
 import { NotedColumn } from './noted-column.js'
+import { renderKey } from './row-text.js'
 import { SECTION } from './segment-layout.js'
 import { ValueFilterBuilder } from './value-filter.js'
 
@@ -14,12 +15,14 @@ import { ValueFilterBuilder } from './value-filter.js'
 const COLUMNS_MAX = 1_000
 
 /** Columns of a segment with a filter, at most: those that came first. */
-const FILTERED_COLUMNS_MAX = 32
+export const FILTERED_COLUMNS_MAX = 32
 
 /** Bytes of all filters of a segment together, at most: the largest are left out first. */
 const FILTER_BYTES_MAX = 256 * 1024
 
 export class ColumnValuesBuilder {
+  /** The keys of the columns whose values are noted; null: all. Of the others only empty cells are. */
+  readonly #wanted: ReadonlySet<string> | null
   readonly #columns: NotedColumn[] = []
   readonly #reader = new CellReader((key) => this.#columnOf(key))
   readonly #columnOfKey = new Map<string, NotedColumn>()
@@ -29,6 +32,11 @@ export class ColumnValuesBuilder {
   /** Whose columns, by its numbers, these are. */
   #scanner: JsonByteScanner | undefined
   #scanned: NotedColumn[] = []
+
+  /** @param ids - Of the columns whose values are noted, at most `FILTERED_COLUMNS_MAX`; null: all. */
+  constructor(ids: readonly string[] | null = null) {
+    this.#wanted = ids && new Set(ids.map((id) => byteText(utf8(`${renderKey(id)}:`))))
+  }
 
   /**
    * Notes rows.
@@ -69,6 +77,10 @@ export class ColumnValuesBuilder {
       const form = what & 0xff
       if (form === FORM.null) continue
       const column = this.#scanned[what >> 16] ?? this.#scannedColumn(row, what >> 16)
+      if (column.isOnlyCounted) {
+        column.count++
+        continue
+      }
       const isEscaped = form === FORM.escapedText || form === FORM.unicodeText
       column.note(
         bytes,
@@ -114,8 +126,10 @@ export class ColumnValuesBuilder {
   #columnOf(key: string): NotedColumn {
     const known = this.#columnOfKey.get(key)
     if (known !== undefined) return known
-    const hasFilter = this.#columns.length < FILTERED_COLUMNS_MAX
-    const column = new NotedColumn(key, hasFilter ? new ValueFilterBuilder() : null)
+    const isWanted = this.#wanted?.has(key) ?? true
+    const hasFilter =
+      isWanted && (this.#wanted !== null || this.#columns.length < FILTERED_COLUMNS_MAX)
+    const column = new NotedColumn(key, hasFilter ? new ValueFilterBuilder() : null, isWanted)
     this.#columns.push(column)
     this.#columnOfKey.set(key, column)
     return column

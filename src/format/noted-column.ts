@@ -74,17 +74,27 @@ class Bound {
 export class NotedColumn {
   filter: ValueFilterBuilder | null
   readonly #key: string
-  #count = 0
+  /** Rows with a cell. */
+  count = 0
   #form: number = FORM.none
   readonly #least = new Bound()
   readonly #greatest = new Bound()
   #isCut = false
   readonly #number = new NumberToken()
 
-  /** @param key - With its quotes and its colon, a character for each byte. */
-  constructor(key: string, filter: ValueFilterBuilder | null) {
+  /**
+   * @param key - With its quotes and its colon, a character for each byte.
+   * @param hasBounds - Whether the least and the greatest value are noted.
+   */
+  constructor(key: string, filter: ValueFilterBuilder | null, hasBounds: boolean) {
     this.#key = key
     this.filter = filter
+    if (!hasBounds) this.#form = FORM.other
+  }
+
+  /** Whether nothing is noted of values but that they are there. */
+  get isOnlyCounted(): boolean {
+    return this.#form === FORM.other && this.filter === null
   }
 
   /**
@@ -92,7 +102,8 @@ export class NotedColumn {
    * @param view - Of the bytes. @param isEscaped - Whether a text has a backslash; of an array it does not count.
    */
   note(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
-    this.#count++
+    this.count++
+    if (this.isOnlyCounted) return
     const first = bytes[from] ?? 0
     if (first === QUOTE) this.#noteText(bytes, view, from, to, isEscaped)
     else if (first === OPEN_BRACKET) this.#noteArray(bytes, view, from, to)
@@ -189,8 +200,8 @@ export class NotedColumn {
     const isText = this.#form === FORM.text
     const hasBounds = isText || this.#form === FORM.number
     const flags =
-      (this.#count < rowCount ? COLUMN_VALUES.empty : 0) |
-      (this.#count > 0 ? COLUMN_VALUES.filled : 0) |
+      (this.count < rowCount ? COLUMN_VALUES.empty : 0) |
+      (this.count > 0 ? COLUMN_VALUES.filled : 0) |
       (this.#form === FORM.number ? COLUMN_VALUES.numbers : 0) |
       (isText ? COLUMN_VALUES.texts : 0) |
       (isText && this.#isCut ? COLUMN_VALUES.greatestIsCut : 0)

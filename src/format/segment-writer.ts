@@ -105,17 +105,18 @@ export class SegmentBuilder {
    * @param object - The id that the segment will be stored under: its checksums are bound to it.
    * @param bytesFirst - Room to begin with; a larger buffer is made when it does not hold the segment.
    * @param takeBuffer - Gives a buffer of at least the bytes asked for.
-   * @param notesValues - Whether the footer says what the values of the columns are.
+   * @param notesValues - Whether the footer says what the values of the columns are, or of which, by their IDs.
    */
   constructor(
     object: ObjectId,
     bytesFirst: number,
     compression: Compression | CompressionByRows,
     takeBuffer: TakeBuffer = (bytes) => new Uint8Array(bytes),
-    notesValues = false,
+    notesValues: boolean | readonly string[] = false,
   ) {
-    this.#values = notesValues ? new ColumnValuesBuilder() : null
-    this.#areNoted = new Uint8Array(notesValues ? FRAME_ROWS_MAX : 0)
+    const wanted = typeof notesValues === 'boolean' ? null : notesValues
+    this.#values = notesValues === false ? null : new ColumnValuesBuilder(wanted)
+    this.#areNoted = new Uint8Array(notesValues === false ? 0 : FRAME_ROWS_MAX)
     this.#takeBuffer = takeBuffer
     this.#idCrc = objectIdCrc(object)
     const isGiven = typeof compression === 'string'

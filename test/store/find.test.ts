@@ -77,16 +77,17 @@ async function change(
 
 async function checkOne(seed: number): Promise<void> {
   const random = seeded(seed)
+  const first = randomSchema(random)
+  const ids = first.columns.map(({ id }) => id)
   const store = await openMemory({
     ...MANUAL,
     segmentRowsMax: random.pick([3, 40, 65_536]),
     inlineRowsMax: random.pick([0, 20]),
     compression: random.pick(['none', 'deflate'] as const),
-    valueFilters: random.once(2),
+    valueFilters: random.pick([false, true, ids.slice(0, 1 + random.below(ids.length))]),
     pageRowsMax: random.pick([2, 10_000]),
   })
   try {
-    const first = randomSchema(random)
     const count = random.below(150)
     const rows = Array.from({ length: count }, () => randomRow(random, first))
     const team = store.team('t')
@@ -330,6 +331,35 @@ describe('segments that cannot have a row that matches', () => {
 
     expect(await found(table, { n: '34.5' }, 'n')).toEqual(['34.5'])
     expect(await found(table, { n: 'text' }, 'n')).toEqual(['text'])
+  })
+
+  test('only columns that are named have them, and of the others empty cells are known', async () => {
+    const store = await open({ segmentRowsMax: 100, valueFilters: ['key'], compression: 'none' })
+    const made = await store.team('t').createTable({ name: 't', schema: { columns }, rows })
+    const table = store.team('t').table(made.tableId)
+    const skipped = async (where: Where): Promise<readonly number[]> => {
+      const before = store.activity().segmentsSkipped
+      const count = await table.count(where)
+      return [count, store.activity().segmentsSkipped - before]
+    }
+
+    expect(await skipped({ key: 'key 3210' })).toEqual([1, 39])
+    expect(await skipped({ n: 3_210 })).toEqual([1, 0])
+    expect(await skipped({ n: { lt: 0 } })).toEqual([0, 0])
+    expect(await skipped({ n: null })).toEqual([0, 40])
+    expect((await store.verify({ full: true })).ok).toBe(true)
+  })
+
+  test.each([
+    [[], 'must be true, false or 1 to 32 IDs of columns, not 0 of them'],
+    [Array(33).fill('a'), 'must be true, false or 1 to 32 IDs of columns, not 33 of them'],
+    [['a', ''], 'must be IDs of columns, not ""'],
+    [[7], 'must be IDs of columns, not 7'],
+    ['key', 'must be true or false, not "key"'],
+  ])('the option %j is refused', async (valueFilters, problem) => {
+    const given = { valueFilters } as unknown as StoreOptions
+    await expect(open(given)).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+    await expect(open(given)).rejects.toThrow(problem)
   })
 
   test('row records over them are found', async () => {

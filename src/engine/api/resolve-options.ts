@@ -15,6 +15,7 @@ import { warn } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
 import { openSystemRandom } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
+import { FILTERED_COLUMNS_MAX } from '../../format/column-values.js'
 import type { Compression, CompressionByRows } from '../../format/frame-codec.js'
 import type { BackgroundTask } from './background-types.js'
 import type { StoreOptions } from './store-options.js'
@@ -107,7 +108,8 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
     compression: CompressionByRows
     /** Of segments that have reached their age; `none`: they stay as they are. */
     settledCompression: Compression
-    valueFilters: boolean
+    /** Of all columns, of none, or of those with some IDs. */
+    valueFilters: boolean | readonly string[]
     formatChecks: boolean
     clock: Clock
     random: Random
@@ -176,7 +178,7 @@ function resolveOthers(given: StoreOptions, isShared: boolean): Pick<ResolvedOpt
   checkFunctionOption('onEvent', given.onEvent)
   return {
     ...resolveCompressions(given, isShared),
-    valueFilters: booleanOption('valueFilters', given.valueFilters, false),
+    valueFilters: valueFiltersOption(given.valueFilters),
     formatChecks: formatChecks === 'on',
     clock,
     random,
@@ -211,6 +213,22 @@ function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
       'ROWSTASH_BACKGROUND_FAILURE',
     )
   }
+}
+
+function valueFiltersOption(given: StoreOptions['valueFilters']): boolean | readonly string[] {
+  if (!Array.isArray(given)) return booleanOption('valueFilters', given, false)
+  const { length } = given
+  if (length === 0 || length > FILTERED_COLUMNS_MAX) {
+    throw optionError(
+      'valueFilters',
+      `must be true, false or 1 to ${FILTERED_COLUMNS_MAX} IDs of columns, not ${length} of them`,
+    )
+  }
+  const other = given.find((id) => typeof id !== 'string' || id === '')
+  if (other !== undefined) {
+    throw optionError('valueFilters', `must be IDs of columns, not ${shown(other)}`)
+  }
+  return [...given]
 }
 
 /** @param isShared - Segments go over a network, where compressing a row costs less than sending it. */

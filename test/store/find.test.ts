@@ -335,7 +335,9 @@ describe('segments that cannot have a row that matches', () => {
 
   test('only columns that are named have them, and of the others empty cells are known', async () => {
     const store = await open({ segmentRowsMax: 100, valueFilters: ['key'], compression: 'none' })
-    const made = await store.team('t').createTable({ name: 't', schema: { columns }, rows })
+    const made = await store
+      .team('t')
+      .createTable({ name: 't', schema: { columns }, rows: text(JSON.stringify(rows)) })
     const table = store.team('t').table(made.tableId)
     const skipped = async (where: Where): Promise<readonly number[]> => {
       const before = store.activity().segmentsSkipped

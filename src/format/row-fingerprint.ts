@@ -1,5 +1,5 @@
 // Fingerprints of rows, from the bytes of their texts: 128 bits of the values of their key cells, and 64 bits of the
-// whole text. They are keyed with random numbers, so that nobody can choose rows with equal ones; they are never stored.
+// whole text. They are keyed with random numbers, so nobody knows rows with equal ones; they are never stored.
 //
 // Two rows with one key have the same fingerprint of the key, in whatever form its values were written. Two rows with
 // one content may have different fingerprints of their texts.
@@ -21,9 +21,19 @@ export const FINGERPRINT_SEED_BYTES = 24
 /** Room for the canonical tokens of a key; it grows with longer ones. */
 const KEY_BYTES_FIRST = 256
 
-/** Odd factors, as of xxHash. */
-const FACTOR_A = 0x9e3779b1
-const FACTOR_B = 0x85ebca77
+/** What a lane multiplies by, and how far it shifts. */
+type Lane = Readonly<{ factor: number; shift: number }>
+
+/**
+ * Each lane takes all bytes. No two shift alike: a difference that one lane would lose with the next bytes stays in the
+ * other, whatever the seeds are. The factors are odd, so each step is reversible.
+ */
+const LANES: readonly [Lane, Lane, Lane, Lane] = [
+  { factor: 0x9e3779b1, shift: 15 },
+  { factor: 0x85ebca77, shift: 13 },
+  { factor: 0xc2b2ae3d, shift: 17 },
+  { factor: 0x27d4eb2f, shift: 12 },
+]
 
 export class RowFingerprints {
   /** The fingerprints by the places that `read` was told. */
@@ -65,13 +75,14 @@ export class RowFingerprints {
     const length = this.#writeKey()
     const { words } = this
     const at = FINGERPRINT.words * place
-    this.#hash(this.#scratch, this.#scratchView, 0, length, 0)
+    const [first, second, third, fourth] = LANES
+    this.#hash(this.#scratch, this.#scratchView, 0, length, 0, first, second)
     words[at] = this.#hashA
     words[at + 1] = this.#hashB
-    this.#hash(this.#scratch, this.#scratchView, 0, length, 2)
+    this.#hash(this.#scratch, this.#scratchView, 0, length, 2, third, fourth)
     words[at + 2] = this.#hashA
     words[at + FINGERPRINT.pass] = this.#hashB
-    this.#hash(this.#bytes, this.#view, from, to, 4)
+    this.#hash(this.#bytes, this.#view, from, to, 4, first, second)
     words[at + FINGERPRINT.text] = this.#hashA
     words[at + FINGERPRINT.text + 1] = this.#hashB
     return -1
@@ -107,22 +118,31 @@ export class RowFingerprints {
   }
 
   /** @param seed - The first of two seeds. */
-  #hash(bytes: Bytes, view: DataView, from: number, to: number, seed: number): void {
+  #hash(
+    bytes: Bytes,
+    view: DataView,
+    from: number,
+    to: number,
+    seed: number,
+    { factor: factorA, shift: shiftA }: Lane,
+    { factor: factorB, shift: shiftB }: Lane,
+  ): void {
     let a = (this.#seeds[seed] ?? 0) | 0
     let b = ((this.#seeds[seed + 1] ?? 0) ^ (to - from)) | 0
     let at = from
-    // Each step is reversible, so texts that differ once differ on; each half takes up the other.
-    for (; at + 8 <= to; at += 8) {
-      a = Math.imul(a ^ view.getInt32(at, true), FACTOR_A)
-      a = (((a << 13) | (a >>> 19)) + b) | 0
-      b = Math.imul(b ^ view.getInt32(at + 4, true), FACTOR_B)
-      b = ((b << 17) | (b >>> 15)) ^ a
+    for (; at + 4 <= to; at += 4) {
+      const word = view.getInt32(at, true)
+      a = Math.imul(a ^ word, factorA)
+      a ^= a >>> shiftA
+      b = Math.imul(b ^ word, factorB)
+      b ^= b >>> shiftB
     }
     for (; at < to; at++) {
-      a = Math.imul(a ^ (bytes[at] ?? 0), FACTOR_A)
-      a = (((a << 13) | (a >>> 19)) + b) | 0
-      b = Math.imul(b, FACTOR_B)
-      b = ((b << 17) | (b >>> 15)) ^ a
+      const byte = bytes[at] ?? 0
+      a = Math.imul(a ^ byte, factorA)
+      a ^= a >>> shiftA
+      b = Math.imul(b ^ byte, factorB)
+      b ^= b >>> shiftB
     }
     this.#hashA = finish(a) >>> 0
     this.#hashB = finish(b) >>> 0

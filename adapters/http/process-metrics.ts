@@ -13,7 +13,7 @@ export function processMetrics(): readonly MetricFamily[] {
   let delays: IntervalHistogram | undefined
   const eventLoop = (): { labels: { statistic: string }; value: number }[] => {
     if (delays === undefined) {
-      // Loaded when it is needed: PERFORMANCE.md, P44.
+      // Loaded when it is needed: PERFORMANCE.md, P47.
       const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
       delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
       delays.enable()

@@ -62,7 +62,7 @@ export async function startServer(
   const { basePath = '', trustedProxies } = handlerOptions
   const limits = trustedProxies === undefined ? connections : { trustedProxies, ...connections }
   const handler = nodeHandler(store, handlerOptions)
-  // Loaded when it is needed: PERFORMANCE.md, P44.
+  // Loaded when it is needed: PERFORMANCE.md, P47.
   const { createServer } = process.getBuiltinModule('node:http')
   const server = hardenServer(
     createServer(serverOptions, (request, response) => handler(request, response)),

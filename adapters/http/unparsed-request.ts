@@ -69,7 +69,7 @@ function render({ status, type, message }: Refusal): string {
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  // Loaded when it is needed: PERFORMANCE.md, P44.
+  // Loaded when it is needed: PERFORMANCE.md, P47.
   const { STATUS_CODES } = process.getBuiltinModule('node:http')
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }

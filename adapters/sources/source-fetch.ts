@@ -88,7 +88,7 @@ async function ask(
 
 function sendGet(socket: Socket, url: URL): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Loaded when it is needed: PERFORMANCE.md, P44.
+    // Loaded when it is needed: PERFORMANCE.md, P47.
     const request = process.getBuiltinModule('node:http').request({
       // Without an agent: it could hand out a socket that it keeps, or take a proxy from the environment.
       createConnection: () => socket,

@@ -150,7 +150,7 @@ async function secure(
   { ca }: SourceSettings,
   life: SourceLife,
 ): Promise<Socket> {
-  // Loaded when it is needed: PERFORMANCE.md, P44.
+  // Loaded when it is needed: PERFORMANCE.md, P47.
   const encrypted = process.getBuiltinModule('node:tls').connect({
     socket,
     host,

@@ -92,7 +92,7 @@ export function resolveSourceOptions(given: SourceOptions): SourceSettings {
 }
 
 async function lookUpAll(hostName: string): Promise<readonly string[]> {
-  // Loaded when it is needed: PERFORMANCE.md, P44.
+  // Loaded when it is needed: PERFORMANCE.md, P47.
   const { lookup } = process.getBuiltinModule('node:dns/promises')
   const found = await lookup(hostName, { all: true })
   return found.map(({ address }) => address)

@@ -46,8 +46,9 @@ export const PLANTED_BUGS: readonly PlantedMergeBug[] = [
     test: 'oracle',
     name: 'a row with an empty key cell stays when all others are replaced',
     file: 'table-join.ts',
-    find: 'if (pass === 0) partners[at] = NO_PARTNER',
-    replace: 'if (pass === 0 && hasKey) partners[at] = NO_PARTNER',
+    find: 'if (pass === 0) joined.partners[at] = NO_PARTNER const hasKey = fingerprints.read(from, end, batch.count) < 0',
+    replace:
+      'const hasKey = fingerprints.read(from, end, batch.count) < 0; if (pass === 0 && hasKey) joined.partners[at] = NO_PARTNER',
   },
   {
     test: 'beside',
@@ -66,7 +67,7 @@ export const PLANTED_BUGS: readonly PlantedMergeBug[] = [
   {
     test: 'oracle',
     name: 'rows in order are the same if they begin with the same bytes',
-    file: 'ordered-join.ts',
+    file: 'same-rows.ts',
     find: 'return sameRanges(left.texts, from, right.texts, from + shift, bytes)',
     replace: 'return sameRanges(left.texts, from, right.texts, from + shift, Math.min(bytes, 9))',
   },

@@ -19,14 +19,16 @@ const content = fc
   .uint8Array({ min: 0x80, max: 0xbf, minLength: 24, maxLength: 24 })
   .map((bytes) => bytes.map((byte) => (byte === 0xa2 ? 0xa3 : byte)))
 
+type Changes = readonly (readonly [at: number, bits: number])[]
+
 /** Differences in three bytes, of which the later two take back what the first has made of the state of a weak hash. */
-const changes = fc
-  .integer({ min: 1, max: 7 })
-  .map((high): readonly (readonly [number, number])[] => [
+const changes = fc.integer({ min: 1, max: 7 }).map(
+  (high): Changes => [
     [7, high << 3],
     [11, 0x80],
     [13, 0x10],
-  ])
+  ],
+)
 
 /** @param keyId - The column that is the key. */
 function fingerprintOf(row: Uint8Array, keyId: string, seed: Uint8Array): readonly number[] {
@@ -43,14 +45,14 @@ function rowOf(bytes: Uint8Array): Uint8Array {
   return new Uint8Array([...before, ...bytes, ...utf8('"')])
 }
 
-function changed(bytes: Uint8Array, by: readonly (readonly [number, number])[]): Uint8Array {
+function changed(bytes: Uint8Array, by: Changes): Uint8Array {
   const other = bytes.slice()
   for (const [at, bits] of by) other[at] = (other[at] ?? 0) ^ bits
   return other
 }
 
 test('no differences of two texts cancel each other', () => {
-  const check = (seed: Uint8Array, bytes: Uint8Array, by: (readonly [number, number])[]): void => {
+  const check = (seed: Uint8Array, bytes: Uint8Array, by: Changes): void => {
     const [left, right] = [bytes, changed(bytes, by)].map((text) => {
       return fingerprintOf(rowOf(text), 'k', seed).slice(FINGERPRINT.text)
     })
@@ -60,7 +62,7 @@ test('no differences of two texts cancel each other', () => {
 })
 
 test('no differences of two keys cancel each other', () => {
-  const check = (seed: Uint8Array, bytes: Uint8Array, by: (readonly [number, number])[]): void => {
+  const check = (seed: Uint8Array, bytes: Uint8Array, by: Changes): void => {
     // The token of the key begins with its quote.
     const shifted = by.map(([at, bits]) => [at - 1, bits] as const)
     const [left, right] = [bytes, changed(bytes, shifted)].map((text) => {

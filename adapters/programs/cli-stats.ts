@@ -1,6 +1,5 @@
 // `rowstash stats`: how much a store holds; of a server, its metrics.
-import { opendir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store, Team } from '../../src/index.js'
 import { printFields } from './cli-columns.js'
@@ -9,6 +8,7 @@ import { PLACE_FORM, placeOf, serverOf, TEAM_OPTIONS } from './cli-table-options
 import { teamOf } from './cli-team.js'
 import { parseServerUrl } from './command-client.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
+import { bytesBelow } from './directory-bytes.js'
 import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, type StorePlace } from './store-place.js'
@@ -62,7 +62,7 @@ async function numbersOf(
   }
   const held = await heldBy(opened.store, teamId, io)
   return typeof place === 'string'
-    ? { ...held, directoryBytes: await bytesIn(resolve(place)) }
+    ? { ...held, directoryBytes: await bytesBelow(resolve(place)) }
     : held
 }
 
@@ -88,14 +88,6 @@ async function countsOf(team: Team): Promise<Numbers> {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
-}
-
-async function bytesIn(directory: string): Promise<number> {
-  let bytes = 0
-  for await (const entry of await opendir(directory, { recursive: true })) {
-    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size
-  }
-  return bytes
 }
 
 /** @throws {ProgramFailure} */

@@ -14,17 +14,20 @@ export function isArgumentError(failure: unknown): failure is NodeJS.ErrnoExcept
 /**
  * The problem, without a full stop, and what was probably meant.
  * @param options - Those of the command.
+ * @param args - The arguments that were given.
  */
 export function argumentProblem(
   { code, message }: NodeJS.ErrnoException,
   options: OptionSpecs,
+  args: readonly string[],
 ): string {
   // Text after the first sentence is advice that does not apply here.
   const [problem = ''] = message.split(/\. |\.?\n/)
   const [, words = ''] = /'(.*)'/.exec(problem) ?? []
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return problem + meantOption(words, options)
   if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
-    return 'directory' in options ? `${problem}: did you mean --directory ${words}?` : problem
+    const name = optionMeant(options, args)
+    return name === undefined ? problem : `${problem}: did you mean --${name} ${words}?`
   }
   // Such as `-k, --key <value>`.
   const option = words.replace(/ <value>$/, '')
@@ -35,6 +38,18 @@ export function argumentProblem(
     return `${option} needs a value (as ${form} if it begins with a dash)`
   }
   return / argument missing$/.test(problem) ? `${option} needs a value` : problem
+}
+
+/** Options that say where a store is, and which table is meant. One of them is enough. */
+const PLACES = ['directory', 'url', 'postgres']
+const TABLES = ['table', 'table-id']
+
+/** The option that an argument without one was meant for: first the place of the store, then the table. */
+function optionMeant(options: OptionSpecs, args: readonly string[]): string | undefined {
+  const isGiven = (name: string) =>
+    args.some((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`))
+  const meant = [PLACES, TABLES].find((names) => !names.some(isGiven))?.[0]
+  return meant !== undefined && meant in options ? meant : undefined
 }
 
 function meantOption(word: string, options: OptionSpecs): string {

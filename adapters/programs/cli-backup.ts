@@ -61,6 +61,10 @@ export const RESTORE_COMMAND: CommandSpec = {
     'Exit code 0: the store is restored; 1: it is not, and NEWDIR is unchanged; 2: a usage error.',
 }
 
+/** What to do if a program of others has the store open. */
+const BACKUP_INSTEAD =
+  'call backupToFile(store, FILE) in it, or POST /admin/backup of its handler with one of its adminKeys'
+
 /** Runs `rowstash backup`. @throws {ProgramFailure} */
 export async function runBackup(args: readonly string[], io: CommandIo): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -92,7 +96,7 @@ async function backUp(
   io: CommandIo,
 ): Promise<number> {
   const { signal } = io
-  const opened = await openStoreOrServer(place, io, 'call backupToFile(store, FILE) in it')
+  const opened = await openStoreOrServer(place, io, BACKUP_INSTEAD)
   if ('served' in opened) return saveBackup(file, () => backupServed(opened.served, files, signal))
   const { store } = opened
   try {

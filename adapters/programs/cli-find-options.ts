@@ -30,12 +30,22 @@ export function parseFind({
   }
 }
 
+/** At least one ID: rows without cells would be empty lines. */
 function parseColumns(text: string): readonly string[] {
-  if (!text.startsWith('[')) return text === '' ? [] : text.split(',')
+  if (text === '') throw noColumns()
+  if (!text.startsWith('[')) return text.split(',')
   const ids = parseJson('--columns', text)
   const isText = (id: unknown): id is string => typeof id === 'string'
-  if (Array.isArray(ids) && ids.every(isText)) return ids
-  throw new ProgramFailure('usage', '--columns must be column IDs, or a JSON array of them')
+  if (!Array.isArray(ids) || !ids.every(isText)) {
+    throw new ProgramFailure('usage', '--columns must be column IDs, or a JSON array of them')
+  }
+  if (ids.length === 0) throw noColumns()
+  return ids
+}
+
+function noColumns(): ProgramFailure {
+  const problem = '--columns names no column; leave it out for all of them'
+  return new ProgramFailure('usage', problem)
 }
 
 function parseJson(option: string, text: string): unknown {

@@ -138,13 +138,16 @@ function parseExpiry(days: string): number {
   return Date.now() + count * DAY_MS
 }
 
+/** What to do if a program of others has the store open. */
+const KEYS_INSTEAD = 'use store.keys in it, or /admin/keys of its handler with one of its adminKeys'
+
 /** Opens the store; or, if a server has it open, asks that one. */
 async function withKeys(
   place: StorePlace,
   io: CommandIo,
   use: (keys: Pick<ApiKeys, 'add' | 'list' | 'revoke'>) => Promise<void>,
 ): Promise<void> {
-  const opened = await openStoreOrServer(place, io, 'use store.keys in it')
+  const opened = await openStoreOrServer(place, io, KEYS_INSTEAD)
   if ('served' in opened) return use(servedKeys(opened.served, io.signal))
   const { store } = opened
   try {

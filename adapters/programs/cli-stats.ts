@@ -56,7 +56,11 @@ async function numbersOf(
   teamId: string | undefined,
   io: CommandIo,
 ): Promise<Numbers> {
-  const opened = await openStoreOrServer(place, io, 'use --url if it serves the store')
+  const opened = await openStoreOrServer(
+    place,
+    io,
+    'use --url, with one of its adminKeys, if it serves the store',
+  )
   if ('served' in opened) {
     return metricsOf(opened.served.url, opened.served.adminKey, io.signal)
   }

@@ -43,6 +43,10 @@ export const VERIFY_COMMAND: CommandSpec = {
   details: [PLACE_ENVIRONMENT],
 }
 
+/** What to do if a program of others has the store open. */
+const VERIFY_INSTEAD =
+  'call store.verify() in it, or POST /admin/verify of its handler with one of its adminKeys'
+
 /** Runs `rowstash verify`. @returns the exit code. */
 export async function runVerify(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -60,7 +64,7 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
   const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)
   let opened: StoreOrServer
   try {
-    opened = await openStoreOrServer(place, io, 'call store.verify() in it')
+    opened = await openStoreOrServer(place, io, VERIFY_INSTEAD)
   } catch (failure) {
     return cannotOpen(failure, full, output, io)
   }

@@ -51,7 +51,11 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
   } catch (failure) {
     const help = command === undefined ? 'rowstash --help' : `rowstash ${name} --help`
     const isInterrupted = io.signal.aborted && !isOfStore(failure)
-    return reportFailure(isInterrupted ? io.signal.reason : failure, { help, command }, io)
+    return reportFailure(
+      isInterrupted ? io.signal.reason : failure,
+      { help, command, args: rest },
+      io,
+    )
   }
 }
 
@@ -63,7 +67,15 @@ function isOfStore(failure: unknown): boolean {
 /** Shows failures that the user can act on as one line, and faults of this program with their stack. */
 function reportFailure(
   failure: unknown,
-  { help, command }: Readonly<{ help: string; command: Command | undefined }>,
+  {
+    help,
+    command,
+    args,
+  }: Readonly<{
+    help: string
+    command: Command | undefined
+    args: readonly string[]
+  }>,
   io: CommandIo,
 ): number {
   if (failure instanceof ProgramFailure) {
@@ -73,7 +85,7 @@ function reportFailure(
     return EXIT_CODE[kind]
   }
   if (isArgumentError(failure)) {
-    const problem = argumentProblem(failure, command?.spec.options ?? {})
+    const problem = argumentProblem(failure, command?.spec.options ?? {}, args)
     io.warn(`rowstash: ${withHelp(problem, help)}`)
     return EXIT_CODE.usage
   }

@@ -69,10 +69,14 @@ function messageOf(failure: ClientError, url: string): string {
     : message
 }
 
-/** A message of a server without the part of the request: nobody at a command line has written one. */
+/**
+ * A message of a server without the part of the request: nobody at a command line has written one. A name with a
+ * colon at its beginning, such as `columns:`, stays as it is: of a store in a directory, the message is the same.
+ */
 export function forPeople(message: string): string {
   const problem = message.replace(/^Invalid request (?:body|headers|params|query): /, '')
-  return problem === message ? message : problem.charAt(0).toUpperCase() + problem.slice(1)
+  if (problem === message || /^[a-z]\w*:/i.test(problem)) return problem
+  return problem.charAt(0).toUpperCase() + problem.slice(1)
 }
 
 /** Without the words that every failure without an answer begins with. */

@@ -282,13 +282,15 @@ test('a directory that another process has open is named, with what to do', asyn
     await expect(sweep).rejects.toThrow(/ open; wait until it has ended, or stop it$/)
     const backup = runBackup([directory, join(folder, 'held.backup')], io)
     await expect(backup).rejects.toThrow(
-      / open; wait until it has ended, or call backupToFile\(store, FILE\) in it$/,
+      / open; wait until it has ended, or call backupToFile\(store, FILE\) in it, or POST \/admin\/backup of its handler with one of its adminKeys$/,
     )
     const lines: string[] = []
     const warn = (line: string) => lines.push(line)
     expect(await runVerify([directory], { ...io, warn })).toBe(EXIT_CODE.notOpened)
     expect(lines).toEqual([
-      expect.stringMatching(/ open; wait until it has ended, or call store\.verify\(\) in it$/),
+      expect.stringMatching(
+        / open; wait until it has ended, or call store\.verify\(\) in it, or POST \/admin\/verify of its handler with one of its adminKeys$/,
+      ),
     ])
   } finally {
     await store.close()

@@ -1,5 +1,5 @@
 // `rowstash import --directory`, `tables`, `schema`, `rows`, `types`, `rename` and `delete`: a store without a server.
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -133,6 +133,16 @@ test('rows are printed as a table, and as formats of programs', async () => {
   await expect(rows('--format', 'x')).rejects.toThrow('--format must be one of table, csv')
 })
 
+test.each(['', '[]'])('no columns (%j) are a usage error, not empty lines', async (columns) => {
+  const usage = { kind: 'usage', message: expect.stringContaining('--columns names no column') }
+  const shown = printed(runRows, '--table', 'Orders', '--columns', columns)
+  await expect(shown).rejects.toMatchObject(usage)
+  const path = join(folder, 'none.csv')
+  const written = exporting(path, '--table', 'Orders', '--columns', columns)
+  await expect(written).rejects.toMatchObject(usage)
+  await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
 test('rows have their IDs where $rowID is among the columns, and an overwrite keeps those', async () => {
   const rows = (...args: string[]) => printed(runRows, '--table', 'IDs', ...args)
   await importing(join(folder, 'orders.csv'), '--table', 'IDs')
@@ -194,7 +204,7 @@ test('a server is read as a directory is', async () => {
     )
     await expect(asked(runRows, '--table', 'Ordres')).rejects.toThrow('did you mean "Orders"?')
     await expect(asked(runRows, ...table, '--columns', 'nte')).rejects.toThrow(
-      /^Columns: the table has no column "nte"; did you mean "note"\? It has "id", /,
+      /^columns: the table has no column "nte"; did you mean "note"\? It has "id", /,
     )
     return {
       tables: await asked(runTables),

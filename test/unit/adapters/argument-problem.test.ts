@@ -18,7 +18,7 @@ function problemOf(
   try {
     parseArgs({ args: [...args], options, allowPositionals })
   } catch (failure) {
-    return argumentProblem(failure as NodeJS.ErrnoException, options)
+    return argumentProblem(failure as NodeJS.ErrnoException, options, args)
   }
   throw new Error('nothing is wrong')
 }
@@ -49,6 +49,30 @@ test('a directory that stands alone is recognized', () => {
   const options = { directory: { type: 'string', help: '' } } as const
   expect(problemOf(['./data'], options)).toBe(
     "Unexpected argument './data': did you mean --directory ./data?",
+  )
+})
+
+test.each([
+  [['Orders'], ': did you mean --directory Orders?'],
+  [['--directory', './data', 'Orders'], ': did you mean --table Orders?'],
+  [['--directory=./data', 'Orders'], ': did you mean --table Orders?'],
+  [['--url', 'http://localhost', 'Orders'], ': did you mean --table Orders?'],
+  [['--directory', './data', '--table', 'x', 'Orders'], ''],
+  [['--directory', './data', '--table-id', 'x', 'Orders'], ''],
+  [['--table', './data', 'Orders'], ': did you mean --directory Orders?'],
+])(
+  'of a command for tables, %j: an argument is taken for the option that is missing%s',
+  (args, meant) => {
+    const text = { type: 'string', help: '' } as const
+    const options = { directory: text, url: text, table: text, 'table-id': text }
+    expect(problemOf(args, options)).toBe(`Unexpected argument 'Orders'${meant}`)
+  },
+)
+
+test('no option is suggested that the command lacks', () => {
+  const options = { directory: { type: 'string', help: '' } } as const
+  expect(problemOf(['--directory', './data', 'Orders'], options)).toBe(
+    "Unexpected argument 'Orders'",
   )
 })
 

@@ -375,6 +375,7 @@ test('the entry points export exactly these names', () => {
         "type TypedRowsInput",
         "type TypedScanOptions",
         "type TypedTable",
+        "type TypedTransactionTable",
         "type TypedWhere",
         "type UpdateOptions",
         "type UpdateRowsOptions",

@@ -10,11 +10,13 @@ type DataErrorDetails = ErrorPlace &
   Readonly<{
     /** `value` is a field of CSV or TSV: the message quotes it. */
     isField?: boolean
+    /** What stands at the end of the message, behind the place and the rule. */
+    advice?: string
     cause?: unknown
   }>
 
 /**
- * An error with a message of one form: the phrase, the place, the rule, the value, as far as each is known.
+ * An error with a message of one form: the phrase, the place, the rule, the value, the advice, as far as each is known.
  * `Invalid value for column 'n' in row 3 (counted from 0) of chunk '7', line 5: must be a finite number, not "x"`
  *
  * @param phrase - The beginning of the message. Clients know some of them: they never change.
@@ -22,9 +24,9 @@ type DataErrorDetails = ErrorPlace &
 export function dataError(
   code: StoreErrorCode,
   phrase: string,
-  { isField = false, ...details }: DataErrorDetails,
+  { isField = false, advice = '', ...details }: DataErrorDetails,
 ): StoreError {
-  const message = `${phrase}${renderPlace(details)}${renderRule(details, isField)}`
+  const message = `${phrase}${renderPlace(details)}${renderRule(details, isField)}${advice}`
   return new StoreError(code, escapeControls(message), details)
 }
 

@@ -1,4 +1,5 @@
 // Checks of what callers hand in, whatever it is for: options, and objects that they take the names and values of.
+import { nearestWord } from './nearest-word.js'
 import { cutText } from './shown-text.js'
 import { StoreError } from './store-error.js'
 
@@ -10,16 +11,21 @@ export function optionError(name: string, problem: string): StoreError {
 /**
  * Rejects what holds no options, and names that are none, so that a misspelled option fails at start.
  * @param what - Whose options they are, for the message.
+ * @param known - Names that the message suggests for one that is none.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function checkOptionNames(
   what: string,
   given: unknown,
   isKnown: (name: string) => boolean,
+  known: readonly string[] = [],
 ): void {
   checkOptions(what, given)
   for (const name of Object.keys(given)) {
-    if (!isKnown(name)) throw optionError(name, `is not an option of ${what}`)
+    if (isKnown(name)) continue
+    const nearest = nearestWord(name, known)
+    const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`
+    throw optionError(name, `is not an option of ${what}${meant}`)
   }
 }
 
@@ -81,8 +87,9 @@ export function integerOptions<Name extends string>(
   ranges: Readonly<Record<Name, IntegerRange>>,
   others: readonly string[] = [],
 ): Record<Name, number> {
-  checkOptionNames(what, given, (name) => Object.hasOwn(ranges, name) || others.includes(name))
   const names = Object.keys(ranges) as Name[]
+  const known = [...names, ...others]
+  checkOptionNames(what, given, (name) => known.includes(name), known)
   const resolved = names.map((name) => [name, integerOption(name, given[name], ranges[name])])
   return Object.fromEntries(resolved) as Record<Name, number>
 }

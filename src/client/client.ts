@@ -73,7 +73,7 @@ const STASH_ID = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/
  * console.log((await table.page()).rows.map(({ paid }) => paid)) // [true]
  */
 export function createClient(options: ClientOptions): Client {
-  checkOptionNames('createClient', options, (name) => OPTIONS.includes(name))
+  checkOptionNames('createClient', options, (name) => OPTIONS.includes(name), OPTIONS)
   const { key, idempotencyKeys = true, onRetry = () => undefined } = options
   const { fetch = globalThis.fetch } = options
   checkKey(key)

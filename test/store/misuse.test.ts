@@ -742,6 +742,34 @@ test('what is wrong is named, and what to do about it', async () => {
   await (await notAwaited).close()
 })
 
+test('of a column that the table lacks, the message ends with the one that was meant', async () => {
+  await using memory = await core.openMemory()
+  const own = memory.team('columns')
+  const schema = { columns: [{ id: 'customer', type: 'string' as const }] }
+  const made = await own.createTable({ name: 'x', schema, rows: [{ customer: 'a' }] })
+  const orders = own.table(made.tableId)
+  const rowId = made.rowIds.get(0)
+  const stash = own.stash('columns')
+  await stash.put('7', [{ customer: 'b' }, { custmer: 'c' }])
+  const refused = async (message: string, run: () => Promise<unknown>) => {
+    await expect(run()).rejects.toMatchObject({ code: 'COLUMN_ID_NOT_FOUND', message })
+  }
+  const meant = "; did you mean 'customer'?"
+
+  const phrase = "Unknown column ID 'custmer'"
+  await refused(`${phrase}${meant}`, () => orders.updateRow(rowId, { custmer: 'b' }))
+  await refused(`${phrase} in row 1 (counted from 0)${meant}`, () => {
+    return orders.addRows([{ customer: 'b' }, { custmer: 'c' }])
+  })
+  await refused(`${phrase} in row 0 (counted from 0), line 2${meant}`, () => {
+    return orders.addRows({ csv: 'custmer\nb\n' })
+  })
+  await refused(`${phrase} in row 1 (counted from 0) of chunk '7'${meant}`, () => {
+    return orders.addRows(stash)
+  })
+  await refused("Unknown column ID 'total'", () => orders.updateRow(rowId, { total: 1 }))
+})
+
 test('an option that is refused leaves no directory behind', async () => {
   const refused: Record<string, unknown>[] = [
     { pageRowsMax: 0 },

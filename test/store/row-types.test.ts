@@ -7,6 +7,7 @@ import {
   openMemory,
   type Row,
   type SchemaInput,
+  type Transaction,
   type TypedTable,
 } from '../../src/index.js'
 import type { TypedWhere } from '../../src/schema/row-types.js'
@@ -179,6 +180,54 @@ test('a table of a schema is read and written without casts', async () => {
   expectTypeOf(found?.row).toEqualTypeOf<Order | undefined>()
   expect(found?.row.qty?.toFixed(1)).toBe('2.0')
   expect(await table.count({ paid: null })).toBe(2)
+})
+
+test('a table of a schema in a transaction is read and written without casts', async () => {
+  await using store = await openMemory()
+  const team = store.team('types')
+  const rows = [{ name: 'a', qty: 2 }, { name: 'b' }, { name: 'c' }]
+  const { tableId, rowIds } = await team.createTable({ name: 'Orders', schema: orders, rows })
+  const id = rowIds.get(0)
+
+  await team.transaction(async (t) => {
+    const table = t.table(tableId, orders)
+    expectTypeOf((await table.get(id))?.row).toEqualTypeOf<Order | undefined>()
+    expectTypeOf((await table.page({ numbers: 'text' })).rows[0]?.qty).toEqualTypeOf<
+      string | undefined
+    >()
+    for await (const row of table.scan({ where: { qty: { gt: 1 } }, columns: ['qty'] })) {
+      expectTypeOf(row).toEqualTypeOf<Readonly<{ $rowID: string; qty?: number }>>()
+      await table.updateRow(row.$rowID, { qty: (row.qty ?? 0) + 1 })
+    }
+    expect((await table.get(id))?.row.qty?.toFixed(1)).toBe('3.0')
+    await table.addRows([{ name: 'd', tags: ['x'] }])
+    await table.updateRows([{ rowId: id, cells: { paid: true } }])
+    expect(await table.deleteRow(rowIds.get(1))).toMatchObject({ deleted: true })
+    expect(await table.deleteRows({ where: { name: 'c' } })).toMatchObject({ deleted: 1 })
+    expect(await table.untyped.version()).toBe(await table.version())
+    expect(table.id).toBe(tableId)
+  })
+
+  const table = team.table(tableId, orders)
+  expect((await table.page()).rows.map(({ $rowID, ...cells }) => cells)).toEqual([
+    { name: 'a', qty: 3, paid: true },
+    { name: 'd', tags: ['x'] },
+  ])
+  await team.transaction((t) => t.table(tableId, orders).overwrite({ rows: [{ name: 'e' }] }))
+  expect(await table.count()).toBe(1)
+  const wrong = (t: Transaction) => [
+    // @ts-expect-error A number is wanted.
+    t.table(tableId, orders).addRows([{ qty: 'two' }]),
+    // @ts-expect-error No such column.
+    t.table(tableId, orders).updateRow(id, { quantity: 2 }),
+    // @ts-expect-error A key of its own is no part of a transaction.
+    t.table(tableId, orders).addRows([], { idempotencyKey: 'x' }),
+    // @ts-expect-error No such column.
+    t.table(tableId, orders).deleteRows({ where: { nam: 'x' } }),
+    // @ts-expect-error No merge.
+    t.table(tableId, orders).merge,
+  ]
+  expect(wrong).toBeTypeOf('function')
 })
 
 test('a create with a schema takes its rows only; without one, any', async () => {

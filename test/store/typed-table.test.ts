@@ -127,6 +127,35 @@ describe('a table with a schema', () => {
     expect((await table.page()).rows).toEqual([])
   })
 
+  test('is checked in a transaction, which then commits nothing', async () => {
+    const team = await openTeam()
+    const { tableId } = await team.createTable({ name: 'Other', rows: [{ name: 'a' }] })
+    const run = team.transaction(async (t) => {
+      const untyped = t.table(tableId)
+      await untyped.addRows([{ name: 'b' }])
+      await t.table(tableId, items).addRows([{ name: 'c' }])
+    })
+
+    await expect(run).rejects.toMatchObject({ code: 'SCHEMA_MISMATCH', column: 'qty' })
+    expect(await team.table(tableId).count()).toBe(1)
+    const wrong = team.transaction(async (t) => t.table(tableId, { columns: [] } as never))
+    await expect(wrong).rejects.toThrow('must be what defineSchema')
+  })
+
+  test('reads rows by its validator in a transaction, too', async () => {
+    const team = await openTeam()
+    const { validator } = named(false)
+    const schema = defineSchema({ columns: { name: 'string', qty: 'number' }, validator })
+    const { tableId } = await team.createTable({ name: 'x', schema, rows: [] })
+    await team.transaction((t) => t.table(tableId, schema).addRows([{ name: ' a ' }]))
+    const refused = team.transaction((t) =>
+      t.table(tableId, schema).overwrite({ rows: [{}] as never }),
+    )
+
+    await expect(refused).rejects.toMatchObject({ code: 'COLUMN_HAS_INVALID_VALUE', row: 0 })
+    expect((await collect(team.table(tableId).scan())).map(({ name }) => name)).toEqual(['a'])
+  })
+
   test('is opened with what defineSchema returns, and fails as the table if there is none', async () => {
     const team = await openTeam()
 

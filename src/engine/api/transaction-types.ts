@@ -1,6 +1,7 @@
 // Transactions: several changes of the tables of a team, in one commit.
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { AnySchema } from '../../schema/row-types.js'
 import type { Abortable } from './abort-types.js'
 import type { ScanOptions } from './find-types.js'
 import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
@@ -21,8 +22,10 @@ import type {
   RowInput,
   RowsInput,
   Stash,
+  TypedRowsInput,
   UpdateOptions,
 } from './row-types.js'
+import type { TypedRows } from './typed-types.js'
 import type { KeyValues } from './unique-types.js'
 
 /** Options of `addRows` in a transaction. */
@@ -62,8 +65,34 @@ export interface TransactionTable {
   deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
 }
 
+/**
+ * A table in a transaction, with the rows of a schema. The first operation on rows checks that the table has the columns
+ * of the schema, as that of a `TypedTable` does.
+ */
+export interface TypedTransactionTable<S extends AnySchema>
+  extends Pick<TransactionTable, 'id' | 'version' | 'schema' | 'deleteRow'>,
+    Pick<TypedRows<S>, 'get' | 'getMany' | 'page' | 'scan' | 'updateRow' | 'updateRows'> {
+  /** As in `TransactionTable`. */
+  addRows(rows: TypedRowsInput<S> | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
+  /** As in `TransactionTable`. */
+  overwrite(
+    request: Omit<OverwriteRequest, 'rows' | 'schema' | 'receipt'> &
+      Readonly<{ rows: TypedRowsInput<S> | Stash }>,
+  ): Promise<ChangeResult>
+  /** As in `TransactionTable`. */
+  deleteRows(rows: Parameters<TypedRows<S>['deleteRows']>[0]): Promise<DeleteRowsResult>
+  /** The same table without types and checks. */
+  readonly untyped: TransactionTable
+}
+
 /** An open transaction. It ends when the function that received it settles; then its methods fail. */
 export interface Transaction {
+  /**
+   * As `table`, with rows that the compiler knows.
+   * @param schema - What `defineSchema` returns.
+   * @throws {StoreError} as `table`; the first operation on rows also SCHEMA_MISMATCH
+   */
+  table<S extends AnySchema>(tableId: string, schema: S): TypedTransactionTable<S>
   /** A table of the team, by its ID: an existing one, or one that the transaction has created. */
   table(tableId: string): TransactionTable
   /**

@@ -1,5 +1,6 @@
 // Row objects of the library ⇄ cells: each value as the JSON token that is stored.
 import { dataError } from '../../base/data-error.js'
+import { nearestWord } from '../../base/nearest-word.js'
 import { isRecord, shown } from '../../base/options.js'
 import type { ErrorPlace, StoreError } from '../../base/store-error.js'
 import type { ScannedRow } from '../../schema/scanned-row.js'
@@ -84,8 +85,17 @@ export function invalidValue(
   return dataError('COLUMN_HAS_INVALID_VALUE', phrase, { column, ...details })
 }
 
-/** The error of a column that the table lacks. Clients know the beginning of its message. */
-export function unknownColumn(column: string, place: ErrorPlace = {}): StoreError {
+/**
+ * The error of a column that the table lacks. Clients know the beginning of its message.
+ * @param known - The columns of the table, by ID: the message names the one that was probably meant.
+ */
+export function unknownColumn(
+  column: string,
+  known: ReadonlyMap<string, unknown>,
+  place: ErrorPlace = {},
+): StoreError {
   const phrase = `Unknown column ID '${column}'`
-  return dataError('COLUMN_ID_NOT_FOUND', phrase, { column, ...place })
+  const nearest = nearestWord(column, known.keys())
+  const advice = nearest === undefined ? '' : `; did you mean '${nearest}'?`
+  return dataError('COLUMN_ID_NOT_FOUND', phrase, { column, ...place, advice })
 }

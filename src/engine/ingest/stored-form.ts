@@ -211,6 +211,7 @@ export async function findMisfit(
   serial: string | undefined,
 ): Promise<StoreError> {
   const unknown = firstUnknownColumn(policy, chunk)
+  const known = policy.schema.columns
   const place = (row: number): { row: number; chunk?: string; line?: number } => ({
     row,
     ...(serial === undefined ? {} : { chunk: serial }),
@@ -223,14 +224,14 @@ export async function findMisfit(
     for (const text of texts) {
       const misfit = slices.run(rowMisfit(policy, text, fromText, place(row)))
       const error = isSync(misfit) ? misfit : await misfit
-      const ahead = unknown?.firstRow === row ? unknownColumn(unknown.id, place(row)) : null
+      const ahead = unknown?.firstRow === row ? unknownColumn(unknown.id, known, place(row)) : null
       const first = firstOf(chunk, error, ahead)
       if (first !== null) return first
       row++
       if (slices.spend(text.length)) await slices.pause()
     }
   }
-  if (unknown !== null) return unknownColumn(unknown.id, place(unknown.firstRow))
+  if (unknown !== null) return unknownColumn(unknown.id, known, place(unknown.firstRow))
   return new StoreError('DATA_CORRUPT', 'The column summary of a chunk does not match its values')
 }
 
@@ -253,7 +254,7 @@ function* rowMisfit(
 ): Steps<StoreError | null> {
   for (const { id, valueStart, end } of readSpans(text)) {
     const column = policy.schema.columns.get(id)
-    if (column === undefined) return unknownColumn(id, place)
+    if (column === undefined) return unknownColumn(id, policy.schema.columns, place)
     const token = text.slice(valueStart, end)
     if (!(yield* cellFits(policy, column, token, fromText))) {
       const value = fromText ? fieldOf(token) : token

@@ -252,7 +252,7 @@ export function* changesToStoredForm(changes: CellChanges, policy: RowPolicy): S
     const column = policy.schema.columns.get(id)
     if (column === undefined) {
       if (policy.drops) continue
-      throw unknownColumn(id)
+      throw unknownColumn(id, policy.schema.columns)
     }
     if (token !== null && !(yield* cellFits(policy, column, token, false))) {
       if (policy.drops) continue

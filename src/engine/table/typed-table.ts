@@ -1,4 +1,4 @@
-// A table that was opened with a schema: the same table, once its columns are known to be those of the schema.
+// A table, or one in a transaction, that was opened with a schema: the same table, once its columns are known to be those of the schema.
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
@@ -19,88 +19,88 @@ import type {
   UpdateOptions,
 } from '../api/row-types.js'
 import type { Table, TypedTable } from '../api/store-types.js'
+import type { TransactionTable, TypedTransactionTable } from '../api/transaction-types.js'
 import type { KeyValues } from '../api/unique-types.js'
 import { validatedRows } from '../ingest/validated-rows.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for a schema that `defineSchema` did not make */
 export function typedTable<S extends AnySchema>(table: Table, schema: S): TypedTable<S> {
-  const given: unknown = schema
-  if (typeof given !== 'object' || given === null || !('definition' in given)) {
-    const remedy = 'must be what defineSchema returns'
-    throw new StoreError('REQUEST_VALIDATION_ERROR', `The schema of a table ${remedy}`)
-  }
+  checkDefined(schema)
   return new SchemaTable(table, schema) as unknown as TypedTable<S>
 }
 
-/** Only `TypedTable` knows the types of rows, which are not there at run time. */
-class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
+/**
+ * A table of a transaction, as `typedTable`.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for a schema that `defineSchema` did not make
+ */
+export function typedStagedTable<S extends AnySchema>(
+  table: TransactionTable,
+  schema: S,
+): TypedTransactionTable<S> {
+  checkDefined(schema)
+  return new SchemaRows(table, schema) as unknown as TypedTransactionTable<S>
+}
+
+function checkDefined(schema: unknown): void {
+  if (typeof schema === 'object' && schema !== null && 'definition' in schema) return
+  const remedy = 'must be what defineSchema returns'
+  throw new StoreError('REQUEST_VALIDATION_ERROR', `The schema of a table ${remedy}`)
+}
+
+/** Only `TypedTransactionTable` knows the types of rows, which are not there at run time. */
+class SchemaRows<T extends TransactionTable>
+  implements Record<keyof TypedTransactionTable<AnySchema>, unknown>
+{
   readonly id: string
-  readonly untyped: Table
+  readonly untyped: T
   readonly #schema: AnySchema
   #isChecked = false
 
-  constructor(table: Table, schema: AnySchema) {
+  constructor(table: T, schema: AnySchema) {
     this.id = table.id
     this.untyped = table
     this.#schema = schema
   }
 
   addRows(rows: RowsInput | Stash, options?: AddOptions & Abortable) {
-    return this.#checked(() => this.untyped.addRows(this.#validated(rows), options))
+    return this.checked(() => this.untyped.addRows(this.validated(rows), options))
   }
 
   overwrite(request: OverwriteRequest & Abortable) {
     const rows = request?.rows
-    return this.#checked(() => this.untyped.overwrite({ ...request, rows: this.#validated(rows) }))
-  }
-
-  merge(request: MergeRequest) {
-    const rows = request?.rows
-    return this.#checked(() => this.untyped.merge({ ...request, rows: this.#validated(rows) }))
+    return this.checked(() => this.untyped.overwrite({ ...request, rows: this.validated(rows) }))
   }
 
   page(request?: FindPageRequest) {
-    return this.#checked(() => this.untyped.page(request))
+    return this.checked(() => this.untyped.page(request))
   }
 
   get(row: string | KeyValues, options?: ReadOptions) {
-    return this.#checked(() => this.untyped.get(row, options))
+    return this.checked(() => this.untyped.get(row, options))
   }
 
   getMany(rowIds: readonly string[], options?: ReadOptions) {
-    return this.#checked(() => this.untyped.getMany(rowIds, options))
+    return this.checked(() => this.untyped.getMany(rowIds, options))
   }
 
   scan(options?: ScanOptions): DisposableIterator<RowWithId> {
     return this.#isChecked ? this.untyped.scan(options) : disposable(this.#scanChecked(options))
   }
 
-  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
-    return this.scan({ ...options, where })
-  }
-
-  count(where?: Where, options?: CountOptions) {
-    return this.#checked(() => this.untyped.count(where, options))
-  }
-
   updateRow(rowId: string, cells: RowInput, options?: UpdateOptions) {
-    return this.#checked(() => this.untyped.updateRow(rowId, cells, options))
+    return this.checked(() => this.untyped.updateRow(rowId, cells, options))
   }
 
   updateRows(updates: readonly RowUpdate[], options?: UpdateRowsOptions) {
-    return this.#checked(() => this.untyped.updateRows(updates, options))
+    return this.checked(() => this.untyped.updateRows(updates, options))
   }
 
-  deleteRows(rows: RowsToDelete, options?: Abortable) {
-    return this.#checked(() => this.untyped.deleteRows(rows, options))
+  deleteRows(rows: RowsToDelete) {
+    return this.checked(() => this.untyped.deleteRows(rows))
   }
 
   deleteRow(rowId: string) {
     return this.untyped.deleteRow(rowId)
-  }
-
-  info() {
-    return this.untyped.info()
   }
 
   version() {
@@ -109,6 +109,49 @@ class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
 
   schema() {
     return this.untyped.schema()
+  }
+
+  protected validated(rows: RowsInput | Stash): RowsInput | Stash {
+    return validatedRows(this.#schema, rows)
+  }
+
+  async *#scanChecked(options: ScanOptions | undefined): AsyncGenerator<RowWithId, void> {
+    yield* await this.checked(() => this.untyped.scan(options))
+  }
+
+  protected async checked<R>(operation: () => R | Promise<R>): Promise<R> {
+    if (!this.#isChecked) {
+      checkColumns(this.#schema, await this.untyped.schema(), this.id)
+      this.#isChecked = true
+    }
+    return operation()
+  }
+}
+
+/** What a table has that is no part of a transaction. */
+class SchemaTable
+  extends SchemaRows<Table>
+  implements Record<keyof TypedTable<AnySchema>, unknown>
+{
+  merge(request: MergeRequest) {
+    const rows = request?.rows
+    return this.checked(() => this.untyped.merge({ ...request, rows: this.validated(rows) }))
+  }
+
+  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
+    return this.scan({ ...options, where })
+  }
+
+  count(where?: Where, options?: CountOptions) {
+    return this.checked(() => this.untyped.count(where, options))
+  }
+
+  override deleteRows(rows: RowsToDelete, options?: Abortable) {
+    return this.checked(() => this.untyped.deleteRows(rows, options))
+  }
+
+  info() {
+    return this.untyped.info()
   }
 
   rename(...given: Parameters<Table['rename']>) {
@@ -145,22 +188,6 @@ class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
 
   receipt(version: number) {
     return this.untyped.receipt(version)
-  }
-
-  #validated(rows: RowsInput | Stash): RowsInput | Stash {
-    return validatedRows(this.#schema, rows)
-  }
-
-  async *#scanChecked(options: ScanOptions | undefined): AsyncGenerator<RowWithId, void> {
-    yield* await this.#checked(() => this.untyped.scan(options))
-  }
-
-  async #checked<T>(operation: () => T | Promise<T>): Promise<T> {
-    if (!this.#isChecked) {
-      checkColumns(this.#schema, await this.untyped.schema(), this.id)
-      this.#isChecked = true
-    }
-    return operation()
   }
 }
 

@@ -4,16 +4,22 @@ import { typeName } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
+import type { AnySchema } from '../../schema/row-types.js'
 
 import { checkArguments } from '../api/arguments.js'
 import type { CreateResult, CreateTableRequest } from '../api/row-types.js'
-import type { Transaction, TransactionTable } from '../api/transaction-types.js'
+import type {
+  Transaction,
+  TransactionTable,
+  TypedTransactionTable,
+} from '../api/transaction-types.js'
 import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { TeamContext } from '../context/store-context.js'
 import { checkCreate } from '../table/check-requests.js'
 import { createTable } from '../table/create-table.js'
 import { publicResult } from '../table/receipts.js'
+import { typedStagedTable } from '../table/typed-table.js'
 import { HeldIds } from './held-ids.js'
 import { StagedChanges } from './staged-changes.js'
 import { RowsRead, StagedTable } from './transaction-table.js'
@@ -93,9 +99,12 @@ class OpenTransaction implements Transaction {
     this.#changes = changes
   }
 
-  table(tableId: string): TransactionTable {
+  table<S extends AnySchema>(tableId: string, schema: S): TypedTransactionTable<S>
+  table(tableId: string): TransactionTable
+  table(tableId: string, schema?: AnySchema): TransactionTable | TypedTransactionTable<AnySchema> {
     this.#changes.checkOpen()
-    return new StagedTable(this.#team, this.#changes, this.#rowsRead, tableId)
+    const table = new StagedTable(this.#team, this.#changes, this.#rowsRead, tableId)
+    return schema === undefined ? table : typedStagedTable(table, schema)
   }
 
   async createTable(

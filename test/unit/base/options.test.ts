@@ -19,7 +19,9 @@ describe('options that are integers', () => {
   test.each([
     [{ countMax: 6 }, 'Option "countMax" must be an integer from 0 to 5, not 6'],
     [{ bytesMax: '7' }, 'Option "bytesMax" must be an integer from 1 to 100, not "7"'],
-    [{ byteMax: 7 }, 'Option "byteMax" is not an option of a test'],
+    [{ byteMax: 7 }, 'Option "byteMax" is not an option of a test; did you mean "bytesMax"?'],
+    [{ CountMax: 7 }, 'Option "CountMax" is not an option of a test; did you mean "countMax"?'],
+    [{ other: 7 }, 'Option "other" is not an option of a test'],
     [{ toString: 7 }, 'Option "toString" is not an option of a test'],
   ])('are refused when they are unknown or out of range: %j', (given, message) => {
     expect(() => integerOptions('a test', given as object, RANGES)).toThrow(refusal(message))

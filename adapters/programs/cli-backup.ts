@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { BackupOptions } from '../../src/index.js'
+import { type BackupOptions, RESTORED_VERSION_STEP } from '../../src/index.js'
 import { backupToFile, saveBackup } from '../directory/backup-file.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { backupServed } from './admin-client.js'
@@ -53,8 +53,8 @@ export const RESTORE_COMMAND: CommandSpec = {
   summary: 'restore a store from a backup',
   usage: ['restore FILE NEWDIR [--files-from DIR]'],
   about: `Restores a backup into a directory that is missing or empty. The directory appears only
-    after the whole backup is verified; a damaged backup leaves nothing behind. Versions continue 2^32
-    above those of the backup.`,
+    after the whole backup is verified; a damaged backup leaves nothing behind. All versions are then
+    2^32 greater than in the backup, so that none that a client holds denotes other contents.`,
   options: RESTORE_OPTIONS,
   operands: 'files',
   notes:
@@ -126,6 +126,9 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   const when = new Date(createdAt).toISOString()
   const text = `${records} records and ${objects} objects of ${when} in ${result.directory}`
   printResult(io, values.json, result, text)
+  io.warn(
+    `all versions are ${RESTORED_VERSION_STEP} greater than in the backup: those that clients hold denote nothing here`,
+  )
 }
 
 /** @throws {ProgramFailure} if the path is not a file. */

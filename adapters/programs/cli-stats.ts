@@ -27,9 +27,10 @@ export const STATS_COMMAND: CommandSpec = {
   name: 'stats',
   summary: 'show sizes, counts and metrics of a store',
   usage: [`stats ${PLACE_FORM} [--json]`],
-  about: `Prints numbers of a store, each as name, tab and value: tables, rows, their stored bytes,
-    stashes, and the bytes of the directory. Of a server, even one that has the directory open, it prints
-    all metrics, as GET /metrics answers them.`,
+  about: `Prints numbers of a store, each as name, tab and value: tables, rows, stashes. tableBytes:
+    the rows as they are stored, after compression; directoryBytes: all files, with what no sweep has
+    deleted yet. Of a server, even one that has the directory open, it prints all metrics, as GET
+    /metrics answers them.`,
   options: OPTIONS,
   notes: 'Exit code 0: done; 1: the store cannot be read; 2: a usage error.',
   details: [PLACE_ENVIRONMENT],

@@ -46,7 +46,7 @@ export type ClientPage = Readonly<{
  */
 export type ClientFind = Readonly<{
   /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
-  where?: Where
+  where?: Where | undefined
   /** The columns whose cells are returned. Default: all. */
-  columns?: readonly string[]
+  columns?: readonly string[] | undefined
 }>

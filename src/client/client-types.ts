@@ -44,19 +44,19 @@ export interface ClientOptions {
    * most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to 46 seconds without
    * `Retry-After`; but 3 where nothing listens, until a server has answered this client. Range: 1 to 100.
    */
-  readonly triesMax?: number
+  readonly triesMax?: number | undefined
   /**
    * Whether the server knows `Idempotency-Key`, as rowstash does. If not, creates and adds are not repeated when it
    * is unknown whether they took effect. Default: true.
    */
-  readonly idempotencyKeys?: boolean
+  readonly idempotencyKeys?: boolean | undefined
   /**
    * Called before each pause between attempts, with what failed and the length of the pause in milliseconds. An error
    * that it throws ends the call. Default: none.
    */
-  readonly onRetry?: (failure: ClientError, pauseMs: number) => void
+  readonly onRetry?: ((failure: ClientError, pauseMs: number) => void) | undefined
   /** Replaces `fetch`, for tests and proxies. Default: that of the platform. */
-  readonly fetch?: typeof fetch
+  readonly fetch?: typeof fetch | undefined
 }
 
 /** A file to upload. */
@@ -65,15 +65,15 @@ export type UploadOptions = Abortable &
     /** The app that the file belongs to; the server may accept only certain apps. */
     appId: string
     /** The name of the file. Default: the `name` of a File, else `file`. */
-    fileName?: string
+    fileName?: string | undefined
     /** The media type of the file. Default: the type of the Blob, or `application/octet-stream`. */
-    contentType?: string
+    contentType?: string | undefined
     /**
      * Called with the bytes that were handed to the connection, from 0 to the size of the file; from 0 again if the
      * upload is repeated. A browser cannot send a file as a stream: there it is called at the end.
      * Default: none.
      */
-    onProgress?: (bytes: number) => void
+    onProgress?: ((bytes: number) => void) | undefined
   }>
 
 /**
@@ -232,7 +232,9 @@ export interface ClientTable {
    * console.log(rows[0]?.id, next.rows[0]?.id) // 1 2
    */
   page(
-    request?: Abortable & ClientFind & Readonly<{ limit?: number; continuation?: string }>,
+    request?: Abortable &
+      ClientFind &
+      Readonly<{ limit?: number | undefined; continuation?: string | undefined }>,
   ): Promise<ClientPage>
   /**
    * All rows, or those that match, in order, page by page.
@@ -242,7 +244,7 @@ export interface ClientTable {
    * for await (const { id } of client.table(tableId).rows({ where: { id: { gt: 1 } } })) console.log(id) // 2
    */
   rows(
-    options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
+    options?: Abortable & ClientFind & Readonly<{ limit?: number | undefined }>,
   ): AsyncIterableIterator<ClientRow>
   /**
    * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or
@@ -256,7 +258,9 @@ export interface ClientTable {
    * console.log(text.split('\n')) // ["id","1","2",""]
    */
   toCSV(
-    options?: Abortable & ClientFind & Readonly<{ limit?: number; delimiter?: ',' | '\t' }>,
+    options?: Abortable &
+      ClientFind &
+      Readonly<{ limit?: number | undefined; delimiter?: ',' | '\t' | undefined }>,
   ): AsyncIterableIterator<string>
   /**
    * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost, as no number is parsed.
@@ -267,7 +271,7 @@ export interface ClientTable {
    * console.log(JSON.parse(text)) // {"id":1}
    */
   toNDJSON(
-    options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
+    options?: Abortable & ClientFind & Readonly<{ limit?: number | undefined }>,
   ): AsyncIterableIterator<string>
   /**
    * A row and its version; null: there is none.
@@ -294,7 +298,7 @@ export interface ClientTable {
    */
   addRows(
     rows: readonly object[],
-    options?: Abortable & Readonly<{ onSchemaError?: OnSchemaError }>,
+    options?: Abortable & Readonly<{ onSchemaError?: OnSchemaError | undefined }>,
   ): Promise<Readonly<{ rowIds: readonly string[]; version: string }>>
   /**
    * Changes cells of a row.
@@ -318,9 +322,9 @@ export interface ClientTable {
          * The `version` that `get` or `page` returned. If the row has changed since, the call fails with
          * `precondition_failed`. Default: no condition; a function has that of the row that it got.
          */
-        ifMatch?: string
+        ifMatch?: string | undefined
         /** What the server does with cells that do not fit. Default: `abort`. */
-        onSchemaError?: OnSchemaError
+        onSchemaError?: OnSchemaError | undefined
       }>,
   ): Promise<Readonly<{ version: string }>>
   /**
@@ -336,7 +340,11 @@ export interface ClientTable {
 
 /** As `ClientFind`, with the columns of a schema; `limit` as of `ClientTable.rows`. */
 type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
-  Readonly<{ where?: TypedWhere<S>; columns?: readonly Column[]; limit?: number }>
+  Readonly<{
+    where?: TypedWhere<S> | undefined
+    columns?: readonly Column[] | undefined
+    limit?: number | undefined
+  }>
 
 /**
  * A table of a server with the rows of a schema. Its methods, their options and errors are as those of `ClientTable`.
@@ -347,7 +355,7 @@ export interface TypedClientTable<S extends AnySchema>
     'id' | 'info' | 'rename' | 'delete' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'
   > {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
-    request?: TypedFind<S, Column> & Readonly<{ continuation?: string }>,
+    request?: TypedFind<S, Column> & Readonly<{ continuation?: string | undefined }>,
   ): Promise<
     Readonly<{
       rows: readonly RowOf<Pick<SpecsOf<S>, Column>>[]

@@ -27,7 +27,7 @@ type IfVersion = Readonly<{
    * chunks are sent, nothing is changed and the call fails with the status 412. The operation is then repeated after a
    * lost response only where an idempotency key makes that harmless. Default: no condition.
    */
-  ifMatch?: string
+  ifMatch?: string | undefined
 }>
 
 /**
@@ -36,9 +36,9 @@ type IfVersion = Readonly<{
  * overwrite keeps those of the table.
  */
 export type ImportTarget =
-  | Readonly<{ name: string; schema?: TableSchema }>
+  | Readonly<{ name: string; schema?: TableSchema | undefined }>
   | Readonly<{ tableId: string; mode: 'add' }>
-  | (IfVersion & Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema }>)
+  | (IfVersion & Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema | undefined }>)
   | (IfVersion &
       Readonly<{
         /** The table that is changed. */
@@ -51,7 +51,7 @@ export type ImportTarget =
          * What becomes of rows of the table whose keys the input does not have: `keep` is the mode `upsert` of
          * `Table.merge`, `delete` its mode `replace`. Default: `keep`.
          */
-        missing?: 'keep' | 'delete'
+        missing?: 'keep' | 'delete' | undefined
       }>)
 
 /** Rows that are sent together, for inputs that their owner cuts. */
@@ -77,15 +77,15 @@ export type ImportInput =
 export type SendOptions = Abortable &
   Readonly<{
     /** What the server does with rows that do not fit the schema. Default: `abort`. */
-    onSchemaError?: OnSchemaError
+    onSchemaError?: OnSchemaError | undefined
     /** The format of a Blob. Default: by the extension of its `name`, if it is a File, or by its type. */
-    format?: 'csv' | 'tsv' | 'json' | 'ndjson'
+    format?: 'csv' | 'tsv' | 'json' | 'ndjson' | undefined
     /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
-    chunkBytes?: number
+    chunkBytes?: number | undefined
     /** Chunks that are sent at the same time. Default: 4. Range: 1 to 64. */
-    parallel?: number
+    parallel?: number | undefined
     /** Called after each chunk. Default: none. */
-    onProgress?: (progress: ImportProgress) => void
+    onProgress?: ((progress: ImportProgress) => void) | undefined
   }>
 
 /** Options of `importRows`. */
@@ -96,21 +96,21 @@ export type ImportOptions = ImportTarget &
      * The stash of the chunks, and the idempotency key of what is done with them: 1 to 64 letters, digits, `-` and `_`,
      * beginning with a letter or a digit. Name one to be able to go on after the program has ended. Default: random.
      */
-    stashId?: string
+    stashId?: string | undefined
     /**
      * Goes on with an import of the same `stashId` and the same input, wherever it ended, or begins it. Chunks that are on
      * the server are not sent again; they are recognised by digests of their bodies. A server that does not tell what a
      * stash has gets all chunks again. Within 24 hours nothing is done twice, also if the import was complete already.
      * If the stash has chunks of another input, the call fails with the type `stash_differs`. Default: false.
      */
-    resume?: boolean
+    resume?: boolean | undefined
     /**
      * Chunks below this number are on the server already; the input must be the same. Not with `resume`. Default: 0.
      * Range: 0 to 2^53 - 1.
      */
-    startAt?: number
+    startAt?: number | undefined
     /** Asks for a receipt of what was done. Only a server of rowstash has them. Default: false. */
-    receipt?: boolean
+    receipt?: boolean | undefined
   }>
 
 /** What an import has made. */

@@ -21,12 +21,12 @@ const DIGEST_DIGITS = 20
 const LAST_ANSWER_MS_MAX = 5_000
 
 export type StashSettings = Readonly<{
-  stashId?: string
-  resume?: boolean
+  stashId?: string | undefined
+  resume?: boolean | undefined
   startAt: number
   parallel: number
   signal?: AbortSignal | undefined
-  onProgress?: (progress: ImportProgress) => void
+  onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
 /** Rows of a chunk that are put under one serial, and `width` serials for their halves. */

@@ -180,7 +180,10 @@ export class RemoteTable implements ClientTable {
 
   async addRows(
     rows: readonly object[],
-    { signal, onSchemaError }: Signal & Readonly<{ onSchemaError?: OnSchemaError }> = {},
+    {
+      signal,
+      onSchemaError,
+    }: Signal & Readonly<{ onSchemaError?: OnSchemaError | undefined }> = {},
   ): Promise<Readonly<{ rowIds: readonly string[]; version: string }>> {
     const key = this.#hasIdempotencyKeys
       ? { 'idempotency-key': crypto.randomUUID() }
@@ -200,7 +203,7 @@ export class RemoteTable implements ClientTable {
   async updateRow(
     rowId: string,
     change: Parameters<ClientTable['updateRow']>[1],
-    options: Signal & Readonly<{ ifMatch?: string; onSchemaError?: OnSchemaError }> = {},
+    options: Parameters<ClientTable['updateRow']>[2] & {} = {},
   ): Promise<Readonly<{ version: string }>> {
     if (typeof change !== 'function') return this.#patch(rowId, change, options)
     for (let calls = 1; ; calls++) {

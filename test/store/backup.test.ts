@@ -381,9 +381,10 @@ describe('backup files and directories', () => {
     const folder = await newFolder()
     await makeBackup(folder)
     const printed: string[] = []
+    const warned: string[] = []
     const io = {
       print: (line: string) => void printed.push(line),
-      warn: () => undefined,
+      warn: (line: string) => void warned.push(line),
       env: {},
       signal: new AbortController().signal,
     }
@@ -393,6 +394,7 @@ describe('backup files and directories', () => {
 
     expect(printed[0]).toMatch(/^\d+ bytes in /)
     expect(printed[1]).toMatch(/^\d+ records and \d+ objects of \d{4}-.* in /)
+    expect(warned).toEqual([expect.stringContaining('versions are 4294967296 greater than in')])
     await expect(runRestore([backup ?? '', copy ?? ''], io)).rejects.toMatchObject({
       code: 'OPTION_NOT_ALLOWED',
     })

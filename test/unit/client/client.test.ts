@@ -7,6 +7,7 @@ import {
   createClient,
   defineSchema,
   type ImportProgress,
+  isStoreError,
   type Row,
 } from '../../../src/client/client.js'
 import {
@@ -457,6 +458,55 @@ test('rows are found by conditions, and have the types of a schema', async () =>
   })
 })
 
+test('an option that is undefined is one that is not given, for the compiler too', async () => {
+  const none = undefined
+  const unset = { triesMax: none, idempotencyKeys: none, onRetry: none, fetch: none }
+  const { client } = await start({}, unset)
+  const schema = defineSchema({ columns: { n: 'number' } })
+  const { tableId, version } = await client.importRows(rowsOf(3), {
+    ...{ name: 'T', schema: none, onSchemaError: none, format: none, chunkBytes: none },
+    ...{ parallel: none, onProgress: none, stashId: none, resume: none, startAt: none },
+    ...{ receipt: none, signal: none },
+  })
+  const change = { tableId, mode: 'merge', key: ['n'], missing: none, ifMatch: none } as const
+  await client.importRows(rowsOf(2), change)
+  await client.importRows(rowsOf(3), { tableId, mode: 'overwrite', schema: none, ifMatch: none })
+  const table = client.table(tableId)
+  const find = { where: none, columns: none, limit: none, signal: none }
+  const { rows } = await table.page({ ...find, continuation: none })
+  const [{ $rowID } = { $rowID: '' }] = rows
+
+  expect(rows.map(({ n }) => n)).toEqual([0, 1, 2])
+  expect((await client.table(tableId, schema).page({ ...find, continuation: none })).rows).toEqual(
+    rows,
+  )
+  let text = ''
+  for await (const part of table.toCSV({ ...find, delimiter: none })) text += part
+  for await (const part of table.toNDJSON(find)) text += part
+  expect(text).toBe('n\n0\n1\n2\n{"n":0}\n{"n":1}\n{"n":2}\n')
+  expect(await table.addRows([{ n: 3 }], { onSchemaError: none, signal: none })).toMatchObject({
+    rowIds: [expect.any(String)],
+  })
+  await table.updateRow($rowID, { n: 9 }, { ifMatch: none, onSchemaError: none })
+  expect(await table.version()).not.toBe(version)
+  const file = { appId: 'a', fileName: none, contentType: none, onProgress: none }
+  expect(await client.upload(new Blob(['x']), file)).toMatchObject({ url: expect.any(String) })
+})
+
+test('options that are wrong are a StoreError, what a signal ends throws its reason', async () => {
+  const { client } = await start()
+  const { tableId } = await client.importRows(rowsOf(1), { name: 'T' })
+  const wrong = client.importRows(rowsOf(1), { name: 'T', chunkBytes: 1 })
+  const failure: unknown = await wrong.catch((reason: unknown) => reason)
+  expect([isStoreError(failure), failure]).toMatchObject([true, { code: 'OPTION_NOT_ALLOWED' }])
+
+  const reason = new Error('enough')
+  const ended = { signal: AbortSignal.abort(reason) }
+  await expect(client.tables(ended)).rejects.toBe(reason)
+  await expect(client.table(tableId).page(ended)).rejects.toBe(reason)
+  await expect(client.importRows(rowsOf(1), { name: 'T', ...ended })).rejects.toBe(reason)
+})
+
 test('a file is uploaded, and read at its URL', async () => {
   const { server, client } = await start()
   server.fail({ method: 'PUT', fault: { status: 503, headers: AT_ONCE } })
@@ -536,6 +586,7 @@ test.each([
   [{ url: 'ftp://x', key: 'k' }, /^Option "url" must be an http or https URL, not "ftp:\/\/x"$/],
   [{ url: 'http://x', key: '' }, /^Option "key" is empty; it must be an API key of the server$/],
   [{ url: 'http://x' }, /^Option "key" must be an API key of the server, not undefined$/],
+  [{ url: 'http://x', key: 'k', trisMax: 1 }, /of createClient; did you mean "triesMax"\?$/],
   [{ url: 'http://x', key: 'k', tries: 1 }, /^Option "tries" is not an option of createClient$/],
 ])('an option that is not as it must be is refused: %j', (options, message) => {
   expect(() => createClient(options as ClientOptions)).toThrow(message)

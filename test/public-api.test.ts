@@ -426,8 +426,6 @@ test('the entry points export exactly these names', () => {
         "type Row",
         "type RowChunk",
         "type SendOptions",
-        "type StoreError",
-        "type StoreErrorCode",
         "type TypedClientTable",
         "type UploadOptions",
       ],

@@ -35,7 +35,7 @@ import { listChunks } from './remote-stash.js'
 import { RemoteTable } from './remote-table.js'
 import { Requests } from './requests.js'
 
-export { isStoreError, type StoreError, type StoreErrorCode } from '../base/store-error.js'
+export { isStoreError } from '../base/store-error.js'
 export { defineSchema } from '../schema/define-schema.js'
 export type { Row } from '../schema/row-types.js'
 export { type ChunkPlace, ClientError } from './client-error.js'

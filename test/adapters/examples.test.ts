@@ -130,6 +130,9 @@ describe.each<Start & { label: string }>([
 
     await checkContract(example)
     await checkPage(example)
+    // The program for Koa has no line left for it.
+    const isShown = example.output().includes(`listening on ${example.url}/api`)
+    expect(isShown).toBe(start.name !== 'koa.mjs')
     await checkEnd(example)
   })
 })

@@ -7,5 +7,7 @@ const app = express()
 app.use('/api', nodeHandler(store, { keys })) // before body parsers
 app.use(express.json())
 app.get('/', (_request, response) => response.send('my page'))
-const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+const port = Number(process.env.PORT ?? 3000)
+const server = app.listen(port, '127.0.0.1')
+server.once('listening', () => console.log(`listening on http://127.0.0.1:${port}/api`))
 process.once('SIGTERM', () => server.close(() => store.close()))

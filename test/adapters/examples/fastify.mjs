@@ -6,5 +6,6 @@ const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const app = fastify()
 await app.register(fastifyPlugin(store, { keys }), { prefix: '/api' })
 app.get('/', () => 'my page')
-await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+const url = await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+console.log(`listening on ${url}/api`)
 process.once('SIGTERM', () => app.close().then(() => store.close()))

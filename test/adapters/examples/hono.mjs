@@ -10,5 +10,7 @@ const app = new Hono()
 app.all('/api/*', (context) => handler(context.req.raw))
 app.get('/', (context) => context.text('my page'))
 const port = Number(process.env.PORT ?? 3000)
-const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' })
+const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, () => {
+  console.log(`listening on http://127.0.0.1:${port}/api`)
+})
 process.once('SIGTERM', () => server.close(() => store.close()))

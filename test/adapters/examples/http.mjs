@@ -8,5 +8,6 @@ const server = createServer(serverOptions, (request, response) => {
   handler(request, response, () => response.end('my page'))
 })
 hardenServer(server)
-server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+const port = Number(process.env.PORT ?? 3000)
+server.listen(port, '127.0.0.1', () => console.log(`listening on http://127.0.0.1:${port}/api`))
 process.once('SIGTERM', () => closeServer(server).then(() => store.close()))

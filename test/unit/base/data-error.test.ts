@@ -6,7 +6,10 @@ import { type ErrorPlace, StoreError, type StoreErrorCode } from '../../../src/b
 const PHRASE = "Invalid value for column 'n'"
 const RULE = 'a finite number'
 
-function messageOf(details: ErrorPlace & { isField?: boolean }, phrase = PHRASE): string {
+function messageOf(
+  details: ErrorPlace & { isField?: boolean; advice?: string },
+  phrase = PHRASE,
+): string {
   return dataError('COLUMN_HAS_INVALID_VALUE', phrase, details).message
 }
 
@@ -23,6 +26,9 @@ test('the message is the phrase, the place, the rule and the value, as far as ea
   expect(messageOf({ line: 1 }, 'More than 2 columns')).toBe('More than 2 columns in line 1')
   expect(messageOf({ row: 2, rule: 'an object' }, 'Invalid row')).toBe(
     'Invalid row in row 2 (counted from 0): must be an object',
+  )
+  expect(messageOf({ row: 2, ...value, advice: '; did you mean 2?' })).toBe(
+    `${PHRASE} in row 2 (counted from 0): must be a finite number, not "x"; did you mean 2?`,
   )
 })
 

@@ -115,15 +115,21 @@ async function columnsOf(given: FileImport, tableId: string): Promise<TableColum
   }
 }
 
-/** The warnings about the text columns of a new table. */
+/** The warnings about the text columns of a new table, but for those that its owner wants to be text. */
 async function warningsOfColumns(
-  { sample, files, chunkRowsMax, signal }: FileImport,
+  { sample, target, files, chunkRowsMax, signal }: FileImport,
   columns: readonly Column[] = [],
 ): Promise<readonly ImportWarning[]> {
-  const texts = new Set(columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id))
+  const texts = new Set(idsOfText(columns))
+  const given = 'schema' in target ? target.schema?.columns : undefined
+  for (const column of idsOfText(given ?? [])) texts.delete(column)
   const sampled = [...(sample?.columns ?? [])].filter(([column]) => texts.has(column))
   const odd = await findOddColumns(new Map(sampled), files, chunkRowsMax, signal)
   return odd.flatMap(warningsOfColumn)
+}
+
+function idsOfText(columns: readonly Column[]): readonly string[] {
+  return columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id)
 }
 
 /**

@@ -152,7 +152,7 @@ async function* chunksOf(
       isFirst = false
       short.add(run, file)
       if (given.refusesShortLines === true && short.count > 0) throw await refusedShort(short)
-      given.sample?.add(run)
+      given.sample?.add(run, file.path)
       yield chunkOf(await commas.mark(run, file))
     }
   }

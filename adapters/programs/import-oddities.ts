@@ -6,7 +6,15 @@ import { canReadAgain } from './import-bytes.js'
 import type { RowPlace } from './import-places.js'
 import type { Tally } from './import-sample.js'
 import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
-import { cellsOf, classOf, HeaderReader, offsetOf, type ValueClass } from './import-values.js'
+import {
+  cellsOf,
+  classOf,
+  HeaderReader,
+  NUMBERS_AS_TEXT,
+  type NumberAsText,
+  offsetOf,
+  type ValueClass,
+} from './import-values.js'
 
 /** Odd values of a reported column, in percent: fewer than this. */
 const ODD_PERCENT = 1
@@ -20,30 +28,38 @@ const FIRST_MAX = 3
 /** A value, and where it is. */
 export type SeenValue = Readonly<{ value: unknown }> & RowPlace
 
+/** What an odd value of a column of numbers looks like, which decides what to do about it. */
+export type OddShape = 'padded' | 'grouped' | 'other'
+
+/** Values of one class. */
+export type SeenClass = Readonly<{
+  count: number
+  first: readonly SeenValue[]
+}>
+
 export type OddColumn = Readonly<{
   column: string
   /** The kind of the other values. */
-  others: string
-  /** Whether some of its numbers have a decimal comma. */
-  hasCommas: boolean
-  /** undefined: the files cannot be read again. */
-  found?: Readonly<{
-    valueCount: number
-    oddCount: number
-    /** The first odd values. */
-    odd: readonly SeenValue[]
-    commaCount: number
-    /** The first numbers with a decimal comma. */
-    commas: readonly SeenValue[]
-    /** Whether each comma can be a separator of thousands as well. */
-    mayBeThousands: boolean
-  }>
+  others: Group
+  /** The files cannot be read again: all that follows is of a sample, which may lack the odd values. */
+  isSample: boolean
+  valueCount: number
+  /** The values of other kinds. */
+  odd: SeenClass
+  oddShapes: ReadonlySet<OddShape>
+  /** The numbers that are text to a server. */
+  asText: Readonly<Record<NumberAsText, SeenClass>>
+  /** Whether each decimal comma can be a separator of thousands as well. */
+  mayBeThousands: boolean
 }>
 
 /** Dates and date-times make a column of dates together. */
 const GROUP_OF = {
   number: 'numbers',
   decimalComma: 'numbers',
+  decimalPoint: 'numbers',
+  longInteger: 'numbers',
+  spacedNumber: 'numbers',
   boolean: 'booleans',
   date: 'dates',
   dateTime: 'dates',
@@ -55,7 +71,7 @@ type Group = (typeof GROUP_OF)[ValueClass]
 
 /**
  * Finds the text columns in which less than one percent of the values are text, and those that are text because of
- * decimal commas. If a sample shows candidates, all files are read again.
+ * numbers that are text to a server. If a sample shows candidates, all files are read again.
  * @param columns - The text columns, with the classes of their sampled values.
  */
 export async function findOddColumns(
@@ -64,7 +80,7 @@ export async function findOddColumns(
   chunkRowsMax: number,
   signal: AbortSignal,
 ): Promise<readonly OddColumn[]> {
-  const counts = new Map<string, OddCount>()
+  const counts = new Map<string, OddCount<RawValue>>()
   for (const [column, tally] of columns) {
     const others = nearlyAll(tally)
     if (others !== null) counts.set(column, new OddCount(others))
@@ -72,9 +88,7 @@ export async function findOddColumns(
   if (counts.size === 0) return []
   for (const file of files) {
     if (!(await canReadAgain(file))) {
-      return [...counts].map(([column, { others }]) => {
-        return { column, others, hasCommas: (columns.get(column)?.decimalComma ?? 0) > 0 }
-      })
+      return [...counts].map(([column, { others }]) => sampled(column, others, columns.get(column)))
     }
   }
   for (const file of files) {
@@ -91,7 +105,7 @@ function countRun(
   run: RowRun,
   header: readonly string[],
   file: SourceFile,
-  counts: ReadonlyMap<string, OddCount>,
+  counts: ReadonlyMap<string, OddCount<RawValue>>,
 ): void {
   const isField = !isJson(run.format)
   for (let record = 0; record < run.starts.length; record++) {
@@ -105,43 +119,87 @@ function countRun(
 
 type RawValue = Readonly<{ value: unknown; file: SourceFile; offset: number }>
 
-class OddCount {
+/** Values that are counted, with the first of them as they are seen. */
+class ClassCount<Seen> {
+  count = 0
+  readonly first: Seen[] = []
+
+  add(seen: Seen, count: number): void {
+    this.count += count
+    if (this.first.length < FIRST_MAX) this.first.push(seen)
+  }
+}
+
+class OddCount<Seen extends Readonly<{ value: unknown }>> {
   readonly others: Group
-  readonly odd: RawValue[] = []
-  readonly commas: RawValue[] = []
+  readonly odd = new ClassCount<Seen>()
+  readonly oddShapes = new Set<OddShape>()
+  readonly asText: Readonly<Record<NumberAsText, ClassCount<Seen>>> = {
+    decimalComma: new ClassCount(),
+    decimalPoint: new ClassCount(),
+    longInteger: new ClassCount(),
+    spacedNumber: new ClassCount(),
+  }
   valueCount = 0
-  oddCount = 0
-  commaCount = 0
   mayBeThousands = true
 
   constructor(others: Group) {
     this.others = others
   }
 
-  /** Whether the column is text because of a few values, or of the commas of its numbers. */
+  /** Whether the column is text because of a few values, or of how its numbers are written. */
   get isReported(): boolean {
-    return (
-      this.oddCount * 100 < this.valueCount * ODD_PERCENT && this.oddCount + this.commaCount > 0
-    )
+    const { odd, valueCount } = this
+    if (odd.count * 100 >= valueCount * ODD_PERCENT) return false
+    return odd.count > 0 || NUMBERS_AS_TEXT.some((name) => this.asText[name].count > 0)
   }
 
-  add(valueClass: ValueClass, seen: RawValue): void {
-    this.valueCount++
+  add(valueClass: ValueClass, seen: Seen, count = 1): void {
+    this.valueCount += count
     if (GROUP_OF[valueClass] !== this.others) {
-      this.oddCount++
-      if (this.odd.length < FIRST_MAX) this.odd.push(seen)
-    } else if (valueClass === 'decimalComma') {
-      this.commaCount++
-      this.mayBeThousands &&= mayBeThousands(String(seen.value))
-      if (this.commas.length < FIRST_MAX) this.commas.push(seen)
+      this.odd.add(seen, count)
+      this.oddShapes.add(this.others === 'numbers' ? shapeOf(seen.value) : 'other')
+    } else if (isNumberAsText(valueClass)) {
+      this.asText[valueClass].add(seen, count)
+      if (valueClass === 'decimalComma') this.mayBeThousands &&= mayBeThousands(String(seen.value))
     }
   }
 }
 
+function isNumberAsText(valueClass: ValueClass): valueClass is NumberAsText {
+  return (NUMBERS_AS_TEXT as readonly ValueClass[]).includes(valueClass)
+}
+
+/** `padded`: digits that mean something as text, such as a ZIP code; `grouped`: with separators of thousands. */
+function shapeOf(value: unknown): OddShape {
+  const text = typeof value === 'string' ? value.trim() : ''
+  if (/^(?:\+|-?0(?=[0-9]))[0-9][0-9.,]*$/.test(text)) return 'padded'
+  return /^-?[0-9]{1,3}(?:[.,][0-9]{3})+(?:[.,][0-9]+)?$/.test(text) ? 'grouped' : 'other'
+}
+
+/** What a sample tells of a column of a file that cannot be read again. */
+function sampled(column: string, others: Group, tally: Tally | undefined): OddColumn {
+  const count = new OddCount<SeenValue>(others)
+  for (const [valueClass, weight] of tally?.counts ?? []) {
+    const first = tally?.first.get(valueClass) ?? []
+    for (const [i, { value, path, record }] of first.entries()) {
+      const seen: SeenValue = { value, path, line: record, unit: 'row' }
+      count.add(valueClass, seen, i === 0 ? weight - first.length + 1 : 1)
+    }
+  }
+  const { valueCount, odd, oddShapes, asText, mayBeThousands } = count
+  return { column, others, isSample: true, valueCount, odd, oddShapes, asText, mayBeThousands }
+}
+
 /** The columns to report, with the lines of their first values. */
-async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonly OddColumn[]> {
+async function withLines(
+  counts: ReadonlyMap<string, OddCount<RawValue>>,
+): Promise<readonly OddColumn[]> {
   const reported = [...counts].filter(([, count]) => count.isReported)
-  const firsts = reported.flatMap(([, { odd, commas }]) => [...odd, ...commas])
+  const firsts = reported.flatMap(([, { odd, asText }]) => [
+    ...odd.first,
+    ...Object.values(asText).flatMap(({ first }) => first),
+  ])
   const seen = new Map<RawValue, SeenValue>()
   for (const file of new Set(firsts.map((first) => first.file))) {
     const ofFile = firsts.filter((first) => first.file === file)
@@ -155,12 +213,20 @@ async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonl
       seen.set(first, { value, path: file.path, line: lines[i] ?? 1, unit: unitOf(file) })
     }
   }
-  const placed = (values: readonly RawValue[]) => values.flatMap((value) => seen.get(value) ?? [])
+  const placed = ({ count, first }: ClassCount<RawValue>): SeenClass => {
+    return { count, first: first.flatMap((value) => seen.get(value) ?? []) }
+  }
   return reported.map(([column, count]) => {
-    const { others, valueCount, oddCount, commaCount, mayBeThousands } = count
-    const values = { odd: placed(count.odd), commas: placed(count.commas) }
-    const found = { valueCount, oddCount, commaCount, mayBeThousands, ...values }
-    return { column, others, hasCommas: commaCount > 0, found }
+    const { others, valueCount, oddShapes, mayBeThousands } = count
+    const { decimalComma, decimalPoint, longInteger, spacedNumber } = count.asText
+    const asText = {
+      decimalComma: placed(decimalComma),
+      decimalPoint: placed(decimalPoint),
+      longInteger: placed(longInteger),
+      spacedNumber: placed(spacedNumber),
+    }
+    const odd = placed(count.odd)
+    return { column, others, isSample: false, valueCount, odd, oddShapes, asText, mayBeThousands }
   })
 }
 
@@ -169,8 +235,9 @@ function nearlyAll(tally: Tally): Group | null {
   const counts = new Map<Group, number>()
   let total = 0
   for (const [valueClass, group] of Object.entries(GROUP_OF) as [ValueClass, Group][]) {
-    counts.set(group, (counts.get(group) ?? 0) + tally[valueClass])
-    total += tally[valueClass]
+    const count = tally.counts.get(valueClass) ?? 0
+    counts.set(group, (counts.get(group) ?? 0) + count)
+    total += count
   }
   for (const [group, count] of counts) {
     const isMost = (total - count) * 100 <= total * ODD_PERCENT_OF_SAMPLE

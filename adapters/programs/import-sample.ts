@@ -15,40 +15,73 @@ const RECORDS_FIRST = 64
 /** Columns of the sample, at most; further ones are left out. */
 const COLUMNS_MAX = 4_096
 
-/** The estimated number of values of each class. */
-export type Tally = { [Class in ValueClass]: number }
+/** A sampled value, and its record, counted from 1 in its file. */
+export type SampledValue = Readonly<{ value: unknown; path: string; record: number }>
 
-function newTally(): Tally {
-  return { number: 0, decimalComma: 0, boolean: 0, date: 0, dateTime: 0, text: 0, array: 0 }
+/** Values of each class that are kept, at most. */
+const FIRST_MAX = 3
+
+/** The estimated number of values of each class, and the first values of each. */
+export type Tally = Readonly<{
+  counts: ReadonlyMap<ValueClass, number>
+  first: ReadonlyMap<ValueClass, readonly SampledValue[]>
+}>
+
+class SampledColumn implements Tally {
+  readonly counts = new Map<ValueClass, number>()
+  readonly first = new Map<ValueClass, SampledValue[]>()
+
+  add(valueClass: ValueClass, weight: number, seen: SampledValue): void {
+    this.counts.set(valueClass, (this.counts.get(valueClass) ?? 0) + weight)
+    const first = this.first.get(valueClass) ?? []
+    if (first.length < FIRST_MAX) this.first.set(valueClass, [...first, shortened(seen)])
+  }
+}
+
+/** Characters of a kept value, at most. */
+const VALUE_CHARS_MAX = 200
+
+/** A message shows less of it. */
+function shortened(seen: SampledValue): SampledValue {
+  const { value } = seen
+  const isLong = typeof value === 'string' && value.length > VALUE_CHARS_MAX
+  return isLong ? { ...seen, value: value.slice(0, VALUE_CHARS_MAX) } : seen
 }
 
 export class ImportSample {
-  readonly #columns = new Map<string, Tally>()
+  readonly #columns = new Map<string, SampledColumn>()
   readonly #headers = new HeaderReader()
   #runs = 0
+  #path = ''
+  /** Records of the runs of that file so far. */
+  #records = 0
 
   /** The columns in the order in which the rows name them first. */
-  get columns(): ReadonlyMap<string, Readonly<Tally>> {
+  get columns(): ReadonlyMap<string, Tally> {
     return this.#columns
   }
 
-  add(run: RowRun): void {
+  add(run: RowRun, path: string): void {
+    if (path !== this.#path) this.#records = 0
+    this.#path = path
     const header = this.#headers.read(run)
     for (const column of header) if (column !== '$rowID') this.#tallyOf(column)
     this.#runs++
     for (const [record, weight] of sampledRecords(run, this.#runs)) {
       for (const { column, value } of cellsOf(run, header, record)) {
-        const tally = this.#tallyOf(column)
         const valueClass = classOf(value, !isJson(run.format), run.decimal)
-        if (tally !== undefined && valueClass !== undefined) tally[valueClass] += weight
+        const seen = { value, path, record: this.#records + record + 1 }
+        const tally = this.#tallyOf(column)
+        if (valueClass !== undefined) tally?.add(valueClass, weight, seen)
       }
     }
+    this.#records += run.starts.length
   }
 
-  #tallyOf(column: string): Tally | undefined {
+  #tallyOf(column: string): SampledColumn | undefined {
     let tally = this.#columns.get(column)
     if (tally === undefined && this.#columns.size < COLUMNS_MAX) {
-      tally = newTally()
+      tally = new SampledColumn()
       this.#columns.set(column, tally)
     }
     return tally

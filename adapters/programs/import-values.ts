@@ -7,10 +7,22 @@ import { endOfLineBreak, fieldText, findFields } from './csv-fields.js'
 import { type DecimalMark, withPoint } from './decimal-commas.js'
 import type { RowRun } from './import-source.js'
 
-/** `decimalComma`: a number of CSV with a comma before its decimals, which is text to the server. */
+/**
+ * Numbers of CSV that are text to the inference of the server: with a comma before their decimals, with a point where the
+ * option says comma, with more digits than every double has, and with spaces around them.
+ */
+export const NUMBERS_AS_TEXT = Object.freeze([
+  'decimalComma',
+  'decimalPoint',
+  'longInteger',
+  'spacedNumber',
+] as const)
+
+export type NumberAsText = (typeof NUMBERS_AS_TEXT)[number]
+
 export type ValueClass =
   | 'number'
-  | 'decimalComma'
+  | NumberAsText
   | 'boolean'
   | 'date'
   | 'dateTime'
@@ -124,12 +136,21 @@ export function classOf(
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'boolean'
   if (typeof value !== 'string') return 'text'
-  if (isField) {
-    if (isInferredNumber(value)) return decimal === ',' && value.includes('.') ? 'text' : 'number'
-    if (isInferredNumber(withPoint(value))) return decimal === ',' ? 'number' : 'decimalComma'
-  }
+  const numeric = isField ? classOfNumber(value, decimal) : undefined
+  if (numeric !== undefined) return numeric
   if (isField && /^(?:true|false)$/i.test(value)) return 'boolean'
   return classOfTime(value)
+}
+
+function classOfNumber(value: string, decimal: DecimalMark): 'number' | NumberAsText | undefined {
+  if (isInferredNumber(value)) {
+    return decimal === ',' && value.includes('.') ? 'decimalPoint' : 'number'
+  }
+  if (isInferredNumber(withPoint(value))) return decimal === ',' ? 'number' : 'decimalComma'
+  if (/^-?[1-9][0-9]{15,}$/.test(value) && Number.isFinite(Number(value))) return 'longInteger'
+  const inner = value.replace(/^ +| +$/g, '')
+  const isSpaced = inner !== value && isInferredNumber(withPoint(inner))
+  return isSpaced ? 'spacedNumber' : undefined
 }
 
 /** Longer integers may be identifiers, which a double would damage. */

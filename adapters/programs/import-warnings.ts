@@ -1,7 +1,8 @@
 // What an import warns of: rows that it takes, but perhaps otherwise than their owner means.
 import { escapeControls } from '../base/arguments.js'
-import type { OddColumn, SeenValue } from './import-oddities.js'
+import type { OddColumn, OddShape, SeenClass, SeenValue } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
+import { NUMBERS_AS_TEXT, type NumberAsText } from './import-values.js'
 import { renderCount } from './progress.js'
 import { placeOfShort, type ShortRows } from './short-lines.js'
 
@@ -14,16 +15,16 @@ type ShownValue = Readonly<{ value: unknown; path: string; line?: number; row?: 
 /** A warning as the result line has it; `message` is the line for people. */
 export type ImportWarning = Readonly<
   | {
-      /** A few values made a column text, or decimal commas did. */
-      type: 'textColumn' | 'decimalComma'
+      /** A few values made a column text, or numbers in it that are text to a server. */
+      type: 'textColumn' | NumberAsText
       column: string
       /** What the other values are, such as `numbers`. */
       others: string
-      /** The values that did; this and the next two are absent if the files cannot be read again. */
+      /** The values that did; this and the next are absent if the files cannot be read again. */
       count?: number
       /** All values of the column. */
       values?: number
-      /** The first three. */
+      /** The first three; of a sample, those that it has. */
       first?: readonly ShownValue[]
       message: string
     }
@@ -40,35 +41,88 @@ export function warningsOfShort(shortLines: ShortRows | undefined): readonly Imp
   return [{ type: 'shortLines', ...shortLines, message }]
 }
 
-/** The warnings about a column, of which there are two if it has both decimal commas and odd values. */
-export function warningsOfColumn(odd: OddColumn): readonly ImportWarning[] {
-  const { column, others, hasCommas, found } = odd
+/** The warnings about a column: one for each way of writing numbers, and one for its odd values. */
+export function warningsOfColumn(found: OddColumn): readonly ImportWarning[] {
+  const { column, others, asText, odd } = found
   const about = { column, others }
-  const start = `column '${renderText(column, NAME_CHARS_MAX)}' is text`
-  if (found === undefined) {
-    const message = `${start} although nearly all of a sample of its values are ${others}`
-    if (!hasCommas) return [{ type: 'textColumn', ...about, message }]
-    const commas = `${message}, some of them with a decimal comma; --decimal , reads those`
-    return [{ type: 'decimalComma', ...about, message: commas }]
-  }
-  const { valueCount, oddCount, commaCount, commas, mayBeThousands } = found
+  const start = `column '${renderName(column)}' is text`
   const warnings: ImportWarning[] = []
-  if (commaCount > 0) {
-    const reason = `because numbers in it have a ${mayBeThousands ? '' : 'decimal '}comma: ${renderValues(commas, commaCount)}`
-    const remedy = `${mayBeThousands ? 'if it is a decimal comma, ' : ''}--decimal , reads them as numbers`
-    const counts = { count: commaCount, values: valueCount, first: commas.map(shownValue) }
-    const message = `${start} ${reason}; ${remedy}`
-    warnings.push({ type: 'decimalComma', ...about, ...counts, message })
+  for (const type of NUMBERS_AS_TEXT) {
+    const seen = asText[type]
+    if (seen.count === 0) continue
+    const { reason, remedy } = wordsOf(type, found)
+    const values = renderValues(seen.first, seen.count)
+    const message = `${start} because numbers in it ${reason}: ${values}; ${remedy}`
+    warnings.push({ type, ...about, ...countsOf(seen, found), message })
   }
-  if (oddCount > 0) {
-    const count = `${renderCount(oddCount)} of ${renderCount(valueCount)} values`
-    const reason = `because of ${count}: ${renderValues(found.odd, oddCount)}`
-    const remedy = 'correct them, or use --schema with --on-error drop to leave them empty'
-    const counts = { count: oddCount, values: valueCount, first: found.odd.map(shownValue) }
-    const message = `${start} ${reason}; the others are ${others}: ${remedy}`
-    warnings.push({ type: 'textColumn', ...about, ...counts, message })
+  if (odd.count > 0 || (found.isSample && warnings.length === 0)) {
+    const message = `${start} ${reasonOfOdd(found)}`
+    warnings.push({ type: 'textColumn', ...about, ...countsOf(odd, found), message })
   }
   return warnings
+}
+
+function countsOf({ count, first }: SeenClass, { isSample, valueCount }: OddColumn) {
+  if (isSample && first.length === 0) return {}
+  const shown = first.map(shownValue)
+  return isSample ? { first: shown } : { count, values: valueCount, first: shown }
+}
+
+type Words = Readonly<{ reason: string; remedy: string }>
+
+/** Why numbers are text, and what reads them. */
+function wordsOf(type: NumberAsText, { mayBeThousands, isSample }: OddColumn): Words {
+  switch (type) {
+    case 'decimalComma': {
+      const option = `--decimal ,${isSample ? ' with --schema' : ''} reads them as numbers`
+      return mayBeThousands
+        ? { reason: 'have a comma', remedy: `if it is a decimal comma, ${option}` }
+        : { reason: 'have a decimal comma', remedy: option }
+    }
+    case 'decimalPoint':
+      return {
+        reason: 'have a point, and with --decimal , a number has none',
+        remedy: 'remove separators of thousands, or leave --decimal out if the points are decimal',
+      }
+    case 'longInteger':
+      return {
+        reason: 'are integers of more than 15 digits',
+        remedy:
+          'leave it as text if they are identifiers; --schema with the kind number stores them exactly',
+      }
+    case 'spacedNumber':
+      return {
+        reason: 'have spaces around them',
+        remedy: 'remove the spaces, or use --schema with the kind number, which ignores them',
+      }
+  }
+}
+
+function reasonOfOdd({ others, isSample, valueCount, odd, oddShapes }: OddColumn): string {
+  const remedy = remedyOf(oddShapes)
+  if (!isSample) {
+    const count = `${renderCount(odd.count)} of ${renderCount(valueCount)} values`
+    return `because of ${count}: ${renderValues(odd.first, odd.count)}; the others are ${others}: ${remedy}`
+  }
+  const known = `although nearly all of a sample of its values are ${others}`
+  if (odd.count === 0) return `${known}, and it has none of the others; ${REMEDY_OF_UNSEEN}`
+  return `${known}, but not ${renderValues(odd.first, odd.count)}: ${remedy}`
+}
+
+const REMEDY_OF_UNSEEN =
+  'import it from a file, which can be read twice, to see them: leave the column as text if they are codes, ' +
+  'or use --schema with --on-error drop to leave them empty'
+
+/** What to do about odd values. Digits that mean something as text are not to be dropped. */
+function remedyOf(shapes: ReadonlySet<OddShape>): string {
+  const parts: string[] = []
+  if (shapes.has('padded')) {
+    parts.push('leave it as text if they are codes, for a number has no leading zeros or plus sign')
+  }
+  if (shapes.has('grouped')) parts.push('remove the separators of thousands')
+  if (!shapes.has('other')) return parts.join('; ')
+  if (parts.length > 0) return [...parts, 'correct those that are no numbers'].join('; ')
+  return 'correct them, or use --schema with --on-error drop to leave them empty'
 }
 
 function shownValue({ value, path, line, unit }: SeenValue): ShownValue {

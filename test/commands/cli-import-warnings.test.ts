@@ -268,6 +268,25 @@ describe('numbers with a decimal comma', () => {
     expect(await rowsOf('mixed.csv')).toContain('"0,5",x\n')
   })
 
+  test('leave a column as text in which a value is none, and its points are told', async () => {
+    const points = (n: number) => (n === 400 ? 'n/a' : `1.${n}`)
+    const lines = Array.from({ length: 403 }, (_, n) => `${points(n)};x\n`).join('')
+    const { err } = await importText('points.csv', `a;b\n${lines}`, '--decimal', ',')
+    const commas = lines.replaceAll('.', ',').replace('1,7;', '1.5;')
+    const mixed = await importText('one-point.csv', `a;b\n${commas}`, '--decimal', ',')
+    const why = "warning: column 'a' is text because"
+
+    expect(err.slice(1)).toEqual([
+      `${why} numbers in it have a point, and with --decimal , a number has none: "1.0" (points.csv, line 2), ` +
+        '"1.1" (points.csv, line 3), "1.2" (points.csv, line 4), …; ' +
+        'remove separators of thousands, or leave --decimal out if the points are decimal',
+      `${why} of 1 of 403 values: "n/a" (points.csv, line 402); the others are numbers: ` +
+        'correct them, or use --schema with --on-error drop to leave them empty',
+    ])
+    expect(mixed.err[1]).toContain('has none: "1.5" (one-point.csv, line 9); remove separators')
+    expect(mixed.err[2]).toContain('because of 1 of 403 values: "n/a"')
+  })
+
   test.each([
     ['inferred.csv', []],
     ['told-by-schema.csv', ['--schema', 'S']],
@@ -281,5 +300,58 @@ describe('numbers with a decimal comma', () => {
       `${join(folder, name)}, line 3: column 'a' has the number 1.234, and with --decimal , a number has no point; ` +
         'remove separators of thousands, or make the column string with --schema',
     )
+  })
+})
+
+describe('a value of a column of numbers that must not be dropped', () => {
+  const PADDED =
+    'leave it as text if they are codes, for a number has no leading zeros or plus sign'
+
+  test.each([
+    ['01234', `; the others are numbers: ${PADDED}`],
+    ['+4912345', `; the others are numbers: ${PADDED}`],
+    ['1.234.567', '; the others are numbers: remove the separators of thousands'],
+    [
+      '9007199254740993',
+      '; leave it as text if they are identifiers; --schema with the kind number stores them exactly',
+    ],
+    ['" 12345"', '; remove the spaces, or use --schema with the kind number, which ignores them'],
+  ])('has other advice: %s', async (value, advice) => {
+    const name = `kept ${value.replaceAll(/\W/g, '')}.csv`
+    const lines = Array.from({ length: 500 }, (_, n) => `${n},${n === 77 ? value : 10_000 + n}\n`)
+    const checked = await importText(name, `id,zip\n${lines.join('')}`, '--check')
+
+    expect(checked.err).toHaveLength(1)
+    expect(checked.err[0]).toContain(JSON.stringify(value.replaceAll('"', '')))
+    expect(checked.err[0]?.endsWith(`(${name}, line 79)${advice}`)).toBe(true)
+  })
+
+  test('among others has both', async () => {
+    const values = new Map([
+      [7, 'n/a'],
+      [8, '01234'],
+    ])
+    const lines = Array.from({ length: 500 }, (_, n) => `${n},${values.get(n) ?? n}\n`)
+    const { err } = await importText('both.csv', `id,zip\n${lines.join('')}`, '--check')
+
+    expect(err[0]?.endsWith(`numbers: ${PADDED}; correct those that are no numbers`)).toBe(true)
+  })
+
+  test('is stored exactly, or as text, by the schema that the advice names, without a warning', async () => {
+    const schema = join(folder, 'exact.json')
+    const columns = [
+      { id: 'n', type: 'number' },
+      { id: 's', type: 'string' },
+    ]
+    await writeFile(schema, JSON.stringify({ columns }))
+    const lines = Array.from(
+      { length: 300 },
+      (_, n) => `${n === 7 ? ' 9007199254740993 ' : n},${n}\n`,
+    )
+    const text = `n,s\n${lines.join('')}`.replace(',9\n', ',09\n')
+    const { err } = await importText('exact.csv', text, '--schema', schema)
+
+    expect(err).toEqual([])
+    expect(await rowsOf('exact.csv')).toContain('9007199254740993,7\n8,8\n9,09\n')
   })
 })

@@ -185,7 +185,17 @@ describe('of a new table, an import', () => {
 
     expect(stdout.split('columns:\n')[1]).toBe(columns.join(''))
     expect(stderr).toBe(
-      "warning: column 'price' is text although nearly all of a sample of its values are numbers\n",
+      "warning: column 'price' is text although nearly all of a sample of its values are numbers, and it has none of the others; " +
+        'import it from a file, which can be read twice, to see them: leave the column as text if they are codes, ' +
+        'or use --schema with --on-error drop to leave them empty\n',
+    )
+
+    const zips = Array.from({ length: 60 }, (_, n) => `${n === 7 ? '01234' : 10_000 + n}\n`)
+    await writeFile(join(folder, 'piped.csv'), `zip\n${zips.join('')}`)
+    const known = await run('sh', ['-c', script, ...args, '--new-table'])
+    expect(known.stderr).toBe(
+      "warning: column 'zip' is text although nearly all of a sample of its values are numbers, " +
+        'but not "01234" (/dev/stdin, row 8): leave it as text if they are codes, for a number has no leading zeros or plus sign\n',
     )
   })
 

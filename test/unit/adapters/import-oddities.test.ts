@@ -83,40 +83,50 @@ describe('a column that a few values have made text', () => {
       {
         column: 'price',
         others: 'numbers',
-        hasCommas: false,
-        found: {
-          oddCount: 3,
-          valueCount: 1_200,
-          commaCount: 0,
-          commas: [],
-          mayBeThousands: true,
-          odd: [101, 301, 501].map((n) => ({
+        isSample: false,
+        valueCount: 1_200,
+        odd: {
+          count: 3,
+          first: [101, 301, 501].map((n) => ({
             value: 'n/a',
             path: join(folder, 'second.csv'),
             line: 2 + n * 3 - (n > 101 ? (n - 101) / 100 : 0),
             unit: 'line',
           })),
         },
+        oddShapes: new Set(['other']),
+        asText: {
+          decimalComma: { count: 0, first: [] },
+          decimalPoint: { count: 0, first: [] },
+          longInteger: { count: 0, first: [] },
+          spacedNumber: { count: 0, first: [] },
+        },
+        mayBeThousands: true,
       },
     ])
   })
 
   test.each([
-    ['numbers', '1', 'x'],
-    ['numbers', '1.5', '1234567890123456'],
-    ['numbers', '12', '012'],
-    ['numbers', '12', ' 12'],
-    ['booleans', 'true', 'yes'],
-    ['dates', '2024-02-29', '2023-02-29'],
-    ['dates', '2024-02-29T10:00', '29.2.2024'],
-  ])('of %s like %j is found when it has %j', async (others, usual, value) => {
+    ['numbers', '1', 'x', 'other'],
+    ['numbers', '12', '012', 'padded'],
+    ['numbers', '12', '-01.5', 'padded'],
+    ['numbers', '12', '+49123', 'padded'],
+    ['numbers', '12', '1.234.567', 'grouped'],
+    ['numbers', '12', '31.12.2024', 'other'],
+    ['numbers', '12', '-', 'other'],
+    ['booleans', 'true', 'yes', 'other'],
+    ['booleans', 'true', '01', 'other'],
+    ['dates', '2024-02-29', '2023-02-29', 'other'],
+    ['dates', '2024-02-29T10:00', '29.2.2024', 'other'],
+  ])('of %s like %j is found when it has %j', async (others, usual, value, shape) => {
     const text = `a,b\n${lines(400, (n) => `${n === 250 ? value : usual},x`)}`
 
     const { odd } = await importTexts({ 'odd.csv': text })
 
     expect(odd).toMatchObject([
-      { column: 'a', others, found: { oddCount: 1, valueCount: 400, odd: [{ value, line: 252 }] } },
+      { column: 'a', others, valueCount: 400, odd: { count: 1, first: [{ value, line: 252 }] } },
     ])
+    expect(odd[0]?.oddShapes).toEqual(new Set([shape]))
   })
 
   test.each([
@@ -130,7 +140,7 @@ describe('a column that a few values have made text', () => {
     const { odd } = await importTexts({ 'odd.ndjson': text })
 
     expect(odd).toMatchObject([
-      { column: 'a', others, found: { oddCount: 1, odd: [{ value, line: 251 }] } },
+      { column: 'a', others, odd: { count: 1, first: [{ value, line: 251 }] } },
     ])
   })
 
@@ -147,7 +157,7 @@ describe('a column that a few values have made text', () => {
     })
 
     expect(odd).toMatchObject([{ column: 'a', others: 'numbers' }])
-    expect(odd[0]?.found?.odd[0]).toMatchObject({ value: 'n/a', line })
+    expect(odd[0]?.odd.first[0]).toMatchObject({ value: 'n/a', line })
   })
 
   test.each([
@@ -162,34 +172,37 @@ describe('a column that a few values have made text', () => {
   })
 })
 
-describe('a column of numbers with decimal commas', () => {
+describe('a column of numbers that are text to a server', () => {
   const lines = (cell: (n: number) => string): string =>
     Array.from({ length: 400 }, (_, n) => `${cell(n)};x\n`).join('')
 
   test.each([
-    ['all have one', (n: number) => `${n},5`, { commaCount: 400, oddCount: 0 }],
-    [
-      'a few have one',
-      (n: number) => (n % 200 === 7 ? '1,5' : '1'),
-      { commaCount: 2, oddCount: 0 },
-    ],
-    ['one is none', (n: number) => (n === 7 ? 'x' : '"1,5"'), { commaCount: 399, oddCount: 1 }],
-  ])('is found where %s', async (_, cell, found) => {
-    const { odd } = await importTexts({ 'commas.csv': `a;b\n${lines(cell)}` })
+    ['decimalComma', 'all are', (n: number) => `${n},5`, [400, 0]],
+    ['decimalComma', 'a few are', (n: number) => (n % 200 === 7 ? '1,5' : '1'), [2, 0]],
+    ['decimalComma', 'one is none', (n: number) => (n === 7 ? 'x' : '"1,5"'), [399, 1]],
+    ['longInteger', 'one is', (n: number) => (n === 7 ? '9007199254740993' : '1'), [1, 0]],
+    ['longInteger', 'all are', (n: number) => `-${2 ** 52 + n}`, [400, 0]],
+    ['spacedNumber', 'one is', (n: number) => (n === 7 ? ' 12' : '1'), [1, 0]],
+    ['spacedNumber', 'all are', (n: number) => ` ${n}.5 `, [400, 0]],
+  ] as const)('is found: %s, %s', async (type, _, cell, [count, oddCount]) => {
+    const { odd } = await importTexts({ 'numbers.csv': `a;b\n${lines(cell)}` })
 
     expect(odd).toMatchObject([
-      {
-        column: 'a',
-        others: 'numbers',
-        hasCommas: true,
-        found: { ...found, mayBeThousands: false },
-      },
+      { column: 'a', others: 'numbers', asText: { [type]: { count } }, odd: { count: oddCount } },
     ])
+    const counts = Object.values(odd[0]?.asText ?? {}).map((seen) => seen.count)
+    expect(counts.toSorted()).toEqual([0, 0, 0, count])
   })
 
   test('may have separators of thousands if each of them can be one', async () => {
     const { odd } = await importTexts({ 'thousands.csv': `a;b\n${lines((n) => `1,${100 + n}`)}` })
+    const few = await importTexts({
+      'few.csv': `a;b\n${lines((n) => (n === 7 ? '1,5' : '1,234'))}`,
+    })
 
-    expect(odd).toMatchObject([{ column: 'a', found: { commaCount: 400, mayBeThousands: true } }])
+    expect(odd).toMatchObject([
+      { column: 'a', asText: { decimalComma: { count: 400 } }, mayBeThousands: true },
+    ])
+    expect(few.odd).toMatchObject([{ mayBeThousands: false }])
   })
 })

@@ -8,6 +8,7 @@ import {
   cellsOf,
   classOf,
   HeaderReader,
+  NUMBERS_AS_TEXT,
 } from '../../../adapters/programs/import-values.js'
 import { inferType } from '../../../src/schema/infer.js'
 import { newSummary, summarizeText, summarizeToken } from '../../../src/schema/summarize.js'
@@ -28,7 +29,10 @@ function inferredToken(token: string): string | undefined {
   return inferType(summary)?.kind
 }
 
-const KIND_OF = { text: 'string', decimalComma: 'string' } as Readonly<Record<string, string>>
+const KIND_OF: Readonly<Record<string, string>> = {
+  text: 'string',
+  ...Object.fromEntries(NUMBERS_AS_TEXT.map((name) => [name, 'string'])),
+}
 
 function kindOf(value: unknown, isField: boolean): string | undefined {
   const found = classOf(value, isField)
@@ -75,6 +79,8 @@ describe('a number of CSV with a decimal comma', () => {
 
         expect(classOf(text, true, ',') === 'number').toBe(isNumber)
         expect(classOf(text, true) === 'decimalComma').toBe(isNumber && text !== pointed)
+        const hasPoint = inferredField(text) === 'number' && text.includes('.')
+        expect(classOf(text, true, ',') === 'decimalPoint').toBe(hasPoint)
       }),
       runOptions(5_000),
     )

@@ -16,6 +16,7 @@ import { STANDARD_INPUT } from './import-bytes.js'
 import { type CheckResult, checkFiles, type FileImport, importFiles } from './import-files.js'
 import { ImportSample } from './import-sample.js'
 import type { ImportWarning } from './import-warnings.js'
+import { checkKeyOfTable } from './merge-keys.js'
 import { readParquetSchema } from './parquet-read.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, type ProgressOutput } from './progress.js'
@@ -150,6 +151,9 @@ async function targetOf(
   const tableId = await tableIdIn(target.table, client, server, signal)
   if (target.mode === 'merge') {
     const { mode, key, missing } = target
+    // With `update`, the rows may add the column.
+    const isWidened = command.onSchemaError === 'updateSchema'
+    if (!isWidened) checkKeyOfTable(key, (await schemaOf(client, tableId, server, signal)).columns)
     return { tableId, mode, key, missing }
   }
   return target.mode === 'add'

@@ -19,6 +19,7 @@ import { CommaFields } from './decimal-columns.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
+import { checkKeyOfFile, isMerge, withDryRun } from './merge-keys.js'
 import { ProgramFailure } from './program-failure.js'
 import { isQuoteProblem, RELAXED_HINT } from './relaxed-quotes.js'
 import { placeOfShort, ShortLines, type ShortRows } from './short-lines.js'
@@ -89,8 +90,10 @@ export type CheckResult = Readonly<{
 
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
+  const { target, fetch: send = fetch } = given
+  const asked = isMerge(target) ? { ...given, fetch: withDryRun(target, send) } : given
   const { result, shortLines } = await sending(
-    given,
+    asked,
     (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
     '; the check ends at the first line that cannot be read',
   )
@@ -149,6 +152,7 @@ async function* chunksOf(
     let isFirst = true
     for await (const run of readFileRuns(file, given.chunkRowsMax, onRead)) {
       if (isFirst && run.isDetected) given.onDelimiter?.(file.path, run.delimiter)
+      if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, file.path)
       isFirst = false
       short.add(run, file)
       if (given.refusesShortLines === true && short.count > 0) throw await refusedShort(short)

@@ -162,6 +162,48 @@ describe('a check of a new table', () => {
   })
 })
 
+describe('a check of a merge', () => {
+  const merging = (rows: string, by: string, ...args: string[]) =>
+    importText('merged.csv', rows, '--mode', 'merge', '--by', by, ...args)
+
+  test('fails where the merge would: key columns that are missing, keys that are not unique', async () => {
+    await importText('merged.csv', 'id,plan\n1,a\n2,b\n2,c\n')
+    const to = join(folder, 'merged.csv')
+
+    for (const check of [['--check'], []]) {
+      await expect(merging('idd,plan\n1,x\n', 'idd', ...check)).rejects.toMatchObject({
+        kind: 'failed',
+        message: 'The table has no key column "idd" (--by); did you mean "id"?',
+      })
+      await expect(merging('ID,plan\n1,x\n', 'id', ...check)).rejects.toMatchObject({
+        kind: 'failed',
+        message: `The header of ${to} has no key column "id" (--by); did you mean "ID"?`,
+      })
+      await expect(merging('id,plan\n7,x\n1,x\n1,y\n', 'id', ...check)).rejects.toThrow(
+        /have the same key \(id 1\)/,
+      )
+      await expect(merging('id,plan\n2,x\n', 'id', ...check)).rejects.toThrow(/same key/)
+      await expect(merging('id,plan\n,x\n', 'id', ...check)).rejects.toMatchObject({
+        kind: 'failed',
+        message: expect.stringContaining(`${to}, line 2`),
+      })
+    }
+    expect(await rowsOf('merged.csv')).toBe('id,plan\n1,a\n2,b\n2,c\n')
+  })
+
+  test('lists values that do not fit, and else succeeds and changes nothing', async () => {
+    const name = 'fine.csv'
+    await importText(name, 'id,plan\n1,a\n')
+    const how = ['--mode', 'merge', '--by', 'id', '--missing', 'delete', '--check']
+    const misfits = await importText(name, 'id,plan\nx,a\nx,b\n', ...how)
+    const fine = await importText(name, 'id,plan\n3,a\n', ...how)
+
+    expect([misfits.code, misfits.out.slice(-2)]).toEqual([1, ['problems: 2', 'warnings: 0']])
+    expect(fine).toEqual({ code: 0, out: ['rows: 1', 'problems: 0', 'warnings: 0'], err: [] })
+    expect(await rowsOf(name)).toBe('id,plan\n1,a\n')
+  })
+})
+
 test('an import has its warnings in its line of JSON, and prints nothing else', async () => {
   const { out, err } = await importText('line.csv', PRICES, '--json')
   const { seconds, warnings } = JSON.parse(out[0] ?? '')

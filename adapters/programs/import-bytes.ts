@@ -16,7 +16,10 @@ export const STANDARD_INPUT = '-'
 export type FileBytes = Readonly<{
   path: string
   compression?: 'gzip' | 'zstd'
-  /** A label of the Encoding Standard, such as `windows-1252`. Default: UTF-8, passed on as it is. */
+  /**
+   * A label of the Encoding Standard, such as `windows-1252`. Default: UTF-8, passed on as it is, or UTF-16 where the file
+   * begins with its byte order mark.
+   */
   encoding?: string
 }>
 
@@ -26,7 +29,10 @@ export function compressionOf(path: string): FileBytes['compression'] {
   return /\.zst$/i.test(path) ? 'zstd' : undefined
 }
 
-/** @param onRead - Told the bytes of the file, as they are on disk. */
+/**
+ * @param onRead - Told the bytes of the file, as they are on disk.
+ * @throws {ProgramFailure} while they are read, if they begin with a mark of another encoding than the given one
+ */
 export function openFileBytes(
   { path, compression, encoding }: FileBytes,
   onRead?: (bytes: number) => void,
@@ -36,7 +42,50 @@ export function openFileBytes(
   if (onRead !== undefined) input.on('data', (piece: Uint8Array) => onRead(piece.length))
   input.pause()
   const bytes = compression === undefined ? input : unpacked(input, compression)
-  return encoding === undefined ? bytes : transcoded(bytes, encoding)
+  return asUtf8(bytes, encoding)
+}
+
+/** The byte order marks of UTF-16. No file of UTF-8 begins with them. */
+const MARKS = Object.freeze({ 'utf-16le': [0xff, 0xfe], 'utf-16be': [0xfe, 0xff] })
+const MARK_BYTES = 2
+
+async function* asUtf8(
+  bytes: AsyncIterable<Uint8Array>,
+  given: string | undefined,
+): AsyncGenerator<Uint8Array> {
+  const rest = bytes[Symbol.asyncIterator]()
+  try {
+    let start = Buffer.alloc(0)
+    while (start.length < MARK_BYTES) {
+      const next = await rest.next()
+      if (next.done === true) break
+      start = Buffer.concat([start, next.value])
+    }
+    const encoding = encodingOf(start, given)
+    const all = continued(start, rest)
+    if (encoding === undefined) yield* all
+    else yield* transcoded(all, encoding)
+  } finally {
+    await rest.return?.()
+  }
+}
+
+async function* continued(
+  start: Uint8Array,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  if (start.length > 0) yield start
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
+}
+
+/** The encoding that a mark shows, or else the given one. @throws {ProgramFailure} if they contradict each other */
+function encodingOf(start: Uint8Array, given: string | undefined): string | undefined {
+  const marked = Object.entries(MARKS).find(([, mark]) => mark.every((byte, i) => byte === start[i]))
+  if (marked === undefined) return given
+  const [encoding] = marked
+  if (given === undefined || given in MARKS) return encoding
+  const problem = `the file begins with the byte order mark of ${encoding}, and not with ${given} text`
+  throw new ProgramFailure('failed', `${problem}: leave --encoding out`)
 }
 
 function unpacked(

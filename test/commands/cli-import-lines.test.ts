@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
@@ -142,4 +143,52 @@ test('text that is not UTF-8 is refused, with the option that says what it is', 
   })
   await importText('latin.csv', text, '--encoding', 'windows-1252')
   expect(await rowsOf('latin.csv')).toEqual([{ name: 'caf\u00e9' }])
+})
+
+describe('a file in UTF-16 with a byte order mark', () => {
+  const text = 'id;name\r\n1;caf\u00e9 \ud83d\ude00\r\n2;x\r\n'
+  const little = Buffer.from(`\ufeff${text}`, 'utf16le')
+  const big = Buffer.from(little).swap16()
+
+  test.each([
+    ['little.csv', little, []],
+    ['big.csv', big, []],
+    ['named.csv', little, ['--encoding', 'utf-16le']],
+    ['misnamed.csv', big, ['--encoding', 'utf-16']],
+    ['relaxed.csv', big, ['--quotes', 'relaxed']],
+  ])('is read as such: %s', async (name, bytes, args) => {
+    await importText(name, bytes, ...args)
+
+    expect(await rowsOf(name)).toEqual([
+      { id: 1, name: 'caf\u00e9 \ud83d\ude00' },
+      { id: 2, name: 'x' },
+    ])
+  })
+
+  test('has lines that are told, and packed too', async () => {
+    const packed = gzipSync(Buffer.from('\ufeffa,b\n1,2\n1,2,3\n', 'utf16le'))
+
+    await expect(importText('packed.csv.gz', packed)).rejects.toMatchObject({
+      message: `3 fields for 2 columns in ${join(folder, 'packed.csv.gz')}, line 3`,
+    })
+  })
+
+  test('is refused with another encoding, and when it breaks off', async () => {
+    await expect(importText('no.csv', little, '--encoding', 'windows-1252')).rejects.toMatchObject({
+      kind: 'failed',
+      message: `${join(folder, 'no.csv')}: the file begins with the byte order mark of utf-16le, and not with windows-1252 text: leave --encoding out`,
+    })
+    await expect(importText('cut.csv', little.subarray(0, -1))).rejects.toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(/cut\.csv.*utf-16le/),
+    })
+    expect(await rowsOf('no.csv')).toBeUndefined()
+    expect(await rowsOf('cut.csv')).toBeUndefined()
+  })
+
+  test('is none with one byte of the mark, or less', async () => {
+    await importText('short.txt', 'a', '--format', 'csv')
+    await expect(importText('byte.csv', Buffer.from([0xff]))).rejects.toThrow(/Not valid UTF-8/)
+    await expect(importText('none.csv', '')).rejects.toThrow(/the file is empty/)
+  })
 })

@@ -13,7 +13,7 @@ import {
   renderText,
   VALUE_CHARS_MAX,
   warningsOfColumn,
-  warningsOfShort,
+  warningsOfLines,
 } from './import-warnings.js'
 import { renderCount } from './progress.js'
 import { renderType } from './table-types.js'
@@ -33,13 +33,13 @@ export async function reportImport(
   imported: FileImported,
   asJson: boolean,
 ): Promise<void> {
-  const { tableId, version, rows, seconds, skipped, merged, shortLines } = imported
+  const { tableId, version, rows, seconds, skipped, merged, shortLines, blankLines } = imported
   const dropped = droppedOf(imported)
   const { columns, unread } = await columnsOf(given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
   const warnings = async () => [
     ...unread,
-    ...warningsOfShort(shortLines),
+    ...warningsOfLines(imported),
     ...(await warningsOfColumns(given, columns)),
   ]
   if (asJson) {
@@ -51,6 +51,7 @@ export async function reportImport(
       skippedChunks: skipped,
       ...(dropped && { dropped }),
       ...(shortLines && { shortLines }),
+      ...(blankLines && { blankLines }),
       warnings: await warnings(),
     }
     io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
@@ -142,13 +143,13 @@ export async function reportProblems(
   checked: CheckResult,
   { asJson, before }: Readonly<{ asJson: boolean; before: readonly ImportWarning[] }>,
 ): Promise<void> {
-  const { rowCount, problems, problemCount, shortLines } = checked
+  const { rowCount, problems, problemCount, shortLines, blankLines } = checked
   const columns = given.sample === undefined ? undefined : checked.columns
   const ofColumns = await warningsOfColumns(given, columns)
-  const warnings = [...before, ...warningsOfShort(shortLines), ...ofColumns]
+  const warnings = [...before, ...warningsOfLines(checked), ...ofColumns]
   if (asJson) {
-    const short = shortLines && { shortLines }
-    const found = { rows: rowCount, problemCount, problems, ...short, warnings }
+    const lines = { ...(shortLines && { shortLines }), ...(blankLines && { blankLines }) }
+    const found = { rows: rowCount, problemCount, problems, ...lines, warnings }
     io.print(JSON.stringify({ ...found, ...(columns && { columns }) }))
     return
   }

@@ -80,7 +80,9 @@ async function* continued(
 
 /** The encoding that a mark shows, or else the given one. @throws {ProgramFailure} if they contradict each other */
 function encodingOf(start: Uint8Array, given: string | undefined): string | undefined {
-  const marked = Object.entries(MARKS).find(([, mark]) => mark.every((byte, i) => byte === start[i]))
+  const marked = Object.entries(MARKS).find(([, mark]) =>
+    mark.every((byte, i) => byte === start[i]),
+  )
   if (marked === undefined) return given
   const [encoding] = marked
   if (given === undefined || given in MARKS) return encoding

@@ -22,7 +22,7 @@ import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
 import { checkKeyOfFile, isMerge, withDryRun } from './merge-keys.js'
 import { ProgramFailure } from './program-failure.js'
 import { isQuoteProblem, RELAXED_HINT } from './relaxed-quotes.js'
-import { placeOfShort, ShortLines, type ShortRows } from './short-lines.js'
+import { type FoundLines, placeOfShort, ShortLines } from './short-lines.js'
 
 export type FileImport = Asking &
   Readonly<{
@@ -50,22 +50,17 @@ export type FileImport = Asking &
     onDelimiter?: (path: string, delimiter: number) => void
   }>
 
-export type FileImported = ImportResult &
-  Readonly<{
-    seconds: number
-    /** Absent: no line was short. */
-    shortLines?: ShortRows
-  }>
+export type FileImported = ImportResult & FoundLines & Readonly<{ seconds: number }>
 
 export async function importFiles(given: FileImport): Promise<FileImported> {
   const startMs = performance.now()
   const { target, resumeStash, receipt = false } = given
   const resumed = resumeStash === undefined ? {} : { stashId: resumeStash, resume: true }
-  const { result, shortLines } = await sending(given, (client, input, options) => {
+  const { result, lines } = await sending(given, (client, input, options) => {
     return client.importRows(input, { ...target, ...options, ...resumed, receipt })
   })
   const seconds = (performance.now() - startMs) / 1000
-  return { ...result, seconds, ...(shortLines && { shortLines }) }
+  return { ...result, seconds, ...lines }
 }
 
 /** A value or a column that does not fit. `place`: undefined if the file cannot be read again. */
@@ -77,22 +72,21 @@ export type FoundProblem = Readonly<{
   rule: string
 }>
 
-export type CheckResult = Readonly<{
-  rowCount: number
-  /** The first 1,000. */
-  problems: readonly FoundProblem[]
-  problemCount: number
-  /** The columns that the table would have. */
-  columns: readonly Column[]
-  /** Absent: no line was short. */
-  shortLines?: ShortRows
-}>
+export type CheckResult = FoundLines &
+  Readonly<{
+    rowCount: number
+    /** The first 1,000. */
+    problems: readonly FoundProblem[]
+    problemCount: number
+    /** The columns that the table would have. */
+    columns: readonly Column[]
+  }>
 
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
   const { target, fetch: send = fetch } = given
   const asked = isMerge(target) ? { ...given, fetch: withDryRun(target, send) } : given
-  const { result, shortLines } = await sending(
+  const { result, lines } = await sending(
     asked,
     (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
     '; the check ends at the first line that cannot be read',
@@ -104,8 +98,7 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
   const found = problems.map(({ column, value, rule }, i): FoundProblem => {
     return { place: places[i], column, value, rule }
   })
-  const short = shortLines && { shortLines }
-  return { rowCount: rows, problems: found, problemCount, columns, ...short }
+  return { rowCount: rows, problems: found, problemCount, columns, ...lines }
 }
 
 /**
@@ -121,7 +114,7 @@ async function sending<T>(
     options: SendOptions,
   ) => Promise<T>,
   ending = '',
-): Promise<Readonly<{ result: T; shortLines: ShortRows | undefined }>> {
+): Promise<Readonly<{ result: T; lines: FoundLines }>> {
   const { onSchemaError, parallel, signal, onProgress } = given
   let bytes = 0
   const short = new ShortLines()
@@ -136,7 +129,7 @@ async function sending<T>(
   }
   try {
     const result = await send(openClient(given), { chunks }, options)
-    return { result, shortLines: await short.found() }
+    return { result, lines: await short.found() }
   } catch (failure) {
     throw failure instanceof ClientError ? await explain(failure, given, ending) : failure
   }
@@ -155,7 +148,7 @@ async function* chunksOf(
       if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, file.path)
       isFirst = false
       short.add(run, file)
-      if (given.refusesShortLines === true && short.count > 0) throw await refusedShort(short)
+      if (given.refusesShortLines === true && short.hasLacking) throw await refusedShort(short)
       given.sample?.add(run, file.path)
       yield chunkOf(await commas.mark(run, file))
     }
@@ -163,7 +156,7 @@ async function* chunksOf(
 }
 
 async function refusedShort(short: ShortLines): Promise<ProgramFailure> {
-  const found = await short.found()
+  const found = await short.lacking()
   const where = found === undefined ? '' : placeOfShort(found)
   const hint = '--on-error abort leaves the missing cells empty'
   return new ProgramFailure('failed', `${where}: fewer fields than the header; ${hint}`)

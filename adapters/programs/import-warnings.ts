@@ -4,7 +4,7 @@ import type { OddColumn, OddShape, SeenClass, SeenValue } from './import-odditie
 import { renderPlace } from './import-places.js'
 import { NUMBERS_AS_TEXT, type NumberAsText } from './import-values.js'
 import { renderCount } from './progress.js'
-import { placeOfShort, type ShortRows } from './short-lines.js'
+import { type FoundLines, placeOfShort, type ShortRows } from './short-lines.js'
 
 const NAME_CHARS_MAX = 60
 export const VALUE_CHARS_MAX = 80
@@ -28,17 +28,28 @@ export type ImportWarning = Readonly<
       first?: readonly ShownValue[]
       message: string
     }
-  | ({ type: 'shortLines'; message: string } & ShortRows)
+  | ({ type: 'shortLines' | 'blankLines'; message: string } & ShortRows)
   | { type: 'nameTaken' | 'columnsUnread'; message: string }
 >
 
-export function warningsOfShort(shortLines: ShortRows | undefined): readonly ImportWarning[] {
-  if (shortLines === undefined) return []
-  const { count } = shortLines
-  const lines = count === 1 ? 'line has' : 'lines have'
-  const place = placeOfShort(shortLines)
-  const message = `${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`
-  return [{ type: 'shortLines', ...shortLines, message }]
+/** The warnings about lines that are rows with empty cells. */
+export function warningsOfLines({ shortLines, blankLines }: FoundLines): readonly ImportWarning[] {
+  const warnings: ImportWarning[] = []
+  if (shortLines !== undefined) {
+    const { count } = shortLines
+    const lines = count === 1 ? 'line has' : 'lines have'
+    const place = placeOfShort(shortLines)
+    const message = `${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`
+    warnings.push({ type: 'shortLines', ...shortLines, message })
+  }
+  if (blankLines !== undefined) {
+    const { count } = blankLines
+    const lines = count === 1 ? 'blank line is a row' : 'blank lines are rows'
+    const place = placeOfShort(blankLines)
+    const message = `${renderCount(count)} ${lines} of empty cells, the first in ${place}: remove those that mean no row`
+    warnings.push({ type: 'blankLines', ...blankLines, message })
+  }
+  return warnings
 }
 
 /** The warnings about a column: one for each way of writing numbers, and one for its odd values. */

@@ -60,7 +60,8 @@ describe('lines with fewer fields than the header', () => {
     const { warned } = await importText(name, text, ...args)
 
     expect(warned).toEqual([
-      `warning: 3 lines have fewer fields than the header, the first in ${name}, line 3: the other cells are empty`,
+      `warning: 2 lines have fewer fields than the header, the first in ${name}, line 4: the other cells are empty`,
+      `warning: 1 blank line is a row of empty cells, the first in ${name}, line 3: remove those that mean no row`,
     ])
     const quoted = { a: 4, b: '5;\r\n6' }
     expect(await rowsOf(name)).toEqual([
@@ -81,28 +82,46 @@ describe('lines with fewer fields than the header', () => {
     ['two blank at the end of chunks', 'a,b\n1,2\n\n\n', ['--chunk-rows', '1'], 2, 1],
     ['blank before and after', 'a,b\n\n\n1,2\n\n3,4\n\n', [], 5, 3],
     ['blank alone', 'a,b\n\n\n', [], 1, 1],
-  ])('are those that are rows: %s', async (name, lines, args, rows, count) => {
+  ])('are those that are rows, blank ones apart: %s', async (name, lines, args, rows, count) => {
     const { stdout } = await importText(name, lines, '--json', '--format', 'csv', ...args)
 
-    const result = JSON.parse(stdout) as { rows: number; shortLines?: { count: number } }
-    expect([result.rows, result.shortLines?.count]).toEqual([rows, count])
+    const result = JSON.parse(stdout) as { rows: number; blankLines?: { count: number } }
+    expect([result.rows, result.blankLines?.count]).toEqual([rows, count])
+    expect(result).not.toHaveProperty('shortLines')
     expect(await rowsOf(name)).toHaveLength(rows)
   })
 
   test('are in the result for programs, and in that of a check', async () => {
-    const shortLines = { count: 3, path: join(folder, 'told.csv'), line: 3 }
+    const path = join(folder, 'told.csv')
+    const shortLines = { count: 2, path, line: 4 }
+    const blankLines = { count: 1, path, line: 3 }
 
     const checked = await importText('told.csv', text, '--json', '--check')
     expect(checked.code).toBe(0)
-    const message = expect.stringMatching(
-      /^3 lines have fewer fields than the header, the first in /,
-    )
-    const warnings = [{ type: 'shortLines', ...shortLines, message }]
+    const warnings = [
+      {
+        type: 'shortLines',
+        ...shortLines,
+        message: expect.stringMatching(/^2 lines have fewer fields than the header, the first in /),
+      },
+      {
+        type: 'blankLines',
+        ...blankLines,
+        message: expect.stringMatching(/^1 blank line is a row of empty cells, the first in /),
+      },
+    ]
     const { columns, ...found } = JSON.parse(checked.stdout)
-    expect(found).toEqual({ rows: 5, problemCount: 0, problems: [], shortLines, warnings })
+    expect(found).toEqual({
+      rows: 5,
+      problemCount: 0,
+      problems: [],
+      shortLines,
+      blankLines,
+      warnings,
+    })
     expect(columns).toHaveLength(3)
     const { stdout, warned } = await importText('told.csv', text, '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, shortLines, warnings })
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, shortLines, blankLines, warnings })
     expect(warned).toEqual([])
   })
 
@@ -122,6 +141,17 @@ describe('lines with fewer fields than the header', () => {
     await writeFile(narrower, 'a,b\n4,5\n')
 
     expect((await importText('wider.csv', 'a,b,c\n1,2,3\n', narrower)).warned).toEqual([])
+  })
+
+  test('are blank in a file of one column too, where they are told and not refused', async () => {
+    const { warned } = await importText('one.csv', 'a\n1\n\n2\n\n\n', '--on-error', 'strict')
+
+    expect(warned).toEqual([
+      'warning: 2 blank lines are rows of empty cells, the first in one.csv, line 3: remove those that mean no row',
+    ])
+    expect(await rowsOf('one.csv')).toEqual([{ a: 1 }, {}, { a: 2 }, {}])
+    const refused = importText('wide.csv', 'a,b\n1,2\n\n3,4\n', '--on-error', 'strict')
+    await expect(refused).rejects.toThrow(/wide\.csv, line 3: fewer fields than the header/)
   })
 
   test('are refused by --on-error strict, and nothing is left', async () => {

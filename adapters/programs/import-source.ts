@@ -12,8 +12,9 @@ import {
   SOURCE_FORMATS,
   SourceFault,
   type SourceFormat,
+  withoutByteOrderMark,
 } from '../base/records.js'
-import { detectDelimiter, type Quotes, withCommas } from './csv-fields.js'
+import { detectDelimiter, parseDelimiter, type Quotes, withCommas } from './csv-fields.js'
 import { type DecimalMark, pointedField } from './decimal-commas.js'
 import { type FileBytes, lineAt, linesAt, openFileBytes } from './import-bytes.js'
 import { readParquetRuns } from './parquet-read.js'
@@ -187,45 +188,68 @@ export async function* cutRuns(
   { delimiter, quotes = 'strict', decimal = '.' }: FieldOptions = {},
 ): AsyncGenerator<RowRun> {
   const limits = { rowsMax, bytesMax: RUN_BYTES_MAX, rowBytesMax: RUN_BYTES_MAX }
-  let known = delimiter ?? (format === 'tsv' ? TAB : undefined)
+  const { line, separator, skipped, bytes } = isJson(format)
+    ? { line: undefined, separator: undefined, skipped: 0, bytes: source }
+    : await beginningOf(withoutByteOrderMark(source))
+  let known = delimiter ?? separator ?? (format === 'tsv' ? TAB : undefined)
   let isDetected = false
-  let bytes = source
   let scanner: RelaxedScanner | undefined
-  if (quotes === 'relaxed' && !isJson(format)) {
-    const begun = await firstLineOf(source)
-    bytes = begun.bytes
-    isDetected = known === undefined && detectDelimiter(begun.line, quotes) !== COMMA
-    known ??= detectDelimiter(begun.line, quotes)
+  if (quotes === 'relaxed' && line !== undefined) {
+    isDetected = known === undefined && detectDelimiter(line, quotes) !== COMMA
+    known ??= detectDelimiter(line, quotes)
     scanner = new RelaxedScanner(known)
   }
-  for await (const run of cutRecords(bytes, format, limits, scanner)) {
-    if (known === undefined) {
-      known = isJson(format) ? COMMA : detectDelimiter(run.header)
-      isDetected = known !== COMMA
+  try {
+    for await (const run of cutRecords(bytes, format, limits, scanner)) {
+      if (known === undefined) {
+        known = isJson(format) ? COMMA : detectDelimiter(run.header)
+        isDetected = known !== COMMA
+      }
+      const how = { format, quotes, isNumbered: false, delimiter: known, isDetected, decimal }
+      yield { ...run, ...how, offset: run.offset + skipped }
     }
-    yield { ...run, format, quotes, isNumbered: false, delimiter: known, isDetected, decimal }
+  } catch (failure) {
+    const isBehind = failure instanceof SourceFault && failure.offset !== undefined && skipped > 0
+    throw isBehind
+      ? new SourceFault(failure.message, { offset: failure.offset + skipped })
+      : failure
   }
 }
 
 /** Bytes of the first line of a file that its delimiter is found in, at most. */
 const FIRST_LINE_BYTES_MAX = 1024 * 1024
 
-/** The first line of a source, as far as it is needed to see its delimiter, and all its bytes. */
-async function firstLineOf(
-  source: AsyncIterable<Uint8Array>,
-): Promise<Readonly<{ line: Uint8Array; bytes: AsyncIterable<Uint8Array> }>> {
+/** How a csv or tsv file begins. */
+type Beginning = Readonly<{
+  /** The first line, as far as it is needed to see its delimiter. */
+  line: Uint8Array
+  /** The delimiter that the first line says, as Excel writes it; it is then no header. */
+  separator: number | undefined
+  /** The bytes of that line. */
+  skipped: number
+  /** All bytes behind it. */
+  bytes: AsyncIterable<Uint8Array>
+}>
+
+async function beginningOf(source: AsyncIterable<Uint8Array>): Promise<Beginning> {
   const rest = source[Symbol.asyncIterator]()
-  const begun: Uint8Array[] = []
-  let line = Buffer.alloc(0)
+  let begun = Buffer.alloc(0)
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-    begun.push(next.value)
-    line = Buffer.concat([line, next.value])
-    if (line.includes('\n') || line.includes('\r') || line.length > FIRST_LINE_BYTES_MAX) break
+    begun = Buffer.concat([begun, next.value])
+    // A CR at the end may be followed by a LF.
+    if (/\n|\r./s.test(begun.toString('latin1')) || begun.length > FIRST_LINE_BYTES_MAX) break
   }
-  const [first = ''] = line.toString('latin1').split(/[\r\n]/, 1)
-  async function* all(): AsyncGenerator<Uint8Array> {
-    yield* begun
-    yield* { [Symbol.asyncIterator]: () => rest }
+  const [first = '', lineBreak = ''] = begun.toString('latin1').split(/(\r\n|\r|\n)/, 2)
+  const said = /^"?sep=(.)"?$/i.exec(first)?.[1]
+  const separator = said === undefined ? undefined : parseDelimiter(said)
+  const skipped = separator === undefined ? 0 : first.length + lineBreak.length
+  async function* behind(): AsyncGenerator<Uint8Array> {
+    try {
+      if (begun.length > skipped) yield begun.subarray(skipped)
+      yield* { [Symbol.asyncIterator]: () => rest }
+    } finally {
+      await rest.return?.()
+    }
   }
-  return { line: line.subarray(0, first.length), bytes: all() }
+  return { line: begun.subarray(0, first.length), separator, skipped, bytes: behind() }
 }

@@ -222,3 +222,30 @@ describe('a file in UTF-16 with a byte order mark', () => {
     await expect(importText('none.csv', '')).rejects.toThrow(/the file is empty/)
   })
 })
+
+describe('a first line that says the separator, as Excel writes it,', () => {
+  test.each([
+    ['semicolon.csv', 'sep=;\r\na;b\r\n1;"x;y"\r\n', []],
+    ['mark.csv', '\ufeffsep=;\na;b\n1;"x;y"\n', []],
+    ['quoted.csv', '"sep=|"\na|b\n1|x;y\n', []],
+    ['comma.csv', 'SEP=,\ra,b\r1,x;y\r', []],
+    ['said relaxed.csv', 'sep=;\na;b\n1;"x;y"\n', ['--quotes', 'relaxed']],
+    ['said utf16.csv', Buffer.from('\ufeffsep=;\r\na;b\r\n1;"x;y"\r\n', 'utf16le'), []],
+  ])('is no header: %s', async (name, text, args) => {
+    const { warned } = await importText(name, text, ...args)
+
+    expect(warned).toEqual([])
+    expect(await rowsOf(name)).toEqual([{ a: 1, b: 'x;y' }])
+  })
+
+  test('counts as a line, and is text elsewhere', async () => {
+    await expect(importText('line.csv', 'sep=;\r\na;b\r\n1;2\r\n1;2;3\r\n')).rejects.toThrow(
+      /3 fields for 2 columns in .*line\.csv, line 4$/,
+    )
+    await expect(importText('open.csv', 'sep=;\r\na;b\r\n1;2\r\n1;"2\r\n')).rejects.toThrow(
+      /open\.csv, line 4: /,
+    )
+    await importText('text.csv', 'a\nsep=;\n')
+    expect(await rowsOf('text.csv')).toEqual([{ a: 'sep=;' }])
+  })
+})

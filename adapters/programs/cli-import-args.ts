@@ -76,18 +76,17 @@ const OPTIONS = {
   schema: {
     type: 'string',
     value: 'FILE',
-    help: 'columns, as "rowstash schema --json" or "import --check --json" prints them',
-    isRare: true,
+    help: 'columns, as "import --check --json" prints them',
   },
   'on-error': {
     type: 'string',
     value: 'abort|strict|drop|update',
-    help: 'values that do not fit (default: abort); strict also refuses short lines',
+    help: 'misfits (default: abort); strict refuses short lines too',
   },
   check: {
     type: 'boolean',
     default: false,
-    help: 'only list values that do not fit, and print columns and warnings',
+    help: 'only list values that do not fit, columns and warnings',
   },
   resume: {
     type: 'boolean',
@@ -102,9 +101,7 @@ const OPTIONS = {
   delimiter: {
     type: 'string',
     value: 'D',
-    help: `for csv and tsv: one character, comma, semicolon, tab or pipe (default: detected from the
-      header of a csv file)`,
-    isRare: true,
+    help: 'of csv and tsv (default: as the header of a csv file shows)',
   },
   quotes: {
     type: 'string',
@@ -118,15 +115,12 @@ const OPTIONS = {
     type: 'string',
     default: '.',
     value: '.|,',
-    help: `for csv and tsv: what stands before the decimals of a number (default: "."); with "," 1,5 is a
-      number, and 1.5 is refused in a column of numbers`,
-    isRare: true,
+    help: 'of numbers in csv and tsv (default: "."); "," reads 1,5',
   },
   encoding: {
     type: 'string',
     value: 'NAME',
-    help: 'the encoding of files that are not UTF-8, such as windows-1252',
-    isRare: true,
+    help: 'of files that are not UTF-8, such as windows-1252',
   },
   'chunk-rows': {
     type: 'string',
@@ -149,12 +143,19 @@ export const IMPORT_COMMAND: CommandSpec = {
   name: 'import',
   summary: 'import files into a table',
   usage: [`import FILE... ${PLACE_FORM} --table NAME`],
-  about: `Imports files into one table, all rows at once. "-" is the standard input; .gz and .zst files
-    are unpacked; columns of several files are matched by name.`,
+  about: 'Imports files into one table, all rows at once. "-" is the standard input.',
   options: OPTIONS,
   operands: 'files',
-  notes: `Exit code 0: all rows are imported; 1: none are, or --check found problems; 2: a usage error; 130,
-    143: stopped by a signal.`,
+  notes: 'Exit code 0: imported; 1: failed, or problems; 2: usage error; 130, 143: signal.',
+  details: [
+    `.gz and .zst files are unpacked; columns of several files are matched by name. After a failure, with exit code 1
+    or 2, or a signal, no row is imported.`,
+    `--delimiter: one character, or comma, semicolon, tab or pipe. --decimal: with "," 1,5 is a number, and 1.5 is refused
+    in a column of numbers. --schema: also as "rowstash schema --json" prints it; it may name columns as
+    { "columns": [{ "id": "total", "type": "number" }] }.`,
+    `--on-error: what becomes of values that do not fit: abort refuses all rows, drop leaves their cells empty, update
+    widens columns. strict is abort, and also refuses lines with fewer fields than the header.`,
+  ],
 }
 
 /** @throws {ProgramFailure} */

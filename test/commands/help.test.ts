@@ -53,13 +53,20 @@ describe('the help', () => {
     for (const [name] of NAMED) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'))
   })
 
+  test('of an import tells what a messy csv file needs', () => {
+    const help = renderHelp(SPECS.find(({ name }) => name === 'import') as never, 'short')
+
+    for (const option of ['delimiter', 'decimal', 'schema', 'encoding', 'check', 'on-error'])
+      expect(help).toMatch(new RegExp(`^  --${option}\\b`, 'm'))
+  })
+
   test('leaves out rare options unless it is asked for all', () => {
     const spec = SPECS.find(({ name }) => name === 'import')
     const [short, all] = [renderHelp(spec as never, 'short'), renderHelp(spec as never, 'all')]
 
-    expect(short).not.toContain('--encoding')
+    expect(short).not.toContain('--chunk-rows')
     expect(short).toContain('-h, --help [all]')
-    expect(all).toContain('--encoding NAME')
+    expect(all).toContain('--chunk-rows N')
     expect(
       [['-h'], ['x', '--help', 'all'], ['--help=all'], ['--', '-h'], []].map(askedHelp),
     ).toEqual(['short', 'all', 'all', undefined, undefined])

@@ -5,6 +5,7 @@ import type { Column, ReceiptDropped } from '../../src/index.js'
 import type { CommandIo } from './cli-command.js'
 import { openClient } from './command-client.js'
 import type { CheckResult, FileImport, FileImported, FoundProblem } from './import-files.js'
+import { inWordsOfCsv, warningsOfMisfits } from './import-misfits.js'
 import { findOddColumns } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
 import {
@@ -22,6 +23,9 @@ import { renderType } from './table-types.js'
 const COLUMNS_SHOWN_MAX = 100
 const WARNINGS_MAX = 20
 const DROPPED_SHOWN_MAX = 10
+
+/** Problems of one column and rule that are listed for people, at most. */
+const PROBLEMS_ALIKE_MAX = 20
 
 /** The table is there already: where its types cannot be had, the import has not failed. */
 const TRIES_MAX = 3
@@ -145,17 +149,21 @@ export async function reportProblems(
 ): Promise<void> {
   const { rowCount, problems, problemCount, shortLines, blankLines } = checked
   const columns = given.sample === undefined ? undefined : checked.columns
+  const ofProblems = warningsOfMisfits(problems, given.files)
   const ofColumns = await warningsOfColumns(given, columns)
-  const warnings = [...before, ...warningsOfLines(checked), ...ofColumns]
+  const warnings = [...before, ...ofProblems, ...warningsOfLines(checked), ...ofColumns]
   if (asJson) {
     const lines = { ...(shortLines && { shortLines }), ...(blankLines && { blankLines }) }
     const found = { rows: rowCount, problemCount, problems, ...lines, warnings }
     io.print(JSON.stringify({ ...found, ...(columns && { columns }) }))
     return
   }
-  for (const problem of problems) io.print(renderProblem(problem))
-  const more = problemCount - problems.length
-  if (more > 0) io.print(`and ${renderCount(more)} more problems`)
+  const shown = firstOfAll(problems)
+  for (const problem of shown) io.print(renderProblem(problem))
+  const more = problemCount - shown.length
+  const rest =
+    shown.length < problems.length ? `; --json lists ${renderCount(problems.length)}` : ''
+  if (more > 0) io.print(`and ${renderCount(more)} more problems${rest}`)
   io.print(`rows: ${rowCount}`)
   io.print(`problems: ${problemCount}`)
   io.print(`warnings: ${warnings.length}`)
@@ -163,7 +171,19 @@ export async function reportProblems(
   printWarnings(io, warnings)
 }
 
-function renderProblem({ place, column, value, rule }: FoundProblem): string {
+/** The first problems of each column and rule, so that many equal ones hide no other. */
+function firstOfAll(problems: readonly FoundProblem[]): readonly FoundProblem[] {
+  const counts = new Map<string, number>()
+  return problems.filter(({ column, rule }) => {
+    const kind = JSON.stringify([column, rule])
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    return count <= PROBLEMS_ALIKE_MAX
+  })
+}
+
+function renderProblem({ place, column, value, rule: ofServer }: FoundProblem): string {
+  const rule = inWordsOfCsv(ofServer)
   const where = place === undefined ? '' : `${renderPlace(place)}: `
   const name = renderName(column)
   if (value === undefined) return `${where}column '${name}' must be ${rule}`

@@ -16,6 +16,7 @@ import {
 import type { Column } from '../../src/index.js'
 import { type Asking, explained, forPeople, openClient } from './command-client.js'
 import { CommaFields } from './decimal-columns.js'
+import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
@@ -169,8 +170,9 @@ async function explain(failure: ClientError, given: FileImport, ending: string):
   if (!STATUSES_OF_ROWS.has(failure.status)) return explained(failure, given)
   const message = await placeMessage(forPeople(failure.message), failure.place, given)
   const isUnread = failure.type === 'request_validation_error' && failure.place !== undefined
-  const hint = hintFor(message, given.files)
-  return new ProgramFailure('failed', `${message}${hint}${isUnread ? ending : ''}`)
+  const isMisfit = failure.type === 'column_has_invalid_value'
+  const hint = isMisfit ? hintOfMisfit(message, given) : hintFor(message, given.files)
+  return new ProgramFailure('failed', `${inWordsOfCsv(message)}${hint}${isUnread ? ending : ''}`)
 }
 
 function hintFor(message: string, files: readonly SourceFile[]): string {

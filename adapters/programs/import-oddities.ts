@@ -171,7 +171,7 @@ function isNumberAsText(valueClass: ValueClass): valueClass is NumberAsText {
 }
 
 /** `padded`: digits that mean something as text, such as a ZIP code; `grouped`: with separators of thousands. */
-function shapeOf(value: unknown): OddShape {
+export function shapeOf(value: unknown): OddShape {
   const text = typeof value === 'string' ? value.trim() : ''
   if (/^(?:\+|-?0(?=[0-9]))[0-9][0-9.,]*$/.test(text)) return 'padded'
   return /^-?[0-9]{1,3}(?:[.,][0-9]{3})+(?:[.,][0-9]+)?$/.test(text) ? 'grouped' : 'other'

@@ -397,3 +397,53 @@ describe('a value of a column of numbers that must not be dropped', () => {
     expect(await rowsOf('exact.csv')).toContain('9007199254740993,7\n8,8\n9,09\n')
   })
 })
+
+describe('values that do not fit a schema', () => {
+  const schemaOf = async () => {
+    const path = join(folder, 'misfits.json')
+    const columns = [
+      { id: 'a', type: 'number' },
+      { id: 'b', type: 'number' },
+    ]
+    await writeFile(path, JSON.stringify({ columns }))
+    return ['--schema', path]
+  }
+  const commas = Array.from({ length: 500 }, (_, n) => `${n},5;${n === 400 ? 'x' : n}\n`).join('')
+
+  test('are listed in a check, the first of each kind, with the option for decimal commas', async () => {
+    const how = [...(await schemaOf()), '--check']
+    const { code, out, err } = await importText('alike.csv', `a;b\n${commas}`, ...how)
+    const { out: json } = await importText('alike.csv', `a;b\n${commas}`, ...how, '--json')
+    const fixed = await importText('alike.csv', `a;b\n${commas}`, ...how, '--decimal', ',')
+
+    expect(code).toBe(EXIT_CODE.misfits)
+    expect(out.slice(0, 2)).toEqual([
+      "alike.csv, line 2: value of column 'a' must be a number such as -1.5, not 0,5",
+      "alike.csv, line 3: value of column 'a' must be a number such as -1.5, not 1,5",
+    ])
+    expect(out.slice(20, 22)).toEqual([
+      "alike.csv, line 402: value of column 'b' must be a number such as -1.5, not x",
+      'and 480 more problems; --json lists 501',
+    ])
+    expect(err.slice(1)).toEqual([
+      "warning: 500 problems are a decimal comma in column 'a'; --decimal , reads it",
+    ])
+    const { problems } = JSON.parse(json[0] ?? '')
+    expect(problems).toHaveLength(501)
+    expect(problems[0].rule).toBe('a finite number as JSON writes it')
+    expect(fixed.out.slice(1)).toEqual(expect.arrayContaining(['problems: 1', 'warnings: 0']))
+  })
+
+  test.each([
+    ['0,5', '"0,5"; --decimal , reads numbers with a decimal comma'],
+    ['x', '"x"; --check lists all such values, --on-error drop leaves them empty'],
+    ['007', '"007"; --check lists all such values'],
+  ])('end an import with what to do about them: %s', async (value, hint) => {
+    const imported = importText('hint.csv', `a;b\n${value};1\n`, ...(await schemaOf()))
+
+    await expect(imported).rejects.toMatchObject({
+      kind: 'failed',
+      message: `Invalid value for column 'a' in ${join(folder, 'hint.csv')}, line 2: must be a number such as -1.5, not ${hint}`,
+    })
+  })
+})

@@ -322,8 +322,8 @@ describe('--check', () => {
     expect(ended).toEqual({
       code: 1,
       stdout: [
-        "first.csv, line 401: value of column 'n' must be a finite number as JSON writes it, not n/a",
-        "first.csv, line 801: value of column 'n' must be a finite number as JSON writes it, not n/a",
+        "first.csv, line 401: value of column 'n' must be a number such as -1.5, not n/a",
+        "first.csv, line 801: value of column 'n' must be a number such as -1.5, not n/a",
         "second.ndjson, line 2: value of column 'n' must be a finite number, not true",
         "second.ndjson, line 2: column 'm' must be the ID of a column of the schema",
         'rows: 1002',
@@ -340,7 +340,9 @@ describe('--check', () => {
     const ended = await check(await createTable(), { 'bad.csv': `n\n${'x\n'.repeat(1_234)}` })
 
     expect(ended.code).toBe(1)
-    expect(ended.stdout).toContain('\nand 234 more problems\nrows: 1234\nproblems: 1234\n')
+    expect(ended.stdout).toContain(
+      '\nand 1,214 more problems; --json lists 1,000\nrows: 1234\nproblems: 1234\n',
+    )
   })
 
   test('of files without problems exits with 0', async () => {

@@ -15,6 +15,7 @@ import {
   VALUE_CHARS_MAX,
   warningsOfColumn,
   warningsOfLines,
+  warningsOfNames,
 } from './import-warnings.js'
 import { renderCount } from './progress.js'
 import { renderType } from './table-types.js'
@@ -44,6 +45,7 @@ export async function reportImport(
   const warnings = async () => [
     ...unread,
     ...warningsOfLines(imported),
+    ...warningsOfNames(given.sample),
     ...(await warningsOfColumns(given, columns)),
   ]
   if (asJson) {
@@ -151,7 +153,8 @@ export async function reportProblems(
   const columns = given.sample === undefined ? undefined : checked.columns
   const ofProblems = warningsOfMisfits(problems, given.files)
   const ofColumns = await warningsOfColumns(given, columns)
-  const warnings = [...before, ...ofProblems, ...warningsOfLines(checked), ...ofColumns]
+  const ofRows = [...warningsOfLines(checked), ...warningsOfNames(given.sample)]
+  const warnings = [...before, ...ofProblems, ...ofRows, ...ofColumns]
   if (asJson) {
     const lines = { ...(shortLines && { shortLines }), ...(blankLines && { blankLines }) }
     const found = { rows: rowCount, problemCount, problems, ...lines, warnings }

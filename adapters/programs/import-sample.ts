@@ -7,7 +7,7 @@
 //   densely, have no more weight. Its place in a run varies from run to run, because odd values may be periodic.
 import { isJson } from '../base/records.js'
 import type { RowRun } from './import-source.js'
-import { cellsOf, classOf, HeaderReader, type ValueClass } from './import-values.js'
+import { cellsOf, classOf, HeaderReader, ROW_ID, type ValueClass } from './import-values.js'
 
 /** Sampled records of the first run. Run n has 1/n of that number, but at least one. */
 const RECORDS_FIRST = 64
@@ -52,6 +52,7 @@ export class ImportSample {
   readonly #columns = new Map<string, SampledColumn>()
   readonly #headers = new HeaderReader()
   #runs = 0
+  #hasRowIds = false
   #path = ''
   /** Records of the runs of that file so far. */
   #records = 0
@@ -61,13 +62,22 @@ export class ImportSample {
     return this.#columns
   }
 
+  /** Whether rows bring IDs, which a new table does not take. */
+  get hasRowIds(): boolean {
+    return this.#hasRowIds
+  }
+
   add(run: RowRun, path: string): void {
     if (path !== this.#path) this.#records = 0
     this.#path = path
     const header = this.#headers.read(run)
-    for (const column of header) if (column !== '$rowID') this.#tallyOf(column)
+    for (const column of header) {
+      if (column === ROW_ID) this.#hasRowIds = true
+      else this.#tallyOf(column)
+    }
     this.#runs++
     for (const [record, weight] of sampledRecords(run, this.#runs)) {
+      if (isJson(run.format)) this.#hasRowIds ||= namesRowId(run, record)
       for (const { column, value } of cellsOf(run, header, record)) {
         const valueClass = classOf(value, !isJson(run.format), run.decimal)
         const seen = { value, path, record: this.#records + record + 1 }
@@ -86,6 +96,13 @@ export class ImportSample {
     }
     return tally
   }
+}
+
+/** Whether a row of JSON has an ID. In a text its quotes would have a backslash in front. */
+function namesRowId({ bytes, starts, ends }: RowRun, record: number): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    .subarray(starts[record], ends[record])
+    .includes(`"${ROW_ID}"`)
 }
 
 /** Multiples of it, without their integers, spread evenly. */

@@ -35,7 +35,8 @@ export type Cell = Readonly<{
   value: unknown
 }>
 
-const ROW_ID = '$rowID'
+/** What a row of an export calls its ID: no column. */
+export const ROW_ID = '$rowID'
 
 /** Reads the headers of runs, which have the same one in a file. */
 export class HeaderReader {

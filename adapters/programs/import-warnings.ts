@@ -2,11 +2,13 @@
 import { escapeControls } from '../base/arguments.js'
 import type { OddColumn, OddShape, SeenClass, SeenValue } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
+import type { ImportSample } from './import-sample.js'
 import { NUMBERS_AS_TEXT, type NumberAsText } from './import-values.js'
 import { renderCount } from './progress.js'
 import { type FoundLines, placeOfShort, type ShortRows } from './short-lines.js'
 
 const NAME_CHARS_MAX = 60
+const NAMES_SHOWN_MAX = 5
 export const VALUE_CHARS_MAX = 80
 
 /** A value as the result line has it. */
@@ -29,7 +31,8 @@ export type ImportWarning = Readonly<
       message: string
     }
   | ({ type: 'shortLines' | 'blankLines'; message: string } & ShortRows)
-  | { type: 'nameTaken' | 'columnsUnread'; message: string }
+  | { type: 'spacedNames'; columns: readonly string[]; message: string }
+  | { type: 'nameTaken' | 'columnsUnread' | 'rowIdsIgnored'; message: string }
 >
 
 /** The warnings about lines that are rows with empty cells. */
@@ -48,6 +51,29 @@ export function warningsOfLines({ shortLines, blankLines }: FoundLines): readonl
     const place = placeOfShort(blankLines)
     const message = `${renderCount(count)} ${lines} of empty cells, the first in ${place}: remove those that mean no row`
     warnings.push({ type: 'blankLines', ...blankLines, message })
+  }
+  return warnings
+}
+
+/** The warnings about what the rows of a new table name. */
+export function warningsOfNames(sample: ImportSample | undefined): readonly ImportWarning[] {
+  if (sample === undefined) return []
+  const warnings: ImportWarning[] = []
+  if (sample.hasRowIds) {
+    const message =
+      '$rowID is left out, for a new table gives its rows new IDs; --mode overwrite keeps those that the table has'
+    warnings.push({ type: 'rowIdsIgnored', message })
+  }
+  const columns = [...sample.columns.keys()].filter((column) => /^ | $/.test(column))
+  if (columns.length > 0) {
+    const shown = columns.slice(0, NAMES_SHOWN_MAX).map((column) => `"${renderName(column)}"`)
+    const more = columns.length > shown.length ? ', …' : ''
+    const of =
+      columns.length === 1
+        ? 'name of 1 column begins or ends'
+        : `names of ${renderCount(columns.length)} columns begin or end`
+    const message = `the ${of} with a space: ${shown.join(', ')}${more}; remove it from the header`
+    warnings.push({ type: 'spacedNames', columns, message })
   }
   return warnings
 }

@@ -447,3 +447,46 @@ describe('values that do not fit a schema', () => {
     })
   })
 })
+
+describe('names that are not what they seem', () => {
+  const LEFT_OUT =
+    'warning: $rowID is left out, for a new table gives its rows new IDs; --mode overwrite keeps those that the table has'
+
+  test.each([
+    ['ids.csv', '$rowID,a\nx,1\n'],
+    ['ids.ndjson', '{"a":1}\n{"a":1,"$rowID":"x"}\n'],
+    ['ids.json', '[{"$rowID":"x","a":1}]'],
+  ])('are told: row IDs in %s', async (name, rows) => {
+    const checked = await importText(name, rows, '--check')
+    const imported = await importText(name, rows)
+
+    expect([checked.err, imported.err]).toEqual([[LEFT_OUT], [LEFT_OUT]])
+    expect(imported.out.slice(-2)).toEqual(['columns:', '  a  number'])
+  })
+
+  test('are none in other modes, in texts and in columns of other names', async () => {
+    const none = await importText('none.ndjson', '{"a":"\\"$rowID\\"","rowID":1}\n')
+    const path = join(folder, 'ids.csv')
+    const to = ['--table', 'none.ndjson', '--mode', 'overwrite', '--on-error', 'update']
+    const over = await importing([path], ...to, ...place)
+
+    expect([none.err, over.err]).toEqual([[], []])
+  })
+
+  test('are told: spaces around names', async () => {
+    const one = await importText('space.csv', 'id, x\n1,y\n')
+    const { out } = await importText('spaces.csv', 'id, x,"y "\n1,y,z\n', '--json')
+
+    expect(one.err).toEqual([
+      'warning: the name of 1 column begins or ends with a space: " x"; remove it from the header',
+    ])
+    expect(JSON.parse(out[0] ?? '').warnings).toEqual([
+      {
+        type: 'spacedNames',
+        columns: [' x', 'y '],
+        message:
+          'the names of 2 columns begin or end with a space: " x", "y "; remove it from the header',
+      },
+    ])
+  })
+})

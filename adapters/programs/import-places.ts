@@ -34,8 +34,22 @@ export async function placeMessage(
   if (place === undefined) return message
   if (found !== null) return message.replace(ROW_PLACE, () => ` in ${renderPlace(place)}`)
   const { path, line, unit } = place
-  if (HEADER_PLACE.test(message)) return message.replace(HEADER_PLACE, () => ` in ${path}, line 1`)
+  if (HEADER_PLACE.test(message)) {
+    const header = await headerLineOf(path, cut)
+    return message.replace(HEADER_PLACE, () => ` in ${path}, line ${header}`)
+  }
   return `${message} (${path}, starting at ${unit} ${line})`
+}
+
+/** The line of a header, which is not the first if that one says the separator. */
+async function headerLineOf(path: string, { files }: Cut): Promise<number> {
+  const file = files.find((known) => known.path === path)
+  if (file === undefined) return 1
+  for await (const { headerOffset = 0 } of readFileRuns(file, 1)) {
+    const [line = 1] = headerOffset === 0 ? [] : await placesAt(file, [headerOffset])
+    return line
+  }
+  return 1
 }
 
 /** A line of a text file, from 1, or a row of a Parquet file, from 1. */

@@ -51,6 +51,8 @@ export type RowRun = CutRun &
     isNumbered: boolean
     /** The byte between fields of csv and tsv. */
     delimiter: number
+    /** Where in the source the header begins. Default: 0. */
+    headerOffset?: number
     /** The delimiter is another than the format's, which the header shows. */
     isDetected: boolean
     /** Of the numbers of csv and tsv. */
@@ -206,7 +208,8 @@ export async function* cutRuns(
         isDetected = known !== COMMA
       }
       const how = { format, quotes, isNumbered: false, delimiter: known, isDetected, decimal }
-      yield { ...run, ...how, offset: run.offset + skipped }
+      const shift = skipped > 0 ? { offset: run.offset + skipped, headerOffset: skipped } : {}
+      yield { ...run, ...how, ...shift }
     }
   } catch (failure) {
     const isBehind = failure instanceof SourceFault && failure.offset !== undefined && skipped > 0

@@ -149,7 +149,7 @@ function classOfNumber(value: string, decimal: DecimalMark): 'number' | NumberAs
   }
   if (isInferredNumber(withPoint(value))) return decimal === ',' ? 'number' : 'decimalComma'
   if (/^-?[1-9][0-9]{15,}$/.test(value) && Number.isFinite(Number(value))) return 'longInteger'
-  const inner = value.replace(/^ +| +$/g, '')
+  const inner = /^ *(\S+) *$/.exec(value)?.[1] ?? value
   const isSpaced = inner !== value && isInferredNumber(withPoint(inner))
   return isSpaced ? 'spacedNumber' : undefined
 }

@@ -245,6 +245,9 @@ describe('a first line that says the separator, as Excel writes it,', () => {
     await expect(importText('open.csv', 'sep=;\r\na;b\r\n1;2\r\n1;"2\r\n')).rejects.toThrow(
       /open\.csv, line 4: /,
     )
+    await expect(importText('unnamed.csv', 'sep=;\r\na;\r\n1;2\r\n')).rejects.toThrow(
+      /A column has no name in .*unnamed\.csv, line 2$/,
+    )
     await importText('text.csv', 'a\nsep=;\n')
     expect(await rowsOf('text.csv')).toEqual([{ a: 'sep=;' }])
   })

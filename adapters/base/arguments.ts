@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { typeName } from '../../src/base/options.js'
 
-export { nearestWord } from '../../src/base/nearest-word.js'
+export { didYouMean, nearestWord } from '../../src/base/nearest-word.js'
 export { escapeControls } from '../../src/base/shown-text.js'
 
 import { StoreError } from '../../src/base/store-error.js'

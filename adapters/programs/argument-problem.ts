@@ -1,5 +1,5 @@
 // What is wrong with the arguments of a command, in words for people, from the failures of util.parseArgs.
-import { nearestWord } from '../base/arguments.js'
+import { didYouMean } from '../base/arguments.js'
 import type { OptionSpecs } from './command-spec.js'
 
 /** Whether a failure is one of util.parseArgs, by the prefix of its code. */
@@ -54,8 +54,8 @@ function optionMeant(options: OptionSpecs, args: readonly string[]): string | un
 
 function meantOption(word: string, options: OptionSpecs): string {
   if (word === '--directory') return ': name the directory without it'
-  const name = nearestWord(word.replace(/^--/, ''), [...Object.keys(options), 'help'])
-  return name === undefined || !word.startsWith('--') ? '' : `; did you mean --${name}?`
+  if (!word.startsWith('--')) return ''
+  return didYouMean(word.slice(2), [...Object.keys(options), 'help'], (name) => `--${name}`)
 }
 
 /** A problem and where to read more, as one line. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { isStoreError } from '../../src/index.js'
-import { escapeControls, nearestWord } from '../base/arguments.js'
+import { didYouMean, escapeControls } from '../base/arguments.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { argumentProblem, isArgumentError, withHelp } from './argument-problem.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
@@ -18,12 +18,8 @@ function renderAnswer([name, of, extent]: readonly string[]): string | undefined
 }
 
 function unknownCommand(name: string): string {
-  const meant = nearestWord(
-    name,
-    COMMANDS.map(({ spec }) => spec.name),
-  )
-  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`
-  return `No command "${escapeControls(name)}"${hint}`
+  const names = COMMANDS.map(({ spec }) => spec.name)
+  return `No command "${escapeControls(name)}"${didYouMean(name, names)}`
 }
 
 /** Runs a command line. @returns the exit code. */

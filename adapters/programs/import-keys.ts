@@ -1,7 +1,7 @@
 // The key columns of `rowstash import --mode merge`: looked for before rows are sent, and compared by its check.
 import type { ImportTarget } from '../../src/client/client.js'
 import type { Column } from '../../src/index.js'
-import { escapeControls, nearestWord } from '../base/arguments.js'
+import { didYouMean, escapeControls } from '../base/arguments.js'
 import { isJson } from '../base/records.js'
 import type { RowRun } from './import-source.js'
 import { HeaderReader } from './import-values.js'
@@ -28,8 +28,7 @@ export function checkKeyOfFile(key: readonly string[], run: RowRun, path: string
 function checkKey(key: readonly string[], columns: readonly string[], problem: string): void {
   for (const column of key) {
     if (columns.includes(column)) continue
-    const nearest = nearestWord(column, columns)
-    const meant = nearest === undefined ? '' : `; did you mean "${escapeControls(nearest)}"?`
+    const meant = didYouMean(column, columns, (nearest) => `"${escapeControls(nearest)}"`)
     throw new ProgramFailure('failed', `${problem} "${escapeControls(column)}" (--by)${meant}`)
   }
 }

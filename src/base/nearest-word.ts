@@ -25,6 +25,16 @@ export function nearestWord(word: string, known: Iterable<string>): string | und
   return nearest
 }
 
+/** The question at the end of a message about a word that is not known; empty if none is so near. */
+export function didYouMean(
+  word: string,
+  known: Iterable<string>,
+  render: (nearest: string) => string = (nearest) => `"${nearest}"`,
+): string {
+  const nearest = nearestWord(word, known)
+  return nearest === undefined ? '' : `; did you mean ${render(nearest)}?`
+}
+
 /** A third of a word may be wrong, and two characters at most: of short words nearly all are near to each other. */
 function editsMaxOf({ length }: string): number {
   return Math.min(2, Math.floor(length / 3))

@@ -1,5 +1,5 @@
 // Checks of what callers hand in, whatever it is for: options, and objects that they take the names and values of.
-import { nearestWord } from './nearest-word.js'
+import { didYouMean } from './nearest-word.js'
 import { cutText } from './shown-text.js'
 import { StoreError } from './store-error.js'
 
@@ -23,9 +23,7 @@ export function checkOptionNames(
   checkOptions(what, given)
   for (const name of Object.keys(given)) {
     if (isKnown(name)) continue
-    const nearest = nearestWord(name, known)
-    const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`
-    throw optionError(name, `is not an option of ${what}${meant}`)
+    throw optionError(name, `is not an option of ${what}${didYouMean(name, known)}`)
   }
 }
 

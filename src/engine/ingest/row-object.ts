@@ -1,6 +1,6 @@
 // Row objects of the library ⇄ cells: each value as the JSON token that is stored.
 import { dataError } from '../../base/data-error.js'
-import { nearestWord } from '../../base/nearest-word.js'
+import { didYouMean } from '../../base/nearest-word.js'
 import { isRecord, shown } from '../../base/options.js'
 import type { ErrorPlace, StoreError } from '../../base/store-error.js'
 import type { ScannedRow } from '../../schema/scanned-row.js'
@@ -95,7 +95,6 @@ export function unknownColumn(
   place: ErrorPlace = {},
 ): StoreError {
   const phrase = `Unknown column ID '${column}'`
-  const nearest = nearestWord(column, known.keys())
-  const advice = nearest === undefined ? '' : `; did you mean '${nearest}'?`
+  const advice = didYouMean(column, known.keys(), (nearest) => `'${nearest}'`)
   return dataError('COLUMN_ID_NOT_FOUND', phrase, { column, ...place, advice })
 }

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop, MARKUP, MISSING } from './shop.js'
 import {
+  copiedText,
   faults,
   HAS_BROWSER,
   makeShownDirectory,
@@ -234,12 +235,11 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
   test('shows columns that are chosen, and copies what is on the screen', async () => {
     await directory.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     const page = await showOrders()
-    const copied = async (format: string): Promise<string> => {
-      await page.locator('summary', { hasText: 'Copy' }).click()
-      await page.getByRole('button', { name: format }).click()
-      await page.getByText('Copied.').waitFor()
-      return page.evaluate(() => navigator.clipboard.readText())
-    }
+    const copied = (format: string) =>
+      copiedText(page, async () => {
+        await page.locator('summary', { hasText: 'Copy' }).click()
+        await page.getByRole('button', { name: format }).click()
+      })
     await page.locator('summary', { hasText: 'Columns' }).click()
     expect(await faults(page)).toEqual([])
     await page.getByRole('button', { name: 'Only the first' }).click()
@@ -261,9 +261,9 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await cell(page, '5').dblclick()
     const pane = page.getByRole('complementary')
     await expect.poll(() => pane.innerText()).toContain('Delivered to the door, parcel 155.')
-    await pane.getByRole('button', { name: 'Copy as JSON' }).click()
-    await page.getByText('Copied.').waitFor()
-    const whole = await page.evaluate(() => navigator.clipboard.readText())
+    const whole = await copiedText(page, () =>
+      pane.getByRole('button', { name: 'Copy as JSON' }).click(),
+    )
     expect(JSON.parse(whole)).toMatchObject({ id: 5, customer: 'Ada Byron', city: 'Nairobi' })
   })
 

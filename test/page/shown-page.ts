@@ -181,3 +181,16 @@ export async function dropFile(page: Page, path: string): Promise<void> {
     await session.send('Input.dispatchDragEvent', { type, ...at, data })
   await session.detach()
 }
+
+/**
+ * @returns what `copy` puts into the clipboard, which the page may read and write
+ *
+ * That the page says "Copied." is no sign of it: it may still say so of the copy before.
+ */
+export async function copiedText(page: Page, copy: () => Promise<void>): Promise<string> {
+  await page.evaluate(() => navigator.clipboard.writeText(''))
+  await copy()
+  const text = () => page.evaluate(() => navigator.clipboard.readText())
+  await expect.poll(text).not.toBe('')
+  return text()
+}

@@ -11,7 +11,7 @@ import type { Store, Table } from '../../src/index.js'
 import { findChromium } from '../browser/chromium.js'
 import { makeDirectory } from './opened-store.js'
 import { IMAGE, MARKUP } from './shop.js'
-import { faults, HAS_BROWSER, openPage, picture } from './shown-page.js'
+import { copiedText, faults, HAS_BROWSER, openPage, picture } from './shown-page.js'
 
 const KEY = 'a-key-of-a-person'
 const PEOPLE = [
@@ -200,14 +200,11 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.getByRole('link', { name: 'Many' }).click()
     await page.getByRole('gridcell', { name: 'row 1', exact: true }).waitFor()
-    const copied = async (format: string): Promise<string> => {
-      await page.locator('summary', { hasText: 'Copy' }).click()
-      await page.getByRole('button', { name: format }).click()
-      await page.getByText('Copied.').waitFor()
-      const text = await page.evaluate(() => navigator.clipboard.readText())
-      await page.evaluate(() => navigator.clipboard.writeText(''))
-      return text
-    }
+    const copied = (format: string) =>
+      copiedText(page, async () => {
+        await page.locator('summary', { hasText: 'Copy' }).click()
+        await page.getByRole('button', { name: format }).click()
+      })
     const asked = async (): Promise<readonly object[]> => {
       const command = await copied('as a curl command')
       const [, url = ''] =

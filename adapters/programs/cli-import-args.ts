@@ -6,7 +6,7 @@ import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-
 import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { parseDelimiter, type Quotes } from './csv-fields.js'
-import type { DecimalMark } from './decimal-commas.js'
+import type { DecimalMark, DecimalMarks } from './decimal-commas.js'
 import { filesOf } from './file-patterns.js'
 import { compressionOf, STANDARD_INPUT } from './import-bytes.js'
 import type { FileImport } from './import-files.js'
@@ -113,9 +113,9 @@ const OPTIONS = {
   },
   decimal: {
     type: 'string',
-    default: '.',
+    multiple: true,
     value: '.|,',
-    help: 'of numbers in csv and tsv (default: "."); "," reads 1,5',
+    help: 'in csv and tsv (default: "."); COLUMN=, for one column',
   },
   encoding: {
     type: 'string',
@@ -151,7 +151,8 @@ export const IMPORT_COMMAND: CommandSpec = {
     `.gz and .zst files are unpacked; columns of several files are matched by name. After a failure, with exit code 1
     or 2, or a signal, no row is imported.`,
     `--delimiter: one character, or comma, semicolon, tab or pipe. --decimal: with "," 1,5 is a number, and 1.5 is refused
-    in a column of numbers. --schema: also as "rowstash schema --json" prints it; it may name columns as
+    in a column of numbers; repeat it for several columns, as in --decimal price=, --decimal tax=, or name those that
+    have points, as in --decimal , --decimal rate=. --schema: also as "rowstash schema --json" prints it; it may name columns as
     { "columns": [{ "id": "total", "type": "number" }] }.`,
     `--on-error: what becomes of values that do not fit: abort refuses all rows, drop leaves their cells empty, update
     widens columns. strict is abort, and also refuses lines with fewer fields than the header.`,
@@ -171,7 +172,7 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
     delimiter: values.delimiter,
     quotes: parseQuotes(values.quotes),
     encoding: parseEncoding(values.encoding),
-    decimal: parseDecimal(values.decimal),
+    decimal: parseDecimal(values.decimal ?? []),
   }
   const target = parseTarget(values)
   const { schema: schemaPath } = values
@@ -200,9 +201,21 @@ function parseQuotes(text: string): Quotes {
   throw new ProgramFailure('usage', `--quotes must be strict or relaxed, not "${text}"`)
 }
 
-function parseDecimal(text: string): DecimalMark {
-  if (text === '.' || text === ',') return text
-  throw new ProgramFailure('usage', `--decimal must be "." or ",", not "${text}"`)
+/** @returns undefined for points everywhere */
+function parseDecimal(texts: readonly string[]): DecimalMarks | undefined {
+  const ofColumns = new Map<string, DecimalMark>()
+  let all: DecimalMark = '.'
+  for (const text of texts) {
+    const [, column, mark] = /^(?:(.+)=)?([.,])$/s.exec(text) ?? []
+    if (mark !== '.' && mark !== ',') {
+      const form = '".", "," or, for one column, "COLUMN=." or "COLUMN=,"'
+      throw new ProgramFailure('usage', `--decimal must be ${form}, not "${text}"`)
+    }
+    if (column === undefined) all = mark
+    else ofColumns.set(column, mark)
+  }
+  const hasCommas = [all, ...ofColumns.values()].includes(',')
+  return hasCommas ? { all, ofColumns: [...ofColumns] } : undefined
 }
 
 function parseFormat(text: string): FileFormat {
@@ -231,14 +244,14 @@ type GivenFormat = Readonly<{
   delimiter: string | undefined
   quotes: Quotes
   encoding: string | undefined
-  decimal: DecimalMark
+  decimal: DecimalMarks | undefined
 }>
 
 /** An option that was given and is about the fields of csv and tsv; undefined: none. */
 function fieldOptionOf({ delimiter, quotes, decimal }: GivenFormat): string | undefined {
   if (delimiter !== undefined) return '--delimiter'
   if (quotes === 'relaxed') return '--quotes relaxed'
-  return decimal === ',' ? '--decimal ,' : undefined
+  return decimal === undefined ? undefined : '--decimal with a comma'
 }
 
 function parseFile(path: string, given: GivenFormat): SourceFile {
@@ -256,7 +269,7 @@ function parseFile(path: string, given: GivenFormat): SourceFile {
     ...(compression && { compression }),
     ...(encoding && { encoding }),
     ...quotes,
-    ...(given.decimal === ',' && { decimal: given.decimal }),
+    ...(given.decimal && { decimal: given.decimal }),
   }
   if (format === 'parquet') checkParquet(file)
   const ofFields = fieldOptionOf(given)

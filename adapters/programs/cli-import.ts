@@ -203,14 +203,15 @@ async function commaColumnsIn(
   signal: AbortSignal,
 ): Promise<ReadonlySet<string> | undefined> {
   const { files, chunkRowsMax, onSchemaError } = command
-  if (files.every(({ decimal }) => decimal === undefined)) return undefined
+  const decimal = files.find((file) => file.decimal !== undefined)?.decimal
+  if (decimal === undefined) return undefined
   const given = 'schema' in target ? target.schema : undefined
   const schema =
     given === undefined && 'tableId' in target
       ? await schemaOf(client, target.tableId, server, signal)
       : given
   const isWidened = onSchemaError === 'updateSchema'
-  return commaColumnsOf({ files, chunkRowsMax, signal }, { schema, isWidened })
+  return commaColumnsOf({ files, decimal, chunkRowsMax, signal }, { schema, isWidened })
 }
 
 async function schemaOf(

@@ -1,13 +1,17 @@
-// The columns of csv and tsv files whose decimal commas are sent as points: `rowstash import --decimal ,`.
+// The columns of csv and tsv files whose decimal commas are sent as points: `rowstash import --decimal ,` and
+// `--decimal COLUMN=,`.
 //
 // Invariants:
 // - A column that is not of numbers is sent as it is. Where no schema says which those are, the files are read once more
 //   in front, and a column is of numbers if all its values are.
 // - No number with a point becomes a number: its point may separate thousands.
 import type { TableSchema } from '../../src/index.js'
+import { didYouMean, escapeControls } from '../base/arguments.js'
+import { type DecimalMarks, markOf } from './decimal-commas.js'
 import { canReadAgain } from './import-bytes.js'
 import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, offsetOf } from './import-values.js'
+import { decimalOption, renderName } from './import-warnings.js'
 import { ProgramFailure } from './program-failure.js'
 
 /** What is known before the rows are read. */
@@ -20,6 +24,7 @@ type KnownTable = Readonly<{
 
 type SentFiles = Readonly<{
   files: readonly SourceFile[]
+  decimal: DecimalMarks
   chunkRowsMax: number
   signal: AbortSignal
 }>
@@ -34,7 +39,10 @@ export async function commaColumnsOf(
 ): Promise<ReadonlySet<string>> {
   const kinds = new Map(schema?.columns.map(({ id, type }) => [id, type.kind]))
   if (schema !== undefined && !isWidened) {
-    return new Set([...kinds].filter(([, kind]) => kind === 'number').map(([id]) => id))
+    checkNamed(sent.decimal, new Set(kinds.keys()), 'the table does not have')
+    const hasCommas = ([id, kind]: readonly [string, string]): boolean =>
+      kind === 'number' && markOf(sent.decimal, id) === ','
+    return new Set([...kinds].filter(hasCommas).map(([id]) => id))
   }
   for (const file of sent.files) {
     if (await canReadAgain(file)) continue
@@ -42,8 +50,10 @@ export async function commaColumnsOf(
     throw new ProgramFailure('usage', problem)
   }
   const found = await judgedColumns(sent)
+  checkNamed(sent.decimal, new Set(found.keys()), 'no header has')
   const columns = new Set<string>()
   for (const [column, { isNumeric, hasComma, pointed }] of found) {
+    if (markOf(sent.decimal, column) === '.') continue
     if (!isNumeric || (kinds.get(column) ?? 'number') !== 'number') continue
     if (pointed !== undefined) throw await refusedPoint(pointed)
     if (hasComma) columns.add(column)
@@ -51,10 +61,21 @@ export async function commaColumnsOf(
   return columns
 }
 
+/** @throws {ProgramFailure} for a named column that is not there: a misspelled one would be read otherwise than meant */
+function checkNamed({ ofColumns }: DecimalMarks, known: ReadonlySet<string>, lack: string): void {
+  for (const [column] of ofColumns) {
+    if (known.has(column)) continue
+    const meant = didYouMean(column, known, (nearest) => `"${escapeControls(nearest)}"`)
+    const problem = `--decimal names the column "${escapeControls(column)}", which ${lack}`
+    throw new ProgramFailure('failed', `${problem}${meant}`)
+  }
+}
+
 type Judged = { isNumeric: boolean; hasComma: boolean; pointed: Pointed | undefined }
 
 async function judgedColumns({
   files,
+  decimal,
   chunkRowsMax,
   signal,
 }: SentFiles): Promise<ReadonlyMap<string, Judged>> {
@@ -69,7 +90,8 @@ async function judgedColumns({
           found.set(column, { isNumeric: true, hasComma: false, pointed: undefined })
         }
       }
-      const isOpen = (column: string): boolean => found.get(column)?.isNumeric === true
+      const isOpen = (column: string): boolean =>
+        found.get(column)?.isNumeric === true && markOf(decimal, column) === ','
       for (let record = 0; record < run.starts.length; record++) {
         for (const { column, value } of cellsOf(run, header, record, isOpen)) {
           const judged = found.get(column)
@@ -115,7 +137,7 @@ export class CommaFields {
 async function refusedPoint({ column, value, file, offset }: Pointed): Promise<ProgramFailure> {
   const [line] = (await canReadAgain(file)) ? await placesAt(file, [offset]) : []
   const where = line === undefined ? file.path : `${file.path}, ${unitOf(file)} ${line}`
-  const problem = `column '${column}' has the number ${String(value)}, and with --decimal , a number has no point`
-  const remedy = 'remove separators of thousands, or make the column string with --schema'
+  const problem = `column '${renderName(column)}' has the number ${String(value)}, and with --decimal , a number has no point`
+  const remedy = `remove separators of thousands, use ${decimalOption(column, '.')} if its points are decimal, or make the column string with --schema`
   return new ProgramFailure('failed', `${where}: ${problem}; ${remedy}`)
 }

@@ -3,6 +3,19 @@
 /** What stands before the decimals of a number of CSV. */
 export type DecimalMark = '.' | ','
 
+/** The marks of the numbers of a file. */
+export type DecimalMarks = Readonly<{
+  /** Of the columns that have none of their own. */
+  all: DecimalMark
+  ofColumns: readonly (readonly [column: string, mark: DecimalMark])[]
+}>
+
+export const DECIMAL_POINTS: DecimalMarks = { all: '.', ofColumns: [] }
+
+export function markOf({ all, ofColumns }: DecimalMarks, column: string): DecimalMark {
+  return ofColumns.find(([named]) => named === column)?.[1] ?? all
+}
+
 const DECIMAL_COMMA = /^( *-?(?:0|[1-9][0-9]*)),([0-9]+(?:[eE][-+]?[0-9]+)? *)$/
 
 /** A number with a decimal comma as JSON writes it; any other text as it is. */

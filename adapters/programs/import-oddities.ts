@@ -1,7 +1,7 @@
 // Finds the columns of a new table that a few values turned into text: without those values they would be numbers,
 // booleans, dates or arrays.
 import { isJson } from '../base/records.js'
-import { mayBeThousands } from './decimal-commas.js'
+import { markOf, mayBeThousands } from './decimal-commas.js'
 import { canReadAgain } from './import-bytes.js'
 import type { RowPlace } from './import-places.js'
 import type { Tally } from './import-sample.js'
@@ -110,7 +110,7 @@ function countRun(
   const isField = !isJson(run.format)
   for (let record = 0; record < run.starts.length; record++) {
     for (const { column, value } of cellsOf(run, header, record, (id) => counts.has(id))) {
-      const valueClass = classOf(value, isField, run.decimal)
+      const valueClass = classOf(value, isField, markOf(run.decimal, column))
       if (valueClass === undefined) continue
       counts.get(column)?.add(valueClass, { value, file, offset: offsetOf(run, record) })
     }

@@ -15,7 +15,7 @@ import {
   withoutByteOrderMark,
 } from '../base/records.js'
 import { detectDelimiter, parseDelimiter, type Quotes, withCommas } from './csv-fields.js'
-import { type DecimalMark, pointedField } from './decimal-commas.js'
+import { DECIMAL_POINTS, type DecimalMarks, pointedField } from './decimal-commas.js'
 import { type FileBytes, lineAt, linesAt, openFileBytes } from './import-bytes.js'
 import { readParquetRuns } from './parquet-read.js'
 import { ProgramFailure } from './program-failure.js'
@@ -38,7 +38,7 @@ export type SourceFile = FileBytes &
     /** The byte between the fields of a csv or tsv file. Default: as the header of a csv file shows; a tab of tsv. */
     delimiter?: number
     /** Of the numbers of csv and tsv. Default: a point. */
-    decimal?: DecimalMark
+    decimal?: DecimalMarks
   }>
 
 /** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
@@ -56,7 +56,7 @@ export type RowRun = CutRun &
     /** The delimiter is another than the format's, which the header shows. */
     isDetected: boolean
     /** Of the numbers of csv and tsv. */
-    decimal: DecimalMark
+    decimal: DecimalMarks
     /** The fields of csv and tsv, from 0, whose decimal commas are sent as points. Default: none. */
     commaFields?: ReadonlySet<number>
   }>
@@ -142,7 +142,7 @@ async function* parquetRuns(
     quotes: 'strict',
     delimiter: COMMA,
     isDetected: false,
-    decimal: '.',
+    decimal: DECIMAL_POINTS,
   } as const
   for await (const run of readParquetRuns(path, { rowsMax, bytesMax: RUN_BYTES_MAX }, onRead)) {
     yield { ...run, ...how, isNumbered: true }
@@ -174,7 +174,7 @@ export function unitOf({ format }: SourceFile): 'line' | 'row' {
 type FieldOptions = Readonly<{
   delimiter?: number | undefined
   quotes?: Quotes | undefined
-  decimal?: DecimalMark | undefined
+  decimal?: DecimalMarks | undefined
 }>
 
 /**
@@ -187,7 +187,7 @@ export async function* cutRuns(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   rowsMax: number,
-  { delimiter, quotes = 'strict', decimal = '.' }: FieldOptions = {},
+  { delimiter, quotes = 'strict', decimal = DECIMAL_POINTS }: FieldOptions = {},
 ): AsyncGenerator<RowRun> {
   const limits = { rowsMax, bytesMax: RUN_BYTES_MAX, rowBytesMax: RUN_BYTES_MAX }
   const { line, separator, skipped, bytes } = isJson(format)

@@ -1,5 +1,6 @@
 // What an import warns of: rows that it takes, but perhaps otherwise than their owner means.
 import { escapeControls } from '../base/arguments.js'
+import type { DecimalMark } from './decimal-commas.js'
 import type { OddColumn, OddShape, SeenClass, SeenValue } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
@@ -108,10 +109,10 @@ function countsOf({ count, first }: SeenClass, { isSample, valueCount }: OddColu
 type Words = Readonly<{ reason: string; remedy: string }>
 
 /** Why numbers are text, and what reads them. */
-function wordsOf(type: NumberAsText, { mayBeThousands, isSample }: OddColumn): Words {
+function wordsOf(type: NumberAsText, { column, mayBeThousands, isSample }: OddColumn): Words {
   switch (type) {
     case 'decimalComma': {
-      const option = `--decimal ,${isSample ? ' with --schema' : ''} reads them as numbers`
+      const option = `${decimalOption(column, ',')}${isSample ? ' with --schema' : ''} reads them as numbers`
       return mayBeThousands
         ? { reason: 'have a comma', remedy: `if it is a decimal comma, ${option}` }
         : { reason: 'have a decimal comma', remedy: option }
@@ -119,7 +120,7 @@ function wordsOf(type: NumberAsText, { mayBeThousands, isSample }: OddColumn): W
     case 'decimalPoint':
       return {
         reason: 'have a point, and with --decimal , a number has none',
-        remedy: 'remove separators of thousands, or leave --decimal out if the points are decimal',
+        remedy: `remove separators of thousands, or use ${decimalOption(column, '.')} if the points are decimal`,
       }
     case 'longInteger':
       return {
@@ -171,6 +172,14 @@ function renderValues(values: readonly SeenValue[], count: number): string {
     return `${renderText(JSON.stringify(seen.value), VALUE_CHARS_MAX)} (${renderPlace(seen)})`
   })
   return `${shown.join(', ')}${count > shown.length ? ', …' : ''}`
+}
+
+/** The option that says how the decimals of a column are written, and of no other, as a shell takes it. */
+export function decimalOption(column: string, mark: DecimalMark): string {
+  const isShown = renderName(column) === column
+  const value = `${isShown ? column : 'COLUMN'}=${mark}`
+  const isPlain = /^[\w.,=-]+$/.test(value)
+  return `--decimal ${isPlain ? value : `'${value.replaceAll("'", "'\\''")}'`}`
 }
 
 export function renderName(column: string): string {

@@ -234,7 +234,7 @@ describe('numbers with a decimal comma', () => {
     expect(out).toContain('  price  string')
     expect(err[1]).toBe(
       'warning: column \'price\' is text because numbers in it have a decimal comma: "1,5" (told.csv, line 2), ' +
-        '"-0,25" (told.csv, line 3); --decimal , reads them as numbers',
+        '"-0,25" (told.csv, line 3); --decimal price=, reads them as numbers',
     )
     expect(err).toHaveLength(2)
     expect(await rowsOf('told.csv')).toContain('1,"1,5","a, 1,5"\n')
@@ -251,7 +251,7 @@ describe('numbers with a decimal comma', () => {
         count: 1,
         message:
           'column \'a\' is text because numbers in it have a comma: "1,234" (thousands.csv, line 2); ' +
-          'if it is a decimal comma, --decimal , reads them as numbers',
+          'if it is a decimal comma, --decimal a=, reads them as numbers',
       },
     ])
   })
@@ -321,7 +321,7 @@ describe('numbers with a decimal comma', () => {
     expect(err.slice(1)).toEqual([
       `${why} numbers in it have a point, and with --decimal , a number has none: "1.0" (points.csv, line 2), ` +
         '"1.1" (points.csv, line 3), "1.2" (points.csv, line 4), …; ' +
-        'remove separators of thousands, or leave --decimal out if the points are decimal',
+        'remove separators of thousands, or use --decimal a=. if the points are decimal',
       `${why} of 1 of 403 values: "n/a" (points.csv, line 402); the others are numbers: ` +
         'correct them, or use --schema with --on-error drop to leave them empty',
     ])
@@ -340,7 +340,63 @@ describe('numbers with a decimal comma', () => {
 
     await expect(importText(name, rows, '--decimal', ',', ...args)).rejects.toThrow(
       `${join(folder, name)}, line 3: column 'a' has the number 1.234, and with --decimal , a number has no point; ` +
-        'remove separators of thousands, or make the column string with --schema',
+        'remove separators of thousands, use --decimal a=. if its points are decimal, or make the column string with --schema',
+    )
+  })
+})
+
+describe('numbers with decimal commas in some columns, and points in others', () => {
+  const BOTH = 'price;rate;x y;note\n1,5;0.5;2,5;a\n-0,25;1.25;3;b\n'
+  const READ = 'price,rate,x y,note\n1.5,0.5,2.5,a\n-0.25,1.25,3,b\n'
+
+  test.each([
+    ['commas-named.csv', ['--decimal', 'price=,', '--decimal', 'x y=,']],
+    ['points-named.csv', ['--decimal', ',', '--decimal', 'rate=.']],
+  ])('are read where columns are named: %s', async (name, how) => {
+    const { out, err } = await importText(name, BOTH, ...how)
+
+    expect(out.slice(-4)).toEqual([
+      '  price  number',
+      '  rate   number',
+      '  x y    number',
+      '  note   string',
+    ])
+    expect(err.filter((line) => line.startsWith('warning'))).toEqual([])
+    expect(await rowsOf(name)).toBe(READ)
+  })
+
+  test('are read by the options that the warnings tell', async () => {
+    const { err } = await importText('both-told.csv', BOTH)
+    const options = err.flatMap((line) => / (--decimal (?:'.*?'|\S+))/.exec(line)?.[1] ?? [])
+    expect(options).toEqual(['--decimal price=,', "--decimal 'x y=,'"])
+
+    await expect(importText('all.csv', BOTH, '--decimal', ',')).rejects.toThrow(
+      /column 'rate' has the number 0\.5, .*use --decimal rate=\. if its points are decimal/,
+    )
+  })
+
+  test('are read in the columns of a schema, and none is damaged that is not named', async () => {
+    const path = join(folder, 'both.json')
+    const columns = ['price', 'rate', 'x y'].map((id) => ({ id, type: 'number' }))
+    await writeFile(path, JSON.stringify({ columns: [...columns, { id: 'note', type: 'string' }] }))
+    const how = ['--schema', path, '--decimal', 'price=,']
+
+    const imported = importText('both-schema.csv', BOTH, ...how)
+    await expect(imported).rejects.toThrow('not "2,5"; --decimal \'x y=,\' reads numbers')
+    await importText('both-schema.csv', BOTH, ...how, '--decimal', 'x y=,')
+    expect(await rowsOf('both-schema.csv')).toBe(READ)
+  })
+
+  test('are refused for a column that is not there', async () => {
+    const misspelled = importText('both-misspelled.csv', BOTH, '--decimal', 'pirce=,')
+    await expect(misspelled).rejects.toThrow(
+      '--decimal names the column "pirce", which no header has; did you mean "price"?',
+    )
+    const path = join(folder, 'one.json')
+    await writeFile(path, '{"columns":[{"id":"price","type":"number"}]}')
+    const how = ['--schema', path, '--decimal', 'rat=.', '--decimal', ',']
+    await expect(importText('both-misspelled.csv', BOTH, ...how)).rejects.toThrow(
+      '--decimal names the column "rat", which the table does not have',
     )
   })
 })
@@ -426,7 +482,7 @@ describe('values that do not fit a schema', () => {
       'and 480 more problems; --json lists 501',
     ])
     expect(err.slice(1)).toEqual([
-      "warning: 500 problems are a decimal comma in column 'a'; --decimal , reads it",
+      "warning: 500 problems are a decimal comma in column 'a'; --decimal a=, reads it",
     ])
     const { problems } = JSON.parse(json[0] ?? '')
     expect(problems).toHaveLength(501)
@@ -435,7 +491,7 @@ describe('values that do not fit a schema', () => {
   })
 
   test.each([
-    ['0,5', '"0,5"; --decimal , reads numbers with a decimal comma'],
+    ['0,5', '"0,5"; --decimal a=, reads numbers with a decimal comma'],
     ['x', '"x"; --check lists all such values, --on-error drop leaves them empty'],
     ['007', '"007"; --check lists all such values'],
   ])('end an import with what to do about them: %s', async (value, hint) => {

@@ -269,8 +269,14 @@ describe('an import of', () => {
     [['a.csv', '--encoding', 'nope'], '--encoding must be a name such as'],
     [['a.csv', '--on-error', 'nope'], '--on-error must be abort, strict, drop or update'],
     [['a.csv', '--mode', 'add', '--schema', 'x'], '--schema needs --mode create or overwrite'],
-    [['a.csv', '--decimal', ';'], '--decimal must be "." or ",", not ";"'],
-    [['a.ndjson', '--decimal', ','], '--decimal , is only for csv and tsv; "a.ndjson" is ndjson'],
+    [
+      ['a.csv', '--decimal', ';'],
+      '--decimal must be ".", "," or, for one column, "COLUMN=." or "COLUMN=,", not ";"',
+    ],
+    [
+      ['a.ndjson', '--decimal', ','],
+      '--decimal with a comma is only for csv and tsv; "a.ndjson" is ndjson',
+    ],
     [
       ['-', '--format', 'csv', '--decimal', ','],
       '--decimal needs a --schema for -, which can be read only once',

@@ -210,6 +210,7 @@ export function freeLargeArray({ buffer }: Uint32Array): void {
 
 type NodeBuffer = Readonly<{
   isUtf8?: (bytes: Uint8Array) => boolean
+  isAscii?: (bytes: Uint8Array) => boolean
   Buffer?: {
     prototype: {
       hexSlice?(this: Uint8Array, from: number, to: number): string
@@ -242,6 +243,14 @@ const latin1Slice = nodeBuffer()?.Buffer?.prototype.latin1Slice
 
 /** Whether the bytes are valid UTF-8. */
 export const isUtf8: (bytes: Uint8Array) => boolean = nodeBuffer()?.isUtf8 ?? decodesAsUtf8
+
+const isAscii = nodeBuffer()?.isAscii ?? ((bytes: Uint8Array) => bytes.every((byte) => byte < 128))
+
+/** The length of valid UTF-8 as a string. */
+export function utf8StringLength(bytes: Uint8Array): number {
+  // Mostly each character has one byte: then none is decoded.
+  return isAscii(bytes) ? bytes.length : utf8Decoder.decode(bytes).length
+}
 
 function decodesAsUtf8(bytes: Uint8Array): boolean {
   try {

@@ -42,14 +42,21 @@ export type Cursor = {
   row: number | undefined
   /** Why `stop` comes before the end of the text. */
   rowCharsMax: number
-  /** Characters that stood before the text where it was cut from: messages count them. */
+  /** Characters that stood before the text where it was cut from: messages count them, but no byte order mark. */
   readonly offset: number
 }
 
 /** @param text - Behind a byte order mark, if it has one. */
 export function openCursor(text: string, offset = 0): Cursor {
   const at = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0
-  return { text, at, stop: text.length, row: undefined, rowCharsMax: text.length, offset }
+  return {
+    text,
+    at,
+    stop: text.length,
+    row: undefined,
+    rowCharsMax: text.length,
+    offset: offset - at,
+  }
 }
 
 /** The row that begins here has at most this many characters. */

@@ -156,7 +156,7 @@ export function splitJsonObject(text: string, offset = 0): JsonMember[] {
     const valueStart = cursor.at
     skipValue(cursor, 0)
     const value = text.slice(valueStart, cursor.at)
-    members.push({ key, text: value, offset: offset + valueStart })
+    members.push({ key, text: value, offset: cursor.offset + valueStart })
     more = hasMore(cursor, CLOSE_BRACE)
   }
   expectEnd(cursor)
@@ -178,7 +178,7 @@ export function splitJsonArray(text: string, countMax: number, offset = 0): Json
   while (more) {
     const start = cursor.at
     skipValue(cursor, 0)
-    elements.push({ text: text.slice(start, cursor.at), offset: offset + start })
+    elements.push({ text: text.slice(start, cursor.at), offset: cursor.offset + start })
     if (elements.length > countMax) return elements
     more = hasMore(cursor, CLOSE_BRACKET)
   }

@@ -126,6 +126,30 @@ describe('rows as a stream of text', () => {
     expect(await store.team('t').tableNames()).toEqual([])
   })
 
+  test.each(['json', 'ndjson'] as const)(
+    'of %s tell the character of a mistake as a whole text does, behind the first run too',
+    async (form) => {
+      // More rows than a run has, and characters of two, three and four bytes.
+      const rows = new Array<string>(140_000).fill('{"n":"é€😀"}')
+      rows[139_000] = '{"n" "é"}'
+      const text = form === 'json' ? `[${rows.join(' , ')}]` : rows.join('\r\n')
+      const mistake = text.indexOf('" "') + 2
+      const message = `Expected ":" at character ${mistake} of the input, in row 139000 (counted from 0)`
+      const store = await open()
+      const table = await tableOf(store, [{ n: 'x' }])
+
+      if (form === 'json') {
+        const whole = `\ufeff${text}`
+        await expect(table.addRows({ json: whole })).rejects.toMatchObject({ message })
+      }
+      for (const mark of ['', '\ufeff']) {
+        const given = () => streamed(form, mark + text, 1_000_000)
+        await expect(table.addRows(given())).rejects.toMatchObject({ message })
+        await expect(table.preflight({ rows: given() })).rejects.toMatchObject({ message })
+      }
+    },
+  )
+
   test('that fail, fail the operation so, and nothing changes', async () => {
     const store = await open()
     const table = await tableOf(store, [{ n: 1 }])

@@ -2,14 +2,15 @@
 // stash would. Memory is bounded by a run, whatever the length of the source.
 import type { Bytes } from '../../base/bytes.js'
 import { shiftPlace } from '../../base/data-error.js'
-import { type CutRun, cutRecords } from '../../base/record-cutter.js'
+import { cutRecords } from '../../base/record-cutter.js'
 import { SourceFault } from '../../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../../base/source-format.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
+import type { TextRows } from '../api/row-types.js'
 import type { TeamContext } from '../context/store-context.js'
 import { prepareRows } from './prepare-rows.js'
-import { countLineBreaks, faultOf, runLimits, textOfRun } from './stream-rows.js'
+import { CharacterPlace, countLineBreaks, faultOf, runLimits, textOfRun } from './stream-rows.js'
 
 /** Rows and bytes of a source that were read so far. */
 export type SourceProgress = Readonly<{ rows: number; bytes: number }>
@@ -47,14 +48,17 @@ export async function readSource(
   const limits = runLimits(team.options)
   let rows = 0
   let lineBreaks = 0 // Of the source before the run; those of the header are counted with its first run.
+  const place = new CharacterPlace()
   let columns: readonly ChunkColumn[] = []
   try {
     for await (const run of cutRecords(pieces, format, limits)) {
-      const chunk = await prepareRun(team, run, format, { rows, lines: lineBreaks })
+      const text = textOfRun(run, format, place.of(run))
+      const chunk = await prepareRun(team, text, { rows, lines: lineBreaks })
       columns = sameColumns(columns, chunk.chunk.columns) ? columns : chunk.chunk.columns
       take({ ...chunk.chunk, columns }, chunk.files)
       rows += run.starts.length
-      if (!isJson(format)) lineBreaks += countLineBreaks(run.bytes)
+      if (isJson(format)) place.pass(run)
+      else lineBreaks += countLineBreaks(run.bytes)
       onProgress({ rows, bytes: run.offset + run.bytes.length })
     }
   } catch (failure) {
@@ -64,12 +68,11 @@ export async function readSource(
 
 async function prepareRun(
   team: TeamContext,
-  run: CutRun,
-  format: SourceFormat,
+  text: TextRows,
   before: Readonly<{ rows: number; lines: number }>,
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   try {
-    const { chunk, files } = await prepareRows(team, textOfRun(run, format), false)
+    const { chunk, files } = await prepareRows(team, text, false)
     const firstLine = chunk.firstLine === 0 ? 0 : chunk.firstLine + before.lines
     return { chunk: { ...chunk, firstLine }, files }
   } catch (failure) {

@@ -4,6 +4,7 @@ import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
 import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { shown, typeName } from '../../base/options.js'
+import { utf8StringLength } from '../../base/platform.js'
 import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../../base/record-cutter.js'
 import { SourceFault } from '../../base/record-scanner.js'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../../base/source-format.js'
@@ -113,17 +114,19 @@ async function* scanRuns(
   limits: ScanLimits,
 ): AsyncGenerator<ScannedRow, void> {
   const before = { rows: 0, lines: 0 }
+  const place = new CharacterPlace()
   try {
     for (let run = first; run !== undefined; run = await nextRun(runs)) {
       try {
-        for (const row of openRun(run, format, limits).rows) {
+        for (const row of openRun(run, format, limits, place.of(run)).rows) {
           yield row.line === undefined ? row : { ...row, line: row.line + before.lines }
         }
       } catch (failure) {
         throw shiftPlace(failure, before)
       }
       before.rows += run.starts.length
-      if (!isJson(format)) before.lines += countLineBreaks(run.bytes)
+      if (isJson(format)) place.pass(run)
+      else before.lines += countLineBreaks(run.bytes)
     }
   } finally {
     await runs.return(undefined)
@@ -134,8 +137,9 @@ function openRun(
   run: CutRun,
   format: SourceFormat,
   limits: ScanLimits,
+  charsBefore = 0,
 ): Readonly<{ header: readonly string[] | null; rows: Iterable<ScannedRow> }> {
-  const text = textOfRun(run, format)
+  const text = textOfRun(run, format, charsBefore)
   if ('json' in text) {
     const json = typeof text.json === 'string' ? text.json : decodeJsonText(text.json)
     return { header: null, rows: scanJsonRows(json, limits, text.offset) }
@@ -145,10 +149,25 @@ function openRun(
   return openCsv(typeof bytes === 'string' ? utf8(bytes) : bytes, { delimiter }, limits)
 }
 
-/** The rows of a run as one body. */
-export function textOfRun(run: CutRun, format: SourceFormat): TextRows {
+/** Where the runs of a source of JSON begin, in characters as messages count them: those of a string. */
+export class CharacterPlace {
+  /** How many more bytes than characters the rows had so far. Between rows each character has one byte. */
+  #moreBytes = 0
+
+  of({ offset }: CutRun): number {
+    return offset - this.#moreBytes
+  }
+
+  /** @param run - Its rows are read, so they are valid UTF-8. */
+  pass({ bytes }: CutRun): void {
+    this.#moreBytes += bytes.length - utf8StringLength(bytes)
+  }
+}
+
+/** The rows of a run as one body. @param charsBefore - Of the source, of JSON. */
+export function textOfRun(run: CutRun, format: SourceFormat, charsBefore: number): TextRows {
   const whole = concatBytes(partsOfRun(run, format))
-  if (isJson(format)) return { json: whole, offset: run.offset - 1 } // Before it stands a bracket.
+  if (isJson(format)) return { json: whole, offset: charsBefore - 1 } // Before it stands a bracket.
   return format === 'csv' ? { csv: whole } : { tsv: whole }
 }
 

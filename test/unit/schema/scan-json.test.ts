@@ -190,6 +190,9 @@ describe('refusals', () => {
     expect(refusal('[{"a":1},{"b" 2}]').message).toBe(
       'Expected ":" at character 14 of the input, in row 1 (counted from 0)',
     )
+    expect(refusal('\ufeff[{"é😀":1},{"b" 2}]').message).toBe(
+      'Expected ":" at character 16 of the input, in row 1 (counted from 0)', // No mark is counted.
+    )
     expect(refusal(' {"a":1}').message).toBe(
       'Expected an array of rows at character 1 of the input (counted from 0)',
     )

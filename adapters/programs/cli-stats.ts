@@ -29,7 +29,7 @@ export const STATS_COMMAND: CommandSpec = {
   usage: [`stats ${PLACE_FORM} [--json]`],
   about: `Prints numbers of a store, each as name, tab and value: tables, rows, stashes. tableBytes:
     the rows as they are stored, after compression; directoryBytes: all files, with what no sweep has
-    deleted yet. Of a server, even one that has the directory open, it prints all metrics, as GET
+    deleted yet, such as orphans, which "rowstash verify" counts. Of a server, even one that has the directory open, it prints all metrics, as GET
     /metrics answers them.`,
   options: OPTIONS,
   notes: 'Exit code 0: done; 1: the store cannot be read; 2: a usage error.',

@@ -60,6 +60,15 @@ describe('the help', () => {
       expect(help).toMatch(new RegExp(`^  --${option}\\b`, 'm'))
   })
 
+  test('of the numbers of a store tells which command counts orphans', () => {
+    const [stats, verify] = ['stats', 'verify'].map((name) => {
+      return renderHelp(SPECS.find((spec) => spec.name === name) as never, 'short')
+    })
+
+    expect(stats?.replaceAll(/\s+/g, ' ')).toContain('orphans, which "rowstash verify" counts')
+    expect(verify).toContain('An orphan is an object or a record that nothing refers to')
+  })
+
   test('leaves out rare options unless it is asked for all', () => {
     const spec = SPECS.find(({ name }) => name === 'import')
     const [short, all] = [renderHelp(spec as never, 'short'), renderHelp(spec as never, 'all')]

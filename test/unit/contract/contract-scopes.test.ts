@@ -122,6 +122,21 @@ test('the scope comes after the path and the method, and before the query and th
   expect((await send('unknown', 'POST /tables')).type).toBe('request_error')
 })
 
+test('a key that may only write learns the columns, as the contract says, and no rows', async () => {
+  const store = await memory()
+  const { tableId } = await store.team('team').createTable({ name: 't', rows: [{ price: 12_345 }] })
+  const send = openContract(store, { writer: { scopes: ['write'] } })
+  const rows = `POST /tables/${tableId}/rows`
+  const checked = await send('writer', rows, { body: [{ prise: 1 }], query: 'validate=only' })
+  const refused = await send('writer', rows, { body: [{ prise: 1 }] })
+
+  expect(checked.json.data.schema.columns).toMatchObject([{ id: 'price' }])
+  expect(refused.message).toContain("'prise'")
+  expect(refused.message).toContain("did you mean 'price'?")
+  expect((await send('writer', `GET /tables/${tableId}/rows`)).status).toBe(403)
+  expect(JSON.stringify([checked, refused])).not.toContain('12345')
+})
+
 describe('a key that is limited to one table', () => {
   async function open() {
     const store = await memory()

@@ -86,6 +86,19 @@ export function wrongLinks(path, text, files) {
   })
 }
 
+/**
+ * Paths of the repository in code type that a reader of the package does not have.
+ * @param {string} text - Of a document.
+ */
+export function absentPaths(text, files) {
+  const packed = files.map((file) => file.path)
+  const named = [...text.matchAll(/`((?:adapters|bench|src|test)\/[^`\s]*)`/g)]
+  return named.flatMap(([, path = '']) => {
+    const isThere = packed.some((file) => file === path || file.startsWith(`${path}/`))
+    return isThere ? [] : [path]
+  })
+}
+
 /** The fields that the owner of the package sets before it is published first (CONTRIBUTING.md). */
 export const OWNER_FIELDS = ['repository', 'homepage', 'bugs']
 

@@ -2,7 +2,14 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { projectFiles, ROOT, readText } from '../support/project.js'
-import { wrongFiles, wrongLinks, wrongManifest, wrongOwner, wrongPictures } from './pack-rules.mjs'
+import {
+  absentPaths,
+  wrongFiles,
+  wrongLinks,
+  wrongManifest,
+  wrongOwner,
+  wrongPictures,
+} from './pack-rules.mjs'
 
 const manifest = JSON.parse(readText('package.json')) as Record<string, unknown> & {
   scripts: Record<string, string>
@@ -57,13 +64,48 @@ test('links to what the package lacks are found', () => {
   ])
 })
 
-test('every link of a document of the package leads to a file of it', () => {
+test('paths that the package lacks are found', () => {
+  const files = [{ path: 'src/A.md' }, { path: 'test/adapters/examples/next-app/page.js' }]
+  const text = '`src/A.md` `test/adapters/examples` `src/a.ts` `src/A` "test/b.ts" `x src/c.ts`'
+  expect(absentPaths(text, files)).toEqual(['src/a.ts', 'src/A'])
+})
+
+/** The documents for those who use the package, and do not change it. */
+const GUIDES = [
+  'EMBEDDING',
+  'IMPORTS',
+  'VERSIONS',
+  'FILES',
+  'OPERATIONS',
+  'RUNNING',
+  'COMMANDS',
+  'COMING-FROM',
+  'contract/CONTRACT',
+  'contract/HOSTING',
+  'contract/LIMITS',
+].map((name) => `src/${name}.md`)
+
+function packedFiles(): readonly { path: string }[] {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: ROOT,
     encoding: 'utf8',
     shell: process.platform === 'win32',
   })
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+  return files
+}
+
+test('guides name no path that the package lacks, and the others say whose their paths are', () => {
+  const files = packedFiles()
+  for (const path of GUIDES) expect([path, absentPaths(readText(path), files)]).toEqual([path, []])
+
+  const says = ['README.md', 'CONTRIBUTING.md', 'src/ARCHITECTURE.md']
+  for (const path of says)
+    expect(readText(path)).toMatch(/repository\b.*\bpackage (?:has|contains)/)
+})
+
+test('every link of a document of the package leads to a file of it', () => {
+  const files = packedFiles()
   const documents = files.map(({ path }) => path).filter((path) => path.endsWith('.md'))
 
   expect(documents.length).toBeGreaterThan(30)

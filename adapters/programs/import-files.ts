@@ -16,7 +16,7 @@ import {
 import type { Column } from '../../src/index.js'
 import { type Asking, explained, forPeople, openClient } from './command-client.js'
 import { CommaFields } from './decimal-columns.js'
-import { checkKeyOfFile, isMerge, withDryRun } from './import-keys.js'
+import { checkKeyOfFile, isMerge } from './import-keys.js'
 import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
@@ -85,10 +85,8 @@ export type CheckResult = FoundLines &
 
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
-  const { target, fetch: send = fetch } = given
-  const asked = isMerge(target) ? { ...given, fetch: withDryRun(target, send) } : given
   const { result, lines } = await sending(
-    asked,
+    given,
     (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
     '; the check ends at the first line that cannot be read',
   )

@@ -15,7 +15,13 @@ import type {
 } from './import-types.js'
 import { RemoteStash } from './remote-stash.js'
 import type { Requests } from './requests.js'
-import { checkedAs, operationOf, readAnswer, tablePath } from './table-operation.js'
+import {
+  checkedAs,
+  operationOf,
+  readAnswer,
+  type TableOperation,
+  tablePath,
+} from './table-operation.js'
 import { versionOf } from './versions.js'
 
 /** The deletion of a stash does not go on for longer, in milliseconds, and has so many attempts. */
@@ -149,26 +155,38 @@ async function check(
   stash: RemoteStash,
   settings: ImportSettings,
 ): Promise<ImportCheck> {
-  const { method, path, query, body, ifMatch } = operationOf(checkedAs(settings), stash.id)
-  query.set('validate', 'only')
-  if (settings.onSchemaError !== undefined) query.set('onSchemaError', settings.onSchemaError)
-  const answer = await requests.send({
-    method,
-    path: `${path}?${query}`,
-    headers: { 'content-type': 'application/json', ...ifMatchOf(ifMatch) },
-    body: JSON.stringify(body),
-    isRepeatable: true,
-    signal: settings.signal,
-  })
+  const answer = await sendCheck(requests, operationOf(checkedAs(settings), stash.id), settings)
   const { data } = (await answer.json()) as {
     data?: Omit<ImportCheck, 'problems'> & { problems?: readonly WireProblem[] }
   }
   if (!Array.isArray(data?.problems)) {
     throw new ClientError('The answer of the server is not the result of a check', answer.status)
   }
+  if (data.problemCount === 0 && 'mode' in settings && settings.mode === 'merge') {
+    // Only a check of the merge itself compares keys.
+    const merge = await sendCheck(requests, operationOf(settings, stash.id), settings)
+    await merge.body?.cancel()
+  }
   const problems = data.problems.map(({ serial, ...problem }: WireProblem): ImportProblem => {
     const place = serial === undefined ? undefined : stash.placeOf(serial)
     return { ...problem, ...(place && { place }) }
   })
   return { ...data, problems }
+}
+
+function sendCheck(
+  requests: Requests,
+  { method, path, query, body, ifMatch }: TableOperation,
+  { onSchemaError, signal }: ImportSettings,
+): Promise<Response> {
+  query.set('validate', 'only')
+  if (onSchemaError !== undefined) query.set('onSchemaError', onSchemaError)
+  return requests.send({
+    method,
+    path: `${path}?${query}`,
+    headers: { 'content-type': 'application/json', ...ifMatchOf(ifMatch) },
+    body: JSON.stringify(body),
+    isRepeatable: true,
+    signal,
+  })
 }

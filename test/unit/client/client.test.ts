@@ -232,6 +232,7 @@ describe('an import', () => {
     expect(serials).toEqual([...new Set(serials)])
     expect(again.tableId).toBe(done.tableId)
     expect(await client.tables()).toHaveLength(1)
+    expect(again.skipped).toBe(0) // Its stash is gone: all chunks were sent again.
   })
 
   test('does not mix the rows of two inputs in one stash', async () => {
@@ -315,6 +316,20 @@ describe('an import', () => {
     await expect(twice).rejects.toMatchObject({ type: 'key_not_unique' })
     const wrong = await client.checkRows([{ n: 1, m: 'x' }], target)
     expect(wrong.problems).toMatchObject([{ row: 0, column: 'm' }])
+  })
+
+  test('is checked before a merge into a table without a key, with the keys if all values fit', async () => {
+    const { client } = await start()
+    const { tableId } = await client.importRows([{ n: 1 }, { n: 2 }], { name: 'T' })
+    const target = { tableId, mode: 'merge', key: ['n'] } as const
+
+    const twice = client.checkRows([{ n: 2 }, { n: 2 }], target)
+    await expect(twice).rejects.toMatchObject({ status: 422, type: 'key_not_unique' })
+    const wrong = await client.checkRows([{ n: 2 }, { n: 2 }, { n: 'x' }], target)
+    expect(wrong).toMatchObject({ problemCount: 1, problems: [{ row: 2, column: 'n' }] })
+    const more = { ...target, onSchemaError: 'updateSchema', missing: 'delete' } as const
+    expect(await client.checkRows([{ n: 3, m: 1 }], more)).toMatchObject({ problemCount: 0 })
+    expect(await valuesOf(client, tableId, 'n')).toEqual([1, 2])
   })
 
   test('ends with the first failure of a chunk, which says where the rows are wrong', async () => {

@@ -1,5 +1,8 @@
 // Rows of NDJSON as an array of JSON, one row a line.
 
+const LINE_FEED = 0x0a
+const COMMA = 0x2c
+
 /** @param lines - NDJSON, cut anywhere. A line feed ends a row: within JSON it is escaped. */
 export async function* jsonArrayOf(
   lines: AsyncIterable<string | Uint8Array>,
@@ -7,13 +10,28 @@ export async function* jsonArrayOf(
   yield '['
   let isPending = false // A row has ended; what follows it is not known yet.
   for await (const piece of lines) {
-    // One unit for each byte: a line feed is no part of another character.
-    const text = Buffer.from(piece).toString('latin1')
-    if (text === '') continue
-    const isEnd = text.endsWith('\n')
-    const rows = (isEnd ? text.slice(0, -1) : text).replaceAll('\n', ',\n')
-    yield Buffer.from(isPending ? `,\n${rows}` : rows, 'latin1')
-    isPending = isEnd
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    if (bytes.length === 0) continue
+    if (isPending) yield ',\n'
+    isPending = bytes.at(-1) === LINE_FEED
+    yield withCommas(isPending ? bytes.subarray(0, -1) : bytes)
   }
   yield ']\n'
+}
+
+/** @returns the bytes with a comma before each line feed */
+function withCommas(bytes: Uint8Array): Uint8Array {
+  const ends: number[] = []
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    ends.push(at)
+  }
+  const made = new Uint8Array(bytes.length + ends.length)
+  let from = 0
+  for (const [count, end] of ends.entries()) {
+    made.set(bytes.subarray(from, end), from + count)
+    made[end + count] = COMMA
+    from = end
+  }
+  made.set(bytes.subarray(from), from + ends.length)
+  return made
 }

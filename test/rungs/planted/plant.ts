@@ -24,16 +24,27 @@ export function placeOf(root: string, { name, file, find }: PlantedBug): Place {
 }
 
 function pathOf(root: string, file: string): string {
-  const paths = FOLDERS.flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .map((path) => join(root, folder, path))
-      .filter((path) => path.endsWith(join(sep, file))),
-  )
+  const paths = pathsOf(root).filter((path) => path.endsWith(join(sep, file)))
   const [path] = paths
   if (path === undefined || paths.length > 1) {
     throw new Error(`${paths.length} files are named ${file}, not one: ${paths.join(', ')}`)
   }
   return path
+}
+
+/** Many bugs are in one checkout, whose files keep their names. */
+const listed = new Map<string, readonly string[]>()
+
+function pathsOf(root: string): readonly string[] {
+  const paths =
+    listed.get(root) ??
+    FOLDERS.flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+        join(root, folder, path),
+      ),
+    )
+  listed.set(root, paths)
+  return paths
 }
 
 type Range = Readonly<{ start: number; end: number }>

@@ -49,7 +49,16 @@ export function button(
   onClick: () => void,
   attributes: Readonly<Record<string, Attribute>> = {},
 ): HTMLButtonElement {
-  return el('button', { type: 'button', onclick: () => onClick(), ...attributes }, label)
+  const made = el('button', { type: 'button', ...attributes }, label)
+  made.addEventListener('click', () => {
+    if (made.getAttribute('aria-disabled') !== 'true') onClick()
+  })
+  return made
+}
+
+/** Has buttons do nothing for a while. They keep the focus, which the attribute `disabled` would take from them. */
+export function setDisabled(isDisabled: boolean, ...buttons: readonly HTMLButtonElement[]): void {
+  for (const each of buttons) setAttributes(each, { 'aria-disabled': isDisabled && 'true' })
 }
 
 /** Starts work whose failure is shown by a function. */

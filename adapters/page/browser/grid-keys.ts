@@ -16,7 +16,8 @@ export function keyMove(
 ): Place | undefined {
   const isWhole = ctrlKey || metaKey
   const at = (toRow: number, toColumn: number): Place => ({
-    row: Math.max(-1, Math.min(toRow, rows - 1)),
+    // While the rows load there are none, and the place stays where it is.
+    row: Math.max(-1, Math.min(toRow, Math.max(row, rows - 1))),
     column: Math.max(0, Math.min(toColumn, columns - 1)),
   })
   switch (key) {
@@ -35,7 +36,7 @@ export function keyMove(
     case 'Home':
       return at(isWhole ? 0 : row, 0)
     case 'End':
-      return at(isWhole ? rows - 1 : row, columns - 1)
+      return at(isWhole ? Number.POSITIVE_INFINITY : row, columns - 1)
     default:
       return undefined
   }

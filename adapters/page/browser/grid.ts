@@ -28,7 +28,13 @@ type Slot = {
 }
 
 /** What of a table is in view, in pixels, and the active cell: what a grid of the same table can go on with. */
-export type GridPlace = Readonly<{ active: Place; top: number; left: number }>
+export type GridPlace = Readonly<{
+  active: Place
+  top: number
+  left: number
+  /** How many rows must be there to go to it. */
+  rows: number
+}>
 
 export type GridEvents = Readonly<{
   onOpen: (position: number) => void
@@ -110,7 +116,11 @@ export class Grid {
   }
 
   get place(): GridPlace {
-    return { active: this.#active, top: this.#map.top, left: this.element.scrollLeft }
+    const { clientHeight, scrollLeft: left } = this.element
+    const { top } = this.#map
+    const seen = Math.ceil((top + clientHeight - HEADER_HEIGHT) / ROW_HEIGHT)
+    const rows = Math.min(this.#source.count, Math.max(seen, this.#active.row + 1))
+    return { active: this.#active, top, left, rows }
   }
 
   /** Goes to a place, or as near to it as there are rows and columns. */
@@ -134,7 +144,11 @@ export class Grid {
     this.#map.scrolled(this.element.scrollTop)
     this.draw()
     clearTimeout(this.#settling)
-    this.#settling = setTimeout(() => this.#placeBar(this.#map.settle()), 150)
+    this.#settling = setTimeout(() => {
+      // The bar may have been moved since, and its event comes with the next frame only.
+      this.#map.scrolled(this.element.scrollTop)
+      this.#placeBar(this.#map.settle())
+    }, 150)
   }
 
   #placeBar(at: number | undefined): void {

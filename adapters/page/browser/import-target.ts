@@ -14,6 +14,8 @@ export class TargetForm {
   readonly #name = el('input', { id: 'name', autocomplete: 'off' })
   readonly #table: HTMLSelectElement
   readonly #key = el('select', { id: 'merge-key' })
+  /** The key of the table, which may be known before the columns of the file are. */
+  #keyOfTable: string | undefined
   readonly #misfits = selectOf('misfits', TEXT.onSchemaError)
   readonly #fields: Readonly<Record<'name' | 'table' | 'key', HTMLElement>>
   readonly #fail: (failure: unknown) => void
@@ -68,9 +70,9 @@ export class TargetForm {
 
   /** The columns of the file, one of which may be the key of a merge. */
   offerKeys(columns: readonly string[]): void {
-    const chosen = this.#key.value
+    const chosen = this.#key.value || this.#keyOfTable
     fill(this.#key, ...columns.map((id) => el('option', { value: id }, id)))
-    if (columns.includes(chosen)) this.#key.value = chosen
+    if (chosen !== undefined && columns.includes(chosen)) this.#key.value = chosen
   }
 
   #show(): void {
@@ -83,9 +85,13 @@ export class TargetForm {
   /** A merge into a table with a key must be by it. */
   #takeKey(): void {
     const tableId = this.#table.value
+    this.#keyOfTable = undefined
     if (tableId === '') return
     const asked = this.#api.info(tableId).then(({ key: [column] = [] }) => {
-      if (column !== undefined) this.#key.value = column
+      if (column === undefined || tableId !== this.#table.value) return
+      this.#keyOfTable = column
+      const isOffered = [...this.#key.options].some(({ value }) => value === column)
+      if (isOffered) this.#key.value = column
     })
     start(asked, this.#fail)
   }

@@ -83,6 +83,11 @@ class ImportView {
     return el('div', { class: 'drop' }, label, input)
   }
 
+  /** Whether it is shown and stays so: another view is still shown for a moment after a person has left it. */
+  get #isSeen(): boolean {
+    return this.view.element.isConnected && location.hash.startsWith('#/import')
+  }
+
   get #isUnderWay(): boolean {
     return this.#body.querySelector('progress') !== null
   }
@@ -209,7 +214,7 @@ class ImportView {
     progress.say(TEXT.committing)
     const done = await run.commit(signal)
     this.#drop.hidden = false
-    this.#step = this.view.element.isConnected ? 'seen' : 'done'
+    this.#step = this.#isSeen ? 'seen' : 'done'
     fill(this.#body, ...doneView(done))
     this.#context.say(TEXT.imported)
   }
@@ -232,7 +237,7 @@ class ImportView {
     const change = (): void => this.#giveUp(run, file, format)
     const isFitting = check.problemCount === 0
     const go = button(isFitting ? TEXT.merge : TEXT.importAnyway, goOn, { class: 'primary' })
-    if (!this.view.element.isConnected) this.#context.say(TEXT.importWaits)
+    if (!this.#isSeen) this.#context.say(TEXT.importWaits)
     fill(
       this.#body,
       el('h2', {}, file.file.name),
@@ -257,7 +262,7 @@ class ImportView {
 
   #fail(failure: unknown, again: () => void, giveUp: () => void): void {
     const message = messageOf(failure)
-    if (!this.view.element.isConnected) this.#context.fail(new Error(TEXT.importStopped(message)))
+    if (!this.#isSeen) this.#context.fail(new Error(TEXT.importStopped(message)))
     this.#drop.hidden = false
     const retry = button(TEXT.goOn, again, { class: 'primary' })
     fill(

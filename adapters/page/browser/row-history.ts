@@ -2,7 +2,7 @@
 import { ClientError } from '../../../src/client/client-error.js'
 import type { Api, Row, TableInfo, VersionedRow } from './api.js'
 import { shortText } from './cells.js'
-import { button, el, messageOf, start } from './dom.js'
+import { button, el, messageOf, setDisabled, start } from './dom.js'
 import { shownCount } from './show.js'
 import { TEXT } from './texts.js'
 
@@ -11,18 +11,20 @@ export function rowHistory(api: Api, info: TableInfo, now: VersionedRow): HTMLEl
   const list = el('ol', { class: 'history' })
   const more = button(TEXT.showHistory, () => ask(), { class: 'plain' })
   const say = (text: string): void => {
-    list.append(el('li', { class: 'muted' }, text))
+    const last = el('li', { class: 'muted', tabindex: -1 }, text)
+    list.append(last)
+    if (document.activeElement === more) last.focus() // Else the focus would leave the pane.
     more.remove()
   }
   let newer = now
   const ask = (): void => {
-    more.disabled = true
+    setDisabled(true, more)
     const before = readBefore(api, info, newer).then((older) => {
       if (typeof older === 'string') return say(older)
       list.append(stepOf(info, older.row, newer))
       newer = older
       more.textContent = TEXT.earlier
-      more.disabled = false
+      setDisabled(false, more)
     })
     start(before, (failure) => say(messageOf(failure)))
   }

@@ -122,12 +122,18 @@ export class SidePane {
   #show(title: string, ...content: readonly Node[]): void {
     const close = button('×', this.#events.onClose, { 'aria-label': TEXT.close, class: 'plain' })
     const heading = el('h2', {}, title)
+    const { activeElement } = document
+    const hadFocus = this.element.contains(activeElement)
     fill(this.element, el('div', { class: 'paneHead' }, heading, close), ...content)
     this.element.setAttribute('aria-label', title)
     const wasClosed = this.element.hidden
     this.element.hidden = false
     this.element.scrollTop = 0
-    if (wasClosed) this.element.focus()
+    if (wasClosed || hadFocus) this.element.focus()
+    if (!hadFocus) return
+    // Whoever goes from row to row by a button stays at that button.
+    const buttons = [...this.element.querySelectorAll('button')]
+    buttons.find(({ textContent }) => textContent === activeElement?.textContent)?.focus()
   }
 
   #copy(row: Row): void {

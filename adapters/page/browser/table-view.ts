@@ -38,8 +38,8 @@ class TableView {
   #source: RowSource | undefined
   #grid: Grid | undefined
   #view: readonly [from: number, to: number] = [0, 0]
-  /** A place of the grid before, and how many rows must be there to go to it. */
-  #due: Readonly<{ place: GridPlace; rows: number }> | undefined
+  /** A place of the grid before, to which this one goes once its rows are there. */
+  #due: GridPlace | undefined
 
   constructor(context: ViewContext, info: TableInfo) {
     this.#context = context
@@ -114,7 +114,7 @@ class TableView {
         }),
         columnMenu(schema.columns, (chosen) => {
           this.#chosen = chosen
-          this.#open(this.#grid?.place)
+          this.#open(this.#placeNow())
         }),
         copyMenu(this.#copyFormats(), (format) => start(this.#copy(format), this.#context.fail)),
         button(TEXT.schema, () => this.#pane.showSchema()),
@@ -132,13 +132,12 @@ class TableView {
 
   /** Opens the grid on the rows that are wanted now. @param place - Where it goes. Default: to the beginning. */
   #open(place?: GridPlace): void {
-    const rows = place === undefined ? 0 : Math.max(this.#view[1], place.active.row + 1)
-    this.#due = place && { place, rows }
+    this.#due = place
     this.#source?.close()
     this.#grid?.close()
     this.#pane.closeRow()
     const columns = this.#info.schema.columns.filter(({ id }) => this.#chosen.has(id))
-    const source = this.#sourceOf(columns, rows)
+    const source = this.#sourceOf(columns, place?.rows ?? 0)
     const shown = columns.map(({ id, displayName = id, type }) => ({ id, name: displayName, type }))
     const { id: tableId, name } = this.#info
     const grid = new Grid(new GridColumns(shown, this.#context.widths.of(tableId)), source, name, {
@@ -158,8 +157,14 @@ class TableView {
     const { active, top } = this.#grid.place
     const hasMoved = active.row !== 0 || top > 0 // Whoever has gone elsewhere meanwhile stays there.
     if (!hasMoved && isOpen && count < this.#due.rows) return
-    if (!hasMoved) this.#grid.goTo(this.#due.place)
+    if (!hasMoved) this.#grid.goTo(this.#due)
     this.#due = undefined
+  }
+
+  /** Where a person is, or will be once the rows are there. */
+  #placeNow(): GridPlace | undefined {
+    this.#refresh()
+    return this.#due ?? this.#grid?.place
   }
 
   #sourceOf(columns: readonly Column[], atLeast: number): RowSource {
@@ -242,7 +247,7 @@ class TableView {
     this.#pane.info = info
     this.#notice.hidden = true
     this.#sayFacts()
-    this.#open(this.#grid?.place)
+    this.#open(this.#placeNow())
     if (isHere) this.#grid?.element.focus() // Whoever has gone elsewhere meanwhile stays there.
   }
 

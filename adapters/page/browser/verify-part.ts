@@ -2,7 +2,7 @@
 import { readWebStream } from '../../../src/base/web-stream.js'
 import type { VerifyCounts, VerifyFinding } from '../../../src/index.js'
 import type { Api } from './api.js'
-import { button, el, fill, messageOf } from './dom.js'
+import { button, el, fill, messageOf, setDisabled } from './dom.js'
 import type { ViewContext } from './shell.js'
 import { shownBytes, shownCount } from './show.js'
 import { TEXT } from './texts.js'
@@ -32,17 +32,15 @@ export function verifyPart(context: ViewContext, bytesHeld: () => number | undef
     const state = new VerifyState(context.now, isFull ? bytesHeld : () => undefined)
     const ending = new AbortController()
     const end = (message: string): void => {
+      const hadFocus = document.activeElement === cancel
       fill(output, el('p', { role: 'status' }, message), findings)
-      for (const each of [quick, full]) each.disabled = false
+      setDisabled(false, quick, full)
+      if (hadFocus) (isFull ? full : quick).focus()
     }
     context.signal.addEventListener('abort', () => ending.abort())
-    for (const each of [quick, full]) each.disabled = true
-    fill(
-      output,
-      state.element,
-      button(TEXT.cancel, () => ending.abort()),
-      findings,
-    )
+    setDisabled(true, quick, full)
+    const cancel = button(TEXT.cancel, () => ending.abort())
+    fill(output, state.element, cancel, findings)
     const onFinding = (finding: VerifyFinding): void => {
       if (findings.children.length < FINDINGS_MAX) findings.append(findingLine(finding))
     }

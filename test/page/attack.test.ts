@@ -20,8 +20,8 @@ const ROW = '[{"name":"planted"}]'
 /** Runs in the hostile page. @returns what it has learned, by the way that it tried */
 const ATTACK = `async ({ origin, tableId, row, token }) => {
   const learned = {}
-  const attempt = async (name, work) => {
-    const given_up = new Promise((done) => setTimeout(done, 3_000, 'nothing'))
+  const attempt = async (name, work, msMax = 3_000) => {
+    const given_up = new Promise((done) => setTimeout(done, msMax, 'nothing'))
     learned[name] = await Promise.race([work().then(String, (failure) => 'failed: ' + failure), given_up])
   }
   const rows = origin + '/tables/' + tableId + '/rows'
@@ -48,7 +48,7 @@ const ATTACK = `async ({ origin, tableId, row, token }) => {
     await attempt(mode + ' DELETE', async () => (await fetch(rows.slice(0, -5), { ...options, method: 'DELETE' })).status)
   }
   for (const path of ['/tables', rows.slice(origin.length), '/page/session'])
-    await attempt('script ' + path, () => settled(document.createElement('script'), origin + path))
+    await attempt('script ' + path, () => settled(document.createElement('script'), origin + path), 20_000)
   await attempt('image', () => settled(new Image(), origin + '/tables'))
   await attempt('beacon', async () => navigator.sendBeacon(rows, row))
   for (const path of ['/', '/tables', '/?token=' + token]) await attempt('frame ' + path, async () => {

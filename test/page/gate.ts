@@ -10,6 +10,8 @@ export class Gate {
   #open = Number.POSITIVE_INFINITY
   #held: (() => void)[] = []
   #onStored: () => void = () => undefined
+  #onHeld: () => void = () => undefined
+  #onFailed: () => void = () => undefined
   /** Chunks that were sent, and those that the server has acknowledged. */
   sent = 0
   stored = 0
@@ -37,6 +39,24 @@ export class Gate {
     }
   }
 
+  /**
+   * Lets what is held go to a server that is gone. What is sent again is held, so that no sender comes to the end of its
+   * tries. Resolves when one chunk has failed.
+   */
+  async failHeld(): Promise<void> {
+    this.#open = 0
+    while (this.#held.length === 0) {
+      await new Promise<void>((done) => {
+        this.#onHeld = done
+      })
+    }
+    const failed = new Promise<void>((done) => {
+      this.#onFailed = done
+    })
+    for (const pass of this.#held.splice(0)) pass()
+    await failed
+  }
+
   letThrough(): void {
     this.#open = Number.POSITIVE_INFINITY
     for (const pass of this.#held.splice(0)) pass()
@@ -47,12 +67,19 @@ export class Gate {
     this.#server.close()
   }
 
+  #hold(): Promise<void> {
+    return new Promise((pass) => {
+      this.#held.push(pass)
+      this.#onHeld()
+    })
+  }
+
   async #take(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const { method, url: path, headers } = asked
     const isChunk = method === 'PUT'
     if (isChunk) {
       this.sent++
-      if (this.#open-- <= 0) await new Promise<void>((pass) => this.#held.push(pass))
+      if (this.#open-- <= 0) await this.#hold()
       if (asked.destroyed) return // Whoever sent it has gone.
     }
     const passed = request(
@@ -66,7 +93,10 @@ export class Gate {
         got.pipe(answer)
       },
     )
-    passed.on('error', () => answer.destroy())
+    passed.on('error', () => {
+      if (isChunk) this.#onFailed()
+      answer.destroy()
+    })
     answer.on('close', () => passed.destroy())
     asked.pipe(passed)
   }

@@ -11,6 +11,7 @@ import {
   dropFile,
   faults,
   HAS_BROWSER,
+  hold,
   makeShownDirectory,
   picture,
   type ShownDirectory,
@@ -123,8 +124,9 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await list.innerText()).toMatch(/^Spare\s+1\s/)
 
     await page.getByRole('button', { name: 'Delete the table Spare' }).click()
+    const isSaid = page.getByText('“Spare” was deleted.').waitFor() // For seconds only.
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('“Spare” was deleted.').waitFor()
+    await isSaid
     await search.fill('')
     await expect.poll(() => list.getByRole('row').count()).toBe(lines - 1)
     expect(asked).toEqual(['DELETE'])
@@ -178,7 +180,6 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
 
   test('a file is chosen and takes the place of all rows, by keyboard alone', async () => {
     const page = await showDirectory(directory)
-    const chooser = page.waitForEvent('filechooser')
     const press = async (...keys: readonly string[]) => {
       for (const key of keys) await page.keyboard.press(key)
     }
@@ -186,6 +187,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await press('Enter')
     await page.getByText('Drop a file anywhere').waitFor()
     while (!(await page.evaluate(() => document.activeElement?.id === 'file'))) await press('Tab')
+    const chooser = page.waitForEvent('filechooser')
     await press('Enter')
     await (await chooser).setFiles(pathOf('spare.tsv'))
     await page.getByRole('columnheader', { name: 'name (string)' }).waitFor()
@@ -228,9 +230,10 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
   test('values that do not fit are shown, and change nothing until a person says so', async () => {
     const page = await openImport()
     const release = await hold(page, /\/tables\?.*validate=only/)
-    const late = page.waitForResponse(/\/tables\?.*validate=only/)
+    const asked = page.waitForRequest(/\/tables\?.*validate=only/)
     await choose(page, 'bad.json')
     await page.getByRole('heading', { name: 'bad.json' }).waitFor()
+    await asked // Else the next choice overtakes the file, and this is never asked.
     await page.getByLabel('Import as').selectOption('add')
     await page.getByText('Values that do not fit: 1').waitFor()
     // The preview does with them what the import would do.
@@ -240,6 +243,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByLabel('Values that do not fit').selectOption('abort')
     await page.getByText('Values that do not fit: 1').waitFor()
     // What a new table would make of the file comes late, and takes the place of nothing.
+    const late = page.waitForResponse(/\/tables\?.*validate=only/)
     release()
     await (await late).finished()
     await page.evaluate(() => new Promise(requestAnimationFrame))
@@ -315,6 +319,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await goTo('Import')
     await page.locator('progress').waitFor()
     await goTo('Tables')
+    await page.getByRole('heading', { name: 'Tables' }).waitFor()
     release()
     await page.getByText('The import is complete.').waitFor({ timeout: STAGED_MS_MAX })
     await goTo('Import')
@@ -339,11 +344,13 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(Number(await page.locator('progress').getAttribute('value'))).toBeLessThan(0.7)
     expect(await faults(page)).toEqual([])
     await picture(page, 'import')
+    const isRefused = page.getByText('An import is in progress.').waitFor() // For seconds only.
     await dropFile(page, pathOf('bad.json')) // It takes the place of nothing that is under way.
-    await page.getByText('An import is in progress.').waitFor()
+    await isRefused
+    const isCancelled = page.getByText('Cancelled. Nothing was changed.').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
     release()
-    await page.getByText('Cancelled. Nothing was changed.').waitFor()
+    await isCancelled
     await page.unroute('**/stashes/**')
 
     let isRefusing = true
@@ -355,7 +362,9 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     })
     await page.getByLabel('Name of the table').fill('Continued')
     await begin(page)
-    await expect.poll(() => page.getByRole('alert').allInnerTexts()).toContain(`No: ${MARKUP}`)
+    await expect
+      .poll(() => page.getByRole('alert').allInnerTexts(), { timeout: STAGED_MS_MAX })
+      .toContain(`No: ${MARKUP}`)
     expect(await faults(page)).toEqual([])
     isRefusing = false
     await page.getByRole('button', { name: 'Continue' }).click()
@@ -375,25 +384,4 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
 /** The text of the element that has the focus. */
 function focused(page: Page): Promise<string> {
   return page.evaluate(() => document.activeElement?.textContent ?? '')
-}
-
-/** Holds requests back. @returns lets them through, or refuses them with a status */
-async function hold(
-  page: Page,
-  path: string | RegExp,
-  isHeld: (method: string) => boolean = () => true,
-  status?: number,
-): Promise<() => void> {
-  let release = (): void => undefined
-  const released = new Promise<void>((done) => {
-    release = done
-  })
-  await page.route(path, async (route) => {
-    const isOne = isHeld(route.request().method())
-    if (isOne) await released
-    const refusal = { status: status ?? 200, json: { error: { type: 'x', message: 'held' } } }
-    const ended = isOne && status !== undefined ? route.fulfill(refusal) : route.continue()
-    await ended.catch(() => undefined) // The page may have given it up.
-  })
-  return release
 }

@@ -88,7 +88,7 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     const driver = await chromium.connectOverCDP(debugging)
     const [context] = driver.contexts()
     if (context === undefined) throw new Error('The browser has no tabs')
-    context.setDefaultTimeout(15_000)
+    context.setDefaultTimeout(60_000)
     return use(context).finally(() => driver.close())
   }
 
@@ -158,8 +158,9 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
       await half
       serving.child.kill('SIGKILL')
       await once(serving.child, 'exit')
-      gate.letThrough()
+      await gate.failHeld()
       serving = await start()
+      gate.letThrough()
       await finish('its server was killed in the middle', 'Killed')
 
       const { path: plain, size } = await writeRows('orders.ndjson', '', NDJSON)

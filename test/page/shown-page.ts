@@ -75,7 +75,7 @@ export async function openPage(
   { viewport = VIEWPORT, colorScheme }: TabOptions = {},
 ): Promise<Page> {
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(60_000) // The machine may do other work, too.
   const complaints: string[] = []
   page.on('pageerror', ({ message }) => complaints.push(message))
   page.on('console', (message) => {
@@ -193,4 +193,25 @@ export async function copiedText(page: Page, copy: () => Promise<void>): Promise
   const text = () => page.evaluate(() => navigator.clipboard.readText())
   await expect.poll(text).not.toBe('')
   return text()
+}
+
+/** Holds requests back. @returns lets them through, or refuses them with a status */
+export async function hold(
+  page: Page,
+  path: string | RegExp,
+  isHeld: (method: string) => boolean = () => true,
+  status?: number,
+): Promise<() => void> {
+  let release = (): void => undefined
+  const released = new Promise<void>((done) => {
+    release = done
+  })
+  await page.route(path, async (route) => {
+    const isOne = isHeld(route.request().method())
+    if (isOne) await released
+    const refusal = { status: status ?? 200, json: { error: { type: 'x', message: 'held' } } }
+    const ended = isOne && status !== undefined ? route.fulfill(refusal) : route.continue()
+    await ended.catch(() => undefined) // The page may have given it up.
+  })
+  return release
 }

@@ -162,9 +162,11 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     expect(await faults(page)).toEqual([])
     await picture(page, 'newer', { width: 1_100, height: 320 })
     // What a person does before the new version is there stays.
-    const held = new Promise<Route>((resolve) =>
-      page.route(`**/tables/${people.table.id}`, resolve, { times: 1 }),
-    )
+    let takeRoute = (_: Route): void => undefined
+    const held = new Promise<Route>((done) => {
+      takeRoute = done
+    })
+    await page.route(`**/tables/${people.table.id}`, (route) => takeRoute(route), { times: 1 })
     await page.getByRole('button', { name: 'Show the new version' }).click()
 
     // By keyboard alone.
@@ -247,6 +249,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     const server = await startServer(store, { keys: KEYS, port: 0, basePath: '/data', page: true })
     onTestFinished(() => server.close())
     const page = await openPage(context, `${server.url}/`)
+    await page.getByLabel('API key').waitFor()
     expect(await faults(page)).toEqual([])
     await page.getByLabel('API key').fill(KEY)
     await page.keyboard.press('Enter')
@@ -308,9 +311,10 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     })
     let isAsked = false
     await page.route(/\/rows$/, async (route) => {
+      const old = await route.fetch()
       isAsked = true
       await held
-      await route.continue()
+      await route.fulfill({ response: old })
     })
     await look()
     await expect.poll(() => isAsked).toBe(true)

@@ -114,7 +114,7 @@ function pointToIndex(outDir: string): void {
 }
 
 /** The last list of exports in a file, without the braces. */
-const EXPORTS = /export \{([^}]*)\};?\s*$/
+const EXPORTS = /export ?\{([^}]*)\};?\s*$/
 
 /**
  * Marks classes that an entry exports as types alone, such as `FaultFile`: the bundler of declarations drops the word,
@@ -122,8 +122,9 @@ const EXPORTS = /export \{([^}]*)\};?\s*$/
  */
 function markTypes(outDir: string): void {
   for (const name of readdirSync(outDir).filter((file) => file.endsWith('.d.ts'))) {
-    const [, code = ''] =
-      EXPORTS.exec(readFileSync(`${outDir}/${name.replace(/d\.ts$/, 'js')}`, 'utf8')) ?? []
+    const entry = name.replace(/d\.ts$/, 'js')
+    const [, code] = EXPORTS.exec(readFileSync(`${outDir}/${entry}`, 'utf8')) ?? []
+    if (code === undefined) throw new Error(`${entry} has no list of exports`)
     const values = new Set(code.split(',').map((part) => part.trim().replace(/^.* as /, '')))
     const text = readFileSync(`${outDir}/${name}`, 'utf8').replace(EXPORTS, (_, list: string) => {
       const parts = list.split(',').map((part) => part.trim())

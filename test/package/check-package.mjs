@@ -101,6 +101,41 @@ async function checkPrograms(folder) {
   console.log('installed with scripts blocked: a module, a program with require, the command')
 }
 
+/** Compiles a program that uses every value of every entry: declarations may have it as a type alone. */
+async function checkDeclarations(folder) {
+  const { exports } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  const entries = Object.keys(exports).filter((path) => !path.endsWith('.json'))
+  const names = entries.map((path) => JSON.stringify(join('rowstash', path)))
+  const list = `const entries = await Promise.all([${names}].map((name) => import(name)))
+    console.log(JSON.stringify(entries.map((entry) => Object.keys(entry))))`
+  // Asked here, where the packages are that some entries need and an install leaves to its owner.
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', list], { cwd: ROOT })
+  const values = JSON.parse(stdout)
+  const program = values.flatMap((of, entry) =>
+    of.map((value, at) => {
+      const alias = `value_${entry}_${at}`
+      return `import { ${value} as ${alias} } from ${names[entry]}\nconsole.log(${alias})\n`
+    }),
+  )
+  await writeFile(join(folder, 'program.mts'), program.join(''))
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const settings = [
+    '--strict',
+    '--noEmit',
+    '--skipLibCheck',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+  ]
+  const types = ['--typeRoots', join(ROOT, 'node_modules/@types'), '--types', 'node']
+  await run(process.execPath, [compiler, ...settings, ...types, 'program.mts'], { cwd: folder })
+  assert(values.every((of) => of.length > 0))
+  console.log(
+    `compiled: a program with the ${values.flat().length} values of ${entries.length} entries`,
+  )
+}
+
 /** Bundles an entry of the installed package as a page has it. */
 async function checkBundle(folder, entry, max) {
   const { outputFiles } = await build({
@@ -121,6 +156,7 @@ try {
   const installed = join(folder, 'app')
   await install(installed, packed.path)
   await checkPrograms(installed)
+  await checkDeclarations(installed)
   for (const [entry, max] of Object.entries(BUNDLE_MAX)) await checkBundle(installed, entry, max)
 } finally {
   await rm(folder, { recursive: true, force: true })

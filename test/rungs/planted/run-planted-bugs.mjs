@@ -15,7 +15,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 const COPIED = /^(?:src|adapters|test|package\.json|tsconfig\.json)$/
 const CONFIG = 'test/vitest.config.ts'
 /**
- * Each list of bugs, and the test that must find them; where bugs name one, it is that one of `tests`. `runs`: of a
+ * Each list of bugs, and the test that must find them; where a bug names one, it is that one of `tests`. `runs`: of a
  * suite of the ladder. `isPlain`: the test is no suite of the ladder, and prints no line of one. `tries`: for bugs that show by chance only, as when a process must die in a certain millisecond.
  */
 const SUITES = [
@@ -52,7 +52,13 @@ const SUITES = [
     isPlain: true,
   },
   { list: 'planted-change-bugs.ts', test: 'test/store/history.test.ts', only: '', isPlain: true },
-  { list: 'planted-key-bugs.ts', test: 'test/store/keys.test.ts', only: '', isPlain: true },
+  {
+    list: 'planted-key-bugs.ts',
+    test: 'test/store/keys.test.ts',
+    tests: { 'changed-keys': 'test/unit/engine/changed-keys.test.ts' },
+    only: '',
+    isPlain: true,
+  },
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   { list: 'planted-s3-bugs.ts', test: 'test/unit/adapters/s3-', only: '', isPlain: true },
   {

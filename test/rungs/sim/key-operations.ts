@@ -1,6 +1,6 @@
 // Operations of a history on the keys of tables. An operation that would break a key has no effect.
 import type { ChangeResult, ReadResult, RowIds } from '../../../src/index.js'
-import { fits } from './life-operations.js'
+import { fits, updateRows } from './life-operations.js'
 import {
   changeTable,
   type DiskJudge,
@@ -40,6 +40,53 @@ export function alterKey(world: DiskJudge, table: ModelTable, key: KeyColumn | n
       const next = state.key === key ? state : { ...state, version: state.version + 1, key }
       return fits(outcome, ({ version }) => version === next.version) ? [next] : []
     },
+  }
+}
+
+/**
+ * Brings a text for a number to a table that has these as its key, which has no effect: the keys of all rows would be others.
+ * @param ifMatch - A version up to which the key is that for certain.
+ */
+export function retypeKey(world: DiskJudge, table: ModelTable, ifMatch: number): SimOperation {
+  const rows = [{ n: 'a text', v: 'no row' }]
+  const merge = { rows, key: ['n'], ifMatch, onSchemaError: 'updateSchema' } as const
+  return {
+    text: `merge a text for a number into ${table.name} if ${ifMatch}`,
+    table,
+    readsObjects: true,
+    run: ({ team }) => team.table(table.id ?? '').merge(merge),
+    apply: (state, outcome) => {
+      if (outcome.kind !== 'failed') return []
+      return refused(world, state, outcome.failure, (code) => {
+        if (state === null) return false
+        if (code === 'PRECONDITION_FAILED') return state.version > ifMatch
+        return code === 'REQUEST_VALIDATION_ERROR' && state.key === 'n'
+      })
+    },
+  }
+}
+
+/** In one transaction, but two steps, gives a row a new text, and the one that it had to another. */
+export function handOverText(
+  world: DiskJudge,
+  oracle: Oracle,
+  table: ModelTable,
+  [from, to]: readonly [ModelRow, ModelRow],
+): SimOperation {
+  const text = oracle.newText(from.n)
+  const given = [
+    { row: from, text },
+    { row: to, text: oracle.shareText(to.n, from.v) },
+  ]
+  return {
+    ...updateRows(world, table, given),
+    text: `in a transaction: update ${table.name} ${from.n} to ${text}, then ${to.n} to ${from.v}`,
+    run: ({ team }) =>
+      team.transaction(async (t) => {
+        const target = t.table(table.id ?? '')
+        await target.updateRow(from.id ?? '', { v: text })
+        return target.updateRow(to.id ?? '', { v: from.v })
+      }),
   }
 }
 

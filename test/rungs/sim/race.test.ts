@@ -43,6 +43,11 @@ const OF_KEYS: readonly What[] = [
   ...(['give key', 'give key', 'take key', 'add stash', 'overwrite', 'delete', 'read'] as const),
 ]
 
+/** A text that comes to a key of numbers, and changes of the key beside it. */
+const OF_NUMBERS: readonly What[] = [
+  ...(['retype', 'retype', 'retype', 'give key', 'take key', 'add', 'delete', 'read'] as const),
+]
+
 function anySpecOf(whats: readonly What[]): fc.Arbitrary<RaceSpec> {
   return fc
     .record({ at: fc.nat({ max: 1 }), what: fc.constantFrom(...whats), row: fc.nat({ max: 5 }) })
@@ -55,8 +60,9 @@ const PLAIN: Kind = { whats: ANY, keys: [null] }
 const STAGED: Kind = { whats: OF_STASHES, keys: [null] }
 const SETTLED: Kind = { whats: BESIDE_SETTLE, keys: [null], settles: true }
 const KEYED: Kind = { whats: OF_KEYS, keys: ['v', 'v', null] }
+const NUMBERED: Kind = { whats: OF_NUMBERS, keys: ['n'] }
 
-const ALL_KINDS = [PLAIN, KEYED, STAGED, SETTLED]
+const ALL_KINDS = [PLAIN, KEYED, STAGED, SETTLED, NUMBERED]
 
 function anyRace(checks: boolean, { whats, keys, settles = false }: Kind): fc.Arbitrary<Race> {
   return fc.record({

@@ -1,6 +1,8 @@
 // Operations at once on two stores that share their ports, in the order that a scheduler gives their steps;
 // then one order of whole operations must explain every answer and what is there afterwards.
 import type { Scheduler } from 'fast-check'
+import { toHex } from '../../../src/base/bytes.js'
+import { indexOfKey, KEY_ENTRIES_RANGE, KEY_INDEXES_RANGE } from '../../../src/format/key-index.js'
 import type {
   KvStore,
   ObjectStore,
@@ -15,7 +17,7 @@ import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { TestClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
-import { alterKey, getBeside, inTransaction, updateAndAdd } from './key-operations.js'
+import { alterKey, getBeside, inTransaction, retypeKey, updateAndAdd } from './key-operations.js'
 import { updateRows } from './life-operations.js'
 import {
   changeTable,
@@ -52,6 +54,7 @@ export type RaceSpec = Readonly<{
     | 'give key'
     | 'take key'
     | 'get by key'
+    | 'retype'
     | 'settle'
   row: number
 }>
@@ -98,7 +101,7 @@ export async function runRace(
   const puts: Puts = { next: () => undefined }
   const clock = new TestClock()
   const ports = { clock, puts, turn: (text, step) => turn(text, step) } satisfies Ports
-  const { places } = await openPlaces(race, ports)
+  const { places, kv } = await openPlaces(race, ports)
   const [first] = places
   if (first === undefined) throw new Error('There are two stores')
   const stash = oracle.stash('s')
@@ -121,6 +124,7 @@ export async function runRace(
   turn = (_, step) => step()
   settle(table, operations, outcomes)
   await checkTable(table, places)
+  if (race.key !== null) await checkIndexes(first, kv, table)
   if (settling === null) return
   await checkSwapped(first, clock)
   await checkTable(table, places)
@@ -183,6 +187,21 @@ async function checkSwapped({ store }: OperationPlace, clock: TestClock): Promis
   }
   const { findings } = await store.verify({ full: true })
   if (findings.length > 0) throw new Mismatch(`It is not clean: ${show(findings)}`)
+}
+
+/** A sweep leaves the index of the key that the table has, and no other. */
+async function checkIndexes({ store, team }: OperationPlace, kv: KvStore, table: ModelTable) {
+  await store.sweep()
+  await checkTable(table, [{ store, team }])
+  const { key } = await team.table(table.id ?? '').info()
+  const keys = await kv.partition(TEAM).read(async (view) => {
+    const ranges = [KEY_ENTRIES_RANGE, KEY_INDEXES_RANGE]
+    const found = await Promise.all(ranges.map((range) => view.scan({ ...range, count: 10_000 })))
+    return found.flat().map(([record]) => record)
+  })
+  const indexes = new Set(keys.map((record) => toHex(indexOfKey(record).index)))
+  if (indexes.size === (key === undefined ? 0 : 1)) return
+  throw new Mismatch(`A table with the key ${key} has the indexes ${[...indexes].join()}`)
 }
 
 type Ports = Readonly<{ clock: TestClock; puts: Puts; turn: Turn }>
@@ -277,6 +296,10 @@ export function bind(
       return alterKey(NO_DISK, table, row % 2 === 0 ? 'v' : 'n')
     case 'take key':
       return alterKey(NO_DISK, table, null)
+    case 'retype':
+      return state.key === 'n'
+        ? retypeKey(NO_DISK, table, state.version)
+        : readBeside(NO_DISK, table)
     case 'settle':
       return sweepBeside()
     case 'get by key':

@@ -15,7 +15,9 @@ import {
   addTwins,
   alterKey,
   getBeside,
+  handOverText,
   inTransaction,
+  retypeKey,
   takePastText,
   updateAndAdd,
 } from './key-operations.js'
@@ -606,7 +608,10 @@ class Schedule {
     const kind = rare.below(10)
     if (kind === 0) return alterKey(world, table, 'f')
     if (kind < 3) return addTwins(world, oracle, table, 2 + rare.below(4))
+    const numbered = kind < 8 ? null : versionByNumbers(table)
+    if (numbered !== null) return retypeKey(world, table, numbered)
     if (row === undefined || other === undefined) return null
+    if (kind === 3 && row !== other) return handOverText(world, oracle, table, [row, other])
     if (kind < 7) return past ? takePastText(world, oracle, table, [row, past]) : null
     if (kind === 7) return updateAndAdd(world, oracle, table, row)
     const text = oracle.shareText(row.n, other.v)
@@ -806,9 +811,17 @@ class Schedule {
     const isUsable = outcome.kind === 'done' && !world.disk.isDown
     this.#trace.push(`  ${showOutcome(outcome)}`)
     if (isUsable && this.#random.once(2)) {
-      this.#isOpen = true
       world.disarm()
-    } else await this.#endProcess(this.#random.once(2))
+      this.#isOpen = await this.#takesWrites()
+    }
+    if (!this.#isOpen) await this.#endProcess(this.#random.once(2))
+  }
+
+  /** Whether no write of a job that an opening goes on with has failed: nobody is told of it. */
+  async #takesWrites(): Promise<boolean> {
+    if (this.#jobs === null) return true
+    const { kind } = await this.world.outcomeOf(() => this.world.kv.partition('').commit({}))
+    return kind === 'done'
   }
 
   #damage(losesPower: boolean): void {
@@ -839,6 +852,14 @@ class Schedule {
     }
     await readAll(this.world, this.#oracle)
   }
+}
+
+/** A version up to which the key of a table is its numbers, whatever happens beside; null: there may be none. */
+function versionByNumbers({ possible }: ModelTable): number | null {
+  const versions = possible.flatMap(({ state, pending }) => {
+    return state?.key === 'n' && pending.length === 0 ? [state.version] : []
+  })
+  return versions.length === possible.length && versions.length > 0 ? Math.min(...versions) : null
 }
 
 function readObjects(operations: readonly SimOperation[]): boolean {

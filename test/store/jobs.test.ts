@@ -20,6 +20,7 @@ import {
   type Team,
   type UrlFetcher,
 } from '../../src/index.js'
+import { leftOpenJobs } from '../rungs/model/wiped-team.js'
 import { damageOf } from '../support/damage.js'
 import { randomTestSeed } from '../support/seed-record.js'
 import { type Mortal, World } from './mortal-engine.js'
@@ -257,6 +258,24 @@ describe('a job', () => {
     expect(await world.kv.partition('').read((view) => view.scan(open))).toEqual([])
     expect((await store.verify({ full: true })).findings).toEqual([])
   })
+
+  test.each([0, 1, 2, 3])(
+    'leaves the list of open jobs at the next opening after a deletion of everything that dies after %i steps',
+    async (steps) => {
+      const world = await World.create(false)
+      const first = await world.open({ sources: sourceOf(() => new Promise(() => undefined)) })
+      await first.store.team('t').startJob({ import: FROM_URL })
+      first.dieAfter(steps)
+      void first.store.team('t').deleteAll()
+      await expect.poll(() => first.isDead).toBe(true)
+      const left = await leftOpenJobs(world.kv, 't')
+      const { store } = await world.open({ sources: sourceOf() })
+      onTestFinished(() => store.close())
+
+      expect(left).toBe(steps < 2 ? 1 : 0)
+      await expect.poll(() => leftOpenJobs(world.kv, 't')).toBe(0)
+    },
+  )
 
   test('that a close ended goes on at the next opening, at once', async () => {
     const world = await World.create(false)

@@ -1,6 +1,7 @@
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { yieldToEventLoop } from '../../src/base/platform.js'
+import { KEY_SPACE } from '../../src/format/keys.js'
 import {
   memoryObjects,
   openLevelKv,
@@ -10,6 +11,7 @@ import {
   type StoreOptions,
   type Table,
 } from '../../src/index.js'
+import { Hooks, hookedKv } from './hooked-ports.js'
 
 async function open(options: StoreOptions = {}): Promise<Store> {
   const store = await openStore({
@@ -470,6 +472,27 @@ describe('a merge beside others', () => {
     expect(merged).toMatchObject({ changed, added: 1 })
     expect((await rowsOf(table))[0]).toEqual({ k: 0, n: 1, other: done })
     expect(done).toBeGreaterThan(0)
+  })
+
+  test('does not judge rows by the schema of before: no two of them ever had the key at once', async () => {
+    const hooks = new Hooks()
+    const level = new MemoryLevel<Uint8Array, Uint8Array>()
+    const kv = hookedKv(await openLevelKv(level), hooks, false)
+    const store = await openStore({ kv, objects: memoryObjects(), sweepIntervalMs: 0 })
+    onTestFinished(() => store.close())
+    const table = await tableOf(store, [{ k: 1, n: 0 }])
+    const columns = (await table.schema()).columns
+    hooks.beforeScanOf(KEY_SPACE.row, async () => {
+      // Back again, the column has none of the cells that it had.
+      await table.alter({ schema: { columns: columns.filter(({ id }) => id === 'n') } })
+      await table.alter({ schema: { columns } })
+      await table.addRows([{ k: 1, n: 1 }])
+    })
+    const merged = await table.merge({ rows: [{ k: 1, n: 2 }], key: ['k'] })
+
+    expect(hooks.ran).toBe(1)
+    expect(merged).toMatchObject({ added: 0, changed: 1, version: 5 })
+    expect(await rowsOf(table)).toEqual([{ n: 0 }, { k: 1, n: 2 }])
   })
 
   test('keeps the IDs that an overwrite preserved', async () => {

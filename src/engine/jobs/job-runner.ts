@@ -56,7 +56,7 @@ const RENEWALS = 3
 /** A job that so many engines, or openings, began and none ended, fails: it may be what ended them. */
 const EPOCHS_MAX = 100
 
-/** An entry of the list whose job does not exist is deleted when it was seen for so long. */
+/** An entry of the list whose job does not exist is deleted when it was seen for so long, if others can start jobs. */
 const DANGLING_MS = 600_000
 
 const NO_OWNER: Bytes = new Uint8Array(OWNER_BYTES)
@@ -266,7 +266,9 @@ export class JobRunner {
     const seen = isSame ? before : { bytes: lease, since: now }
     const record = bytes === null ? null : decodeJob(bytes)
     if (bytes === null || record === null) {
-      if (now - seen.since >= DANGLING_MS) await this.#forget(team, job)
+      // Nobody else can be about to make the job of an entry, and those that are started here are not looked at.
+      const isNever = !this.#context.kv.shared || now - seen.since >= DANGLING_MS
+      if (isNever) await this.#forget(team, job)
     } else if (record.state.name !== 'running') {
       await this.#forget(team, job)
     } else if (this.#isLeft(lease, now - seen.since)) {

@@ -3,7 +3,7 @@
 // operation's turn, where nobody of this process comes between.
 import { isSync } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
-import { StoreError } from '../../base/store-error.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { TableHead } from '../../format/records.js'
 import type { MergeResult } from '../api/merge-types.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
@@ -127,13 +127,11 @@ class Merge {
     const { dryRun, ifMatch } = this.#request
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const inTurn = tries >= TRIES_BESIDE_OTHERS && !dryRun
-      const draft = inTurn ? null : await this.#draft()
+      const draft = inTurn ? null : await this.#judged()
+      if (typeof draft === 'string') return draft
       if (draft === null && !inTurn) continue
       if (draft !== null && dryRun) {
-        const { head } = draft
-        const moved = await team.partition.read((view) => {
-          return whatMoved(this.#ready.base, head, (key) => view.get(key))
-        })
+        const moved = await this.#movedBy(draft.head)
         if (moved !== null) return moved
         checkIfMatch('table', ifMatch, toPublicVersion(team, draft.head).version)
         const isKeyed = draft.head.generation.keyIndex !== null
@@ -151,6 +149,26 @@ class Merge {
       return merged
     }
     throw tooBusy('The rows of the table keep changing')
+  }
+
+  /** As `#draft`. Rows that it refuses may be so only under the schema of before: then all begins anew. */
+  async #judged(): Promise<MergeDraft | Moved | null> {
+    try {
+      return await this.#draft()
+    } catch (failure) {
+      const moved = isStoreError(failure) ? await this.#movedBy(null) : null
+      if (moved === null) throw failure
+      return moved
+    }
+  }
+
+  /** What has moved since the merge was prepared. @param head - null: the one of now. */
+  #movedBy(head: TableHead | null): Promise<Moved | null> {
+    const { team, table, tableId } = this.#place
+    return team.partition.read(async (view) => {
+      const at = head ?? (await readHead(team, view, table, tableId))
+      return whatMoved(this.#ready.base, at, (key) => view.get(key))
+    })
   }
 
   /** @returns null: the rows of the table keep changing. */
@@ -181,7 +199,11 @@ class Merge {
       checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
       const moved = await whatMoved(this.#ready.base, head, read)
       if (moved !== null) return { result: moved }
-      if (inTurn && (draft === null || !isSameHead(draft.head, head))) draft = await this.#draft()
+      if (inTurn && (draft === null || !isSameHead(draft.head, head))) {
+        const judged = await this.#judged()
+        if (typeof judged === 'string') return { result: judged }
+        draft = judged
+      }
       // In its turn it sees durable rows alone: with a change in flight, it is planned again after that.
       if (draft === null || !isSameHead(draft.head, head)) return { result: 'rows' }
       return commitMerge(

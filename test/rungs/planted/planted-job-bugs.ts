@@ -26,4 +26,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: 'const ended = job.succeed({ table, version: 1, runs })',
     replace: 'const ended = { puts: [], deletes: [] }',
   },
+  {
+    name: 'an entry of the open jobs without a job stays for ten minutes where nobody else starts jobs',
+    file: 'job-runner.ts',
+    find: 'const isNever = !this.#context.kv.shared || now - seen.since >= DANGLING_MS',
+    replace: 'const isNever = now - seen.since >= DANGLING_MS',
+  },
 ]

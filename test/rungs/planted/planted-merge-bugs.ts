@@ -106,4 +106,11 @@ export const PLANTED_BUGS: readonly PlantedMergeBug[] = [
     find: 'if (this.#extents.length > 0) await this.#input.passAll()',
     replace: '',
   },
+  {
+    test: 'beside',
+    name: 'what a merge refuses under the schema of before counts',
+    file: 'merge-rows.ts',
+    find: 'const moved = isStoreError(failure) ? await this.#movedBy(null) : null',
+    replace: 'const moved = isStoreError(failure) ? null : await this.#movedBy(null)',
+  },
 ]

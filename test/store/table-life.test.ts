@@ -14,6 +14,7 @@ import {
 import { plainDatabase } from '../support/plain-database.js'
 import { all } from '../support/rich-database.js'
 import { EngineWorld, MINUTE_MS } from './engine-world.js'
+import { Hooks, hookedKv } from './hooked-ports.js'
 
 const NOW = 1_800_000_000_000
 
@@ -410,6 +411,39 @@ describe('a team of which all is deleted', () => {
     await team.deleteAll()
     await team.deleteAll()
     expect(await team.tables()).toEqual([])
+  })
+
+  test.each([
+    [1, 1],
+    [1_000, 2],
+  ])('takes a pass for as many results as it holds: %i take %i', async (count, wanted) => {
+    const hooks = new Hooks()
+    const kv = hookedKv(await openLevelKv(plainDatabase()), hooks, false)
+    const sizes = { inlineRowsMax: 0, segmentRowsMax: 1 } // The result has the IDs of each segment.
+    const store = await openStore({ kv, objects: memoryObjects(), sweepIntervalMs: 0, ...sizes })
+    onTestFinished(() => store.close())
+    const [team, partition] = [store.team('t'), kv.partition('t')]
+    const rows = Array.from({ length: 1_000 }, (_, n) => ({ n }))
+    const { tableId } = await team.createTable({ name: 'k', rows, idempotencyKey: 'k' })
+    await team.table(tableId).delete()
+    const [[key, value] = []] = await all(partition, KEY_SPACE.idempotency)
+    if (key === undefined || value === undefined) throw new Error('The result is kept')
+    const copies = Array.from({ length: count }, (_, i): [Uint8Array, Uint8Array] => {
+      return [Uint8Array.of(...key, ...new TextEncoder().encode(String(i))), value]
+    })
+    await partition.commit({ puts: copies })
+    expect(value.length).toBeGreaterThan(18_000)
+    let passes = 0
+    // A pass begins with the jobs; the sweep at its end looks at them last.
+    const scanned = async (): Promise<void> => {
+      passes += 0.5
+      hooks.beforeScanOf(KEY_SPACE.job, scanned)
+    }
+    hooks.beforeScanOf(KEY_SPACE.job, scanned)
+    await team.deleteAll()
+
+    expect(passes).toBe(wanted)
+    expect(await all(partition, KEY_SPACE.idempotency)).toEqual([])
   })
 })
 

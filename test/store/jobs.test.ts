@@ -444,7 +444,7 @@ describe('a lease that is taken over in the last moment', () => {
 })
 
 describe('two engines on one key-value store, their clocks 10 minutes apart', () => {
-  const LEASE_MS = 300
+  const LEASE_MS = 600
   /** A job that nobody takes over is not waited for any longer. */
   const END_MS = 10_000
   const ahead = { clock: { now: () => Date.now() + 10 * MINUTE_MS } }

@@ -6,8 +6,10 @@ import {
   type Column,
   type ColumnKind,
   type ColumnType,
+  STORE_LIMITS,
   type TableSchema,
 } from '../../src/index.js'
+import { checkInteger, checkWord } from './argument-checks.js'
 
 type FastCheck = typeof fastCheck
 type Arbitrary<T> = fastCheck.Arbitrary<T>
@@ -38,6 +40,7 @@ export const ODD_COLUMN_IDS: readonly string[] = Object.freeze([
 
 /**
  * A kind, with values of every shape that it takes.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
  * @example
  * import fc from 'fast-check'
  * import { anyValueOfKind } from 'rowstash/testing'
@@ -76,6 +79,7 @@ export function anyValueOfKind(fc: FastCheck, kind: ColumnKind): Arbitrary<unkno
     ),
     boolean: fc.boolean(),
   }
+  checkWord('kind', kind, COLUMN_KINDS)
   return values[kind]
 }
 
@@ -100,6 +104,7 @@ export function anyColumnType(fc: FastCheck): Arbitrary<ColumnType> {
 
 /**
  * A schema of up to `columnsMax` columns, some with odd IDs.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
  * @example
  * import fc from 'fast-check'
  * import { anySchema } from 'rowstash/testing'
@@ -107,6 +112,7 @@ export function anyColumnType(fc: FastCheck): Arbitrary<ColumnType> {
  * console.log(fc.sample(anySchema(fc, 3), 5).every(({ columns }) => columns.length <= 3)) // true
  */
 export function anySchema(fc: FastCheck, columnsMax = 8): Arbitrary<TableSchema> {
+  checkInteger('columnsMax', columnsMax, 1, STORE_LIMITS.columnsMax.max)
   const id = fc.oneof(fc.constantFrom(...ODD_COLUMN_IDS), fc.stringMatching(/^[a-z]{1,6}$/))
   const column = fc.record({ id, type: anyColumnType(fc) }) as Arbitrary<Column>
   return fc

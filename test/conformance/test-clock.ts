@@ -1,4 +1,6 @@
+import { shown } from '../../src/base/options.js'
 import type { Clock } from '../../src/index.js'
+import { invalid } from './argument-checks.js'
 
 /** In November 2023. */
 const START = 1_700_000_000_000
@@ -25,7 +27,11 @@ export class TestClock implements Clock {
     return this.#start() + this.#passed
   }
 
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no finite number. */
   pass(milliseconds: number): void {
+    if (!Number.isFinite(milliseconds)) {
+      throw invalid(`pass takes a number of milliseconds, not ${shown(milliseconds)}`)
+    }
     this.#passed += milliseconds
   }
 }

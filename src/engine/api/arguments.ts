@@ -216,6 +216,6 @@ export function checkTeamId(teamId: unknown): asserts teamId is string {
   if (!isTeamId(teamId)) throw invalid(`A team ID must be ${TEAM_ID_RULE}`)
 }
 
-function invalid(problem: string): StoreError {
+export function invalid(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

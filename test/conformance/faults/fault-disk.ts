@@ -7,6 +7,8 @@
 //
 // After a crash, `level()` and `objects()` of the same disk are those of the next process.
 
+import { booleanOption, choiceOption, integerOptions } from '../../../src/base/options.js'
+import { CRASHES, checkWord } from '../argument-checks.js'
 import { FaultFile, FileBytes } from './fault-file.js'
 import { type DiskAccess, FaultLevel, flipBit, type Life } from './fault-level.js'
 import { FaultLog, type LossModel } from './fault-log.js'
@@ -14,7 +16,7 @@ import { FaultObjects, ObjectFiles } from './fault-objects.js'
 import { DiskGone, type Fault, type FaultPlan, NO_FAULTS, type PortStep } from './fault-plan.js'
 import type { SortedRecords } from './sorted-records.js'
 
-/** Options of a `FaultDisk`. */
+/** Options of a `FaultDisk`. Unknown names are refused. */
 export type FaultDiskOptions = Readonly<{
   /** Decides what a crash leaves, and which bit a fault hits. Default: 0. Range: 0 to 2^32 - 1. */
   seed?: number
@@ -23,7 +25,7 @@ export type FaultDiskOptions = Readonly<{
    * was not. `prefix`: everything before it. Default: `leveldb`.
    */
   model?: LossModel
-  /** Bytes of a log after which the next one begins. Default: 4 MiB, as in LevelDB. */
+  /** Bytes of a log after which the next one begins. Default: 4 MiB, as in LevelDB. Range: 1 to 2^53 - 1. */
   logBytesMax?: number
   /** Whether a second opening is refused while there is one. Default: true. */
   locks?: boolean
@@ -43,7 +45,22 @@ export type Damage =
   | 'loseObject'
   | 'swapObjects'
 
-const LOG_BYTES_MAX = 4 * 1024 * 1024
+const DAMAGES: readonly string[] = [
+  'flipRecord',
+  'swapRecords',
+  'dropRecord',
+  'dropBatch',
+  'cutLog',
+  'flipObject',
+  'cutObject',
+  'loseObject',
+  'swapObjects',
+] satisfies Damage[]
+
+const RANGES = {
+  seed: { default: 0, min: 0, max: 2 ** 32 - 1 },
+  logBytesMax: { default: 4 * 1024 * 1024, min: 1, max: Number.MAX_SAFE_INTEGER },
+}
 
 /**
  * A disk in memory that fails as a test tells it to: a database, objects and a file, which survive a crash as on a
@@ -75,12 +92,14 @@ export class FaultDisk {
   #user: object | null = null
   #hasLostPower = false
 
+  /** @throws {StoreError} OPTION_NOT_ALLOWED */
   constructor(options: FaultDiskOptions = {}) {
-    const { seed = 0, model = 'leveldb', logBytesMax = LOG_BYTES_MAX } = options
-    const { locks = true, getSync = true } = options
-    this.#getSync = getSync
+    const others = ['model', 'locks', 'getSync']
+    const { seed, logBytesMax } = integerOptions('FaultDisk', options, RANGES, others)
+    const model = choiceOption('model', options.model, ['leveldb', 'prefix'])
+    this.#getSync = booleanOption('getSync', options.getSync, true)
     this.#state = (Math.imul(seed, 0x9e3779b1) ^ 0x6a09e667) | 1
-    this.#locks = locks
+    this.#locks = booleanOption('locks', options.locks, true)
     this.#log = new FaultLog({ model, logBytesMax, below: (limit) => this.#below(limit) })
   }
 
@@ -130,8 +149,10 @@ export class FaultDisk {
   /**
    * Ends the process: nothing that it still does has an effect. What the process wrote stays, unless the
    * machine goes down with it: then what was not synced is lost, or kept, or kept in part.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR
    */
   crash(of: 'process' | 'machine'): void {
+    checkWord('of', of, CRASHES)
     if (!this.#life.isOver) {
       this.#life.isOver = true
       this.#user = null
@@ -145,8 +166,13 @@ export class FaultDisk {
     }
   }
 
-  /** Damages what is on the disk while nobody uses it. @returns whether there was something to damage. */
+  /**
+   * Damages what is on the disk while nobody uses it.
+   * @returns whether there was something to damage
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR
+   */
   damage(kind: Damage): boolean {
+    checkWord('kind', kind, DAMAGES)
     const below = (limit: number): number => this.#below(limit)
     switch (kind) {
       case 'dropBatch':

@@ -2,6 +2,8 @@
 //
 // Every step of a port asks the plan first. A plan sees steps in the order in which they happen, so with the
 // same calls and the same seed the same step meets the same fault.
+import { booleanOption, checkFunctionOption, checkOptionNames } from '../../../src/base/options.js'
+import { CRASHES, checkArguments, checkInteger, checkWord } from '../argument-checks.js'
 
 /** The next step of a port. A `put` of an object has four steps: put, sync, rename, syncFolder. */
 export type PortStep = Readonly<{
@@ -44,7 +46,7 @@ export type Fault = Readonly<
   | { kind: 'flip' }
   /** A read, a scan or a get gives what stands at another key. */
   | { kind: 'misdirect' }
-  /** The step takes a number of turns of the promise queue longer. */
+  /** The step takes a number of turns of the promise queue longer. Range: 0 to 2^53 - 1. */
   | { kind: 'delay'; turns: number }
 >
 
@@ -55,6 +57,7 @@ export const NO_FAULTS: FaultPlan = () => null
 
 /**
  * The n-th step (0-based) of those that fit meets the fault: only that one, or with `lasting` each from it on.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, OPTION_NOT_ALLOWED
  * @example
  * import { isStoreError, openLevelKv, openStore } from 'rowstash'
  * import { FaultDisk, nthStep } from 'rowstash/testing'
@@ -69,8 +72,15 @@ export const NO_FAULTS: FaultPlan = () => null
 export function nthStep(
   n: number,
   fault: Fault,
-  { lasting = false, fits = () => true }: NthStepOptions = {},
+  options: NthStepOptions = {},
 ): FaultPlan & Readonly<{ met: () => number }> {
+  checkInteger('n', n, 0, Number.MAX_SAFE_INTEGER)
+  checkFault(fault)
+
+  checkOptionNames('nthStep', options, (name) => ['lasting', 'fits'].includes(name))
+  const lasting = booleanOption('lasting', options.lasting, false)
+  checkFunctionOption('fits', options.fits)
+  const { fits = () => true } = options
   let seen = 0
   let met = 0
   const plan = (step: PortStep): Fault | null => {
@@ -84,7 +94,28 @@ export function nthStep(
   return Object.assign(plan, { met: () => met })
 }
 
-/** Options of `nthStep`. */
+const FAULT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  fail: ['kind'],
+  full: ['kind'],
+  zombie: ['kind'],
+  crash: ['kind', 'side', 'of'],
+  flip: ['kind'],
+  misdirect: ['kind'],
+  delay: ['kind', 'turns'],
+} satisfies Record<Fault['kind'], readonly string[]>
+
+function checkFault(fault: Fault): void {
+  checkArguments('fault', fault, Object.values(FAULT_MEMBERS).flat())
+  const { kind } = fault
+  checkWord('kind', kind, Object.keys(FAULT_MEMBERS))
+  checkArguments(`fault of kind "${kind}"`, fault, FAULT_MEMBERS[kind] ?? [])
+  if (kind === 'delay') checkInteger('turns', fault.turns, 0, Number.MAX_SAFE_INTEGER)
+  if (kind !== 'crash') return
+  checkWord('side', fault.side, ['before', 'after'])
+  checkWord('of', fault.of, CRASHES)
+}
+
+/** Options of `nthStep`. Unknown names are refused. */
 export type NthStepOptions = Readonly<{
   /** Default: false. */
   lasting?: boolean

@@ -1,5 +1,6 @@
 // The rules for a KvStore that the store relies on. Every implementation, and every wrapper around one, must pass.
 import assert from 'node:assert/strict'
+import { checkFunctionOption, checkOptionNames } from '../../../src/base/options.js'
 import type { KvStore } from '../../../src/kv/kv.js'
 import type { ConformanceCase } from '../case.js'
 import { kvCommitCases } from './kv-commit-cases.js'
@@ -8,7 +9,7 @@ import { kvLossCases, type LossRule } from './kv-loss-cases.js'
 import { kvReadCases } from './kv-read-cases.js'
 import { bytes, type KvRules, put, rejectsWithCode, textAt } from './kv-support.js'
 
-/** What a suite needs to test a shared store (`KvStore.shared`). */
+/** What a suite needs to test a shared store (`KvStore.shared`). Unknown names are refused. */
 export type KvSuiteOptions = Readonly<{
   /**
    * Opens another store on the data of one that `openEmpty` opened. The suite closes both. Needed if `shared` is true.
@@ -19,8 +20,14 @@ export type KvSuiteOptions = Readonly<{
   cutConnections?: (store: KvStore) => void
 }>
 
+const OPTIONS: readonly string[] = [
+  'openSecond',
+  'cutConnections',
+] satisfies (keyof KvSuiteOptions)[]
+
 /**
  * `openEmpty` opens another empty store for each case, which closes it.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
  * @example
  * import { test } from 'node:test' // or any other runner
  * import { MemoryLevel } from 'memory-level'
@@ -33,8 +40,12 @@ export type KvSuiteOptions = Readonly<{
  */
 export function kvSuite(
   openEmpty: () => Promise<KvStore>,
-  { openSecond, cutConnections }: KvSuiteOptions = {},
+  options: KvSuiteOptions = {},
 ): ConformanceCase[] {
+  checkOptionNames('kvSuite', options, (name) => OPTIONS.includes(name), OPTIONS)
+  const { openSecond, cutConnections } = options
+  checkFunctionOption('openSecond', openSecond)
+  checkFunctionOption('cutConnections', cutConnections)
   const onStore = (use: (store: KvStore) => Promise<void>) => async () => {
     const store = await openEmpty()
     try {

@@ -1,16 +1,18 @@
 // Faults of single requests to a test server, and which request meets which.
+import { shown, typeName } from '../../../src/base/options.js'
+import { CRASHES, checkArguments, checkInteger, checkWord, invalid } from '../argument-checks.js'
 
 /** What happens to a request. */
 export type RequestFault =
   | Readonly<{
-      /** Answers with this status; the store does not see the request. */
+      /** Answers with this status; the store does not see the request. Range: 200 to 599. */
       status: number
       /** The type of the error in the answer. Default: `injected`. */
       type?: string
       /** Headers of the answer, such as `retry-after`. Default: none. */
       headers?: Readonly<Record<string, string>>
     }>
-  /** Waits so many milliseconds before the request is handled. */
+  /** Waits so many milliseconds before the request is handled. Range: 0 to 2^31 - 1. */
   | Readonly<{ delayMs: number }>
   /**
    * Cuts the connection: `request` before the request is handled, `answer` after it, when the answer is known and what it
@@ -47,8 +49,9 @@ export type FaultRule = Readonly<{
 export class RequestFaults {
   #rules: { rule: FaultRule; seen: number }[] = []
 
-  /** @returns what removes the rule */
+  /** @returns what removes the rule. @throws {StoreError} REQUEST_VALIDATION_ERROR */
   add(rule: FaultRule): () => void {
+    checkRule(rule)
     const added = { rule, seen: 0 }
     this.#rules.push(added)
     return () => {
@@ -72,5 +75,63 @@ export class RequestFaults {
 function fits({ method, path }: FaultRule, givenMethod: string, givenPath: string): boolean {
   if (method !== undefined && method !== givenMethod) return false
   if (path === undefined) return true
-  return typeof path === 'string' ? path === givenPath : path.test(givenPath)
+  // A search begins at the start, also of a pattern with the flag g.
+  return typeof path === 'string' ? path === givenPath : givenPath.search(path) >= 0
+}
+
+const DELAY_MS_MAX = 2 ** 31 - 1
+
+/** The members of a fault by the one that says what it is. */
+const FAULT_MEMBERS = {
+  status: ['status', 'type', 'headers'],
+  delayMs: ['delayMs'],
+  cut: ['cut'],
+  crash: ['crash', 'of'],
+} as const
+
+function checkRule(rule: FaultRule): void {
+  checkArguments('fail', rule, ['fault', 'method', 'path', 'after', 'times'])
+  const { fault, method, path, after, times }: Partial<FaultRule> = rule
+  if (method !== undefined && !/^[A-Z]+$/.test(String(method))) {
+    throw invalid(`method must be a method in upper case, such as "GET", not ${shown(method)}`)
+  }
+  const isPath = typeof path === 'string' && path.startsWith('/') && !path.includes('?')
+  if (path !== undefined && !isPath && !(path instanceof RegExp)) {
+    const rule = 'must begin with a slash and have no query, or be a RegExp'
+    throw invalid(`path ${rule}, not ${shown(path)}`)
+  }
+  checkInteger('after', after, 0, Number.MAX_SAFE_INTEGER)
+  checkInteger('times', times, 1, Number.MAX_SAFE_INTEGER)
+  checkFault(fault)
+}
+
+function checkFault(fault: unknown): void {
+  checkArguments('fault', fault, Object.values(FAULT_MEMBERS).flat())
+  const given = fault as Readonly<Record<string, unknown>>
+  const kinds = Object.keys(FAULT_MEMBERS) as (keyof typeof FAULT_MEMBERS)[]
+  const [kind, ...more] = kinds.filter((name) => given[name] !== undefined)
+  if (kind === undefined || more.length > 0) {
+    throw invalid(
+      `fault must have one of ${kinds.join(', ')}; it has ${more.length + (kind ? 1 : 0)}`,
+    )
+  }
+  checkArguments(`fault with "${kind}"`, fault, FAULT_MEMBERS[kind])
+  const { status, type, headers, delayMs, cut, crash, of } = given
+  if (kind === 'status') checkAnswer(status, type, headers)
+  if (kind === 'delayMs') checkInteger('delayMs', delayMs, 0, DELAY_MS_MAX)
+  if (kind === 'cut') checkWord('cut', cut, ['request', 'answer'])
+  if (kind === 'crash') checkWord('crash', crash, ['before commit', 'after commit'])
+  if (of !== undefined) checkWord('of', of, CRASHES)
+}
+
+function checkAnswer(status: unknown, type: unknown, headers: unknown = {}): void {
+  checkInteger('status', status, 200, 599)
+  if (type !== undefined && typeof type !== 'string') {
+    throw invalid(`type must be a string, not ${typeName(type)}`)
+  }
+  checkArguments('headers', headers, Object.keys(Object(headers)))
+  for (const [name, value] of Object.entries(Object(headers))) {
+    if (typeof value === 'string') continue
+    throw invalid(`The header ${shown(name)} must be a string, not ${typeName(value)}`)
+  }
 }

@@ -8,7 +8,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkOptionNames } from '../../../adapters/base/arguments.js'
+import { checkOptionNames, integerOption } from '../../../adapters/base/arguments.js'
 import {
   hardenServer,
   type NodeHandler,
@@ -17,6 +17,7 @@ import {
   serverOptions,
 } from '../../../adapters/node.js'
 import { openLevelKv, openStore, type Store, type StoreOptions } from '../../../src/index.js'
+import { CRASHES, checkWord } from '../argument-checks.js'
 import { FaultDisk } from '../faults/fault-disk.js'
 import { NO_FAULTS, nthStep } from '../faults/fault-plan.js'
 import { TestClock } from '../test-clock.js'
@@ -65,11 +66,15 @@ export interface TestServer {
   readonly disk: FaultDisk
   /** The last 1,000 requests, the oldest first. */
   readonly requests: readonly RecordedRequest[]
-  /** Lets requests meet a fault. The first rule that fits a request decides. @returns what removes the rule */
+  /**
+   * Lets requests meet a fault. The first rule that fits a request decides.
+   * @returns what removes the rule
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for a name or a value that means nothing
+   */
   fail(rule: FaultRule): () => void
   /**
    * Ends the server as `kill -9` does, or a power cut, and starts it again. Resolves when it serves.
-   * @throws {StoreError} DATA_LOSS, DATA_CORRUPT: what `disk` has damaged cannot be opened again
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR; DATA_LOSS, DATA_CORRUPT: what `disk` has damaged cannot be opened again
    */
   crash(of?: 'process' | 'machine'): Promise<void>
   /**
@@ -93,6 +98,9 @@ const OPTIONS: readonly string[] = [
   'handler',
 ] satisfies (keyof TestServerOptions)[]
 
+/** What the server itself gives to its store and its handler, which check all other names. */
+const OF_THE_SERVER = { store: ['clock', 'kv', 'objects'], handler: ['keys'] }
+
 /**
  * Starts a server of the contract on a free port of this machine, on a store in memory.
  * @throws {StoreError} OPTION_NOT_ALLOWED
@@ -108,7 +116,10 @@ const OPTIONS: readonly string[] = [
  * await server.close()
  */
 export async function createTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  checkOptionNames('createTestServer', options, (name) => OPTIONS.includes(name))
+  checkOptionNames('createTestServer', options, (name) => OPTIONS.includes(name), OPTIONS)
+  const { store = {}, handler = {} } = options
+  checkOptionNames('store', store, (name) => !OF_THE_SERVER.store.includes(name))
+  checkOptionNames('handler', handler, (name) => !OF_THE_SERVER.handler.includes(name))
   const server = new MemoryServer(options)
   await server.start()
   return server
@@ -133,8 +144,9 @@ class MemoryServer implements TestServer {
 
   constructor(options: TestServerOptions) {
     this.#options = options
-    this.clock = new TestClock(options.now ?? Date.now())
-    this.disk = new FaultDisk({ seed: options.seed ?? 0 })
+    const range = { default: Date.now(), min: 0, max: Number.MAX_SAFE_INTEGER }
+    this.clock = new TestClock(integerOption('now', options.now, range))
+    this.disk = new FaultDisk(options.seed === undefined ? {} : { seed: options.seed })
     this.disk.onCrash = () => this.#restart()
     this.#server = hardenServer(
       createServer(serverOptions, (request, response) => {
@@ -168,6 +180,7 @@ class MemoryServer implements TestServer {
   }
 
   async crash(of: 'process' | 'machine' = 'process'): Promise<void> {
+    checkWord('of', of, CRASHES)
     this.disk.crash(of)
     await this.#starting
   }

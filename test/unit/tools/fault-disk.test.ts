@@ -1,9 +1,13 @@
 // The disk of the crash tests must lose what a real one loses, and nothing else.
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { openLevelKv } from '../../../src/index.js'
 import type { FaultDiskOptions } from '../../conformance/faults/fault-disk.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import type { Fault, PortStep } from '../../conformance/faults/fault-plan.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { anySchema, anyValueOfKind } from '../../conformance/generators.js'
+import { type KvSuiteOptions, kvSuite } from '../../conformance/kv/kv-suite.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const VIEW = { keyEncoding: 'view', valueEncoding: 'view' } as const
@@ -220,4 +224,45 @@ describe('an object', () => {
 
     expect(left.size).toBe(2)
   })
+})
+
+describe('what means nothing is refused:', () => {
+  const step = (fault: unknown, options = {}) => nthStep(0, fault as Fault, options)
+
+  test.each<[string, () => unknown, string]>([
+    ['an option', () => new FaultDisk({ sed: 1 } as FaultDiskOptions), 'Option "sed" is not an'],
+    ['a model', () => new FaultDisk({ model: 'x' as 'prefix' }), 'Option "model" must be'],
+    ['a flag', () => new FaultDisk({ locks: 1 as never }), 'Option "locks" must be true or false'],
+    ['a seed', () => new FaultDisk({ seed: 0.5 }), 'Option "seed" must be an integer'],
+    ['an end', () => new FaultDisk().crash('disk' as 'machine'), 'of must be one of'],
+    ['damage', () => new FaultDisk().damage('flip' as 'cutLog'), 'kind must be one of'],
+    ['a number', () => nthStep(-1, { kind: 'fail' }), 'n must be an integer from 0'],
+    ['a kind', () => step({ kind: 'fial' }), 'kind must be one of "fail", "full"'],
+    [
+      'a member',
+      () => step({ kind: 'fail', side: 'after' }),
+      'fault of kind "fail" takes no "side"',
+    ],
+    ['a name', () => step({ kind: 'fail', sied: 1 }), 'fault takes no "sied"; it takes kind'],
+    ['a side', () => step({ kind: 'crash', side: 'x', of: 'machine' }), 'side must be one of'],
+    ['turns', () => step({ kind: 'delay', turns: 'x' }), 'turns must be an integer'],
+    ['an option of a step', () => step({ kind: 'fail' }, { lastng: true }), 'Option "lastng"'],
+    [
+      'a filter',
+      () => step({ kind: 'fail' }, { fits: 'write' }),
+      'Option "fits" must be a function',
+    ],
+  ])('%s', (_, make, message) => {
+    expect(make).toThrow(message)
+    expect(make).toThrow(expect.objectContaining({ name: 'StoreError' }))
+  })
+})
+
+test('options of the suite of a key-value store, and arguments of generators, are checked', () => {
+  const open = () => openLevelKv(new FaultDisk().level())
+
+  expect(() => kvSuite(open, { openSecnd: open } as KvSuiteOptions)).toThrow('Option "openSecnd"')
+  expect(() => kvSuite(open, { openSecond: 1 as never })).toThrow('must be a function')
+  expect(() => anyValueOfKind(fc, 'text' as 'string')).toThrow('kind must be one of "string"')
+  expect(() => anySchema(fc, 0)).toThrow('columnsMax must be an integer from 1')
 })

@@ -1,5 +1,5 @@
 // The server that rowstash/testing gives to the tests of programs.
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   createTestServer,
   type FaultRule,
@@ -152,4 +152,74 @@ test('an unknown option is refused', async () => {
   await expect(createTestServer({ port: 1 } as TestServerOptions)).rejects.toThrow(
     'Option "port" is not an option of createTestServer',
   )
+})
+
+describe('what means nothing is refused, so that no test tests something else:', () => {
+  test.each<[unknown, string]>([
+    [
+      { metod: 'GET', fault: { status: 418 } },
+      'fail takes no "metod"; it takes fault, method, path, after, times',
+    ],
+    [{ method: 'get', fault: { status: 418 } }, 'method must be a method in upper case'],
+    [{ path: 'tables', fault: { status: 418 } }, 'path must begin with a slash'],
+    [
+      { path: '/tables?x', fault: { status: 418 } },
+      'path must begin with a slash and have no query',
+    ],
+    [{ after: -1, fault: { status: 418 } }, 'after must be an integer from 0'],
+    [{ times: 0, fault: { status: 418 } }, 'times must be an integer from 1'],
+    [{}, 'fault takes an object, not undefined'],
+    [{ fault: {} }, 'fault must have one of status, delayMs, cut, crash; it has 0'],
+    [{ fault: { status: 418, cut: 'answer' } }, 'fault must have one of'],
+    [{ fault: { staus: 418 } }, 'fault takes no "staus"; it takes status, type'],
+    [{ fault: { cut: 'answer', of: 'machine' } }, 'fault with "cut" takes no "of"; it takes cut'],
+    [{ fault: { cut: 'sideways' } }, 'cut must be one of "request", "answer", not "sideways"'],
+    [{ fault: { crash: 'commit' } }, 'crash must be one of "before commit", "after commit"'],
+    [{ fault: { crash: 'after commit', of: 'disk' } }, 'of must be one of "process", "machine"'],
+    [{ fault: { status: 99 } }, 'status must be an integer from 200 to 599, not 99'],
+    [{ fault: { status: 503, type: 1 } }, 'type must be a string'],
+    [{ fault: { status: 503, headers: { a: 1 } } }, 'The header "a" must be a string'],
+    [{ fault: { delayMs: -1 } }, 'delayMs must be an integer from 0'],
+  ])('the rule %j', async (rule, message) => {
+    const server = await start()
+
+    const adding = () => server.fail(rule as FaultRule)
+
+    expect(adding).toThrow(message)
+    expect(adding).toThrow(expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' }))
+    expect((await send(server, 'GET', '/tables')).status).toBe(200)
+  })
+
+  test.each<[unknown, string]>([
+    [{ now: 'today' }, 'Option "now" must be an integer'],
+    [{ seed: -1 }, 'Option "seed" must be an integer'],
+    [{ store: 1 }, 'store takes an object of options'],
+    [{ store: { clock: {} } }, 'Option "clock" is not an option of store'],
+    [{ store: { colour: 1 } }, 'Option "colour"'],
+    [{ handler: { keys: [] } }, 'Option "keys" is not an option of handler'],
+    [{ handler: { colour: 1 } }, 'Option "colour"'],
+  ])('the options %j', async (options, message) => {
+    await expect(createTestServer(options as TestServerOptions)).rejects.toThrow(message)
+    await expect(createTestServer(options as TestServerOptions)).rejects.toMatchObject({
+      code: 'OPTION_NOT_ALLOWED',
+    })
+  })
+
+  test('what ends in a crash, and a time', async () => {
+    const server = await start()
+
+    await expect(server.crash('disk' as 'machine')).rejects.toThrow('of must be one of')
+    expect(() => server.clock.pass('1' as unknown as number)).toThrow('pass takes a number')
+    expect((await send(server, 'GET', '/tables')).status).toBe(200)
+  })
+})
+
+test('a pattern with the flag g fits each request', async () => {
+  const server = await start()
+  server.fail({ path: /tables/g, fault: { status: 418 }, times: 3 })
+  const found: number[] = []
+
+  for (let i = 0; i < 3; i++) found.push((await send(server, 'GET', '/tables')).status)
+
+  expect(found).toEqual([418, 418, 418])
 })

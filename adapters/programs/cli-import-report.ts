@@ -149,7 +149,7 @@ export async function reportProblems(
   checked: CheckResult,
   { asJson, before }: Readonly<{ asJson: boolean; before: readonly ImportWarning[] }>,
 ): Promise<void> {
-  const { rowCount, problems, problemCount, shortLines, blankLines } = checked
+  const { rowCount, problems, problemCount, merged, shortLines, blankLines } = checked
   const columns = given.sample === undefined ? undefined : checked.columns
   const ofProblems = warningsOfMisfits(problems, given.files)
   const ofColumns = await warningsOfColumns(given, columns)
@@ -157,7 +157,7 @@ export async function reportProblems(
   const warnings = [...before, ...ofProblems, ...ofRows, ...ofColumns]
   if (asJson) {
     const lines = { ...(shortLines && { shortLines }), ...(blankLines && { blankLines }) }
-    const found = { rows: rowCount, problemCount, problems, ...lines, warnings }
+    const found = { rows: rowCount, ...merged, problemCount, problems, ...lines, warnings }
     io.print(JSON.stringify({ ...found, ...(columns && { columns }) }))
     return
   }
@@ -168,6 +168,7 @@ export async function reportProblems(
     shown.length < problems.length ? `; --json lists ${renderCount(problems.length)}` : ''
   if (more > 0) io.print(`and ${renderCount(more)} more problems${rest}`)
   io.print(`rows: ${rowCount}`)
+  for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
   io.print(`problems: ${problemCount}`)
   io.print(`warnings: ${warnings.length}`)
   for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)

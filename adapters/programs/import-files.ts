@@ -9,6 +9,7 @@ import {
   ClientError,
   type ImportResult,
   type ImportTarget,
+  type MergeCounts,
   type OnSchemaError,
   type RowChunk,
   type SendOptions,
@@ -81,6 +82,8 @@ export type CheckResult = FoundLines &
     problemCount: number
     /** The columns that the table would have. */
     columns: readonly Column[]
+    /** What the merge would do. Only of a merge whose values all fit. */
+    merged?: MergeCounts
   }>
 
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
@@ -90,14 +93,21 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
     (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
     '; the check ends at the first line that cannot be read',
   )
-  const { rows, problems, problemCount, schema } = result
+  const { rows, problems, problemCount, schema, merged } = result
   const { columns } = schema
   const wanted = problems.map(({ place, row }) => ({ start: place, row }))
   const places = await findPlaces(given, wanted)
   const found = problems.map(({ column, value, rule }, i): FoundProblem => {
     return { place: places[i], column, value, rule }
   })
-  return { rowCount: rows, problems: found, problemCount, columns, ...lines }
+  return {
+    rowCount: rows,
+    problems: found,
+    problemCount,
+    columns,
+    ...(merged && { merged }),
+    ...lines,
+  }
 }
 
 /**

@@ -139,7 +139,8 @@ export interface Client {
   importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult>
   /**
    * Finds all values of an input that do not fit, as `importRows` would meet them, and changes no table. The rows are
-   * in a stash for a while. Only a server of rowstash can do it. If all values of a merge fit, it compares the keys too.
+   * in a stash for a while. Only a server of rowstash can do it. If all values of a merge fit, it compares the keys too,
+   * and counts in `merged` what the merge would do.
    * @throws {ClientError} as `importRows`, such as `key_not_unique` of a merge
    * @example
    * const schema = { columns: [{ id: 'total', type: { kind: 'number' } }] } as const

@@ -12,6 +12,7 @@ import type {
   ImportOptions,
   ImportProblem,
   ImportResult,
+  MergeCounts,
 } from './import-types.js'
 import { RemoteStash } from './remote-stash.js'
 import type { Requests } from './requests.js'
@@ -162,16 +163,17 @@ async function check(
   if (!Array.isArray(data?.problems)) {
     throw new ClientError('The answer of the server is not the result of a check', answer.status)
   }
+  let merged: MergeCounts | undefined
   if (data.problemCount === 0 && 'mode' in settings && settings.mode === 'merge') {
     // Only a check of the merge itself compares keys.
     const merge = await sendCheck(requests, operationOf(settings, stash.id), settings)
-    await merge.body?.cancel()
+    merged = ((await merge.json()) as { data?: MergeCounts }).data
   }
   const problems = data.problems.map(({ serial, ...problem }: WireProblem): ImportProblem => {
     const place = serial === undefined ? undefined : stash.placeOf(serial)
     return { ...problem, ...(place && { place }) }
   })
-  return { ...data, problems }
+  return { ...data, problems, ...(merged && { merged }) }
 }
 
 function sendCheck(

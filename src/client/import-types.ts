@@ -153,4 +153,6 @@ export type ImportCheck = Readonly<{
   problemCount: number
   /** The columns that the table would have. */
   schema: TableSchema
+  /** What the merge would do. Only of a merge whose values all fit. */
+  merged?: MergeCounts
 }>

@@ -199,7 +199,11 @@ describe('a check of a merge', () => {
     const fine = await importText(name, 'id,plan\n3,a\n', ...how)
 
     expect([misfits.code, misfits.out.slice(-2)]).toEqual([1, ['problems: 2', 'warnings: 0']])
-    expect(fine).toEqual({ code: 0, out: ['rows: 1', 'problems: 0', 'warnings: 0'], err: [] })
+    const counts = ['added: 1', 'changed: 0', 'unchanged: 0', 'removed: 1']
+    const out = ['rows: 1', ...counts, 'problems: 0', 'warnings: 0']
+    expect(fine).toEqual({ code: 0, out, err: [] })
+    const told = await importText(name, 'id,plan\n3,a\n', ...how, '--json')
+    expect(JSON.parse(told.out[0] ?? '')).toMatchObject({ rows: 1, added: 1, removed: 1 })
     expect(await rowsOf(name)).toBe('id,plan\n1,a\n')
   })
 })

@@ -311,7 +311,10 @@ describe('an import', () => {
       .createTable({ name: 'T', key: ['n'], rows: [{ n: 1, m: 1 }] })
     const target = { tableId, mode: 'merge', key: ['n'] } as const
 
-    expect(await client.checkRows([{ n: 1, m: 2 }], target)).toMatchObject({ problemCount: 0 })
+    expect(await client.checkRows([{ n: 1, m: 2 }], target)).toMatchObject({
+      problemCount: 0,
+      merged: { added: 0, changed: 1, unchanged: 0, removed: 0 },
+    })
     const twice = client.checkRows([{ n: 2 }, { n: 2 }], target)
     await expect(twice).rejects.toMatchObject({ type: 'key_not_unique' })
     const wrong = await client.checkRows([{ n: 1, m: 'x' }], target)
@@ -327,8 +330,12 @@ describe('an import', () => {
     await expect(twice).rejects.toMatchObject({ status: 422, type: 'key_not_unique' })
     const wrong = await client.checkRows([{ n: 2 }, { n: 2 }, { n: 'x' }], target)
     expect(wrong).toMatchObject({ problemCount: 1, problems: [{ row: 2, column: 'n' }] })
+    expect(wrong).not.toHaveProperty('merged')
     const more = { ...target, onSchemaError: 'updateSchema', missing: 'delete' } as const
-    expect(await client.checkRows([{ n: 3, m: 1 }], more)).toMatchObject({ problemCount: 0 })
+    expect(await client.checkRows([{ n: 3, m: 1 }], more)).toMatchObject({
+      problemCount: 0,
+      merged: { added: 1, changed: 0, unchanged: 0, removed: 2 },
+    })
     expect(await valuesOf(client, tableId, 'n')).toEqual([1, 2])
   })
 

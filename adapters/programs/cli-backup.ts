@@ -34,7 +34,9 @@ export const BACKUP_COMMAND: CommandSpec = {
   options: BACKUP_OPTIONS,
   operands: 'files',
   notes: `The backup holds secrets of the store: protect it as well as the store itself. Do not copy
-    the directory of an open store instead: such a copy may be broken. Exit code 0: FILE is complete;
+    the directory of an open store instead: such a copy may be broken. A backup also holds rows that
+    were deleted or overwritten and that no sweep has removed yet: "rowstash sweep" before makes it
+    smaller. Exit code 0: FILE is complete;
     1: no FILE was written; 2: a usage error.`,
   details: [PLACE_ENVIRONMENT],
 }

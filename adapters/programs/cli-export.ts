@@ -172,7 +172,9 @@ async function bytesOf(
       return jsonArrayOf(count.pass(table.toNDJSON(options), false))
     case 'parquet': {
       const { columns } = await table.schema()
-      const wanted = columns.filter(({ id }) => options.columns?.includes(id) ?? true)
+      const byId = new Map(columns.map((column) => [column.id, column]))
+      const ids = new Set(options.columns ?? byId.keys())
+      const wanted = [...ids].flatMap((id) => byId.get(id) ?? [])
       return parquetOf(count.pass(table.toNDJSON(options), false), wanted)
     }
   }

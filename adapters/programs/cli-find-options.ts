@@ -12,7 +12,7 @@ export const FIND_OPTIONS = {
   columns: {
     type: 'string',
     value: 'A,B',
-    help: `only these columns, and row IDs for '$rowID'; a JSON array for IDs with a comma`,
+    help: `only these columns, in this order, with row IDs in front for '$rowID'; a JSON array for IDs with a comma`,
   },
 } as const satisfies OptionSpecs
 

@@ -4,6 +4,7 @@ import type { KeyValues } from '../engine/api/unique-types.js'
 import {
   csvRows,
   NDJSON_ROWS,
+  pickColumns,
   type RowsWriter,
   wantedCells,
   withRowIds,
@@ -109,7 +110,7 @@ export class RemoteTable implements ClientTable {
   async *toCSV({ delimiter, ...options }: ExportRequest = {}): AsyncIterableIterator<string> {
     const { schema } = await this.info(options)
     const { columns: ids, hasRowIds } = wantedCells(options.columns)
-    const columns = schema.columns.filter(({ id }) => ids === undefined || ids.includes(id))
+    const columns = pickColumns(schema, ids)
     const written = hasRowIds ? withRowIds({ columns }) : { columns }
     yield* this.#export(csvRows(written, delimiter), options)
   }

@@ -25,8 +25,6 @@ export class RowCells {
   readonly to: Int32Array
   /** By column: whether its value has a backslash. */
   readonly isEscaped: Uint8Array
-  /** The columns in the order of the row. */
-  readonly order: Int32Array
   /** How many of the columns the row has. */
   count = 0
 
@@ -44,7 +42,6 @@ export class RowCells {
     this.from = new Int32Array(count)
     this.to = new Int32Array(count)
     this.isEscaped = new Uint8Array(count)
-    this.order = new Int32Array(count)
     const columns = new Map(ids.map((id, column) => [byteText(utf8(`${renderKey(id)}:`)), column]))
     const [only = ''] = ids
     const isPlain = count === 1 && TAIL_COLUMN.test(only)
@@ -71,7 +68,7 @@ export class RowCells {
       this.from[column] = reader.from
       this.to[column] = reader.to
       this.isEscaped[column] = reader.isEscaped ? 1 : 0
-      this.order[this.count++] = column
+      this.count++
     }
   }
 
@@ -90,7 +87,6 @@ export class RowCells {
       this.from[0] = reader.from
       this.to[0] = reader.to
       this.isEscaped[0] = reader.isEscaped ? 1 : 0
-      this.order[0] = 0
       this.count = 1
       this.#tailMisses = 0
       return true

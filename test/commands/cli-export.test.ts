@@ -59,7 +59,9 @@ describe('an export', () => {
     )
 
     expect(out).toBe('{"id":2,"total":9007199254740993.0}\n{"id":3,"total":7,"note":"x"}\n')
-    expect(narrow).toBe('id,note\n2,\n3,x\n')
+    expect(narrow).toBe('note,id\n,2\nx,3\n')
+    const lines = await exporting('-', '--format', 'ndjson', '--table', 'Orders', ...columns)
+    expect(lines.split('\n')[2]).toBe('{"note":"x","id":3}')
   })
 
   test('has tabs for TSV, and tells what it wrote for programs', async () => {

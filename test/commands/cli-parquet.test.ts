@@ -123,7 +123,7 @@ describe('an import of an export', () => {
     await imported(path, '--table', 'Some')
 
     const text = await readFile(await exported('some.ndjson', '--table', 'Some'), 'utf8')
-    expect(text).toBe('{"n":9007199254740991,"yes":true}\n{"n":100}\n')
+    expect(text).toBe('{"yes":true,"n":9007199254740991}\n{"n":100}\n')
   })
 })
 

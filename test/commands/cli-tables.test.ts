@@ -119,7 +119,7 @@ test('rows are printed as a table, and as formats of programs', async () => {
     '2   9007199254740993.0',
     '3   7                   x',
   ])
-  expect(await rows('--columns', 'note,id', '--limit', '1')).toEqual(['id  note', '1   a, "b"'])
+  expect(await rows('--columns', 'note,id', '--limit', '1')).toEqual(['note    id', 'a, "b"  1'])
   expect(await rows('--limit', '2', '--format', 'csv')).toEqual([CSV.split('\n3')[0]])
   expect(await rows('--json', '--limit', '1')).toEqual([
     '{"id":1,"total":34.50,"note":"a, \\"b\\""}',
@@ -174,7 +174,7 @@ test('a server is read as a directory is', async () => {
     schema: await printed(runSchema, ...table),
     types: await printed(runTypes),
     csv: await exporting('-', '--format', 'csv', ...table),
-    rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
+    rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
     ids: await printed(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
     idLines: await printed(runRows, ...table, '--columns', '$rowID', '--json'),
   }
@@ -211,7 +211,7 @@ test('a server is read as a directory is', async () => {
       schema: await asked(runSchema, ...table),
       types: await asked(runTypes),
       csv: await written,
-      rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'id,note'),
+      rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
       ids: await asked(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
       idLines: await asked(runRows, ...table, '--columns', '$rowID', '--json'),
     }

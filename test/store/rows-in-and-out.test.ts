@@ -231,10 +231,13 @@ describe('rows that go out as text', () => {
     const table = await tableOf(store, rows)
     const where = { n: { gte: 2_498 } }
     expect(await textOf(table.toCSV({ where, columns: ['t', 'n'] }))).toBe(
-      'n,t\n2498,[2498]\n2499,[2499]\n',
+      't,n\n[2498],2498\n[2499],2499\n',
     )
     expect(await textOf(table.toNDJSON({ where }))).toBe(
       '{"n":2498,"s":"x2498","t":[2498]}\n{"n":2499,"s":"x2499","t":[2499]}\n',
+    )
+    expect(await textOf(table.toNDJSON({ where, columns: ['t', 'n', 't'], limit: 1 }))).toBe(
+      '{"t":[2498],"n":2498}\n',
     )
     const all = await textOf(table.toNDJSON({ columns: ['s'] }))
     expect(all).toBe(rows.map(({ s }) => `{"s":"${s}"}\n`).join(''))

@@ -96,7 +96,7 @@ export const PARAMETERS = {
     in: 'query',
     name: 'columns',
     description:
-      'Only the cells of these columns: IDs with commas between them, or a JSON array of IDs.',
+      'Only the cells of these columns, in this order: IDs with commas between them, or a JSON array of IDs.',
     schema: TEXT,
     ours: true,
   },

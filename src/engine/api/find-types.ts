@@ -53,7 +53,7 @@ export type Where = Readonly<{
 export type FindBounds = Readonly<{
   /** Conditions by column ID, which the rows must meet. Default: all rows. */
   where?: Where | undefined
-  /** Only the cells of these columns, in the order of the row. Default: all. */
+  /** Only the cells of these columns, in this order. Default: all. */
   columns?: readonly string[] | undefined
   /**
    * The row to begin at, by its number in the table, counted from 0; `where` does not change the numbers. Default: 0.

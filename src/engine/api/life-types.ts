@@ -72,7 +72,7 @@ export type AlterRequest = IfTableMatch &
 export type ExportOptions = Readonly<{
   /** Only the rows that match. Default: all. */
   where?: Where | undefined
-  /** Only the cells of these columns, in the order of the table; `$rowID` puts the row IDs in front. Default: all. */
+  /** Only the cells of these columns, in this order; `$rowID` puts the row IDs in front. Default: all. */
   columns?: readonly string[] | undefined
   /** Maximum number of rows: a positive integer. Default: all. */
   limit?: number | undefined

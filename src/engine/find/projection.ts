@@ -1,4 +1,4 @@
-// Rows with some of their cells only, cut out of the bytes of their texts.
+// Rows with some of their cells only, cut out of the bytes of their texts, in the order in which they were asked for.
 import { COMMA } from '../../base/ascii.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { RowCells } from '../../format/row-cells.js'
@@ -7,11 +7,13 @@ import { frameOfRow } from './find-walk.js'
 
 export class Projection {
   readonly #cells: RowCells
+  readonly #columnCount: number
   #memory = NO_BYTES
 
   /** @param columns - Their IDs, none twice. */
   constructor(columns: readonly string[]) {
     this.#cells = new RowCells(columns)
+    this.#columnCount = columns.length
   }
 
   /** One row of a frame with the wanted cells. Valid until the next call. */
@@ -25,10 +27,10 @@ export class Projection {
     cells.read(bytes, from, to)
     if (this.#memory.length < to - from) this.#memory = new Uint8Array(2 * (to - from))
     let length = 0
-    for (let i = 0; i < cells.count; i++) {
-      const column = cells.order[i] ?? 0
+    for (let column = 0; column < this.#columnCount; column++) {
+      if (cells.to[column] === 0) continue // The cell is empty.
       const cell = bytes.subarray(cells.start[column], cells.to[column])
-      if (i > 0) this.#memory[length++] = COMMA
+      if (length > 0) this.#memory[length++] = COMMA
       this.#memory.set(cell, length)
       length += cell.length
     }

@@ -10,7 +10,7 @@ import { openRecordScanner } from '../../base/record-scanner.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
-import { type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
+import { pickColumns, type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { checkArguments } from '../api/arguments.js'
 import { checkFindBounds } from '../api/find-arguments.js'
@@ -79,7 +79,8 @@ async function* exportRows(
         return team.schemas.get(table, schemaNumber, (key) => view.get(key))
       }),
     )
-    const wanted = columns === undefined ? schema : withColumns(schema, columns)
+    // A column that the table does not have is refused with the first page.
+    const wanted = { columns: pickColumns(schema, columns) }
     const writer = writerOf(hasRowIds ? withRowIds(wanted) : wanted, delimiter)
     if (writer.start !== '') yield utf8(writer.start)
     const position = { extent: firstExtent, slot: 0 }
@@ -105,11 +106,6 @@ function checkDelimiter(delimiter: unknown): void {
   if (delimiter === undefined || delimiter === ',' || delimiter === '\t') return
   const problem = `delimiter must be a comma or a tab, not ${shown(delimiter)}`
   throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
-}
-
-/** A column that the table does not have is refused with the first page. */
-function withColumns(schema: TableSchema, ids: readonly string[]): TableSchema {
-  return { columns: schema.columns.filter(({ id }) => ids.includes(id)) }
 }
 
 function linesOf(json: Bytes, { line }: RowsWriter, hasRowIds: boolean): Bytes {

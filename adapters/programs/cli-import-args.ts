@@ -148,7 +148,7 @@ export const IMPORT_COMMAND: CommandSpec = {
   operands: 'files',
   notes: 'Exit code 0: imported; 1: failed, or problems; 2: usage error; 130, 143: signal.',
   details: [
-    `.gz and .zst files are unpacked; columns of several files are matched by name. After a failure, with exit code 1
+    `Files compressed with gzip or zstd are unpacked, whatever their names; columns of several files are matched by name. After a failure, with exit code 1
     or 2, or a signal, no row is imported.`,
     `--delimiter: one character, or comma, semicolon, tab or pipe. --decimal: with "," 1,5 is a number, and 1.5 is refused
     in a column of numbers; repeat it for several columns, as in --decimal price=, --decimal tax=, or name those that

@@ -189,6 +189,7 @@ function firstOfAll(problems: readonly FoundProblem[]): readonly FoundProblem[] 
 function renderProblem({ place, column, value, rule: ofServer }: FoundProblem): string {
   const rule = inWordsOfCsv(ofServer)
   const where = place === undefined ? '' : `${renderPlace(place)}: `
+  if (column === undefined) return `${where}${rule}`
   const name = renderName(column)
   if (value === undefined) return `${where}column '${name}' must be ${rule}`
   return `${where}value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`

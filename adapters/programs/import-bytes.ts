@@ -1,7 +1,7 @@
 // The bytes and lines of an imported file: as UTF-8, whatever its compression and its encoding.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import type { Duplex } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { withoutByteOrderMark } from '../base/records.js'
@@ -15,6 +15,7 @@ export const STANDARD_INPUT = '-'
 /** What is read of a file: its bytes, and what must be done with them before they are rows. */
 export type FileBytes = Readonly<{
   path: string
+  /** Default: as the first bytes show. */
   compression?: 'gzip' | 'zstd'
   /**
    * A label of the Encoding Standard, such as `windows-1252`. Default: UTF-8, passed on as it is, or UTF-16 where the file
@@ -31,7 +32,8 @@ export function compressionOf(path: string): FileBytes['compression'] {
 
 /**
  * @param onRead - Told the bytes of the file, as they are on disk.
- * @throws {ProgramFailure} while they are read, if they begin with a mark of another encoding than the given one
+ * @throws {ProgramFailure} while they are read, if they begin with a mark of another encoding than the given one, or are
+ *   those of a zip archive
  */
 export function openFileBytes(
   { path, compression, encoding }: FileBytes,
@@ -41,13 +43,47 @@ export function openFileBytes(
     path === STANDARD_INPUT ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES })
   if (onRead !== undefined) input.on('data', (piece: Uint8Array) => onRead(piece.length))
   input.pause()
-  const bytes = compression === undefined ? input : unpacked(input, compression)
+  const bytes = compression === undefined ? unpackedIfPacked(input) : unpacked(input, compression)
   return asUtf8(bytes, encoding)
+}
+
+/** How compressed files begin. No text does, in any encoding but by a far-fetched choice of its first characters. */
+const PACKED = { gzip: [0x1f, 0x8b], zstd: [0x28, 0xb5, 0x2f, 0xfd] } as const
+/** How zip archives begin, which workbooks of Excel are. */
+const ZIP = [0x50, 0x4b, 0x03, 0x04]
+const SIGNATURE_BYTES = 4
+
+/** The bytes of a file whose name announces no compression, unpacked if they are compressed. */
+async function* unpackedIfPacked(input: NodeJS.ReadableStream): AsyncGenerator<Uint8Array> {
+  const rest = (input as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+  try {
+    const start = await startOf(rest)
+    const all = continued(start, rest)
+    if (beginsWith(start, PACKED.gzip)) yield* unpacked(Readable.from(all), 'gzip')
+    else if (beginsWith(start, PACKED.zstd)) yield* unpacked(Readable.from(all), 'zstd')
+    else yield* all
+  } finally {
+    await rest.return?.()
+  }
+}
+
+/** The first bytes: as many as tell what they are, unless there are fewer. */
+async function startOf(rest: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
+  let start = Buffer.alloc(0)
+  while (start.length < SIGNATURE_BYTES) {
+    const next = await rest.next()
+    if (next.done === true) break
+    start = Buffer.concat([start, next.value])
+  }
+  return start
+}
+
+function beginsWith(bytes: Uint8Array, signature: readonly number[]): boolean {
+  return signature.every((byte, i) => byte === bytes[i])
 }
 
 /** The byte order marks of UTF-16. No file of UTF-8 begins with them. */
 const MARKS = Object.freeze({ 'utf-16le': [0xff, 0xfe], 'utf-16be': [0xfe, 0xff] })
-const MARK_BYTES = 2
 
 async function* asUtf8(
   bytes: AsyncIterable<Uint8Array>,
@@ -55,11 +91,10 @@ async function* asUtf8(
 ): AsyncGenerator<Uint8Array> {
   const rest = bytes[Symbol.asyncIterator]()
   try {
-    let start = Buffer.alloc(0)
-    while (start.length < MARK_BYTES) {
-      const next = await rest.next()
-      if (next.done === true) break
-      start = Buffer.concat([start, next.value])
+    const start = await startOf(rest)
+    if (beginsWith(start, ZIP)) {
+      const problem = 'the file is a zip archive, such as an Excel workbook, and not text'
+      throw new ProgramFailure('failed', `${problem}: unzip it, or save the sheet as CSV`)
     }
     const encoding = encodingOf(start, given)
     const all = continued(start, rest)
@@ -80,9 +115,7 @@ async function* continued(
 
 /** The encoding that a mark shows, or else the given one. @throws {ProgramFailure} if they contradict each other */
 function encodingOf(start: Uint8Array, given: string | undefined): string | undefined {
-  const marked = Object.entries(MARKS).find(([, mark]) =>
-    mark.every((byte, i) => byte === start[i]),
-  )
+  const marked = Object.entries(MARKS).find(([, mark]) => beginsWith(start, mark))
   if (marked === undefined) return given
   const [encoding] = marked
   if (given === undefined || given in MARKS) return encoding

@@ -22,6 +22,7 @@ import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
+import { LongLines } from './long-lines.js'
 import { ProgramFailure } from './program-failure.js'
 import { isQuoteProblem, RELAXED_HINT } from './relaxed-quotes.js'
 import { type FoundLines, placeOfShort, ShortLines } from './short-lines.js'
@@ -46,6 +47,8 @@ export type FileImport = Asking &
     commaColumns?: ReadonlySet<string>
     /** Receives every run. Default: none. */
     sample?: ImportSample
+    /** Takes lines with too many fields out of every run. Default: the server refuses the first one. */
+    longLines?: LongLines
     /** Called with the rows that are on the server, and the bytes that were read. */
     onProgress?: (rows: number, bytes: number) => void
     /** Called for each file whose header shows another delimiter than a comma. */
@@ -65,12 +68,13 @@ export async function importFiles(given: FileImport): Promise<FileImported> {
   return { ...result, seconds, ...lines }
 }
 
-/** A value or a column that does not fit. `place`: undefined if the file cannot be read again. */
+/** A value, a column or a line that does not fit. `place`: undefined if the file cannot be read again. */
 export type FoundProblem = Readonly<{
   place: RowPlace | undefined
-  column: string
+  /** undefined: the line has too many fields. */
+  column?: string
   /** undefined: the table has no such column. */
-  value: string | undefined
+  value?: string | undefined
   rule: string
 }>
 
@@ -86,26 +90,32 @@ export type CheckResult = FoundLines &
     merged?: MergeCounts
   }>
 
+/** Problems that a check lists. */
+const PROBLEMS_MAX = 1_000
+
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
+  const longLines = new LongLines('tableId' in given.target)
   const { result, lines } = await sending(
-    given,
+    { ...given, longLines },
     (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
     '; the check ends at the first line that cannot be read',
   )
-  const { rows, problems, problemCount, schema, merged } = result
+  const { rows, problems, schema, merged } = result
+  const problemCount = result.problemCount + longLines.count
   const { columns } = schema
   const wanted = problems.map(({ place, row }) => ({ start: place, row }))
   const places = await findPlaces(given, wanted)
-  const found = problems.map(({ column, value, rule }, i): FoundProblem => {
+  const ofValues = problems.map(({ column, value, rule }, i): FoundProblem => {
     return { place: places[i], column, value, rule }
   })
+  const found = [...(await longLines.found()), ...ofValues].slice(0, PROBLEMS_MAX)
   return {
     rowCount: rows,
     problems: found,
     problemCount,
     columns,
-    ...(merged && { merged }),
+    ...(merged && longLines.count === 0 && { merged }),
     ...lines,
   }
 }
@@ -158,8 +168,9 @@ async function* chunksOf(
       isFirst = false
       short.add(run, file)
       if (given.refusesShortLines === true && short.hasLacking) throw await refusedShort(short)
-      given.sample?.add(run, file.path)
-      yield chunkOf(await commas.mark(run, file))
+      const sent = given.longLines?.shorten(run, file) ?? run
+      given.sample?.add(sent, file.path)
+      yield chunkOf(await commas.mark(sent, file))
     }
   }
 }

@@ -37,12 +37,18 @@ export function hintOfMisfit(
 
 /** Warns of the values of problems that are numbers with a decimal comma, by column. */
 export function warningsOfMisfits(
-  problems: readonly Readonly<{ column: string; value: string | undefined; rule: string }>[],
+  problems: readonly Readonly<{ column?: string; value?: string | undefined; rule: string }>[],
   files: readonly SourceFile[],
 ): readonly ImportWarning[] {
   const counts = new Map<string, number>()
   for (const { column, value, rule } of problems) {
-    if (value === undefined || rule !== NUMBER_RULE || withPoint(value) === value) continue
+    if (
+      column === undefined ||
+      value === undefined ||
+      rule !== NUMBER_RULE ||
+      withPoint(value) === value
+    )
+      continue
     if (!mayHaveCommas(files, column)) continue
     counts.set(column, (counts.get(column) ?? 0) + 1)
   }

@@ -49,6 +49,70 @@ async function rowsOf(name: string): Promise<unknown[] | undefined> {
   }
 }
 
+describe('a check of lines with more fields than the header', () => {
+  const text = 'id;price\n1;2\n\n2;3;4\n3;"5;5"\n4;5;\n5;x\n6;"7;\n8";9'
+
+  test.each([
+    ['long.csv', []],
+    ['long chunks.csv', ['--chunk-rows', '1']],
+    ['long relaxed.csv', ['--quotes', 'relaxed']],
+  ])('lists them all, and goes on: %s', async (name, args) => {
+    const { code, stdout } = await importText(name, text, '--check', ...args)
+
+    expect(code).toBe(1)
+    expect(stdout.replaceAll(`${folder}/`, '').split('\n')).toEqual([
+      `${name}, line 4: 3 fields for 2 columns`,
+      `${name}, line 6: 3 fields for 2 columns`,
+      `${name}, line 8: 3 fields for 2 columns`,
+      'rows: 7',
+      'problems: 3',
+      expect.stringMatching(/^warnings: /),
+      'columns:',
+      '  id     number',
+      '  price  string',
+    ])
+    expect(await rowsOf(name)).toBeUndefined()
+  })
+
+  test('infers no type of them, and has the other problems too', async () => {
+    const checked = await importText('types.csv', 'n,m\n1,2\n3,x,y\n4,5,\n', '--check', '--json')
+    await importText('types.csv', 'n,m\n1,2\n')
+    const adding = ['--mode', 'add', '--check', '--json']
+    const added = await importText('types.csv', 'n,m\n1,2\n3,x\n3,4,y\n', ...adding)
+
+    expect(JSON.parse(checked.stdout)).toMatchObject({
+      rows: 3,
+      problemCount: 2,
+      columns: [{ type: { kind: 'number' } }, { type: { kind: 'number' } }],
+    })
+    expect(JSON.parse(added.stdout)).toMatchObject({
+      rows: 3,
+      problemCount: 2,
+      problems: [
+        { place: { line: 4 }, rule: '3 fields for 2 columns' },
+        { place: { line: 3 }, column: 'm', value: 'x' },
+      ],
+    })
+  })
+
+  test('has the keys of a merge, and no counts of it', async () => {
+    await importText('keys.csv', 'id,m\n1,2\n')
+    const merge = ['--mode', 'merge', '--by', 'id', '--check', '--json']
+    const { stdout } = await importText('keys.csv', 'id,m\n1,2,3\n2,3,4\n', ...merge)
+
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 2, problemCount: 2 })
+    expect(JSON.parse(stdout)).not.toHaveProperty('added')
+  })
+
+  test('counts those beyond the first 1,000', async () => {
+    const { stdout } = await importText('many.csv', `a\n${'1,2\n'.repeat(1_100)}`, '--check')
+
+    expect(stdout).toContain(
+      'and 1,080 more problems; --json lists 1,000\nrows: 1100\nproblems: 1100\n',
+    )
+  })
+})
+
 describe('lines with fewer fields than the header', () => {
   const text = 'a;b;c\r\n1;2;3\r\n\r\n4;"5;\r\n6"\r\n7\r\n8;9;0\r\n'
 
@@ -250,5 +314,36 @@ describe('a first line that says the separator, as Excel writes it,', () => {
     )
     await importText('text.csv', 'a\nsep=;\n')
     expect(await rowsOf('text.csv')).toEqual([{ a: 'sep=;' }])
+  })
+})
+
+describe('a file whose name does not say what it is', () => {
+  test('is unpacked if it begins as gzip does, and cut ones fail', async () => {
+    const packed = gzipSync(Buffer.from(`a,b\n${'1,2\n'.repeat(30_000)}`))
+    const { stdout } = await importText('plain.csv', packed, '--json')
+    const cut = importText('cut plain.csv', packed.subarray(0, packed.length / 2))
+
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 30_000 })
+    await expect(cut).rejects.toThrow(/cut plain\.csv: unexpected end of file/)
+    await expect(importText('line.csv', gzipSync('a,b\n1,2\n1,2,3\n'))).rejects.toThrow(
+      /line\.csv, line 3$/,
+    )
+  })
+
+  test.each(['csv', 'ndjson'])('is told to be a zip archive: %s', async (format) => {
+    const zip = Buffer.from('PK\u0003\u0004\u0014\0"\0')
+    const refused = importText(`book.${format}`, zip)
+
+    await expect(refused).rejects.toMatchObject({
+      message: `${join(folder, `book.${format}`)}: the file is a zip archive, such as an Excel workbook, and not text: unzip it, or save the sheet as CSV`,
+    })
+  })
+
+  test('is text if it begins with some of those bytes only', async () => {
+    await importText('pk.csv', 'PK\n1\n')
+    await importText('bracket.csv', '(')
+
+    expect(await rowsOf('pk.csv')).toEqual([{ PK: 1 }])
+    expect(await rowsOf('bracket.csv')).toEqual([])
   })
 })

@@ -24,6 +24,10 @@ test.runIf(CAN_READ)('a zstd file has all its rows', async () => {
   await importing(path, '--table', 'packed')
 
   expect(await exporting('-', '--format', 'csv', '--table', 'packed')).toBe(CSV)
+  const unnamed = join(folder, 'unnamed.csv')
+  await writeFile(unnamed, packed)
+  await importing(unnamed, '--table', 'unnamed')
+  expect(await exporting('-', '--format', 'csv', '--table', 'unnamed')).toBe(CSV)
   await expect(importing(cut, '--table', 'cut')).rejects.toThrow(cut)
   await expect(exporting('-', '--format', 'csv', '--table', 'cut')).rejects.toThrow('no table')
 })
@@ -34,5 +38,10 @@ test.skipIf(CAN_READ)('a zstd file is refused where a cut one would pass', async
 
   await expect(importing(path, '--table', 'packed')).rejects.toThrow(
     `${path}: This version of Node cannot read zstd files safely; 24 and later can. Decompress`,
+  )
+  const unnamed = join(folder, 'unnamed.csv')
+  await writeFile(unnamed, Buffer.from([0x28, 0xb5, 0x2f, 0xfd]))
+  await expect(importing(unnamed, '--table', 'packed')).rejects.toThrow(
+    `${unnamed}: This version of Node cannot read zstd files safely`,
   )
 })

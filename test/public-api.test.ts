@@ -366,6 +366,7 @@ test('the entry points export exactly these names', () => {
         "type TransactionAddOptions",
         "type TransactionTable",
         "type Transactions",
+        "type TypedChange",
         "type TypedFindOptions",
         "type TypedPageRequest",
         "type TypedReadResult",

@@ -182,6 +182,51 @@ test('a table of a schema is read and written without casts', async () => {
   expect(await table.count({ paid: null })).toBe(2)
 })
 
+test('the changes of a table of a schema have its rows', async () => {
+  await using store = await openMemory({ historyRetentionMs: 60_000 })
+  const team = store.team('types')
+  const made = await team.createTable({ name: 'Orders', schema: orders, rows: [{ name: 'a' }] })
+  const table = team.table(made.tableId, orders)
+  await table.addRows([{ name: 'b', qty: 2 }])
+  let total = 0
+
+  for await (const change of table.changes({ since: made.version })) {
+    expect(change).toMatchObject({ version: 2, retyped: false })
+    expect(change.added).toHaveLength(1)
+    for await (const row of change.rows()) {
+      expectTypeOf(row).toEqualTypeOf<Order>()
+      total += row.qty ?? 0
+    }
+    for await (const { qty } of change.rows({ numbers: 'bigint' })) {
+      expectTypeOf(qty).toEqualTypeOf<number | bigint | undefined>()
+    }
+  }
+  for await (const change of table.watch({ since: made.version })) {
+    for await (const row of change.rows({ numbers: 'text' })) {
+      expectTypeOf(row.qty).toEqualTypeOf<string | undefined>()
+      total += Number(row.qty)
+    }
+    break
+  }
+  for await (const { qty } of table.at(made.version).scan()) {
+    expectTypeOf(qty).toEqualTypeOf<unknown>() // Its columns may have been others.
+  }
+  expect(total).toBe(4)
+})
+
+test('the changes of a table that lacks a column of the schema are refused', async () => {
+  await using store = await openMemory({ historyRetentionMs: 60_000 })
+  const team = store.team('types')
+  const { tableId } = await team.createTable({ name: 'Other', rows: [{ name: 'a' }] })
+  const refused = { code: 'SCHEMA_MISMATCH' }
+
+  const first = (iterator: AsyncIterator<unknown>) => iterator.next()
+  await expect(first(team.table(tableId, orders).changes({ since: 1 }))).rejects.toMatchObject(
+    refused,
+  )
+  await expect(first(team.table(tableId, orders).watch())).rejects.toMatchObject(refused)
+})
+
 test('a table of a schema in a transaction is read and written without casts', async () => {
   await using store = await openMemory()
   const team = store.team('types')

@@ -142,7 +142,8 @@ export interface Table
  *
  * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it
  * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the compiler
- * does not know them. What others do to the columns afterwards is not noticed: get the table from the team again.
+ * does not know them. What others do to the columns afterwards is not noticed: get the table from the team again. The
+ * rows of `at` are those of the columns of its version, which may be others: they have no types.
  */
 export interface TypedTable<S extends AnySchema>
   extends TypedRows<S>,
@@ -150,7 +151,7 @@ export interface TypedTable<S extends AnySchema>
       Table,
       'id' | 'info' | 'version' | 'schema' | 'deleteRow' | 'receipt' | keyof TableExports
     >,
-    Pick<Table, 'rename' | 'alter' | 'delete' | keyof TableHistory> {
+    Pick<Table, 'rename' | 'alter' | 'delete' | 'at'> {
   /** The same table without types and checks: for JSON text, preflights, and columns that the schema lacks. */
   readonly untyped: Table
 }

@@ -12,6 +12,7 @@ import type {
 } from '../../schema/row-types.js'
 import type { Abortable } from './abort-types.js'
 import type { CountOptions } from './find-types.js'
+import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
 import type { DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
 import type { PageBounds } from './read-types.js'
@@ -62,6 +63,18 @@ export type TypedReadResult<S extends AnySchema, Form extends NumberForm> = Read
   row: RowOf<SpecsOf<S>, Form>
   version: number
 }>
+
+/**
+ * As `TableChange`. A change of a version in which the table had other columns has the rows of those: `retyped` says
+ * where a type changed.
+ */
+export type TypedChange<S extends AnySchema> = Omit<TableChange, 'rows'> &
+  Readonly<{
+    /** As those of `TableChange`. */
+    rows<Form extends NumberForm = 'number'>(
+      options?: Readonly<{ numbers?: Form }>,
+    ): DisposableIterator<RowOf<SpecsOf<S>, Form>>
+  }>
 
 /** As `RowUpdate`. */
 export type TypedRowUpdate<S extends AnySchema> = Readonly<{
@@ -122,4 +135,6 @@ export interface TypedRows<S extends AnySchema> {
     rows: readonly string[] | Readonly<{ where: TypedWhere<S> }>,
     options?: Abortable,
   ): Promise<DeleteRowsResult>
+  changes(request: ChangesRequest): DisposableIterator<TypedChange<S>>
+  watch(request?: WatchRequest): DisposableIterator<TypedChange<S>>
 }

@@ -84,7 +84,7 @@ class SchemaRows<T extends TransactionTable>
   }
 
   scan(options?: ScanOptions): DisposableIterator<RowWithId> {
-    return this.#isChecked ? this.untyped.scan(options) : disposable(this.#scanChecked(options))
+    return this.checkedItems(() => this.untyped.scan(options))
   }
 
   updateRow(rowId: string, cells: RowInput, options?: UpdateOptions) {
@@ -115,8 +115,12 @@ class SchemaRows<T extends TransactionTable>
     return validatedRows(this.#schema, rows)
   }
 
-  async *#scanChecked(options: ScanOptions | undefined): AsyncGenerator<RowWithId, void> {
-    yield* await this.checked(() => this.untyped.scan(options))
+  protected checkedItems<I>(open: () => DisposableIterator<I>): DisposableIterator<I> {
+    return this.#isChecked ? open() : disposable(this.#itemsAfterCheck(open))
+  }
+
+  async *#itemsAfterCheck<I>(open: () => DisposableIterator<I>): AsyncGenerator<I, void> {
+    yield* await this.checked(open)
   }
 
   protected async checked<R>(operation: () => R | Promise<R>): Promise<R> {
@@ -175,11 +179,11 @@ class SchemaTable
   }
 
   changes(...given: Parameters<Table['changes']>) {
-    return this.untyped.changes(...given)
+    return this.checkedItems(() => this.untyped.changes(...given))
   }
 
   watch(...given: Parameters<Table['watch']>) {
-    return this.untyped.watch(...given)
+    return this.checkedItems(() => this.untyped.watch(...given))
   }
 
   at(version: number) {

@@ -142,7 +142,8 @@ function textOutput(io: CommandIo, isVerbose: boolean): Output {
     end({ ok, full, damageCount, informationCount, checked }) {
       const { tables, rows, files, objects, bytes } = checked
       const what = `${tables} tables, ${rows} rows, ${files} files, ${objects} objects, ${bytes} bytes read`
-      const found = ok ? 'nothing is damaged' : `${damageCount} findings of damage`
+      const findings = damageCount === 1 ? 'finding' : 'findings'
+      const found = ok ? 'nothing is damaged' : `${damageCount} ${findings} of damage`
       const hint = isVerbose ? '' : ' (--verbose lists them)'
       const orphans = informationCount === 0 ? '' : `; orphans: ${informationCount}${hint}`
       io.print(`${full ? 'full' : 'quick'} verify of ${what}: ${found}${orphans}`)

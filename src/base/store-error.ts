@@ -165,6 +165,11 @@ export class StoreError extends Error {
     }
     Object.defineProperty(this, BRAND, { value: true })
   }
+
+  /** What `JSON.stringify` writes: name, code, message and the parts that apply, but neither cause nor stack. */
+  toJSON(): object {
+    return { ...this, message: this.message }
+  }
 }
 
 /** The same failure, with what is known of its outcome. */

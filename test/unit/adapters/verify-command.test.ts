@@ -62,7 +62,7 @@ test('damage is told with its place, in words or in JSON, with exit code 1', asy
   const text = await run(directory, '--full')
   expect(text.code).toBe(1)
   expect(text.printed[0]).toMatch(/^damage: segment: .* \(team t, table [0-9a-f-]{36}, extent 0, /)
-  expect(text.printed.at(-1)).toMatch(/1 findings of damage$/)
+  expect(text.printed.at(-1)).toMatch(/: 1 finding of damage$/)
   const json = await run(directory, '--full', '--json')
   expect(json.printed.map((line) => JSON.parse(line))).toMatchObject([
     { kind: 'segment', severity: 'damage', team: 't', extent: 0 },

@@ -84,3 +84,22 @@ describe('a deferred value', () => {
     },
   )
 })
+
+test('the JSON of an error has its message, and the parts that apply', () => {
+  const cause = new Error('inner')
+  const failure = new StoreError('COLUMN_HAS_INVALID_VALUE', 'Wrong', {
+    row: 2,
+    column: 'n',
+    cause,
+  })
+
+  expect(JSON.parse(JSON.stringify({ failure }))).toEqual({
+    failure: {
+      name: 'StoreError',
+      code: 'COLUMN_HAS_INVALID_VALUE',
+      message: 'Wrong',
+      row: 2,
+      column: 'n',
+    },
+  })
+})

@@ -1,6 +1,7 @@
-// What is wrong with the arguments of a command, in words for people, from the failures of util.parseArgs.
+// The arguments of a command: a directory without its option, and what is wrong with them, in words for people.
+import { parseArgs } from 'node:util'
 import { didYouMean } from '../base/arguments.js'
-import type { OptionSpecs } from './command-spec.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
 
 /** Whether a failure is one of util.parseArgs, by the prefix of its code. */
 export function isArgumentError(failure: unknown): failure is NodeJS.ErrnoException {
@@ -41,8 +42,28 @@ export function argumentProblem(
 }
 
 /** Options that say where a store is, and which table is meant. One of them is enough. */
-const PLACES = ['directory', 'url', 'postgres']
-const TABLES = ['table', 'table-id']
+const PLACES: readonly string[] = ['directory', 'url', 'postgres']
+const TABLES: readonly string[] = ['table', 'table-id']
+
+/**
+ * The arguments of a command in which a DIR alone stands for `--directory DIR`: the command takes nothing else without
+ * an option, no place is given, and if it needs a table, that is.
+ */
+export function withDirectoryOption(
+  { options, operands }: Pick<CommandSpec, 'options' | 'operands'>,
+  args: readonly string[],
+): readonly string[] {
+  if (operands !== undefined || !('directory' in options)) return args
+  const how = { options, allowPositionals: true, strict: false, tokens: true } as const
+  const { tokens } = parseArgs({ args: [...args], ...how })
+  const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+  const others = tokens.filter(({ kind }) => kind !== 'option')
+  const [{ kind, index } = { kind: undefined, index: 0 }] = others
+  const lacksTable = 'table' in options && !TABLES.some((name) => given.includes(name))
+  const isPlaced = PLACES.some((name) => given.includes(name))
+  if (kind !== 'positional' || others.length > 1 || lacksTable || isPlaced) return args
+  return [...args.slice(0, index), `--directory=${args[index]}`, ...args.slice(index + 1)]
+}
 
 /** The option that an argument without one was meant for: first the place of the store, then the table. */
 function optionMeant(options: OptionSpecs, args: readonly string[]): string | undefined {

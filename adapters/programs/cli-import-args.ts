@@ -345,11 +345,14 @@ function parseTarget(values: TargetValues): GivenTarget {
   }
 }
 
+/** By their names on the command line, and in the library. */
 const ON_ERROR: ReadonlyMap<string, OnSchemaError> = new Map([
   ['abort', 'abort'],
   ['strict', 'abort'],
   ['drop', 'dropColumns'],
   ['update', 'updateSchema'],
+  ['dropColumns', 'dropColumns'],
+  ['updateSchema', 'updateSchema'],
 ])
 
 function parseOnError(text: string | undefined): OnSchemaError | undefined {

@@ -2,7 +2,12 @@
 import { isStoreError } from '../../src/index.js'
 import { didYouMean, escapeControls } from '../base/arguments.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
-import { argumentProblem, isArgumentError, withHelp } from './argument-problem.js'
+import {
+  argumentProblem,
+  isArgumentError,
+  withDirectoryOption,
+  withHelp,
+} from './argument-problem.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { COMMANDS, type Command } from './cli-commands.js'
 import { askedHelp, renderCommands, renderHelp } from './command-spec.js'
@@ -42,7 +47,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
       io.print(renderHelp(command.spec, extent))
       return EXIT_CODE.done
     }
-    const exitCode = await command.run(rest, io)
+    const exitCode = await command.run(withDirectoryOption(command.spec, rest), io)
     return typeof exitCode === 'number' ? exitCode : EXIT_CODE.done
   } catch (failure) {
     const help = command === undefined ? 'rowstash --help' : `rowstash ${name} --help`

@@ -347,3 +347,12 @@ describe('a file whose name does not say what it is', () => {
     expect(await rowsOf('bracket.csv')).toEqual([])
   })
 })
+
+test('--on-error takes the words of the library too', async () => {
+  await importText('words.csv', 'n\n1\n')
+  const adding = ['--mode', 'add', '--on-error']
+  await importText('words.csv', 'n\nx\n', ...adding, 'dropColumns')
+  await importText('words.csv', 'n,m\n2,y\n', ...adding, 'updateSchema')
+
+  expect(await rowsOf('words.csv')).toEqual([{ n: 1 }, {}, { n: 2, m: 'y' }])
+})

@@ -1,7 +1,11 @@
 // Goal: what is wrong with a command line is told in plain words, whatever util.parseArgs of this Node says.
 import { parseArgs } from 'node:util'
-import { expect, test } from 'vitest'
-import { argumentProblem, withHelp } from '../../../adapters/programs/argument-problem.js'
+import { describe, expect, test } from 'vitest'
+import {
+  argumentProblem,
+  withDirectoryOption,
+  withHelp,
+} from '../../../adapters/programs/argument-problem.js'
 import type { OptionSpecs } from '../../../adapters/programs/command-spec.js'
 
 const OPTIONS = {
@@ -68,6 +72,37 @@ test.each([
     expect(problemOf(args, options)).toBe(`Unexpected argument 'Orders'${meant}`)
   },
 )
+
+describe('a DIR alone stands for its option', () => {
+  const text = { type: 'string', help: '' } as const
+  const place = { directory: text, url: text, json: { type: 'boolean', help: '' } } as const
+  const table = { ...place, table: text, 'table-id': text }
+
+  test.each<[string[], OptionSpecs, string[]]>([
+    [['./data'], place, ['--directory=./data']],
+    [['--json', './data', '--x'], place, ['--json', '--directory=./data', '--x']],
+    [['./data', '--table', 'Orders'], table, ['--directory=./data', '--table', 'Orders']],
+    [['--table-id', 'x', './data'], table, ['--table-id', 'x', '--directory=./data']],
+  ])('in %j', (args, options, expected) => {
+    expect(withDirectoryOption({ options }, args)).toEqual(expected)
+  })
+
+  test.each<[string[], OptionSpecs]>([
+    [[], place],
+    [['./data', 'more'], place],
+    [['--', './data'], place],
+    [['--directory', 'a', 'b'], place],
+    [['--url', 'a', 'b'], place],
+    [['Orders'], table], // It may be a table.
+    [['./data'], OPTIONS],
+  ])('but not in %j', (args, options) => {
+    expect(withDirectoryOption({ options }, args)).toEqual(args)
+  })
+
+  test('but not where arguments have another meaning', () => {
+    expect(withDirectoryOption({ options: place, operands: 'files' }, ['a.csv'])).toEqual(['a.csv'])
+  })
+})
 
 test('no option is suggested that the command lacks', () => {
   const options = { directory: { type: 'string', help: '' } } as const

@@ -5,11 +5,11 @@
 
 import { LOWER_F, LOWER_N, LOWER_T, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
 import type { Steps } from '../base/time-slices.js'
+import { isWellFormed } from '../base/well-formed.js'
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { ALL_KINDS, KIND_BIT } from './column-kind.js'
 import type { ColumnSummary } from './column-summary.js'
 import { SEEN } from './column-summary.js'
-import { isWellFormed } from './text-rules.js'
 import {
   checkedBit,
   isBooleanText,

@@ -3,9 +3,9 @@ import { utf8 } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
 import { type ErrorPlace, StoreError } from '../base/store-error.js'
+import { isWellFormed } from '../base/well-formed.js'
 import type { Column, ColumnKind, ColumnType, TableSchema } from './column-kind.js'
 import { COLUMN_KINDS } from './column-kind.js'
-import { isWellFormed } from './text-rules.js'
 
 /** Keys of a row or a body that never name a column. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['$rowID', '$stashID'])

@@ -18,13 +18,6 @@ const HOST_CHARS_MAX = 512
 const WIDE_HOST_CHARS_MAX = 253
 const PORT = /:[0-9]*$/
 
-type MaybeWellFormed = { isWellFormed?: () => boolean }
-
-/** Whether the text has no lone surrogate. `String.prototype.isWellFormed` is not in our `lib` yet. */
-export function isWellFormed(text: string): boolean {
-  return (text as MaybeWellFormed).isWellFormed?.() ?? !/\p{Surrogate}/u.test(text)
-}
-
 /** Every URI begins so; most texts that are none fail here within a word. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/
 /** `URL` strips or encodes these; a stored URI must be usable as it stands. */

@@ -1,8 +1,8 @@
 // Checks the arguments of API keys.
 import { shown, typeName } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
+import { isWellFormed } from '../../base/well-formed.js'
 import { parseTableId } from '../../format/table-id.js'
-import { isWellFormed } from '../../schema/text-rules.js'
 import { checkArguments, checkTeamId } from './arguments.js'
 import { type AddKeyRequest, KEY_SCOPES, KEY_TABLES_MAX } from './key-types.js'
 

@@ -1,7 +1,7 @@
 // Checks arguments of file operations.
 import { isRecord, typeName } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
-import { isWellFormed } from '../../schema/text-rules.js'
+import { isWellFormed } from '../../base/well-formed.js'
 import { checkText } from '../api/arguments.js'
 import { checkFileName } from './file-name.js'
 import { parseMediaType } from './media-type.js'

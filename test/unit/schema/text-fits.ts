@@ -1,5 +1,5 @@
+import { isWellFormed } from '../../../src/base/well-formed.js'
 import { type ColumnKind, KIND_BIT } from '../../../src/schema/column-kind.js'
-import { isWellFormed } from '../../../src/schema/text-rules.js'
 import { textKindMask } from '../../../src/schema/value-rules.js'
 
 /** Whether the content of a JSON string fits a kind: the question of the rules for one kind. */

@@ -1,16 +1,20 @@
 // Cuts the input of an import into chunks, always the same for the same input.
+import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { type Bytes, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
+import { typeName } from '../base/options.js'
 import { type CutRun, cutRecords, partsOfRun } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
 import {
   BODY_TYPE_OF_FORMAT,
   FORMAT_OF_TYPE,
   formatOfName,
+  isJson,
   type SourceFormat,
 } from '../base/source-format.js'
-import { readWebStream } from '../base/web-stream.js'
-import { ClientError } from './client-error.js'
+import { readWebStream, streamPieces } from '../base/web-stream.js'
+import { invalidArgument } from './client-error.js'
 import type { ImportInput, RowChunk } from './import-types.js'
+import { BYTES_ADVICE, rowText } from './row-text.js'
 
 /** Rows of a chunk, at most. */
 const ROWS_MAX = 10_000
@@ -18,61 +22,96 @@ const ROWS_MAX = 10_000
 /** The longest row, in bytes of the input. */
 const ROW_BYTES_MAX = 16 * 1024 * 1024
 
-/** @throws {ClientError} if the format of a Blob is not known, or its content is not of it */
+/** A chunk that the client cut, which knows how a server counts its rows. */
+export interface CountedChunk extends RowChunk {
+  /** The rows in front of a record, of which blank lines of CSV are some. */
+  rowsBefore(record: number): number
+}
+
+/** @throws {ClientError} if it is no input, the format of a Blob is not known, or its content is not of it */
 export function chunksOf(
   input: ImportInput,
   given: SourceFormat | undefined,
   chunkBytes: number,
-): AsyncIterable<RowChunk> {
-  if ('chunks' in input) return input.chunks
-  if (!(input instanceof Blob)) return chunksOfRows(input, chunkBytes)
-  const { name = '' } = input as Partial<File>
-  const [type = ''] = input.type.split(';')
-  const format = given ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
-  if (format !== undefined) return chunksOfBlob(input, format, chunkBytes)
-  throw new ClientError('The format of the rows is unknown: set `format`', 0)
+): AsyncIterable<RowChunk | CountedChunk> {
+  if (input instanceof Blob) return chunksOfBlob(input, given, chunkBytes)
+  const { chunks } = Object(input) as { chunks?: unknown }
+  const chunked = streamPieces(chunks)
+  if (chunked !== undefined) return chunked as AsyncIterable<RowChunk>
+  const pieces = streamPieces(input)
+  if (pieces !== undefined) {
+    if (given === undefined) return chunksOfRows(pieces, chunkBytes)
+    return chunksOfBytes(bytesOf(pieces), given, chunkBytes)
+  }
+  const isList = typeof input === 'object' && input !== null && Symbol.iterator in input
+  if (isList && !ArrayBuffer.isView(input)) return chunksOfRows(input, chunkBytes)
+  const advice = typeof input === 'string' || ArrayBuffer.isView(input) ? BYTES_ADVICE : ''
+  const taken =
+    'objects, as an array or iterable; a Blob; a stream of bytes with `format`; or { chunks }'
+  throw invalidArgument(`The input must be ${taken}, not ${typeName(input)}${advice}`)
 }
 
-async function* chunksOfBlob(
+function chunksOfBlob(
   blob: Blob,
+  given: SourceFormat | undefined,
+  bytesMax: number,
+): AsyncIterable<RowChunk> {
+  const { name = '' } = blob as Partial<File>
+  const [type = ''] = blob.type.split(';')
+  const format = given ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
+  if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, bytesMax)
+  throw invalidArgument('The format of the rows is unknown: set `format`')
+}
+
+async function* bytesOf(pieces: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    if (piece instanceof Uint8Array) yield piece
+    else
+      throw invalidArgument(
+        `With \`format\`, a stream must be of Uint8Array, not ${typeName(piece)}`,
+      )
+  }
+}
+
+async function* chunksOfBytes(
+  pieces: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   bytesMax: number,
 ): AsyncGenerator<RowChunk> {
   const limits = { rowsMax: ROWS_MAX, bytesMax, rowBytesMax: ROW_BYTES_MAX }
-  const pieces = readWebStream(blob.stream())
   try {
     for await (const run of cutRecords(pieces, format, limits)) yield chunkOf(run, format)
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
     const { line, offset, message } = failure
     const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
-    throw new ClientError(
-      `The input is not valid ${format.toUpperCase()} at ${where}: ${message}`,
-      0,
-    )
+    throw invalidArgument(`The input is not valid ${format.toUpperCase()} at ${where}: ${message}`)
   }
 }
 
 const COMMA = utf8(',')
 
 async function* chunksOfRows(
-  rows: Iterable<object> | AsyncIterable<object>,
+  rows: Iterable<unknown> | AsyncIterable<unknown>,
   bytesMax: number,
 ): AsyncGenerator<RowChunk> {
   let parts: Bytes[] = []
   let starts: number[] = []
   let ends: number[] = []
   let number = 0
+  let chunks = 0
   const cut = (): RowChunk => {
     const bytes = concatBytes(parts.slice(0, -1)) // Without the comma after the last row.
     const chunk = chunkOf({ header: NO_BYTES, bytes, starts, ends }, 'json')
     parts = []
     starts = []
     ends = []
+    chunks++
     return chunk
   }
   for await (const row of rows) {
-    const text = jsonOf(row, number++)
+    const place = { chunk: chunks, row: starts.length, inputRow: number }
+    const text = utf8(rowText(row, `Row ${number++} (counted from 0)`, place))
     const at = (ends.at(-1) ?? -1) + 1
     if (starts.length > 0 && (at + text.length > bytesMax || starts.length === ROWS_MAX))
       yield cut()
@@ -84,21 +123,10 @@ async function* chunksOfRows(
   if (starts.length > 0 || number === 0) yield cut()
 }
 
-function jsonOf(row: object, number: number): Bytes {
-  try {
-    const text: string | undefined = JSON.stringify(row)
-    if (text?.startsWith('{')) return utf8(text)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ClientError(`Row ${number} (counted from 0) cannot be sent as JSON: ${reason}`, 0)
-  }
-  throw new ClientError(`Row ${number} (counted from 0) is not an object of cells`, 0)
-}
-
 type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'>
 
 /** Row i is the bytes from starts[i] up to ends[i]. */
-function chunkOf({ header, bytes, starts, ends }: Cut, format: SourceFormat): RowChunk {
+function chunkOf({ header, bytes, starts, ends }: Cut, format: SourceFormat): CountedChunk {
   return {
     rows: starts.length,
     bytes: bytes.length,
@@ -107,5 +135,22 @@ function chunkOf({ header, bytes, starts, ends }: Cut, format: SourceFormat): Ro
       const rows = bytes.subarray(starts[first] ?? 0, limit > first ? ends[limit - 1] : 0)
       return concatBytes(partsOfRun({ header, bytes: rows }, format)) as Uint8Array<ArrayBuffer>
     },
+    rowsBefore(record) {
+      if (isJson(format)) return record
+      let rows = record
+      for (let i = 0; i < record; i++) rows += blankLines(bytes, starts[i] ?? 0, ends[i] ?? 0)
+      return rows
+    },
   }
+}
+
+/** The blank lines that a record of CSV begins with. */
+function blankLines(bytes: Bytes, start: number, end: number): number {
+  let lines = 0
+  for (let at = start; at < end; at++) {
+    const isReturn = bytes[at] === CARRIAGE_RETURN
+    if (!isReturn && bytes[at] !== LINE_FEED) break
+    if (!isReturn || bytes[at + 1] !== LINE_FEED) lines++
+  }
+  return lines
 }

@@ -1,9 +1,16 @@
-/** Where the rows of a request begin in the input: the number of the chunk, and a row of it; both count from 0. */
+/**
+ * Where the rows of a request begin in the input: the number of the chunk, and a row of it; all numbers count from 0.
+ */
 export type ChunkPlace = Readonly<{
   /** The number of the chunk in the input. */
   chunk: number
   /** The number of the row in the chunk. */
   row: number
+  /**
+   * The number of the row that is meant, in the whole input. Absent: no row is named, or the input are `chunks` of the
+   * caller. Blank lines of CSV are rows, as for the server.
+   */
+  inputRow?: number
 }>
 
 /** What breaks a connection that was there, by the codes of Node. */
@@ -23,11 +30,11 @@ const NO_HTTP = 'HTTPParserError'
 export class ClientError extends Error {
   /** Always `ClientError`. */
   override readonly name = 'ClientError'
-  /** Status of the answer; 0: there was none. */
+  /** Status of the answer; 0: there was none. Then `type` tells whether the client refused the call itself. */
   readonly status: number
   /**
-   * Type of the error in the answer, such as `table_not_found`, or one that the client found: `stash_differs`,
-   * `not_the_key`, `row_not_found`. Empty: there was none.
+   * Type of the error in the answer, such as `table_not_found`, or one that the client found: `argument_invalid`,
+   * `stash_differs`, `not_the_key`, `row_not_found`. Empty: there was none; with the status 0, no server answered.
    */
   readonly type: string
   /** Of an import, where the rows begin that the failure is about; undefined: it is about no chunk, or it is not known. */
@@ -51,9 +58,17 @@ export class ClientError extends Error {
 }
 
 /** The same failure, which names the rows that it is about. */
-export function placed(failure: ClientError, place: ChunkPlace): ClientError {
-  const { message, status, type, cause } = failure
-  return new ClientError(message, status, type, cause, place)
+export function placed(
+  { message, status, type, cause }: ClientError,
+  place: ChunkPlace,
+  placedMessage = message,
+): ClientError {
+  return new ClientError(placedMessage, status, type, cause, place)
+}
+
+/** The failure of a call whose argument cannot be sent. */
+export function invalidArgument(problem: string, place?: ChunkPlace): ClientError {
+  return new ClientError(problem, 0, 'argument_invalid', undefined, place)
 }
 
 /** The failure of the last of several attempts, which tells how many there were, and for how long. */

@@ -78,8 +78,9 @@ export type UploadOptions = Abortable &
 
 /**
  * A client of a server of the contract. Failures are `ClientError`: with the `status` and the `type` of the answer,
- * which the contract lists; with the status 0 if there was no answer, or if an argument cannot be sent. Options that
- * are out of their range are a `StoreError` with the code OPTION_NOT_ALLOWED.
+ * which the contract lists; with the status 0 and no `type` if there was no answer; with the status 0 and a `type` if
+ * the client refused the call itself, such as `argument_invalid` of an argument that cannot be sent. Options that are
+ * unknown or out of their range are a `StoreError` with the code OPTION_NOT_ALLOWED, before anything is sent.
  */
 export interface Client {
   /**
@@ -128,7 +129,8 @@ export interface Client {
    *
    * If it fails or is aborted, a stash without a `stashId` of the caller is deleted. A stash with one stays until it
    * expires: the same call with `resume`, or with `startAt` from the last progress, continues. Nothing is done twice.
-   * @throws {ClientError} with `place` if it is about rows of the input; `stash_differs`: the stash has other chunks
+   * @throws {ClientError} with `place` if it is about rows of the input; `argument_invalid`: the input has what is no
+   *   row; `stash_differs`: the stash has other chunks
    * @throws {StoreError} OPTION_NOT_ALLOWED
    * @example
    * const file = new File(['id,total\n1,34.50\n2,12\n'], 'orders.csv')
@@ -240,7 +242,8 @@ export interface ClientTable {
   ): Promise<ClientPage>
   /**
    * All rows, or those that match, in order, page by page.
-   * @param options - `limit`: rows of a page, a positive integer. Default: as many as the server allows.
+   * @param options - `limit`: rows of a page, a positive integer. Default: as many as the server allows. `signal` ends
+   *   the rows at the next one.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * for await (const { id } of client.table(tableId).rows({ where: { id: { gt: 1 } } })) console.log(id) // 2
@@ -322,7 +325,7 @@ export interface ClientTable {
       Readonly<{
         /**
          * The `version` that `get` or `page` returned. If the row has changed since, the call fails with
-         * `precondition_failed`. Default: no condition; a function has that of the row that it got.
+         * `precondition_failed`. Not with a function, which has that of the row that it got. Default: no condition.
          */
         ifMatch?: string | undefined
         /** What the server does with cells that do not fit. Default: `abort`. */

@@ -4,6 +4,7 @@
  */
 
 import {
+  booleanOption,
   checkFunctionOption,
   checkOptionNames,
   integerOption,
@@ -13,7 +14,8 @@ import {
 } from '../base/options.js'
 import type { StashEntry } from '../engine/api/row-types.js'
 import type { AnySchema } from '../schema/row-types.js'
-import { ClientError } from './client-error.js'
+import { checkCall, checkIdArgument } from './call-options.js'
+import { invalidArgument } from './client-error.js'
 import type {
   Abortable,
   Client,
@@ -22,7 +24,8 @@ import type {
   TypedClientTable,
   UploadOptions,
 } from './client-types.js'
-import { checkRows, deleteStash, type ImportSettings, importRows } from './import-rows.js'
+import { checkImport } from './import-options.js'
+import { checkRows, deleteStash, importRows } from './import-rows.js'
 import type {
   ImportCheck,
   ImportInput,
@@ -55,11 +58,13 @@ const TRIES = { default: 8, min: 1, max: 100 }
 /** The default until a server has answered: more likely the URL is wrong than a server is just starting. */
 const UNREACHED_TRIES_MAX = 3
 
-const CHUNK_BYTES = { default: 1024 ** 2, min: 1_024, max: 8 * 1024 ** 2 }
-const PARALLEL = { default: 4, min: 1, max: 64 }
-const START_AT = { default: 0, min: 0, max: 2 ** 30 }
-
-const STASH_ID = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/
+const OF_UPLOAD = [
+  'appId',
+  'fileName',
+  'contentType',
+  'onProgress',
+  'signal',
+] satisfies (keyof UploadOptions)[]
 
 /**
  * Makes a client of a server of the contract. Nothing is asked yet.
@@ -75,9 +80,11 @@ const STASH_ID = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/
  */
 export function createClient(options: ClientOptions): Client {
   checkOptionNames('createClient', options, (name) => OPTIONS.includes(name), OPTIONS)
-  const { key, idempotencyKeys = true, onRetry = () => undefined } = options
-  const { fetch = globalThis.fetch } = options
+  const { key, onRetry = () => undefined, fetch = globalThis.fetch } = options
   checkKey(key)
+  checkFunctionOption('onRetry', onRetry)
+  checkFunctionOption('fetch', fetch)
+  const idempotencyKeys = booleanOption('idempotencyKeys', options.idempotencyKeys, true)
   const triesMax = integerOption('triesMax', options.triesMax, TRIES)
   const sending = {
     url: checkUrl(options.url),
@@ -114,7 +121,9 @@ class RemoteTeam implements Client {
     this.#hasIdempotencyKeys = hasIdempotencyKeys
   }
 
-  async tables({ signal }: { signal?: AbortSignal | undefined } = {}) {
+  async tables(options: Abortable = {}) {
+    checkCall('tables', options, ['signal'])
+    const { signal } = options
     const request = { method: 'GET', path: '/tables', isRepeatable: true, signal }
     const answer = await this.#requests.send(request)
     return ((await answer.json()) as { data: { id: string; name: string }[] }).data
@@ -137,35 +146,48 @@ class RemoteTeam implements Client {
     _schema?: S,
     options?: Abortable,
   ): Promise<ClientTable | TypedClientTable<S> | null> {
+    checkCall('tableByName', options, ['signal'])
     const found = (await this.tables(options)).find((table) => table.name === name)
     return found === undefined ? null : this.table(found.id)
   }
 
   async importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult> {
-    return importRows(this.#requests, input, checkImport(options), this.#hasIdempotencyKeys)
+    const settings = checkImport('importRows', options)
+    return importRows(this.#requests, input, settings, this.#hasIdempotencyKeys)
   }
 
   async checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck> {
-    return checkRows(this.#requests, input, checkImport(options))
+    return checkRows(this.#requests, input, checkImport('checkRows', options))
   }
 
-  async stashes({ signal }: Abortable = {}) {
+  async stashes(options: Abortable = {}) {
+    checkCall('stashes', options, ['signal'])
+    const { signal } = options
     const request = { method: 'GET', path: '/stashes', isRepeatable: true, signal }
     const answer = await this.#requests.send(request)
     return ((await answer.json()) as { data: StashEntry[] }).data
   }
 
-  stashChunks(stashId: string, { signal }: Abortable = {}) {
-    return listChunks(this.#requests, stashId, signal)
+  async stashChunks(stashId: string, options: Abortable = {}) {
+    checkIdArgument('stashId', stashId)
+    checkCall('stashChunks', options, ['signal'])
+    return listChunks(this.#requests, stashId, options.signal)
   }
 
   async deleteStash(stashId: string, options: Abortable = {}): Promise<void> {
+    checkIdArgument('stashId', stashId)
+    checkCall('deleteStash', options, ['signal'])
     await deleteStash(this.#requests, stashId, options)
   }
 
   async upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>> {
-    const { appId, signal, onProgress } = options
-    checkFunctionOption('onProgress', onProgress)
+    if (!(file instanceof Blob)) {
+      const problem = `upload takes a Blob or a File, not ${typeName(file)}`
+      throw invalidArgument(`${problem}; bytes are one by new Blob([bytes])`)
+    }
+    checkCall('upload', options ?? {}, OF_UPLOAD)
+    const { appId, signal, onProgress } = options ?? {}
+    if (appId === undefined) throw optionError('appId', 'is missing: a file belongs to an app')
     const { fileName = (file as Partial<File>).name ?? 'file' } = options
     const contentType = options.contentType || file.type || 'application/octet-stream'
     const path = `/apps/${encodeURIComponent(appId)}/uploads`
@@ -198,26 +220,5 @@ class RemoteTeam implements Client {
       signal,
     })
     return ((await answer.json()) as { data: T }).data
-  }
-}
-
-/** @throws {StoreError} OPTION_NOT_ALLOWED */
-function checkImport(options: ImportOptions): ImportSettings {
-  const { stashId, resume = false, startAt } = options
-  if (stashId !== undefined && !STASH_ID.test(stashId)) {
-    throw optionError('stashId', `must be 1 to 64 letters, digits, - and _, not ${shown(stashId)}`)
-  }
-  if (resume && stashId === undefined) throw optionError('resume', 'needs a `stashId`')
-  if (resume && startAt !== undefined)
-    throw optionError('startAt', 'cannot be combined with `resume`')
-  if (!('name' in options) && !('tableId' in options)) {
-    throw new ClientError('importRows needs a `name` for a new table, or a `tableId`', 0)
-  }
-  checkFunctionOption('onProgress', options.onProgress)
-  return {
-    ...options,
-    startAt: integerOption('startAt', startAt, START_AT),
-    chunkBytes: integerOption('chunkBytes', options.chunkBytes, CHUNK_BYTES),
-    parallel: integerOption('parallel', options.parallel, PARALLEL),
   }
 }

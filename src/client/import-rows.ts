@@ -5,11 +5,11 @@
 // - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
 import { chunksOf } from './chunks.js'
 import { ClientError } from './client-error.js'
+import type { ImportSettings } from './import-options.js'
 import type {
   Abortable,
   ImportCheck,
   ImportInput,
-  ImportOptions,
   ImportProblem,
   ImportResult,
   MergeCounts,
@@ -28,9 +28,6 @@ import { versionOf } from './versions.js'
 /** The deletion of a stash does not go on for longer, in milliseconds, and has so many attempts. */
 const CLEANUP_MS_MAX = 10_000
 const CLEANUP_TRIES_MAX = 3
-
-export type ImportSettings = ImportOptions &
-  Readonly<{ startAt: number; chunkBytes: number; parallel: number }>
 
 export async function importRows(
   requests: Requests,
@@ -170,7 +167,7 @@ async function check(
     merged = ((await merge.json()) as { data?: MergeCounts }).data
   }
   const problems = data.problems.map(({ serial, ...problem }: WireProblem): ImportProblem => {
-    const place = serial === undefined ? undefined : stash.placeOf(serial)
+    const place = serial === undefined ? undefined : stash.placeOf(serial, problem.row)
     return { ...problem, ...(place && { place }) }
   })
   return { ...data, problems, ...(merged && { merged }) }

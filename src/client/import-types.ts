@@ -32,8 +32,9 @@ type IfVersion = Readonly<{
 
 /**
  * What an import makes: a new table with a `name` of 1 to 1,000 characters, or a change of the table with a `tableId`:
- * more rows, other rows, or a merge. `schema`: the columns that the table gets. Default: inferred from all rows; an
- * overwrite keeps those of the table.
+ * more rows, other rows, or a merge, as its `mode` says, which has no default. Options of another target are refused, such
+ * as the `mode` of a new table. `schema`: the columns that the table gets. Default: inferred from all rows; an overwrite
+ * keeps those of the table.
  */
 export type ImportTarget =
   | Readonly<{ name: string; schema?: TableSchema | undefined }>
@@ -45,7 +46,9 @@ export type ImportTarget =
         tableId: string
         /** Only a server of rowstash knows merges. */
         mode: 'merge'
-        /** The key columns: a row with a key that the table has changes that row, others are added. */
+        /**
+         * The IDs of the key columns, 1 to 16: a row with a key that the table has changes that row, others are added.
+         */
         key: readonly string[]
         /**
          * What becomes of rows of the table whose keys the input does not have: `keep` is the mode `upsert` of
@@ -66,10 +69,14 @@ export interface RowChunk {
   body(first: number, limit: number): Uint8Array<ArrayBuffer>
 }
 
-/** Objects; a Blob with CSV, TSV, JSON or NDJSON; or chunks, which must be the same again when an import goes on. */
+/**
+ * Objects of cells; a Blob with CSV, TSV, JSON or NDJSON; a stream of the bytes of one, which needs `format`; or chunks,
+ * which must be the same again when an import goes on.
+ */
 export type ImportInput =
   | Iterable<object>
   | AsyncIterable<object>
+  | ReadableStream<object>
   | Blob
   | Readonly<{ chunks: AsyncIterable<RowChunk> }>
 
@@ -78,7 +85,10 @@ export type SendOptions = Abortable &
   Readonly<{
     /** What the server does with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
-    /** The format of a Blob. Default: by the extension of its `name`, if it is a File, or by its type. */
+    /**
+     * The format of a Blob, or of a stream of Uint8Array, such as the `body` of a response or a file of Node. Default: of a
+     * Blob, by the extension of its `name`, if it is a File, or by its type; a stream is one of objects.
+     */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson' | undefined
     /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
     chunkBytes?: number | undefined
@@ -106,7 +116,7 @@ export type ImportOptions = ImportTarget &
     resume?: boolean | undefined
     /**
      * Chunks below this number are on the server already; the input must be the same. Not with `resume`. Default: 0.
-     * Range: 0 to 2^53 - 1.
+     * Range: 0 to 2^30.
      */
     startAt?: number | undefined
     /** Asks for a receipt of what was done. Only a server of rowstash has them. Default: false. */
@@ -131,7 +141,10 @@ export type ImportResult = Readonly<{
 
 /** A value that does not fit its column. */
 export type ImportProblem = Readonly<{
-  /** Where the counting of `row` begins. Absent: the server names no chunk. */
+  /**
+   * Where the counting of `row` begins, and the `inputRow` that it is in the whole input. Absent: the server names no
+   * chunk.
+   */
   place?: ChunkPlace
   /** As the server counts: blank lines of CSV are rows. */
   row: number

@@ -7,6 +7,7 @@
 //   chunks it has. Only where a server has such a list: elsewhere a chunk of another content would stay beside it.
 import { readUint32 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
+import type { CountedChunk } from './chunks.js'
 import { type ChunkPlace, ClientError, placed } from './client-error.js'
 import type { ImportProgress, RowChunk } from './import-types.js'
 import type { Requests } from './requests.js'
@@ -31,13 +32,19 @@ export type StashSettings = Readonly<{
 
 /** Rows of a chunk that are put under one serial, and `width` serials for their halves. */
 type Part = Readonly<{
-  chunk: RowChunk
-  number: number
+  chunk: RowChunk | CountedChunk
   first: number
   limit: number
   serial: number
   width: number
 }>
+
+/** A row in the message of a server, which counts it in its chunk. */
+const ROW =
+  /\brow (\d{1,15}) \(counted from 0\)(?! of the input)(?: of chunk '(\d{1,40})')?(, line \d{1,15})?/gi
+
+/** A character is counted in its chunk, too. */
+const CHARACTER = / at character \d{1,15}(?: of the input,)?(?= in row \d)/
 
 /** The chunks of a stash that a server has, in their order. */
 export async function listChunks(
@@ -62,8 +69,10 @@ export class RemoteStash {
   readonly #settings: StashSettings
   /** Serials that the server has and that this import has not met; undefined: it does not tell. */
   #known: Set<string> | undefined
-  /** The first row of each part that is not the beginning of its chunk, by serial without digest. */
-  readonly #firstRows = new Map<number, number>()
+  /** The first record of each part that is not the beginning of its chunk, by serial without digest. */
+  readonly #firstRows = new Map<number, Readonly<{ record: number; rowsBefore: number }>>()
+  /** The rows in front of each chunk, as a server counts them; NaN: not known. */
+  readonly #rowsBefore: number[] = []
 
   constructor(requests: Requests, settings: StashSettings) {
     this.id = settings.stashId ?? crypto.randomUUID().replaceAll('-', '')
@@ -71,25 +80,46 @@ export class RemoteStash {
     this.#settings = settings
   }
 
-  /** Where the rows of a serial begin in the input; undefined: it is none of this import. */
-  placeOf(serial: string): ChunkPlace | undefined {
+  /**
+   * Where the rows of a serial begin in the input; undefined: it is none of this import.
+   * @param wanted - The row from there on that is meant, as a server counts it.
+   */
+  placeOf(serial: string, wanted?: number): ChunkPlace | undefined {
     if (!/^[0-9]{1,40}$/.test(serial)) return undefined
     const own = this.#known === undefined ? serial : serial.slice(0, -DIGEST_DIGITS)
     const number = Number(own)
-    const row = this.#firstRows.get(number) ?? 0
-    return { chunk: Math.floor(number / SERIALS_PER_CHUNK), row }
+    const chunk = Math.floor(number / SERIALS_PER_CHUNK)
+    const { record, rowsBefore } = this.#firstRows.get(number) ?? { record: 0, rowsBefore: 0 }
+    const inputRow = (this.#rowsBefore[chunk] ?? Number.NaN) + rowsBefore + (wanted ?? Number.NaN)
+    return { chunk, row: record, ...(!Number.isNaN(inputRow) && { inputRow }) }
   }
 
-  /** The failure of an operation, with the place of the chunk that its message names. */
-  locate(failure: ClientError): ClientError {
+  /**
+   * The failure of a request, with the place of the rows that it is about. Its message numbers them in the whole input,
+   * where this is known.
+   * @param part - The serial of the request; undefined: the message names it.
+   */
+  locate(failure: ClientError, part?: string): ClientError {
     if (failure.place !== undefined) return failure
-    const serial = / of chunk '([0-9]{1,40})'/.exec(failure.message)?.[1]
-    const place = serial === undefined ? undefined : this.placeOf(serial)
-    return place === undefined ? failure : placed(failure, place)
+    const places: ChunkPlace[] = []
+    const message = failure.message.replace(ROW, (text, row, serial = part, line = '') => {
+      const place = serial === undefined ? undefined : this.placeOf(serial, Number(row))
+      if (place !== undefined) places.push(place)
+      if (place?.inputRow === undefined) return text
+      // The lines of the first chunk are those of the input.
+      return `row ${place.inputRow} (counted from 0)${place.inputRow === Number(row) ? line : ''}`
+    })
+    const serial = / of chunk '([0-9]{1,40})'/.exec(failure.message)?.[1] ?? part
+    // A part that is still too large has one row.
+    const only = failure.status === 413 && part !== undefined ? 0 : undefined
+    const place = places[0] ?? (serial === undefined ? undefined : this.placeOf(serial, only))
+    if (place === undefined) return failure
+    const isMoved = place.inputRow !== undefined && place.chunk + place.row > 0
+    return placed(failure, place, isMoved ? message.replace(CHARACTER, '') : message)
   }
 
   /** Puts all chunks. A failure stops the rest; of several refusals that of the earliest chunk is thrown. @returns their rows */
-  async putAll(chunks: AsyncIterable<RowChunk>): Promise<number> {
+  async putAll(chunks: AsyncIterable<RowChunk | CountedChunk>): Promise<number> {
     const { startAt, parallel, signal, onProgress, resume } = this.#settings
     if (resume === true) this.#known = await this.#list()
     const underWay = new Set<Promise<void>>()
@@ -97,12 +127,16 @@ export class RemoteStash {
     const failed = new FirstFailure(signal)
     let number = 0
     let rows = 0
+    let rowsBefore = 0
     try {
       for await (const chunk of chunks) {
         signal?.throwIfAborted()
         if (failed.isFailed) break
         const at = number++
         rows += chunk.rows
+        const ofChunk = rowsBeforeIn(chunk, chunk.rows)
+        this.#rowsBefore.push(Number.isNaN(ofChunk) ? ofChunk : rowsBefore)
+        rowsBefore += ofChunk
         if (at < startAt) continue
         const sent = this.#putChunk(chunk, at, failed.begin(at))
           .then(() => progress.add(at, chunk))
@@ -124,16 +158,18 @@ export class RemoteStash {
     return rows
   }
 
-  #putChunk(chunk: RowChunk, number: number, signal: AbortSignal): Promise<void> {
+  #putChunk(chunk: RowChunk | CountedChunk, number: number, signal: AbortSignal): Promise<void> {
     const serial = number * SERIALS_PER_CHUNK
-    const part = { chunk, number, first: 0, limit: chunk.rows, serial, width: SERIALS_PER_CHUNK }
+    const part = { chunk, first: 0, limit: chunk.rows, serial, width: SERIALS_PER_CHUNK }
     return this.#putPart(part, signal)
   }
 
   /** Puts a part, or its halves where the server finds it too large. */
   async #putPart(part: Part, signal: AbortSignal): Promise<void> {
-    const { chunk, number, first, limit, serial } = part
-    if (first > 0) this.#firstRows.set(serial, first)
+    const { chunk, first, limit, serial } = part
+    if (first > 0) {
+      this.#firstRows.set(serial, { record: first, rowsBefore: rowsBeforeIn(chunk, first) })
+    }
     const body = chunk.body(first, limit)
     const name = this.#known === undefined ? String(serial) : serial + (await digestOf(body))
     if (this.#known?.delete(name) === true) {
@@ -146,7 +182,7 @@ export class RemoteStash {
     } catch (failure) {
       if (!(failure instanceof ClientError)) throw failure
       const halves = failure.status === 413 ? halvesOf(part) : []
-      if (halves.length === 0) throw placed(failure, { chunk: number, row: first })
+      if (halves.length === 0) throw this.locate(failure, name)
       for (const half of halves) await this.#putPart(half, signal)
     }
   }
@@ -209,6 +245,11 @@ export class RemoteStash {
   }
 }
 
+/** NaN: the caller cut the chunk, who alone knows how its rows are counted. */
+function rowsBeforeIn(chunk: RowChunk | CountedChunk, record: number): number {
+  return 'rowsBefore' in chunk ? chunk.rowsBefore(record) : Number.NaN
+}
+
 /** The first 64 bits of the SHA-256 of a body, as digits of one length. */
 async function digestOf(body: Uint8Array): Promise<string> {
   const digest = await sha256(body)
@@ -217,13 +258,13 @@ async function digestOf(body: Uint8Array): Promise<string> {
 }
 
 /** The halves of a part; none: it has one row. */
-function halvesOf({ chunk, number, first, limit, serial, width }: Part): readonly Part[] {
+function halvesOf({ chunk, first, limit, serial, width }: Part): readonly Part[] {
   if (limit - first < 2) return []
   const middle = first + ((limit - first) >> 1)
   const half = Math.floor(width / 2)
   return [
-    { chunk, number, first, limit: middle, serial, width: half },
-    { chunk, number, first: middle, limit, serial: serial + half, width: half },
+    { chunk, first, limit: middle, serial, width: half },
+    { chunk, first: middle, limit, serial: serial + half, width: half },
   ]
 }
 

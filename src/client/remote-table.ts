@@ -1,5 +1,6 @@
 // A table of a server.
 
+import { isRecord, optionError, typeName } from '../base/options.js'
 import type { KeyValues } from '../engine/api/unique-types.js'
 import {
   csvRows,
@@ -9,8 +10,10 @@ import {
   wantedCells,
   withRowIds,
 } from '../format/rows-writer.js'
-import { ClientError } from './client-error.js'
+import { checkCall, checkIdArgument } from './call-options.js'
+import { ClientError, invalidArgument } from './client-error.js'
 import type {
+  Abortable,
   ClientCells,
   ClientPage,
   ClientRow,
@@ -20,6 +23,7 @@ import type {
 } from './client-types.js'
 import { exportRows } from './export-rows.js'
 import type { ClientRequest, Requests } from './requests.js'
+import { rowText } from './row-text.js'
 import { tablePath } from './table-operation.js'
 import { versionOf } from './versions.js'
 
@@ -30,7 +34,13 @@ type PageRequest = Parameters<ClientTable['page']>[0] & {}
 
 type ExportRequest = Parameters<ClientTable['toCSV']>[0] & {}
 
-type Signal = Readonly<{ signal?: AbortSignal | undefined }>
+type RowsRequest = Parameters<ClientTable['rows']>[0] & {}
+
+type AddOptions = Parameters<ClientTable['addRows']>[1] & {}
+
+type UpdateOptions = Parameters<ClientTable['updateRow']>[2] & {}
+
+const OF_ROWS = ['where', 'columns', 'limit', 'signal']
 
 export class RemoteTable implements ClientTable {
   readonly id: string
@@ -39,14 +49,16 @@ export class RemoteTable implements ClientTable {
   readonly #path: string
 
   constructor(requests: Requests, tableId: string, hasIdempotencyKeys: boolean) {
+    checkIdArgument('tableId', tableId)
     this.id = tableId
     this.#requests = requests
     this.#hasIdempotencyKeys = hasIdempotencyKeys
     this.#path = `${tablePath(tableId)}/rows`
   }
 
-  async info({ signal }: Signal = {}): Promise<ClientTableInfo> {
-    const answer = await this.#describe(signal)
+  async info(options: Abortable = {}): Promise<ClientTableInfo> {
+    checkCall('info', options, ['signal'])
+    const answer = await this.#describe(options.signal)
     const { data } = (await answer.json()) as { data: ClientTableInfo }
     return { ...data, version: versionOf(answer) }
   }
@@ -64,18 +76,21 @@ export class RemoteTable implements ClientTable {
     }
   }
 
-  async rename(name: string, { signal }: Signal = {}): Promise<Readonly<{ version: string }>> {
+  async rename(name: string, options: Abortable = {}): Promise<Readonly<{ version: string }>> {
+    checkCall('rename', options, ['signal'])
     const answer = await this.#send({
       method: 'PATCH',
       path: tablePath(this.id),
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name }),
-      signal,
+      signal: options.signal,
     })
     return { version: versionOf(answer) }
   }
 
-  async delete({ signal }: Signal = {}): Promise<void> {
+  async delete(options: Abortable = {}): Promise<void> {
+    checkCall('delete', options, ['signal'])
+    const { signal } = options
     try {
       await this.#send({ method: 'DELETE', path: tablePath(this.id), signal })
     } catch (failure) {
@@ -84,11 +99,13 @@ export class RemoteTable implements ClientTable {
     }
   }
 
-  async version({ signal }: Signal = {}): Promise<string> {
-    return versionOf(await this.#send({ method: 'HEAD', signal }))
+  async version(options: Abortable = {}): Promise<string> {
+    checkCall('version', options, ['signal'])
+    return versionOf(await this.#send({ method: 'HEAD', signal: options.signal }))
   }
 
   async page(request: PageRequest = {}): Promise<ClientPage> {
+    checkCall('page', request, [...OF_ROWS, 'continuation'])
     const answer = await this.#readPage(request)
     const { data, ...rest } = (await answer.json()) as {
       data: ClientRow[]
@@ -107,15 +124,21 @@ export class RemoteTable implements ClientTable {
     return this.#send({ method: 'GET', path, signal })
   }
 
-  async *toCSV({ delimiter, ...options }: ExportRequest = {}): AsyncIterableIterator<string> {
-    const { schema } = await this.info(options)
+  toCSV(options: ExportRequest = {}): AsyncIterableIterator<string> {
+    checkCall('toCSV', options, [...OF_ROWS, 'delimiter'])
+    return this.#csv(options)
+  }
+
+  async *#csv({ delimiter, ...options }: ExportRequest): AsyncIterableIterator<string> {
+    const { schema } = await this.info({ signal: options.signal })
     const { columns: ids, hasRowIds } = wantedCells(options.columns)
     const columns = pickColumns(schema, ids)
     const written = hasRowIds ? withRowIds({ columns }) : { columns }
     yield* this.#export(csvRows(written, delimiter), options)
   }
 
-  toNDJSON(options: ExportRequest = {}): AsyncIterableIterator<string> {
+  toNDJSON(options: RowsRequest = {}): AsyncIterableIterator<string> {
+    checkCall('toNDJSON', options, OF_ROWS)
     return this.#export(NDJSON_ROWS, options)
   }
 
@@ -130,26 +153,35 @@ export class RemoteTable implements ClientTable {
     )
   }
 
-  async *rows(
-    options: Parameters<ClientTable['rows']>[0] & {} = {},
-  ): AsyncIterableIterator<ClientRow> {
+  rows(options: RowsRequest = {}): AsyncIterableIterator<ClientRow> {
+    checkCall('rows', options, OF_ROWS)
+    return this.#walk(options)
+  }
+
+  async *#walk(options: RowsRequest): AsyncIterableIterator<ClientRow> {
     let next: string | undefined
     do {
       const { rows, continuation } = await this.page({
         ...options,
         ...(next === undefined ? {} : { continuation: next }),
       })
-      yield* rows
+      for (const row of rows) {
+        options.signal?.throwIfAborted()
+        yield row
+      }
       next = continuation
     } while (next !== undefined)
   }
 
   async get(
     wanted: Parameters<ClientTable['get']>[0],
-    { signal }: Signal = {},
+    options: Abortable = {},
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null> {
-    const rowId = typeof wanted === 'string' ? wanted : await this.#rowIdOf(wanted, signal)
+    checkCall('get', options, ['signal'])
+    const { signal } = options
+    const rowId = isRecord(wanted) ? await this.#rowIdOf(wanted, signal) : wanted
     if (rowId === null) return null
+    checkIdArgument('The row to get', rowId)
     try {
       const answer = await this.#send({ method: 'GET', path: this.#pathOf(rowId), signal })
       const { data } = (await answer.json()) as { data: ClientRow }
@@ -165,9 +197,7 @@ export class RemoteTable implements ClientTable {
     const { key = [] } = await this.info({ signal })
     const ids = Object.keys(values)
     if (key.length === 0 || ids.length !== key.length || !key.every((id) => ids.includes(id))) {
-      const columns = key.length === 0 ? 'has no key' : `has the key ${key.join(', ')}`
-      const problem = `The table '${this.id}' ${columns}, not ${ids.join(', ') || 'no column'}`
-      throw new ClientError(problem, 0, 'not_the_key')
+      throw new ClientError(keyProblem(this.id, key, ids), 0, 'not_the_key')
     }
     const conditions = Object.entries(values).map(([id, value]) => {
       return [id.startsWith('$') ? `$${id}` : id, { eq: value }] as const
@@ -181,11 +211,16 @@ export class RemoteTable implements ClientTable {
 
   async addRows(
     rows: readonly object[],
-    {
-      signal,
-      onSchemaError,
-    }: Signal & Readonly<{ onSchemaError?: OnSchemaError | undefined }> = {},
+    options: AddOptions = {},
   ): Promise<Readonly<{ rowIds: readonly string[]; version: string }>> {
+    checkCall('addRows', options, ['onSchemaError', 'signal'])
+    if (!Array.isArray(rows)) {
+      throw invalidArgument(
+        `addRows takes an array of objects, not ${typeName(rows)}; see importRows`,
+      )
+    }
+    const texts = rows.map((row, i) => rowText(row, `Row ${i} (counted from 0)`))
+    const { signal, onSchemaError } = options
     const key = this.#hasIdempotencyKeys
       ? { 'idempotency-key': crypto.randomUUID() }
       : ({} as Record<string, string>)
@@ -193,7 +228,7 @@ export class RemoteTable implements ClientTable {
       method: 'POST',
       path: this.#path + schemaQuery(onSchemaError),
       headers: { 'content-type': 'application/json', ...key },
-      body: JSON.stringify(rows),
+      body: `[${texts.join(',')}]`,
       isRepeatable: this.#hasIdempotencyKeys,
       signal,
     })
@@ -204,11 +239,19 @@ export class RemoteTable implements ClientTable {
   async updateRow(
     rowId: string,
     change: Parameters<ClientTable['updateRow']>[1],
-    options: Parameters<ClientTable['updateRow']>[2] & {} = {},
+    options: UpdateOptions = {},
   ): Promise<Readonly<{ version: string }>> {
+    checkIdArgument('rowId', rowId)
+    checkCall('updateRow', options, ['ifMatch', 'onSchemaError', 'signal'])
     if (typeof change !== 'function') return this.#patch(rowId, change, options)
+    if (options.ifMatch !== undefined) {
+      throw optionError(
+        'ifMatch',
+        'is not for a function, which gets the latest version of the row',
+      )
+    }
     for (let calls = 1; ; calls++) {
-      const found = await this.get(rowId, options)
+      const found = await this.get(rowId, { signal: options.signal })
       if (found === null)
         throw new ClientError(`Row with ID '${rowId}' not found`, 404, 'row_not_found')
       const { row, version } = found
@@ -223,7 +266,10 @@ export class RemoteTable implements ClientTable {
     }
   }
 
-  async deleteRow(rowId: string, { signal }: Signal = {}): Promise<Readonly<{ version: string }>> {
+  async deleteRow(rowId: string, options: Abortable = {}): Promise<Readonly<{ version: string }>> {
+    checkIdArgument('rowId', rowId)
+    checkCall('deleteRow', options, ['signal'])
+    const { signal } = options
     const answer = await this.#send({ method: 'DELETE', path: this.#pathOf(rowId), signal })
     return { version: versionOf(answer) }
   }
@@ -232,8 +278,9 @@ export class RemoteTable implements ClientTable {
   async #patch(
     rowId: string,
     cells: ClientCells,
-    { ifMatch, onSchemaError, signal }: Parameters<ClientTable['updateRow']>[2] & {},
+    { ifMatch, onSchemaError, signal }: UpdateOptions,
   ): Promise<Readonly<{ version: string }>> {
+    const body = rowText(cells, 'The change of a row')
     const answer = await this.#send({
       method: 'PATCH',
       path: this.#pathOf(rowId) + schemaQuery(onSchemaError),
@@ -241,7 +288,7 @@ export class RemoteTable implements ClientTable {
         'content-type': 'application/json',
         ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
       },
-      body: JSON.stringify(cells),
+      body,
       isRepeatable: ifMatch === undefined,
       signal,
     })
@@ -255,6 +302,17 @@ export class RemoteTable implements ClientTable {
   #send(request: Partial<ClientRequest> & Pick<ClientRequest, 'method'>): Promise<Response> {
     return this.#requests.send({ path: this.#path, isRepeatable: true, ...request })
   }
+}
+
+/** Why a row is not found by the values of some columns. */
+function keyProblem(tableId: string, key: readonly string[], ids: readonly string[]): string {
+  const given = ids.join(', ') || 'no column'
+  if (key.length > 0) {
+    return `The key of the table '${tableId}' is ${key.join(', ')}, not ${given}: give the values of all its columns`
+  }
+  const problem = `The table '${tableId}' has no key, so get finds no row by ${given}`
+  const body = JSON.stringify({ key: ids.length === 0 ? ['id'] : ids })
+  return `${problem}: use rows({ where }), or set a key by PATCH /tables/${tableId} with ${body}`
 }
 
 /** JSON has no BigInt; a condition takes the text of a number too. */

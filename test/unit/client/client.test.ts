@@ -365,7 +365,11 @@ describe('an import', () => {
 
   test.each<[string, object[] | Blob, RegExp]>([
     ['a cell without JSON', [{ n: 1n }], /^Row 0 \(counted from 0\) cannot be sent as JSON: /],
-    ['a row that is an array', [[1]], /^Row 0 \(counted from 0\) is not an object of cells$/],
+    [
+      'a row that is an array',
+      [[1]],
+      /^Row 0 \(counted from 0\) is not an object of cells but an array$/,
+    ],
     [
       'a Blob of no type',
       new Blob(['n\n1\n']),

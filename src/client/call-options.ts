@@ -1,0 +1,145 @@
+// Checks the options of a call before anything is sent. An option has one name and one rule in all calls, so the rules
+// are one table.
+import {
+  booleanOption,
+  checkFunctionOption,
+  checkOptions,
+  checkSignal,
+  choiceOption,
+  type IntegerRange,
+  integerOption,
+  isRecord,
+  optionError,
+  shown,
+  typeName,
+} from '../base/options.js'
+import { SOURCE_FORMATS } from '../base/source-format.js'
+import { StoreError } from '../base/store-error.js'
+import { invalidArgument } from './client-error.js'
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+type Rule = (name: string, value: unknown) => void
+
+/** Serials of chunks stay far below 2^53. */
+const CHUNKS_MAX = 2 ** 30
+const NAME_CHARS_MAX = 1_000
+const KEY_COLUMNS_MAX = 16
+
+const MODES = ['add', 'overwrite', 'merge'] as const
+const ON_SCHEMA_ERROR = ['abort', 'dropColumns', 'updateSchema'] as const
+const LIMIT = { default: 1, min: 1, max: Number.MAX_SAFE_INTEGER }
+
+export const CHUNK_BYTES = { default: 1024 ** 2, min: 1_024, max: 8 * 1024 ** 2 }
+export const PARALLEL = { default: 4, min: 1, max: 64 }
+export const START_AT = { default: 0, min: 0, max: CHUNKS_MAX }
+
+const text = matching(/^/, 'a string')
+const nonEmpty = matching(/./s, 'a string that is not empty')
+const choice = (choices: readonly [string, ...string[]]): Rule => {
+  return (name, value) => void choiceOption(name, value, choices)
+}
+const integer = (range: IntegerRange): Rule => {
+  return (name, value) => void integerOption(name, value, range)
+}
+const flag: Rule = (name, value) => void booleanOption(name, value, false)
+const record: Rule = (name, value) => {
+  if (!isRecord(value)) throw optionError(name, `must be an object, not ${typeName(value)}`)
+}
+
+const RULES: Readonly<Record<string, Rule>> = {
+  signal: (_, value) => checkSignal(value),
+  onProgress: checkFunctionOption,
+  onSchemaError: choice(ON_SCHEMA_ERROR),
+  ifMatch: matching(/^/, 'a version as text, as the client returns it'),
+  limit: integer(LIMIT),
+  continuation: text,
+  where: record,
+  columns: (name, value) => {
+    if (!isTexts(value))
+      throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)
+  },
+  delimiter: choice([',', '\t']),
+  name: matching(
+    new RegExp(`^.{1,${NAME_CHARS_MAX}}$`, 's'),
+    `a string of 1 to ${NAME_CHARS_MAX} characters`,
+  ),
+  tableId: checkId,
+  schema: record,
+  mode: choice(MODES),
+  key: checkKey,
+  missing: choice(['keep', 'delete']),
+  format: choice(SOURCE_FORMATS),
+  chunkBytes: integer(CHUNK_BYTES),
+  parallel: integer(PARALLEL),
+  startAt: integer(START_AT),
+  stashId: matching(
+    /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/,
+    '1 to 64 letters, digits, - and _, beginning with a letter or a digit',
+  ),
+  resume: flag,
+  receipt: flag,
+  appId: checkId,
+  fileName: nonEmpty,
+  contentType: text,
+}
+
+/**
+ * Checks the options of a call: their names, and their values where they are given.
+ * @param known - The options that the call takes, each of which has a rule.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function checkCall(call: string, given: unknown, known: readonly string[]): void {
+  if (given === undefined) return
+  checkOptions(call, given)
+  for (const [name, value] of Object.entries(given)) {
+    if (!known.includes(name)) throw notTaken(call, name, known)
+    if (value !== undefined) RULES[name]?.(name, value)
+  }
+}
+
+/** The error for an option that a call does not take. */
+export function notTaken(call: string, name: string, known: readonly string[]): Error {
+  return new StoreError(
+    'OPTION_NOT_ALLOWED',
+    `${call} takes no "${name}"; it takes ${known.join(', ')}`,
+  )
+}
+
+/**
+ * The ID in the path of a request. An empty one, or one of dots, would make it the path of something else.
+ * @throws {ClientError} argument_invalid
+ */
+export function checkIdArgument(what: string, given: unknown): asserts given is string {
+  const problem = idProblem(given)
+  if (problem !== undefined) throw invalidArgument(`${what} ${problem}`)
+}
+
+function checkId(name: string, given: unknown): void {
+  const problem = idProblem(given)
+  if (problem !== undefined) throw optionError(name, problem)
+}
+
+function idProblem(given: unknown): string | undefined {
+  if (typeof given === 'string' && !/^\.{0,2}$/.test(given)) return undefined
+  return `must be a string that is an ID, not ${shown(given)}`
+}
+
+function matching(pattern: RegExp, rule: string): Rule {
+  return (name, value) => {
+    if (typeof value === 'string' && pattern.test(value)) return
+    throw optionError(name, `must be ${rule}, not ${shown(value)}`)
+  }
+}
+
+function isTexts(given: unknown): given is readonly string[] {
+  return Array.isArray(given) && given.every((id) => typeof id === 'string')
+}
+
+function checkKey(name: string, given: unknown): void {
+  const columns = isTexts(given) ? given.length : 0
+  const isKey =
+    columns > 0 && columns <= KEY_COLUMNS_MAX && new Set(given as string[]).size === columns
+  if (isKey) return
+  const rule = `a list of 1 to ${KEY_COLUMNS_MAX} different column IDs, such as ['id']`
+  throw optionError(name, `must be ${rule}, not ${shown(given)}`)
+}

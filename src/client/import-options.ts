@@ -1,0 +1,85 @@
+// Checks the options of an import: which of them are for which target.
+import { integerOption, optionError } from '../base/options.js'
+import { CHUNK_BYTES, checkCall, notTaken, PARALLEL, START_AT } from './call-options.js'
+import type { ImportOptions, ImportTarget, SendOptions } from './import-types.js'
+
+export type ImportSettings = ImportOptions &
+  Readonly<{ startAt: number; chunkBytes: number; parallel: number }>
+
+/** The options of each target. One of another target is refused: it would have no effect. */
+const OF_TARGET = {
+  name: ['name', 'schema'],
+  add: ['tableId', 'mode'],
+  overwrite: ['tableId', 'mode', 'schema', 'ifMatch'],
+  merge: ['tableId', 'mode', 'key', 'missing', 'ifMatch'],
+} as const
+
+const OF_TARGETS: readonly string[] = [...new Set(Object.values(OF_TARGET).flat())]
+
+const OF_SENDING = [
+  'onSchemaError',
+  'format',
+  'chunkBytes',
+  'parallel',
+  'onProgress',
+  'signal',
+] as const satisfies (keyof SendOptions)[]
+
+const OF_IMPORT = ['stashId', 'resume', 'startAt', 'receipt'] as const
+
+/** @returns the options that are given, with defaults. @throws {StoreError} OPTION_NOT_ALLOWED */
+export function checkImport(call: 'importRows' | 'checkRows', given: unknown): ImportSettings {
+  const ofCall = call === 'importRows' ? [...OF_IMPORT, ...OF_SENDING] : OF_SENDING
+  checkCall(call, given ?? {}, [...OF_TARGETS, ...ofCall])
+  const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined
+  const options = Object.fromEntries(Object.entries(given ?? {}).filter(isGiven)) as ImportOptions
+  checkTarget(call, options)
+  const { stashId, resume = false, startAt } = options
+  if (resume && stashId === undefined) throw optionError('resume', 'needs a `stashId`')
+  if (resume && startAt !== undefined) {
+    throw optionError('startAt', 'cannot be combined with `resume`')
+  }
+  return {
+    ...options,
+    startAt: integerOption('startAt', startAt, START_AT),
+    chunkBytes: integerOption('chunkBytes', options.chunkBytes, CHUNK_BYTES),
+    parallel: integerOption('parallel', options.parallel, PARALLEL),
+  }
+}
+
+function checkTarget(call: string, target: ImportTarget): void {
+  const { name, tableId, mode, key } = target as Partial<Record<string, string>>
+  if (name === undefined && tableId === undefined) {
+    throw optionError(
+      'name',
+      `is missing: ${call} needs it for a new table, or a \`tableId\` and a \`mode\``,
+    )
+  }
+  if (name !== undefined) {
+    checkNewTable(call, target)
+    return
+  }
+  if (mode === undefined) {
+    const choices = 'add its rows, overwrite those of the table, or merge by a key'
+    throw optionError('mode', `is missing: with a \`tableId\`, ${call} can ${choices}`)
+  }
+  const known = OF_TARGET[mode as keyof typeof OF_TARGET]
+  const wrong = unknownIn(target, known)
+  if (wrong !== undefined) throw notTaken(`${call} with the mode '${mode}'`, wrong, known)
+  if (mode === 'merge' && key === undefined) {
+    throw optionError('key', 'is missing: a merge needs the IDs of the key columns')
+  }
+}
+
+function checkNewTable(call: string, target: ImportTarget): void {
+  const wrong = unknownIn(target, OF_TARGET.name)
+  if (wrong === undefined) return
+  const advice =
+    'a `name` makes a new table; to change one, leave it out and give a `tableId`, such as that of client.tableByName(name)'
+  throw optionError(wrong, `cannot be combined with \`name\` in ${call}: ${advice}`)
+}
+
+/** The first option of another target. */
+function unknownIn(target: object, known: readonly string[]): string | undefined {
+  return Object.keys(target).find((name) => OF_TARGETS.includes(name) && !known.includes(name))
+}

@@ -186,8 +186,9 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     while ((await focused(page)) !== 'Import') await press('Tab')
     await press('Enter')
     await page.getByText('Drop a file anywhere').waitFor()
-    while (!(await page.evaluate(() => document.activeElement?.id === 'file'))) await press('Tab')
+    // The browser is told to give the chooser to the test, which takes a moment.
     const chooser = page.waitForEvent('filechooser')
+    while (!(await page.evaluate(() => document.activeElement?.id === 'file'))) await press('Tab')
     await press('Enter')
     await (await chooser).setFiles(pathOf('spare.tsv'))
     await page.getByRole('columnheader', { name: 'name (string)' }).waitFor()

@@ -76,7 +76,7 @@ describe('a wrong command line is one line that names the help', () => {
     ...COMMANDS.map((name): [string[], string] => [[name, '--x=1'], `rowstash ${name} --help`]),
     [['serve', '--port'], 'rowstash serve --help'],
     [['serve', '--port', '-1'], 'rowstash serve --help'],
-    [['serve', 'a'], 'rowstash serve --help'],
+    [['serve', 'a', 'b'], 'rowstash serve --help'],
     [['import'], 'rowstash import --help'],
     [
       ['import', 'package.json', '--url', 'x:y', '--table', 'T', '--key', KEY],

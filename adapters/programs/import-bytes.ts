@@ -54,14 +54,23 @@ const ZIP = [0x50, 0x4b, 0x03, 0x04]
 const SIGNATURE_BYTES = 4
 
 /** The bytes of a file whose name announces no compression, unpacked if they are compressed. */
-async function* unpackedIfPacked(input: NodeJS.ReadableStream): AsyncGenerator<Uint8Array> {
-  const rest = (input as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+function unpackedIfPacked(input: NodeJS.ReadableStream): AsyncIterable<Uint8Array> {
+  return asBegun(input as AsyncIterable<Uint8Array>, (start, all) => {
+    if (beginsWith(start, PACKED.gzip)) return unpacked(Readable.from(all), 'gzip')
+    if (beginsWith(start, PACKED.zstd)) return unpacked(Readable.from(all), 'zstd')
+    return all
+  })
+}
+
+/** What becomes of bytes, as their first ones tell. @param read - Gets the first ones, and all. */
+async function* asBegun(
+  bytes: AsyncIterable<Uint8Array>,
+  read: (start: Uint8Array, all: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const rest = bytes[Symbol.asyncIterator]()
   try {
     const start = await startOf(rest)
-    const all = continued(start, rest)
-    if (beginsWith(start, PACKED.gzip)) yield* unpacked(Readable.from(all), 'gzip')
-    else if (beginsWith(start, PACKED.zstd)) yield* unpacked(Readable.from(all), 'zstd')
-    else yield* all
+    yield* read(start, continued(start, rest))
   } finally {
     await rest.return?.()
   }
@@ -85,24 +94,18 @@ function beginsWith(bytes: Uint8Array, signature: readonly number[]): boolean {
 /** The byte order marks of UTF-16. No file of UTF-8 begins with them. */
 const MARKS = Object.freeze({ 'utf-16le': [0xff, 0xfe], 'utf-16be': [0xfe, 0xff] })
 
-async function* asUtf8(
+function asUtf8(
   bytes: AsyncIterable<Uint8Array>,
   given: string | undefined,
-): AsyncGenerator<Uint8Array> {
-  const rest = bytes[Symbol.asyncIterator]()
-  try {
-    const start = await startOf(rest)
+): AsyncIterable<Uint8Array> {
+  return asBegun(bytes, (start, all) => {
     if (beginsWith(start, ZIP)) {
       const problem = 'the file is a zip archive, such as an Excel workbook, and not text'
       throw new ProgramFailure('failed', `${problem}: unzip it, or save the sheet as CSV`)
     }
     const encoding = encodingOf(start, given)
-    const all = continued(start, rest)
-    if (encoding === undefined) yield* all
-    else yield* transcoded(all, encoding)
-  } finally {
-    await rest.return?.()
-  }
+    return encoding === undefined ? all : transcoded(all, encoding)
+  })
 }
 
 async function* continued(

@@ -7,13 +7,11 @@ import { frameOfRow } from './find-walk.js'
 
 export class Projection {
   readonly #cells: RowCells
-  readonly #columnCount: number
   #memory = NO_BYTES
 
   /** @param columns - Their IDs, none twice. */
   constructor(columns: readonly string[]) {
     this.#cells = new RowCells(columns)
-    this.#columnCount = columns.length
   }
 
   /** One row of a frame with the wanted cells. Valid until the next call. */
@@ -27,7 +25,7 @@ export class Projection {
     cells.read(bytes, from, to)
     if (this.#memory.length < to - from) this.#memory = new Uint8Array(2 * (to - from))
     let length = 0
-    for (let column = 0; column < this.#columnCount; column++) {
+    for (let column = 0; column < cells.to.length; column++) {
       if (cells.to[column] === 0) continue // The cell is empty.
       const cell = bytes.subarray(cells.start[column], cells.to[column])
       if (length > 0) this.#memory[length++] = COMMA

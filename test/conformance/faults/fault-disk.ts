@@ -45,7 +45,8 @@ export type Damage =
   | 'loseObject'
   | 'swapObjects'
 
-const DAMAGES: readonly string[] = [
+/** All kinds. */
+export const DAMAGES: readonly Damage[] = [
   'flipRecord',
   'swapRecords',
   'dropRecord',
@@ -55,7 +56,7 @@ const DAMAGES: readonly string[] = [
   'cutObject',
   'loseObject',
   'swapObjects',
-] satisfies Damage[]
+]
 
 const RANGES = {
   seed: { default: 0, min: 0, max: 2 ** 32 - 1 },

@@ -113,6 +113,25 @@ function pointToIndex(outDir: string): void {
   }
 }
 
+/** What the declarations of an entry import of a package that a program may lack. */
+const OPTIONAL_TYPES = /^import .* from 'fast-check';$/m
+
+/**
+ * Lets a program without fast-check compile: the generators, which it cannot call, then take and return `any`. The bundler
+ * of declarations drops the comments of imports.
+ */
+function markOptionalTypes(outDir: string): void {
+  const path = `${outDir}/testing.d.ts`
+  if (!existsSync(path)) return
+  const text = readFileSync(path, 'utf8')
+  if (!OPTIONAL_TYPES.test(text)) throw new Error(`${path} imports no types of fast-check`)
+  const comment = '// @ts-ignore fast-check is an optional peer dependency'
+  writeFileSync(
+    path,
+    text.replace(OPTIONAL_TYPES, (line) => `${comment}\n${line}`),
+  )
+}
+
 /** The last list of exports in a file, without the braces. */
 const EXPORTS = /export ?\{([^}]*)\};?\s*$/
 
@@ -141,6 +160,7 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
   if (dts !== false) {
     process.once('exit', () => {
       pointToIndex(outDir)
+      markOptionalTypes(outDir)
       markTypes(outDir)
     })
   }

@@ -5,7 +5,7 @@
 //     node test/package/check-package.mjs --publish    before a publication: no placeholder is left
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -117,23 +117,50 @@ async function checkDeclarations(folder) {
       return `import { ${value} as ${alias} } from ${names[entry]}\nconsole.log(${alias})\n`
     }),
   )
-  await writeFile(join(folder, 'program.mts'), program.join(''))
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
-  const settings = [
-    '--strict',
-    '--noEmit',
-    '--skipLibCheck',
-    '--target',
-    'es2022',
-    '--module',
-    'nodenext',
-  ]
-  const types = ['--typeRoots', join(ROOT, 'node_modules/@types'), '--types', 'node']
-  await run(process.execPath, [compiler, ...settings, ...types, 'program.mts'], { cwd: folder })
+  await compile(folder, program.join(''), ['--skipLibCheck'])
   assert(values.every((of) => of.length > 0))
   console.log(
     `compiled: a program with the ${values.flat().length} values of ${entries.length} entries`,
   )
+}
+
+/** What a user writes who generates rows: the types are those of fast-check, and none is `any`. */
+const GENERATING = `import fc from 'fast-check'
+import { anySchema, anyRowOf, anyValueOfKind } from 'rowstash/testing'
+const tables = anySchema(fc).chain((schema) => fc.tuple(fc.constant(schema), anyRowOf(fc, schema)))
+fc.assert(fc.property(tables, ([{ columns }, row]) => columns.every(({ id }) => typeof id === 'string') && row !== null))
+const [value] = fc.sample(anyValueOfKind(fc, 'number'), 1)
+// @ts-expect-error A value of a kind is unknown.
+value.length
+// @ts-expect-error A schema has no rows.
+fc.sample(anySchema(fc), 1)[0]?.rows
+// @ts-expect-error It takes fast-check.
+anySchema({})
+`
+
+/**
+ * Compiles programs that import rowstash/testing, and checks the declarations of all that they import: one in whose tree
+ * fast-check is not, and one that has it.
+ */
+async function checkTesting(folder) {
+  const without = `import { createTestServer, kvSuite } from 'rowstash/testing'
+    const { url } = await createTestServer()
+    console.log(url.length, kvSuite)\n`
+  await assert.rejects(readFile(join(folder, 'node_modules/fast-check/package.json')))
+  await compile(folder, without, ['--skipLibCheck', 'false'])
+  await symlink(join(ROOT, 'node_modules/fast-check'), join(folder, 'node_modules/fast-check'))
+  await compile(folder, GENERATING, ['--skipLibCheck', 'false'])
+  console.log('compiled with all declarations: rowstash/testing without fast-check, and with it')
+}
+
+/** Compiles a program in a folder. The message of a failure has what the compiler prints. */
+async function compile(folder, program, more) {
+  await writeFile(join(folder, 'program.mts'), program)
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const settings = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'nodenext']
+  const types = ['--typeRoots', join(ROOT, 'node_modules/@types'), '--types', 'node']
+  const args = [compiler, ...settings, ...types, ...more, 'program.mts']
+  await run(process.execPath, args, { cwd: folder }).catch(({ stdout }) => assert.fail(stdout))
 }
 
 /** Bundles an entry of the installed package as a page has it. */
@@ -157,6 +184,7 @@ try {
   await install(installed, packed.path)
   await checkPrograms(installed)
   await checkDeclarations(installed)
+  await checkTesting(installed)
   for (const [entry, max] of Object.entries(BUNDLE_MAX)) await checkBundle(installed, entry, max)
 } finally {
   await rm(folder, { recursive: true, force: true })

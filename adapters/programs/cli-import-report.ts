@@ -128,7 +128,7 @@ async function warningsOfColumns(
   columns: readonly Column[] = [],
 ): Promise<readonly ImportWarning[]> {
   const texts = new Set(idsOfText(columns))
-  const given = 'schema' in target ? target.schema?.columns : undefined
+  const given = target.schema?.columns
   for (const column of idsOfText(given ?? [])) texts.delete(column)
   const sampled = [...(sample?.columns ?? [])].filter(([column]) => texts.has(column))
   const odd = await findOddColumns(new Map(sampled), files, chunkRowsMax, signal)

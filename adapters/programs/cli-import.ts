@@ -58,7 +58,7 @@ async function importInto(
   const client = openClient(asking)
   try {
     const target = await targetOf(command, client, server, io.signal)
-    const sample = 'name' in target ? new ImportSample() : undefined
+    const sample = target.name !== undefined ? new ImportSample() : undefined
     const commaColumns = await commaColumnsIn(command, target, client, asking, io.signal)
     const given: FileImport = {
       ...command,
@@ -205,9 +205,9 @@ async function commaColumnsIn(
   const { files, chunkRowsMax, onSchemaError } = command
   const decimal = files.find((file) => file.decimal !== undefined)?.decimal
   if (decimal === undefined) return undefined
-  const given = 'schema' in target ? target.schema : undefined
+  const given = target.schema
   const schema =
-    given === undefined && 'tableId' in target
+    given === undefined && target.tableId !== undefined
       ? await schemaOf(client, target.tableId, server, signal)
       : given
   const isWidened = onSchemaError === 'updateSchema'

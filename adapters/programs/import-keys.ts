@@ -10,7 +10,7 @@ import { ProgramFailure } from './program-failure.js'
 type Merge = Extract<ImportTarget, { mode: 'merge' }>
 
 export function isMerge(target: ImportTarget): target is Merge {
-  return 'mode' in target && target.mode === 'merge'
+  return target.mode === 'merge'
 }
 
 /** @throws {ProgramFailure} if the table lacks a key column */

@@ -161,7 +161,7 @@ async function check(
     throw new ClientError('The answer of the server is not the result of a check', answer.status)
   }
   let merged: MergeCounts | undefined
-  if (data.problemCount === 0 && 'mode' in settings && settings.mode === 'merge') {
+  if (data.problemCount === 0 && settings.mode === 'merge') {
     // Only a check of the merge itself compares keys.
     const merge = await sendCheck(requests, operationOf(settings, stash.id), settings)
     merged = ((await merge.json()) as { data?: MergeCounts }).data

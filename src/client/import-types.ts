@@ -30,6 +30,9 @@ type IfVersion = Readonly<{
   ifMatch?: string | undefined
 }>
 
+/** Options of another target. */
+type Without<Option extends string> = Readonly<{ [name in Option]?: undefined }>
+
 /**
  * What an import makes: a new table with a `name` of 1 to 1,000 characters, or a change of the table with a `tableId`:
  * more rows, other rows, or a merge, as its `mode` says, which has no default. Options of another target are refused, such
@@ -37,10 +40,15 @@ type IfVersion = Readonly<{
  * keeps those of the table.
  */
 export type ImportTarget =
-  | Readonly<{ name: string; schema?: TableSchema | undefined }>
-  | Readonly<{ tableId: string; mode: 'add' }>
-  | (IfVersion & Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema | undefined }>)
-  | (IfVersion &
+  | (Without<'tableId' | 'mode' | 'key' | 'missing' | 'ifMatch'> &
+      Readonly<{ name: string; schema?: TableSchema | undefined }>)
+  | (Without<'name' | 'schema' | 'key' | 'missing' | 'ifMatch'> &
+      Readonly<{ tableId: string; mode: 'add' }>)
+  | (Without<'name' | 'key' | 'missing'> &
+      IfVersion &
+      Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema | undefined }>)
+  | (Without<'name' | 'schema'> &
+      IfVersion &
       Readonly<{
         /** The table that is changed. */
         tableId: string

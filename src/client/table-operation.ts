@@ -20,8 +20,8 @@ export function tablePath(tableId: string): string {
 export function operationOf(target: ImportTarget, stashId: string): TableOperation {
   const rows = { $stashID: stashId }
   const query = new URLSearchParams()
-  const ifMatch = 'ifMatch' in target ? target.ifMatch : undefined
-  if ('name' in target) {
+  const { ifMatch } = target
+  if (target.name !== undefined) {
     const { name, schema } = target
     const body = { name, ...(schema && { schema }), rows }
     return { method: 'POST', path: '/tables', query, body, ifMatch }
@@ -44,7 +44,7 @@ export function operationOf(target: ImportTarget, stashId: string): TableOperati
  * not fit; that of an overwrite does. That of an add would refuse rows with keys that the table has.
  */
 export function checkedAs(target: ImportTarget): ImportTarget {
-  if (!('mode' in target) || target.mode !== 'merge') return target
+  if (target.mode !== 'merge') return target
   const { tableId, ifMatch } = target
   return { tableId, mode: 'overwrite', ...(ifMatch !== undefined && { ifMatch }) }
 }
@@ -63,10 +63,10 @@ export async function readAnswer(
 ): Promise<OperationAnswer> {
   const reader = new AnswerReader()
   for await (const piece of body === null ? [] : readWebStream(body)) reader.read(piece)
-  const tableId = 'tableId' in target ? target.tableId : reader.tableId
+  const tableId = target.tableId ?? reader.tableId
   if (tableId === undefined)
     throw new ClientError('The answer of the server has no table ID', status)
-  if (!('mode' in target) || target.mode !== 'merge') return { tableId, rows: reader.rowCount }
+  if (target.mode !== 'merge') return { tableId, rows: reader.rowCount }
   const count = (name: keyof MergeCounts): number => reader.counts.get(name) ?? 0
   const merged = {
     added: count('added'),

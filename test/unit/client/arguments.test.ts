@@ -7,6 +7,7 @@ import {
   type ClientTable,
   createClient,
   type ImportInput,
+  type ImportTarget,
 } from '../../../src/client/client.js'
 import {
   createTestServer,
@@ -127,14 +128,70 @@ describe('the target of an import', () => {
     expect(await refused(started, call)).toMatchObject(REFUSED)
   })
 
+  test('of each kind takes nothing of another, for the compiler too', async () => {
+    const [tableId, name, key, none] = ['t', 'T', ['k'], undefined] as const
+    const schema = { columns: [] }
+    const targets: readonly ImportTarget[] = [
+      { name, schema },
+      { tableId, mode: 'add', schema: none, ifMatch: none, name: none },
+      { tableId, mode: 'overwrite', schema, ifMatch: '1', key: none },
+      { tableId, mode: 'merge', key, missing: 'delete', ifMatch: '1', schema: none },
+      // @ts-expect-error There is no target.
+      {},
+      // @ts-expect-error A change needs a mode.
+      { tableId },
+      // @ts-expect-error A new table has no mode,
+      { name, mode: 'add' },
+      // @ts-expect-error no ID,
+      { name, tableId },
+      // @ts-expect-error neither with a mode,
+      { name, tableId, mode: 'add' },
+      // @ts-expect-error no key,
+      { name, key },
+      // @ts-expect-error no rows that are missing,
+      { name, missing: 'keep' },
+      // @ts-expect-error and no version.
+      { name, ifMatch: '1' },
+      // @ts-expect-error A table that is changed keeps its name,
+      { name, tableId, mode: 'overwrite' },
+      // @ts-expect-error whatever the change is.
+      { name, tableId, mode: 'merge', key },
+      // @ts-expect-error An add has no schema,
+      { tableId, mode: 'add', schema },
+      // @ts-expect-error no condition,
+      { tableId, mode: 'add', ifMatch: '1' },
+      // @ts-expect-error no key,
+      { tableId, mode: 'add', key },
+      // @ts-expect-error and no rows that are missing.
+      { tableId, mode: 'add', missing: 'keep' },
+      // @ts-expect-error An overwrite has no key,
+      { tableId, mode: 'overwrite', key },
+      // @ts-expect-error and no rows that are missing.
+      { tableId, mode: 'overwrite', missing: 'keep' },
+      // @ts-expect-error A merge has no schema,
+      { tableId, mode: 'merge', key, schema },
+      // @ts-expect-error and needs a key.
+      { tableId, mode: 'merge' },
+    ]
+    const started = await start()
+    const wrongCount = targets.length - 4
+    for (const target of targets.slice(-wrongCount)) {
+      for (const call of ['importRows', 'checkRows'] as const) {
+        const failure = await refused(started, () => started.client[call](rowsOf(1), target))
+        expect(failure, JSON.stringify(target)).toMatchObject(REFUSED)
+      }
+    }
+    const both = { name: 'x', mode: 'add' } as const
+    // @ts-expect-error Neither does an object that is made before the call.
+    expect(await refused(started, () => started.client.importRows([], both))).toMatchObject(REFUSED)
+  })
+
   test('may have options of others that are undefined', async () => {
     const { client, table } = await start()
     const none = undefined
-    await client.importRows(rowsOf(1), wrong({ name: 'New', tableId: none, mode: none, key: none }))
-    await client.importRows(
-      rowsOf(1),
-      wrong({ name: none, tableId: table.id, mode: 'add', key: none }),
-    )
+    await client.importRows(rowsOf(1), { name: 'New', tableId: none, mode: none, key: none })
+    const add = { name: none, tableId: table.id, mode: 'add', key: none } as const
+    await client.importRows(rowsOf(1), add)
     expect((await textOf(table)).split('\n')).toHaveLength(5)
   })
 })

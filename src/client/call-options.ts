@@ -1,5 +1,6 @@
 // Checks the options of a call before anything is sent. An option has one name and one rule in all calls, so the rules
 // are one table.
+import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../base/limits.js'
 import {
   booleanOption,
   checkFunctionOption,
@@ -22,8 +23,6 @@ type Rule = (name: string, value: unknown) => void
 
 /** Serials of chunks stay far below 2^53. */
 const CHUNKS_MAX = 2 ** 30
-const NAME_CHARS_MAX = 1_000
-const KEY_COLUMNS_MAX = 16
 
 const MODES = ['add', 'overwrite', 'merge'] as const
 const ON_SCHEMA_ERROR = ['abort', 'dropColumns', 'updateSchema'] as const

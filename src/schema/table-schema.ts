@@ -2,6 +2,7 @@
 import { utf8 } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
+import { NAME_CHARS_MAX } from '../base/limits.js'
 import { type ErrorPlace, StoreError } from '../base/store-error.js'
 import { isWellFormed } from '../base/well-formed.js'
 import type { Column, ColumnKind, ColumnType, TableSchema } from './column-kind.js'
@@ -10,8 +11,6 @@ import { COLUMN_KINDS } from './column-kind.js'
 /** Keys of a row or a body that never name a column. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['$rowID', '$stashID'])
 export const COLUMN_ID_CHARS_MAX = 256
-/** UTF-16 units of a column's display name, and of a table's name. */
-export const NAME_CHARS_MAX = 1_000
 /** Bytes of a schema as JSON in normal form. Every operation on a table reads its schema. */
 export const SCHEMA_BYTES_MAX = 1024 * 1024
 const COLUMNS_MAX_DEFAULT = 1_000

@@ -1,8 +1,9 @@
 // Shapes of bodies. Request objects and answers are closed, rows are open.
+import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../../base/limits.js'
 import { STASH_NAME_PATTERN } from '../../engine/api/arguments.js'
 import { KEY_SCOPES, KEY_TABLES_MAX } from '../../engine/api/key-types.js'
 import { COLUMN_KINDS } from '../../schema/column-kind.js'
-import { COLUMN_ID_CHARS_MAX, NAME_CHARS_MAX } from '../../schema/table-schema.js'
+import { COLUMN_ID_CHARS_MAX } from '../../schema/table-schema.js'
 import type { JsonSchema } from './model.js'
 
 /** The schema `name` of the document. */
@@ -51,7 +52,7 @@ const CREATED_IDS = { tableID: at('TableID'), rowIDs: ROW_IDS }
 const RECEIPT = { receipt: at('Receipt') }
 const CREATED = closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS, ...RECEIPT })
 const WRITTEN = closed({ rowIDs: ROW_IDS }, RECEIPT)
-const KEY: JsonSchema = { ...list(TEXT), maxItems: 16 }
+const KEY: JsonSchema = { ...list(TEXT), maxItems: KEY_COLUMNS_MAX }
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
 const SOME_TIME: JsonSchema = { type: ['integer', 'null'], minimum: 0 }
 const PROBLEM = described(

@@ -1,10 +1,10 @@
 // Checks the arguments that callers of the library pass: objects with known properties, and known words.
+import { NAME_CHARS_MAX } from '../../base/limits.js'
 import { hasMethods, isRecord, isSignal, optionError, shown, typeName } from '../../base/options.js'
 import { SOURCE_FORMATS } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
-import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import type { ReadOptions } from './read-types.js'
 import type { OnSchemaError, RowsFormat } from './row-types.js'
 import type { PieceRequest } from './store-types.js'

@@ -1,5 +1,6 @@
 // Checks of the arguments of operations that also run as jobs. The operation and the start of its job call the same
 // check, so that both refuse the same requests in the same order.
+import { KEY_COLUMNS_MAX } from '../../base/limits.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { TableSchema } from '../../schema/column-kind.js'
@@ -261,9 +262,6 @@ const MERGE_ARGUMENTS = [
   'dryRun',
   'signal',
 ]
-
-/** Columns of a key, at most. */
-const KEY_COLUMNS_MAX = 16
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {

@@ -1,9 +1,9 @@
 // Creating a table from a file at a URL: fetched under the guard of source URLs, read as it comes, created in one commit.
 
+import { NAME_CHARS_MAX } from '../../base/limits.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { formatOfName, type SourceFormat } from '../../base/source-format.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
-import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import type { FetchedSource } from '../api/url-fetcher.js'
 import type { JobGuard } from '../commit/job-guard.js'

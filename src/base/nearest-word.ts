@@ -3,10 +3,13 @@
 /** Characters of a word that is compared, and words that are, at most: the time of a message is bounded. */
 const CHARS_MAX = 64
 const WORDS_MAX = 1_000
+/** Of a shorter beginning too much is open. */
+const BEGINNING_CHARS_MIN = 4
 
 /**
  * The known word that a person most likely meant: one that differs in case only, or in few characters that are
- * missing, additional, others, or swapped with their neighbors. undefined: none is so near.
+ * missing, additional, others, or swapped with their neighbors; else the only one that begins so. undefined: there is
+ * none.
  */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   const meant = word.toLowerCase()
@@ -14,15 +17,19 @@ export function nearestWord(word: string, known: Iterable<string>): string | und
   let nearest: string | undefined
   let fewest = editsMaxOf(meant) + 1
   let compared = 0
+  const longer: string[] = []
   for (const candidate of known) {
     if (++compared > WORDS_MAX) break
+    if (meant.length >= BEGINNING_CHARS_MIN && candidate.toLowerCase().startsWith(meant)) {
+      longer.push(candidate)
+    }
     if (Math.abs(candidate.length - meant.length) >= fewest) continue
     const edits = editsBetween(meant, candidate.toLowerCase())
     if (edits >= fewest) continue
     nearest = candidate
     fewest = edits
   }
-  return nearest
+  return nearest ?? (longer.length === 1 ? longer[0] : undefined)
 }
 
 /** The question at the end of a message about a word that is not known; empty if none is so near. */

@@ -1,6 +1,7 @@
 // Checks the options of a call before anything is sent. An option has one name and one rule in all calls, so the rules
 // are one table.
 import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../base/limits.js'
+import { didYouMean } from '../base/nearest-word.js'
 import {
   booleanOption,
   checkFunctionOption,
@@ -90,18 +91,22 @@ const RULES: Readonly<Record<string, Rule>> = {
 export function checkCall(call: string, given: unknown, known: readonly string[]): void {
   if (given === undefined) return
   checkOptions(call, given)
+  checkNames(call, given, known)
   for (const [name, value] of Object.entries(given)) {
-    if (!known.includes(name)) throw notTaken(call, name, known)
     if (value !== undefined) RULES[name]?.(name, value)
   }
 }
 
+/** @throws {StoreError} OPTION_NOT_ALLOWED for a name that is not known. */
+export function checkNames(call: string, given: object, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw notTaken(call, unknown, known)
+}
+
 /** The error for an option that a call does not take. */
 export function notTaken(call: string, name: string, known: readonly string[]): Error {
-  return new StoreError(
-    'OPTION_NOT_ALLOWED',
-    `${call} takes no "${name}"; it takes ${known.join(', ')}`,
-  )
+  const message = `${call} takes no "${name}"; it takes ${known.join(', ')}`
+  return new StoreError('OPTION_NOT_ALLOWED', `${message}${didYouMean(name, known)}`)
 }
 
 /**

@@ -6,7 +6,7 @@
 import {
   booleanOption,
   checkFunctionOption,
-  checkOptionNames,
+  checkOptions,
   integerOption,
   optionError,
   shown,
@@ -14,7 +14,7 @@ import {
 } from '../base/options.js'
 import type { StashEntry } from '../engine/api/row-types.js'
 import type { AnySchema } from '../schema/row-types.js'
-import { checkCall, checkIdArgument } from './call-options.js'
+import { checkCall, checkIdArgument, checkNames } from './call-options.js'
 import { invalidArgument } from './client-error.js'
 import type {
   Abortable,
@@ -79,7 +79,8 @@ const OF_UPLOAD = [
  * console.log((await table.page()).rows.map(({ paid }) => paid)) // [true]
  */
 export function createClient(options: ClientOptions): Client {
-  checkOptionNames('createClient', options, (name) => OPTIONS.includes(name), OPTIONS)
+  checkOptions('createClient', options)
+  checkNames('createClient', options, OPTIONS)
   const { key, onRetry = () => undefined, fetch = globalThis.fetch } = options
   checkKey(key)
   checkFunctionOption('onRetry', onRetry)

@@ -32,6 +32,13 @@ test('the nearest of several is taken, and the first of those that are equally n
   expect(nearestWord('amount', ['amounts', 'amount'])).toBe('amount')
 })
 
+test('else the only word that begins so is taken, if the beginning is not too short', () => {
+  expect(nearestWord('tries', ['url', 'triesMax', 'fetch'])).toBe('triesMax')
+  expect(nearestWord('Tries', ['triesMax', 'triesMin'])).toBeUndefined()
+  expect(nearestWord('tri', ['url', 'triesMax'])).toBeUndefined()
+  expect(nearestWord('tables', ['table', 'tablesOfTeam'])).toBe('table')
+})
+
 test('long words, and words beyond the first thousand, are not compared', () => {
   const long = 'a'.repeat(64)
   expect(nearestWord(`${long.slice(1)}b`, [long])).toBe(long)

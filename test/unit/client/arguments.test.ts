@@ -231,7 +231,8 @@ describe('options', () => {
     const started = await start()
 
     const unknown = await refused(started, () => call(wrong({ ifmatch: '1' }), started))
-    const message = `${name} takes no "ifmatch"; it takes ${taken}`
+    const meant = taken.startsWith('ifMatch') ? '; did you mean "ifMatch"?' : ''
+    const message = `${name} takes no "ifmatch"; it takes ${taken}${meant}`
     expect(unknown).toMatchObject({ ...REFUSED, message })
     for (const given of [{ signal: 'no' }, 'no', null, new Map()]) {
       expect(await refused(started, () => call(wrong(given as object), started))).toMatchObject(
@@ -251,7 +252,9 @@ describe('options', () => {
     )
     expect(imported).toMatchObject({
       ...REFUSED,
-      message: expect.stringMatching(/^importRows takes no "nam"; it takes name, schema, /),
+      message: expect.stringMatching(
+        /^importRows takes no "nam"; it takes name, schema, .*; did you mean "name"\?$/,
+      ),
     })
     expect(checked).toMatchObject({
       ...REFUSED,

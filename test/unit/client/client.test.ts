@@ -612,8 +612,13 @@ test.each([
   [{ url: 'ftp://x', key: 'k' }, /^Option "url" must be an http or https URL, not "ftp:\/\/x"$/],
   [{ url: 'http://x', key: '' }, /^Option "key" is empty; it must be an API key of the server$/],
   [{ url: 'http://x' }, /^Option "key" must be an API key of the server, not undefined$/],
-  [{ url: 'http://x', key: 'k', trisMax: 1 }, /of createClient; did you mean "triesMax"\?$/],
-  [{ url: 'http://x', key: 'k', tries: 1 }, /^Option "tries" is not an option of createClient$/],
+  ...['trisMax', 'tries'].map((name): [object, RegExp] => [
+    { url: 'http://x', key: 'k', [name]: 1 },
+    RegExp(
+      `^createClient takes no "${name}"; it takes url, key, triesMax, idempotencyKeys, onRetry, fetch; did you mean "triesMax"\\?$`,
+    ),
+  ]),
+  [{ url: 'http://x', key: 'k', other: 1 }, /^createClient takes no "other"; it takes .*, fetch$/],
 ])('an option that is not as it must be is refused: %j', (options, message) => {
   expect(() => createClient(options as ClientOptions)).toThrow(message)
 })

@@ -23,6 +23,9 @@ export function runsOf(rowIds: RowIds): readonly RowIdRun[] {
 /** The length of an ID with its quotes and a comma. */
 const JSON_ID_CHARS = ROW_ID_CHARS + 3
 
+/** IDs that are shown to a person, at most. */
+const SHOWN_IDS_MAX = 3
+
 class RunRowIds implements RowIds {
   readonly length: number
   readonly runs: readonly RowIdRun[]
@@ -70,6 +73,14 @@ class RunRowIds implements RowIds {
     for (const { nonce, extent, firstSlot, count } of this.runs) {
       for (let i = 0; i < count; i++) yield renderRowId(nonce, extent, firstSlot + i)
     }
+  }
+
+  /** What `console.log` of Node, Deno and Bun shows: all fields would be the runs. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    const count = Math.min(this.length, SHOWN_IDS_MAX)
+    const ids = Array.from({ length: count }, (_, at) => `'${this.get(at)}'`)
+    if (count < this.length) ids.push(`... ${this.length - count} more`)
+    return `RowIds(${this.length}) [${ids.join(', ')}]`
   }
 
   /** See `jsonOfRowIds`. The IDs of a run differ in their last characters only. */

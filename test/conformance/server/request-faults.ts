@@ -35,7 +35,7 @@ export type RequestFault =
 export type FaultRule = Readonly<{
   /** What the requests meet. */
   fault: RequestFault
-  /** The method of the requests, in upper case. Default: any. */
+  /** The method of the requests, such as `GET`. Default: any. */
   method?: string
   /** A path without the query, or a pattern of it. Default: any. */
   path?: string | RegExp
@@ -79,6 +79,9 @@ function fits({ method, path }: FaultRule, givenMethod: string, givenPath: strin
   return typeof path === 'string' ? path === givenPath : givenPath.search(path) >= 0
 }
 
+/** Those that a client of the contract sends, a browser too. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
 const DELAY_MS_MAX = 2 ** 31 - 1
 
 /** The members of a fault by the one that says what it is. */
@@ -92,9 +95,7 @@ const FAULT_MEMBERS = {
 function checkRule(rule: FaultRule): void {
   checkArguments('fail', rule, ['fault', 'method', 'path', 'after', 'times'])
   const { fault, method, path, after, times }: Partial<FaultRule> = rule
-  if (method !== undefined && !/^[A-Z]+$/.test(String(method))) {
-    throw invalid(`method must be a method in upper case, such as "GET", not ${shown(method)}`)
-  }
+  if (method !== undefined) checkWord('method', method, METHODS)
   const isPath = typeof path === 'string' && path.startsWith('/') && !path.includes('?')
   if (path !== undefined && !isPath && !(path instanceof RegExp)) {
     const rule = 'must begin with a slash and have no query, or be a RegExp'

@@ -160,7 +160,11 @@ describe('what means nothing is refused, so that no test tests something else:',
       { metod: 'GET', fault: { status: 418 } },
       'fail takes no "metod"; it takes fault, method, path, after, times',
     ],
-    [{ method: 'get', fault: { status: 418 } }, 'method must be a method in upper case'],
+    [
+      { method: 'PSOT', fault: { status: 418 } },
+      'method must be one of "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", not "PSOT"',
+    ],
+    [{ method: 'get', fault: { status: 418 } }, 'method must be one of "GET"'],
     [{ path: 'tables', fault: { status: 418 } }, 'path must begin with a slash'],
     [
       { path: '/tables?x', fault: { status: 418 } },

@@ -1,0 +1,31 @@
+// Goal: a person who prints the row IDs of an operation sees how many there are and the first, and never all of them.
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { rowIdsOf } from '../../../src/engine/context/row-ids.js'
+
+const rowIdsOfCount = (count: number) =>
+  rowIdsOf([
+    {
+      nonce: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
+      extent: 1,
+      firstSlot: 0,
+      count: Math.min(count, 2),
+    },
+    {
+      nonce: Uint8Array.of(8, 7, 6, 5, 4, 3, 2, 1),
+      extent: 2,
+      firstSlot: 9,
+      count: Math.max(count - 2, 0),
+    },
+  ])
+
+test.each([0, 1, 3, 4, 8_000_000])('%d row IDs are printed in a short line', (count) => {
+  const rowIds = rowIdsOfCount(count)
+  const first = Array.from({ length: Math.min(count, 3) }, (_, at) => `'${rowIds.get(at)}'`)
+  const more = count > 3 ? [`... ${count - 3} more`] : []
+  const line = `RowIds(${count}) [${[...first, ...more].join(', ')}]`
+
+  expect(inspect(rowIds)).toBe(line)
+  expect(inspect({ version: 1, rowIds })).toContain(`rowIds: ${line}`)
+  expect(line.length).toBeLessThan(200)
+})

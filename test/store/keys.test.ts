@@ -361,6 +361,23 @@ describe('a preflight of a table with a key', () => {
     expect(await team.preflight({ ...dropping, rows: once })).toMatchObject({ problemCount: 2 })
   })
 
+  test('of an add gives up if the column of the key has become one of texts meanwhile', async () => {
+    const { team, make } = await openKeys()
+    const { table } = await make([{ n: 1 }], ['n'])
+    const other = team.table(table.id)
+    async function* rows() {
+      await other.alter({ key: null })
+      await other.addRows([{ n: 'x' }], { onSchemaError: 'updateSchema' })
+      await other.alter({ key: ['n'] })
+      yield { n: 1 }
+    }
+    // A row had its key when the check began: no report may say that nothing is in the way.
+    const check = table.preflight({ rows: rows(), operation: 'add' })
+    await expect(check).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
+    const csv = table.preflight({ rows: { csv: 'n\n1\n' }, operation: 'add' })
+    await expect(csv).rejects.toMatchObject(NOT_UNIQUE)
+  })
+
   test('refuses what an add cannot have', async () => {
     const { table } = await (await openKeys()).make([])
     const rows: RowsInput = []
@@ -540,6 +557,32 @@ describe('a key in two processes', () => {
     }
     expect(met).toBeGreaterThan(2)
     await expectSound(other)
+  })
+
+  test.each([false, true])('is changed and swept beside a merge, dry run %j', async (dryRun) => {
+    const outcomes: unknown[] = []
+    for (let at = 1, isMet = true; isMet; at++) {
+      let readsLeft = 0
+      isMet = false
+      const [one, other] = await openTwo(async () => {
+        if (readsLeft-- !== 1) return
+        isMet = true
+        await same.alter({ key: ['n'] })
+        await other.sweep()
+      })
+      const { tableId } = await one.team('t').createTable({
+        ...{ name: 'k', schema: SCHEMA, rows: numbered(0, 3), key: ['email'] },
+      })
+      const same = other.team('t').table(tableId)
+      readsLeft = at
+      const merge = { rows: [{ email: 'e0', n: 9 }], key: ['email'], dryRun }
+      const failure = await failureOf(() => one.team('t').table(tableId).merge(merge))
+      if (isMet) outcomes.push(failure)
+    }
+
+    const refused = { ...INVALID, message: expect.stringMatching(/key of the table: n$/) }
+    expect(outcomes).toContainEqual(expect.objectContaining(refused))
+    for (const failure of outcomes) if (failure !== null) expect(failure).toMatchObject(refused)
   })
 
   test('goes to one of the adds, and never to both, also while it is given', async () => {

@@ -5,6 +5,7 @@ import { isSync } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { TableHead } from '../../format/records.js'
+import type { ReadRecord } from '../../kv/kv.js'
 import type { MergeResult } from '../api/merge-types.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { Plan } from '../commit/table-writer.js'
@@ -56,17 +57,20 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
   const prepare = () => readAfterIfMatch(place, request.ifMatch, () => reader.prepare(request.rows))
   return linkUntilDone(reader, prepare, async () => {
     const base = await team.partition.read(async (view) => {
-      const repeat = await firstMerge(place, request, (key) => view.get(key))
-      return repeat ?? readBase(place, reader, view)
+      const read: ReadRecord = (key) => view.get(key)
+      const repeat = await firstMerge(place, request, read)
+      if (repeat !== null) return repeat
+      const base = await readBase(place, reader, view)
+      return { ...base, tableKey: await tableKeyOf(place, base.head, read) }
     })
     if ('addedRowIds' in base) return base
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
     if (request.requestKey !== undefined) await team.limits.checkKeys(team)
-    const ids = await checkTableKey(place, base.head, request.key)
+    checkTableKey(base.tableKey, request.key)
     const { onSchemaError, receipt, dryRun } = request
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
-    checkKeptForm(ids, ready)
+    checkKeptForm(base.tableKey, ready)
     return new Merge(place, request, reader, ready).run()
   })
 }
@@ -233,21 +237,24 @@ function columnsOfInput({ base }: ReadyRows, { columns }: IndexedSchema): Readon
 }
 
 /**
+ * The IDs of the columns of the table's key; none if it has no key.
+ * @param read - Of the view of the head: a sweep deletes the index of another key.
+ */
+async function tableKeyOf(
+  { table }: TablePlace,
+  { generation: { keyIndex } }: TableHead,
+  read: ReadRecord,
+): Promise<readonly string[]> {
+  return keyIndex === null ? [] : (await readKeyIndex(table, keyIndex, read)).record.columns
+}
+
+/**
  * A merge by the key of the table keeps the keys of all rows that it changes.
- * @returns the IDs of its columns; none if it has no key.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
-async function checkTableKey(
-  { team, table }: TablePlace,
-  { generation: { keyIndex } }: TableHead,
-  key: readonly string[],
-): Promise<readonly string[]> {
-  if (keyIndex === null) return []
-  const index = await team.partition.read((view) => {
-    return readKeyIndex(table, keyIndex, (record) => view.get(record))
-  })
-  const { columns } = index.record
-  if (columns.length === key.length && key.every((id) => columns.includes(id))) return columns
+function checkTableKey(columns: readonly string[], key: readonly string[]): void {
+  if (columns.length === 0) return
+  if (columns.length === key.length && key.every((id) => columns.includes(id))) return
   throw invalidKey(`it must have the columns of the key of the table: ${columns.join(', ')}`)
 }
 

@@ -2,7 +2,7 @@
 import { isSync } from '../../base/awaitable.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Steps, TimeSlices } from '../../base/time-slices.js'
-import { hashOfTokens, type KeyColumn, KeyHasher } from '../../format/key-hash.js'
+import { hashOfTokens, isTextKind, type KeyColumn, KeyHasher } from '../../format/key-hash.js'
 import type { Position } from '../../format/keys.js'
 import { readSpans, renderKey } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
@@ -13,6 +13,7 @@ import type { RowTexts } from '../ingest/find-problems.js'
 import type { OperationRows } from '../ingest/rows-reader.js'
 import { cellFits, isFromText, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
 import { readHead } from '../read/generations.js'
+import { keyColumnsOf } from '../unique/key-columns.js'
 import { keyConflict, rowIdAt } from '../unique/key-conflict.js'
 import { readKeyIndex, rowWithKey } from '../unique/key-index.js'
 import { KeyedRows } from '../unique/keyed-rows.js'
@@ -191,7 +192,8 @@ function compareWithTable(
     const { generation } = head
     if (generation.keyIndex === null) return
     const index = await readKeyIndex(table, generation.keyIndex, read)
-    checkSameKey(index.record.columns, keys.columns)
+    const { columns } = await team.schemas.get(table, generation.schemaNumber, read)
+    checkSameKey(keyColumnsOf(index.record.columns, columns), keys.columns)
     const hasher = new KeyHasher(keys.columns)
     const keyed = { sources: team, table, generation, hasher, read }
     const check = async (at: number, position: Position): Promise<void> => {
@@ -210,9 +212,10 @@ function compareWithTable(
   })
 }
 
-/** @throws {StoreError} STORAGE_UNAVAILABLE: the table has another key by now */
-function checkSameKey(ids: readonly string[], columns: readonly KeyColumn[]): void {
-  const isSame = ids.length === columns.length && columns.every(({ id }, at) => id === ids[at])
+/** @throws {StoreError} STORAGE_UNAVAILABLE: the table has another key by now, or one of other hashes */
+function checkSameKey(present: readonly KeyColumn[], columns: readonly KeyColumn[]): void {
+  const formOf = ({ id, kind }: KeyColumn): string => `${isTextKind(kind)} ${id}`
+  const isSame = present.map(formOf).join('\0') === columns.map(formOf).join('\0')
   if (!isSame) throw tooBusy('The key of the table keeps changing')
 }
 

@@ -97,6 +97,20 @@ test.each<[string, Readonly<Record<string, string>>]>([
   expect((json as { error: { message: string } }).error.message).toContain(message)
 })
 
+test('the key of a merge names a column: 400 says which was probably meant', async () => {
+  const { server, path } = await serveRows([{ email: 'a', n: 1 }])
+  const merge = path.replace(/rows$/, 'merge?key=emial')
+  const { status, json } = await send(server, 'POST', merge, { body: [] })
+
+  const message = expect.stringContaining(
+    'column "emial"; did you mean "email"? It has "email", "n"',
+  )
+  expect([status, json]).toMatchObject([
+    400,
+    { error: { type: 'request_validation_error', message } },
+  ])
+})
+
 test('a missing table is 404, whatever the condition', async () => {
   const { server } = await serveRows([])
   const { status } = await send(server, 'GET', '/tables/x/rows?where={"missing":1}')

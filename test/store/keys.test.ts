@@ -233,17 +233,23 @@ describe('a key', () => {
 
     await expect(table.alter({ schema: text })).rejects.toMatchObject({
       ...INVALID,
-      message: `${noColumn('n')}. Change the key first, with alter({ key })`,
+      message: `${noColumn('n')}; it has "email". Change the key first, with alter({ key })`,
     })
     await expect(table.overwrite({ schema: text, rows: [] })).rejects.toMatchObject(INVALID)
     await expect(
       table.addRows([{ n: 'x' }], { onSchemaError: 'updateSchema' }),
     ).rejects.toMatchObject(INVALID)
-    const missing = { ...INVALID, message: noColumn('m') }
+    const missing = {
+      ...INVALID,
+      message: expect.stringContaining(`${noColumn('m')}; it has "email"`),
+    }
     await expect(table.alter({ key: ['m'] })).rejects.toMatchObject(missing)
     const create = { name: 'c', schema: text, rows: [], key: ['m'] }
     await expect(team.createTable(create)).rejects.toMatchObject(missing)
     await expect(team.preflight(create)).rejects.toMatchObject(missing)
+    await expect(table.alter({ key: ['emial'] })).rejects.toThrow(
+      `${noColumn('emial')}; did you mean "email"? It has "email", "n"`,
+    )
     await expect(table.alter({ key: ['n'], name: 'x' })).rejects.toMatchObject(INVALID)
     await expect(table.alter({ key: ['n', 'n'] })).rejects.toMatchObject(INVALID)
     const lists = { name: 'l', rows: [{ tags: [1, 2] }], key: ['tags'] }

@@ -304,7 +304,11 @@ describe('a merge is refused', () => {
   test.each([
     [{ key: [] }, 'key must be a list of 1 to 16 different column IDs'],
     [{ key: ['k', 'k'] }, 'different column IDs'],
-    [{ key: ['missing'] }, "the table has no column 'missing'"],
+    [
+      { key: ['missing'] },
+      'Invalid merge key: the table has no column "missing"; it has "k", "tags"',
+    ],
+    [{ key: ['k', 'tgas'] }, 'no column "tgas"; did you mean "tags"? It has "k", "tags"'],
     [{ key: ['tags'] }, "column 'tags' has arrays"],
     [{ key: ['k'], mode: 'insert' }, 'mode must be upsert or replace, not "insert"'],
     [{ key: ['k'], signal: 1 }, 'signal must be an AbortSignal'],

@@ -6,7 +6,6 @@
 //   have no row.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { dataError } from '../../base/data-error.js'
-import { shown } from '../../base/options.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { checkFindBounds } from '../api/find-arguments.js'
@@ -28,7 +27,7 @@ import { type FoundRows, positionIn, type Wanted, walkPlan } from './find-walk.j
 import { mayMatch } from './may-match.js'
 import { Projection } from './projection.js'
 import { RowMatcher } from './row-matcher.js'
-import { columnsInstead } from './unknown-column.js'
+import { lackedColumn } from './unknown-column.js'
 import { type Condition, parseWhere } from './where.js'
 
 /** Rows that one page looks at, at most. */
@@ -152,7 +151,7 @@ function checkColumns(
 ): readonly string[] {
   for (const id of columns) {
     if (known.has(id)) continue
-    const problem = `columns: the table has no column ${shown(id)}${columnsInstead(known, id)}`
+    const problem = `columns: ${lackedColumn(known, id)}`
     throw dataError('REQUEST_VALIDATION_ERROR', problem, { column: id })
   }
   return [...new Set(columns)]

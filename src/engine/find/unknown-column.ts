@@ -5,7 +5,12 @@ import { shown } from '../../base/options.js'
 /** Columns that a message lists, at most. */
 const COLUMNS_SHOWN_MAX = 8
 
-/** The end of a message about a column that a table lacks. @param columns - Those of the table, by ID. */
+/** Says that a table lacks a column, and what it has. @param columns - Those of the table, by ID. */
+export function lackedColumn(columns: ReadonlyMap<string, unknown>, id: string): string {
+  return `the table has no column ${shown(id)}${columnsInstead(columns, id)}`
+}
+
+/** The end of a message about a column that a table lacks. */
 export function columnsInstead(columns: ReadonlyMap<string, unknown>, id: string): string {
   if (columns.size === 0) return ''
   const ids = [...columns.keys()]

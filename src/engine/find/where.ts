@@ -10,7 +10,7 @@ import { isWellFormed } from '../../base/well-formed.js'
 import type { Column, ColumnKind } from '../../schema/column-kind.js'
 import { isDate, isDateTime, isTime } from '../../schema/time-rules.js'
 import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
-import { columnsInstead } from './unknown-column.js'
+import { lackedColumn } from './unknown-column.js'
 
 /** Conditions within conditions, at most. */
 export const WHERE_DEPTH_MAX = 16
@@ -141,7 +141,7 @@ class WhereReader {
     const id = name.startsWith('$') ? name.slice(1) : name
     const column = this.#columns.get(id)
     if (column === undefined) {
-      const phrase = `where: the table has no column ${shown(id)}${columnsInstead(this.#columns, id)}`
+      const phrase = `where: ${lackedColumn(this.#columns, id)}`
       throw dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
     }
     if (!isRecord(given)) return [this.#readTest(column, 'eq', given)]

@@ -13,6 +13,7 @@ import { toPublicVersion } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
+import { lackedColumn } from '../find/unknown-column.js'
 import { RowsReader } from '../ingest/rows-reader.js'
 import { IncomingRows } from '../merge/incoming-rows.js'
 import { INCOMING_ROWS_MAX } from '../merge/joined-extent.js'
@@ -269,7 +270,7 @@ function checkKeptForm(ids: readonly string[], { base, newSchema }: ReadyRows): 
 function checkKeyColumns(key: readonly string[], { columns }: IndexedSchema): void {
   for (const id of key) {
     const column = columns.get(id)
-    if (column === undefined) throw invalidKey(`the table has no column '${id}'`)
+    if (column === undefined) throw invalidKey(lackedColumn(columns, id))
     if (column.type.kind === 'array') {
       throw invalidKey(`column '${id}' has arrays, which cannot be keys`)
     }

@@ -2,6 +2,7 @@
 import { StoreError } from '../../base/store-error.js'
 import { isTextKind, type KeyColumn } from '../../format/key-hash.js'
 import type { Column } from '../../schema/column-kind.js'
+import { columnsInstead } from '../find/unknown-column.js'
 
 /** What to do about an operation that the key of a table does not allow. */
 const CHANGE_KEY = 'Change the key first, with alter({ key })'
@@ -32,7 +33,10 @@ function columnsOfKey(
 ): readonly KeyColumn[] {
   return ids.map((id) => {
     const type = columns.get(id)?.type
-    if (type === undefined) throw invalidKey(`the table would have no column '${id}'`, id, remedy)
+    if (type === undefined) {
+      const problem = `the table would have no column '${id}'${columnsInstead(columns, id)}`
+      throw invalidKey(problem, id, remedy)
+    }
     if (type.kind === 'array') throw invalidKey(`column '${id}' has arrays`, id, remedy)
     return { id, kind: type.kind }
   })

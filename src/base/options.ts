@@ -51,6 +51,16 @@ export function hasMethods(given: unknown, names: readonly string[]): boolean {
   return names.every((name) => typeof (given as Record<string, unknown>)[name] === 'function')
 }
 
+export function isIterable<Item>(given: object | Iterable<Item>): given is Iterable<Item> {
+  return typeof Reflect.get(given, Symbol.iterator) === 'function'
+}
+
+export function isAsyncIterable<Item>(
+  given: object | AsyncIterable<Item>,
+): given is AsyncIterable<Item> {
+  return typeof Reflect.get(given, Symbol.asyncIterator) === 'function'
+}
+
 /** Whether a value is an AbortSignal, or has what one has. */
 export function isSignal(given: unknown): given is AbortSignal {
   return hasMethods(given, ['addEventListener', 'removeEventListener'])

@@ -293,6 +293,27 @@ describe('rows that go out as text', () => {
   })
 })
 
+test('a close does not wait for the end of a stream of bytes', async () => {
+  const store = await open()
+  const table = await tableOf(store, [])
+  let closing: Promise<void> | undefined
+  let read = 0
+  async function* long() {
+    for (let i = 0; i < 1_000; i++) {
+      read++
+      if (i === 2) closing = store.close()
+      yield new TextEncoder().encode(`{"n":${i}}\n`)
+    }
+  }
+
+  await expect(table.addRows({ ndjson: long() })).rejects.toMatchObject({
+    code: 'STORE_CLOSED',
+    outcome: 'unchanged',
+  })
+  await closing
+  expect(read).toBe(3)
+})
+
 test('a store and a backup are ended by await using', async () => {
   const store = await openMemory()
   await tableOf(store, [{ n: 1 }])

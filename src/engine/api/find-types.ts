@@ -3,18 +3,18 @@ import type { DisposableIterator } from '../../base/disposable.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
 
-/** A value in a condition. null stands for an empty cell. */
-export type WhereValue = string | number | bigint | boolean | null
+/** A value in a condition. */
+export type WhereValue = string | number | bigint | boolean
 
 /**
  * What a cell must be; of several members all must hold. The members that a column takes depend on its type: see
  * EMBEDDING.md, "Finding rows".
  */
 export type WhereCell = Readonly<{
-  /** Equal to the value. */
-  eq?: WhereValue | undefined
+  /** Equal to the value. null stands for an empty cell. */
+  eq?: WhereValue | null | undefined
   /** The opposite of `eq`: an empty cell is not equal to a value. */
-  ne?: WhereValue | undefined
+  ne?: WhereValue | null | undefined
   /** Greater than the value. EMBEDDING.md says how values are compared. */
   gt?: WhereValue | undefined
   /** Greater than the value, or equal to it. */
@@ -46,7 +46,7 @@ export type Where = Readonly<{
   $or?: readonly Where[] | undefined
   /** The condition must not hold. */
   $not?: Where | undefined
-  [column: string]: WhereValue | WhereCell | Where | readonly Where[] | undefined
+  [column: string]: WhereValue | null | WhereCell | Where | readonly Where[] | undefined
 }>
 
 /** Which rows and cells are read. */

@@ -94,8 +94,8 @@ export type ExportedRows = DisposableIterator<Bytes>
 export interface TableExports {
   /**
    * All rows, or those that match, as CSV, in bounded memory: the column IDs, then a line for each row, in order. A
-   * table that is created from it with the same schema has the same rows, with new IDs; an empty text becomes an empty
-   * cell. Arrays are JSON.
+   * table with columns that is created from it with the same schema has the same rows, with new IDs; an empty text
+   * becomes an empty cell. Arrays are JSON.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })

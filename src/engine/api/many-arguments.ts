@@ -22,10 +22,14 @@ export function checkRowList(
   given: unknown,
 ): asserts given is readonly unknown[] {
   if (!Array.isArray(given)) throw invalid(`${what} takes ${wanted}, not ${typeName(given)}`)
-  if (given.length <= ROWS_PER_CALL_MAX) return
-  throw invalid(
-    `${what} takes at most ${ROWS_PER_CALL_MAX} rows, not ${shown(given.length)}: use several calls`,
-  )
+  if (given.length > ROWS_PER_CALL_MAX) {
+    throw invalid(
+      `${what} takes at most ${ROWS_PER_CALL_MAX} rows, not ${shown(given.length)}: use several calls`,
+    )
+  }
+  for (let index = 0; index < given.length; index++) {
+    if (!(index in given)) throw invalid(`${what} takes ${wanted}; index ${index} has none`)
+  }
 }
 
 function invalid(problem: string): StoreError {

@@ -107,7 +107,8 @@ export interface Store extends Disposing {
    */
   backup(options?: BackupOptions): DisposableIterator<Bytes>
   /**
-   * Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. `await using` calls it.
+   * Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED, and so do the next call
+   * of a transaction and an operation that still reads a stream of bytes. `await using` calls it.
    * @throws {StoreError} STORAGE_UNAVAILABLE, DATA_LOSS: the place of the store was taken away meanwhile; it is
    *   closed anyway
    * @example

@@ -45,7 +45,7 @@ class RunRowIds implements RowIds {
   }
 
   get(index: number): string {
-    const rowId = index < 0 ? undefined : this.at(index)
+    const rowId = Number.isInteger(index) && index >= 0 ? this.at(index) : undefined
     if (rowId !== undefined) return rowId
     throw new StoreError(
       'REQUEST_VALIDATION_ERROR',
@@ -54,8 +54,9 @@ class RunRowIds implements RowIds {
   }
 
   at(index: number): string | undefined {
+    if (!Number.isInteger(index)) return undefined
     const from = index < 0 ? this.length + index : index
-    if (!Number.isInteger(from) || from < 0 || from >= this.length) return undefined
+    if (from < 0 || from >= this.length) return undefined
     let low = 0
     let high = this.runs.length - 1
     while (low < high) {

@@ -1,5 +1,5 @@
 // Checks arguments of file operations.
-import { isRecord, typeName } from '../../base/options.js'
+import { isAsyncIterable, isRecord, typeName } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import { checkText } from '../api/arguments.js'
@@ -49,7 +49,7 @@ export function checkUploadRequest(given: unknown): void {
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the value is not an iterable of bytes. */
 export function checkPieces(what: string, given: unknown): void {
-  if (typeof given === 'object' && given !== null && Symbol.asyncIterator in given) return
+  if (typeof given === 'object' && given !== null && isAsyncIterable(given)) return
   throw invalid(
     `${what} must be an async iterable of bytes, such as a stream, not ${typeName(given)}`,
   )

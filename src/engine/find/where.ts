@@ -128,7 +128,7 @@ class WhereReader {
     if (!Array.isArray(given))
       throw invalid(`${name} takes an array of conditions, not ${shown(given)}`)
     this.#count(given.length)
-    return given.map((part: unknown) => this.read(part, depth + 1))
+    return Array.from(given, (part: unknown) => this.read(part, depth + 1)) // Of holes, too.
   }
 
   #readColumn(name: string, given: unknown): Condition[] {

@@ -1,4 +1,5 @@
 // Rows of a caller who may abort the operation that takes them.
+import { isAsyncIterable, isIterable } from '../../base/options.js'
 import { checkNotAborted, untilAborted } from '../../base/signals.js'
 import type { RowInput, RowStream, RowsInput } from '../api/row-types.js'
 import { type GivenStream, streamOf } from './stream-rows.js'
@@ -18,8 +19,8 @@ export function abortableRows(
   const stream = streamOf(rows, (pieces) => untilAborted(what, pieces, signal))
   if (stream !== null) return streamIn(stream)
   if (rows instanceof Uint8Array) return rows
-  if (Symbol.asyncIterator in rows) return untilAborted(what, rows, signal)
-  return Symbol.iterator in rows ? rowsUntil(what, rows, signal) : rows
+  if (isAsyncIterable(rows)) return untilAborted(what, rows, signal)
+  return isIterable(rows) ? rowsUntil(what, rows, signal) : rows
 }
 
 function streamIn({ pieces, format }: GivenStream): RowStream {

@@ -1,7 +1,7 @@
 // Reads the rows of an operation into stored segments, or, when they are few, into row texts that the
 // operation writes itself. Memory is bounded by one segment, whatever the length of the input.
 import { type Bytes, utf8 } from '../../base/bytes.js'
-import { shown } from '../../base/options.js'
+import { isAsyncIterable, isIterable, shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { isWellFormed } from '../../base/well-formed.js'
@@ -168,8 +168,8 @@ type OpenedRows = Readonly<{
 /** Of rows that are no stream. */
 function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
   if (isTextRows(input)) return openTextRows(input, limits)
-  if (Symbol.asyncIterator in input) return { header: null, rows: scanAsync(input) }
-  if (Symbol.iterator in input) return { header: null, rows: scanSync(input) }
+  if (isAsyncIterable(input)) return { header: null, rows: scanAsync(input) }
+  if (isIterable(input)) return { header: null, rows: scanSync(input) }
   throw noRows('an object that is none of these')
 }
 

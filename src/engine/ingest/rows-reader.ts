@@ -82,8 +82,8 @@ export class RowsReader {
     const rows = abortableRows(this.#what, given as RowsInput, this.#signal)
     const stream = streamOf(rows)
     if (stream !== null) {
-      const goesOn = (): void => this.#team.lifecycle.checkOpen() // A close does not wait for its end.
-      return this.#prepareSource(new SourceRows(stream.pieces, stream.format, goesOn))
+      const pieces = whileOpen(this.#team, stream.pieces)
+      return this.#prepareSource(new SourceRows(pieces, stream.format))
     }
     const { chunk, inline, files } = await prepareRows(this.#team, rows, true)
     this.#files.addAll(files)
@@ -192,6 +192,17 @@ export class RowsReader {
 /** The records that `RowsReader.read` and `sourceHolds` ask for, beside the chunks of a stash. */
 export function recordsOfSource(rows: GivenRows): readonly Bytes[] {
   return rows instanceof TeamStash ? [stashHeadKey(rows.id)] : []
+}
+
+/** The pieces of a stream of any length, until the store is closed: a close does not wait for the end of a stream. */
+async function* whileOpen(
+  { lifecycle }: TeamContext,
+  pieces: AsyncIterable<Bytes>,
+): AsyncGenerator<Bytes, void> {
+  for await (const piece of pieces) {
+    lifecycle.checkOpen()
+    yield piece
+  }
 }
 
 /** Whether a plan may still link what was read: its stash must not have changed. */

@@ -25,7 +25,7 @@ export class SourceRows {
   constructor(
     pieces: AsyncIterable<Bytes>,
     format: SourceFormat,
-    onProgress: (progress: SourceProgress) => void,
+    onProgress: (progress: SourceProgress) => void = () => undefined,
   ) {
     this.pieces = pieces
     this.format = format

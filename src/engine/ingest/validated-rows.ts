@@ -1,5 +1,6 @@
 // Rows that pass a validator of the caller before the store reads them.
 
+import { isAsyncIterable, isIterable } from '../../base/options.js'
 import { escapeControls } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
 import { validatorOf } from '../../schema/define-schema.js'
@@ -20,7 +21,7 @@ const ISSUE_CHARS_MAX = 300
 export function validatedRows(schema: unknown, rows: RowsInput | Stash): RowsInput | Stash {
   const validator = validatorOf(schema)
   if (validator === undefined || typeof rows !== 'object' || rows === null) return rows
-  if (Symbol.asyncIterator in rows || Symbol.iterator in rows) return validated(validator, rows)
+  if (isAsyncIterable(rows) || isIterable(rows)) return validated(validator, rows)
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
     'The schema has a validator, which takes row objects: rows must be an iterable of them, not text or a stash',

@@ -29,3 +29,12 @@ test.each([0, 1, 3, 4, 8_000_000])('%d row IDs are printed in a short line', (co
   expect(inspect({ version: 1, rowIds })).toContain(`rowIds: ${line}`)
   expect(line.length).toBeLessThan(200)
 })
+
+test.each([Symbol('s'), '0', 0.5, Number.NaN, {}])('%s is no index', (index) => {
+  const rowIds = rowIdsOfCount(3)
+
+  expect(rowIds.at(index as number)).toBeUndefined()
+  expect(() => rowIds.get(index as number)).toThrow(
+    expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' }),
+  )
+})

@@ -6,10 +6,11 @@ import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
 import type { ExportOptions } from '../../src/index.js'
+import { pickById } from '../base/arguments.js'
 import { formatOfName } from '../base/records.js'
 import type { CommandIo } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
-import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
+import { PLACE_FORM, TABLE_OPTIONS, type TeamValues, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { ExportedCount } from './exported-count.js'
 import { jsonArrayOf } from './json-array.js'
@@ -76,6 +77,7 @@ export async function runExport(
     allowPositionals: true,
     options: OPTIONS,
   })
+  await checkFiles(positionals, values)
   const target = parseTarget(positionals, values.format)
   const options: ExportOptions = {
     ...parseFind(values),
@@ -102,6 +104,19 @@ export async function runExport(
   const { size: bytes } = await stat(path)
   if (values.json) io.print(JSON.stringify({ path, format, rows, bytes }))
   else io.warn(`${rows} ${rows === 1 ? 'row' : 'rows'}, ${bytes} bytes in ${path}`)
+}
+
+/** A directory among the files is the store: other commands take it alone. @throws {ProgramFailure} */
+async function checkFiles(
+  paths: readonly string[],
+  { directory, url, postgres }: TeamValues,
+): Promise<void> {
+  if ((directory ?? url ?? postgres) !== undefined) return
+  for (const path of paths) {
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isDirectory() !== true) continue
+    throw new ProgramFailure('usage', `${path} is a directory; use --directory ${path}`)
+  }
 }
 
 /** @throws {ProgramFailure} where something is that the file may not replace */
@@ -171,10 +186,7 @@ async function bytesOf(
     case 'json':
       return jsonArrayOf(count.pass(table.toNDJSON(options), false))
     case 'parquet': {
-      const { columns } = await table.schema()
-      const byId = new Map(columns.map((column) => [column.id, column]))
-      const ids = new Set(options.columns ?? byId.keys())
-      const wanted = [...ids].flatMap((id) => byId.get(id) ?? [])
+      const wanted = pickById((await table.schema()).columns, options.columns)
       return parquetOf(count.pass(table.toNDJSON(options), false), wanted)
     }
   }

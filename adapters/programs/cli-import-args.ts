@@ -1,6 +1,7 @@
 // The arguments of `rowstash import`.
 import { parseArgs } from 'node:util'
 import type { OnSchemaError } from '../../src/client/client.js'
+import { didYouMean } from '../base/arguments.js'
 import { type CommandIo, parseIntegerOption } from './cli-command.js'
 import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-server-options.js'
 import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
@@ -312,11 +313,31 @@ type TargetValues = Readonly<{
 }>
 
 function parseTarget(values: TargetValues): GivenTarget {
-  const { table: name, 'table-id': tableId, by, missing = 'keep' } = values
+  const { table: name, 'table-id': tableId } = values
+  const mode = values.mode === undefined ? undefined : parseMode(values.mode)
   if ((name === undefined) === (tableId === undefined)) {
     throw new ProgramFailure('usage', 'Specify either --table or --table-id')
   }
-  const mode = values.mode ?? (tableId === undefined ? 'create' : undefined)
+  return targetIn(mode ?? (tableId === undefined ? 'create' : undefined), values)
+}
+
+const MODES = ['create', 'add', 'overwrite', 'merge'] as const
+
+type Mode = (typeof MODES)[number]
+
+function parseMode(text: string): Mode {
+  const mode = MODES.find((known) => known === text)
+  if (mode !== undefined) return mode
+  const meant = didYouMean(text, MODES)
+  throw new ProgramFailure(
+    'usage',
+    `--mode must be create, add, overwrite or merge, not "${text}"${meant}`,
+  )
+}
+
+/** The target of a mode, with the options that go with it. */
+function targetIn(mode: Mode | undefined, values: TargetValues): GivenTarget {
+  const { table: name, 'table-id': tableId, by, missing = 'keep' } = values
   if (mode !== 'merge' && (by !== undefined || values.missing !== undefined)) {
     throw new ProgramFailure('usage', '--by and --missing need --mode merge')
   }
@@ -337,11 +358,6 @@ function parseTarget(values: TargetValues): GivenTarget {
       throw new ProgramFailure('usage', `--missing must be keep or delete, not "${missing}"`)
     case undefined:
       throw new ProgramFailure('usage', '--table-id needs --mode add, overwrite or merge')
-    default:
-      throw new ProgramFailure(
-        'usage',
-        `--mode must be create, add, overwrite or merge, not "${mode}"`,
-      )
   }
 }
 

@@ -6,12 +6,12 @@
 //   in front, and a column is of numbers if all its values are.
 // - No number with a point becomes a number: its point may separate thousands.
 import type { TableSchema } from '../../src/index.js'
-import { didYouMean, escapeControls } from '../base/arguments.js'
 import { type DecimalMarks, markOf } from './decimal-commas.js'
 import { canReadAgain } from './import-bytes.js'
 import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, offsetOf } from './import-values.js'
 import { decimalOption, renderName } from './import-warnings.js'
+import { checkNamed } from './named-columns.js'
 import { ProgramFailure } from './program-failure.js'
 
 /** What is known before the rows are read. */
@@ -39,7 +39,7 @@ export async function commaColumnsOf(
 ): Promise<ReadonlySet<string>> {
   const kinds = new Map(schema?.columns.map(({ id, type }) => [id, type.kind]))
   if (schema !== undefined && !isWidened) {
-    checkNamed(sent.decimal, new Set(kinds.keys()), 'the table does not have')
+    checkMarked(sent.decimal, kinds, 'the table does not have')
     const hasCommas = ([id, kind]: readonly [string, string]): boolean =>
       kind === 'number' && markOf(sent.decimal, id) === ','
     return new Set([...kinds].filter(hasCommas).map(([id]) => id))
@@ -50,7 +50,7 @@ export async function commaColumnsOf(
     throw new ProgramFailure('usage', problem)
   }
   const found = await judgedColumns(sent)
-  checkNamed(sent.decimal, new Set(found.keys()), 'no header has')
+  checkMarked(sent.decimal, found, 'no header has')
   const columns = new Set<string>()
   for (const [column, { isNumeric, hasComma, pointed }] of found) {
     if (markOf(sent.decimal, column) === '.') continue
@@ -61,14 +61,15 @@ export async function commaColumnsOf(
   return columns
 }
 
-/** @throws {ProgramFailure} for a named column that is not there: a misspelled one would be read otherwise than meant */
-function checkNamed({ ofColumns }: DecimalMarks, known: ReadonlySet<string>, lack: string): void {
-  for (const [column] of ofColumns) {
-    if (known.has(column)) continue
-    const meant = didYouMean(column, known, (nearest) => `"${escapeControls(nearest)}"`)
-    const problem = `--decimal names the column "${escapeControls(column)}", which ${lack}`
-    throw new ProgramFailure('failed', `${problem}${meant}`)
-  }
+/** @throws {ProgramFailure} for a named column that is not there */
+function checkMarked(
+  { ofColumns }: DecimalMarks,
+  known: ReadonlyMap<string, unknown>,
+  lack: string,
+): void {
+  const named = ofColumns.map(([column]) => column)
+  const problemOf = (column: string) => `--decimal names the column ${column}, which ${lack}`
+  checkNamed(named, new Set(known.keys()), problemOf)
 }
 
 type Judged = { isNumeric: boolean; hasComma: boolean; pointed: Pointed | undefined }

@@ -1,11 +1,10 @@
 // The key columns of `rowstash import --mode merge`: looked for before rows are sent.
 import type { ImportTarget } from '../../src/client/client.js'
 import type { Column } from '../../src/index.js'
-import { didYouMean, escapeControls } from '../base/arguments.js'
 import { isJson } from '../base/records.js'
 import type { RowRun } from './import-source.js'
 import { HeaderReader } from './import-values.js'
-import { ProgramFailure } from './program-failure.js'
+import { checkNamed } from './named-columns.js'
 
 type Merge = Extract<ImportTarget, { mode: 'merge' }>
 
@@ -16,19 +15,12 @@ export function isMerge(target: ImportTarget): target is Merge {
 /** @throws {ProgramFailure} if the table lacks a key column */
 export function checkKeyOfTable(key: readonly string[], columns: readonly Column[]): void {
   const ids = columns.map(({ id }) => id)
-  checkKey(key, ids, 'The table has no key column')
+  checkNamed(key, new Set(ids), (column) => `The table has no key column ${column} (--by)`)
 }
 
 /** @throws {ProgramFailure} if the header of a csv or tsv file lacks a key column. Rows of JSON name their columns each. */
 export function checkKeyOfFile(key: readonly string[], run: RowRun, path: string): void {
   if (isJson(run.format)) return
-  checkKey(key, new HeaderReader().read(run), `The header of ${path} has no key column`)
-}
-
-function checkKey(key: readonly string[], columns: readonly string[], problem: string): void {
-  for (const column of key) {
-    if (columns.includes(column)) continue
-    const meant = didYouMean(column, columns, (nearest) => `"${escapeControls(nearest)}"`)
-    throw new ProgramFailure('failed', `${problem} "${escapeControls(column)}" (--by)${meant}`)
-  }
+  const header = new Set(new HeaderReader().read(run))
+  checkNamed(key, header, (column) => `The header of ${path} has no key column ${column} (--by)`)
 }

@@ -1,11 +1,11 @@
 // A table of a server.
 
 import { isRecord, optionError, typeName } from '../base/options.js'
+import { pickById } from '../base/pick-by-id.js'
 import type { KeyValues } from '../engine/api/unique-types.js'
 import {
   csvRows,
   NDJSON_ROWS,
-  pickColumns,
   type RowsWriter,
   wantedCells,
   withRowIds,
@@ -132,7 +132,7 @@ export class RemoteTable implements ClientTable {
   async *#csv({ delimiter, ...options }: ExportRequest): AsyncIterableIterator<string> {
     const { schema } = await this.info({ signal: options.signal })
     const { columns: ids, hasRowIds } = wantedCells(options.columns)
-    const columns = pickColumns(schema, ids)
+    const columns = pickById(schema.columns, ids)
     const written = hasRowIds ? withRowIds({ columns }) : { columns }
     yield* this.#export(csvRows(written, delimiter), options)
   }

@@ -25,16 +25,6 @@ export function wantedCells(columns: readonly string[] | undefined): WantedCells
 
 const ROW_ID = '$rowID'
 
-/** The columns of a schema that a list asks for, in its order. It may name some that the schema does not have. */
-export function pickColumns(
-  { columns }: TableSchema,
-  ids: readonly string[] | undefined,
-): TableSchema['columns'] {
-  if (ids === undefined) return columns
-  const byId = new Map(columns.map((column) => [column.id, column]))
-  return [...new Set(ids)].flatMap((id) => byId.get(id) ?? [])
-}
-
 /** The columns of rows with IDs, as CSV has them. */
 export function withRowIds({ columns }: TableSchema): TableSchema {
   return { columns: [{ id: ROW_ID, displayName: ROW_ID, type: { kind: 'string' } }, ...columns] }

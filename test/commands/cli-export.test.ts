@@ -209,6 +209,21 @@ describe('an export', () => {
   })
 })
 
+test.each([[[directory]], [['x.csv', directory]], [[directory, 'x.csv']]])(
+  '%j without --directory is refused with it',
+  async (files) => {
+    const io = { print: vi.fn(), warn: vi.fn(), env: {}, signal: new AbortController().signal }
+    const ended = runExport([...files, '--table', 'Orders'], io, new PassThrough(), {
+      write: () => true,
+    })
+
+    await expect(ended).rejects.toMatchObject({
+      kind: 'usage',
+      message: `${directory} is a directory; use --directory ${directory}`,
+    })
+  },
+)
+
 test('the built program exports, and ends with the codes of its help', async () => {
   const cli = await buildCli()
   try {

@@ -230,6 +230,10 @@ describe('the command line', () => {
       '--mode must be create, add, overwrite or merge',
     ],
     [
+      ['import', 'a.json', '--directory', 'x', '--table', 'T', '--mode', 'merg', '--by', 'email'],
+      '--mode must be create, add, overwrite or merge, not "merg"; did you mean "merge"?',
+    ],
+    [
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'merge'],
       '--mode merge needs --by COLUMN',
     ],

@@ -6,11 +6,12 @@
 import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
 import { checkSignal, shown } from '../../base/options.js'
+import { pickById } from '../../base/pick-by-id.js'
 import { openRecordScanner } from '../../base/record-scanner.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
-import { pickColumns, type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
+import { type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { checkArguments } from '../api/arguments.js'
 import { checkFindBounds } from '../api/find-arguments.js'
@@ -80,7 +81,7 @@ async function* exportRows(
       }),
     )
     // A column that the table does not have is refused with the first page.
-    const wanted = { columns: pickColumns(schema, columns) }
+    const wanted = { columns: pickById(schema.columns, columns) }
     const writer = writerOf(hasRowIds ? withRowIds(wanted) : wanted, delimiter)
     if (writer.start !== '') yield utf8(writer.start)
     const position = { extent: firstExtent, slot: 0 }

@@ -1,0 +1,19 @@
+import { didYouMean, escapeControls } from '../base/arguments.js'
+import { ProgramFailure } from './program-failure.js'
+
+/**
+ * Checks that columns which options name are there: a misspelled one would be read otherwise than meant.
+ * @param problemOf - What is wrong, of a column as messages show it.
+ * @throws {ProgramFailure} for the first one that is not
+ */
+export function checkNamed(
+  named: Iterable<string>,
+  known: ReadonlySet<string>,
+  problemOf: (column: string) => string,
+): void {
+  const shown = (column: string): string => `"${escapeControls(column)}"`
+  for (const column of named) {
+    if (known.has(column)) continue
+    throw new ProgramFailure('failed', problemOf(shown(column)) + didYouMean(column, known, shown))
+  }
+}

@@ -1,7 +1,9 @@
 // A directory as the commands that ask a server see it: served to this process alone, without a connection.
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { fetchHandler, type Store, type Team } from '../../src/index.js'
+import { fetchHandler, openStore, type Store, type Team } from '../../src/index.js'
+import { openScratchPorts } from '../directory/scratch-directory.js'
 import { systemCode } from '../fs/fs-error.js'
 import { openDirectory } from '../open-directory.js'
 import type { Asking } from './command-client.js'
@@ -22,7 +24,16 @@ export async function withServedDirectory<T>(
   teamOf: (store: Store) => Promise<Team>,
   use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
 ): Promise<T> {
-  const store = await openAlone(directory, () => openDirectory(resolve(directory), QUIET))
+  return serving(directory, () => openDirectory(resolve(directory), QUIET), teamOf, use)
+}
+
+async function serving<T>(
+  directory: string,
+  open: () => Promise<Store>,
+  teamOf: (store: Store) => Promise<Team>,
+  use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
+): Promise<T> {
+  const store = await openAlone(directory, open)
   try {
     const { id: teamId } = await teamOf(store)
     const key = makeKey()
@@ -34,27 +45,43 @@ export async function withServedDirectory<T>(
   }
 }
 
-/** As `withServedDirectory`, but a directory without a store stays as it is: its place is taken by one that is removed. */
+/** As `withServedDirectory`, but the directory stays as it is: what is written goes to a folder that is removed. */
 export async function withCheckedDirectory<T>(
   directory: string,
   teamOf: (store: Store) => Promise<Team>,
   use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
 ): Promise<T> {
   const path = resolve(directory)
-  if (!(await isMissingOrEmpty(path))) return withServedDirectory(path, teamOf, use)
-  const folder = await makeFolder(await existingParent(path))
+  const isNew = await isMissingOrEmpty(path)
+  const folder = await makeFolder(await existingParent(path), isNew)
   try {
-    return await withServedDirectory(join(folder, 'store'), teamOf, use)
+    if (isNew) return await withServedDirectory(join(folder, 'store'), teamOf, use)
+    return await serving(path, () => openScratch(path, folder), teamOf, use)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** On the disk that the store would be on: it holds all rows for a while. */
-async function makeFolder(parent: string): Promise<string> {
+/** Opens the store in a directory, which stays as it is: the objects go to the folder. */
+async function openScratch(path: string, folder: string): Promise<Store> {
+  const { kv, objects, close } = await openScratchPorts(path, folder)
   try {
-    return await mkdtemp(join(parent, '.rowstash-check-'))
+    return await openStore({ ...QUIET, kv, objects, afterClose: close })
+  } catch (failure) {
+    await close()
+    throw failure
+  }
+}
+
+/**
+ * Beside the store, as it holds all rows for a while; but beside one that is there, another user may own the disk.
+ * @param isNew - Whether an import would make the store.
+ */
+async function makeFolder(parent: string, isNew: boolean): Promise<string> {
+  try {
+    return await mkdtemp(join(parent, PREFIX))
   } catch (cause) {
+    if (!isNew) return mkdtemp(join(tmpdir(), PREFIX))
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ProgramFailure('failed', `No store can be made in ${parent}: ${reason}`, { cause })
   }
@@ -67,6 +94,8 @@ async function isMissingOrEmpty(path: string): Promise<boolean> {
     return isMissing(failure)
   }
 }
+
+const PREFIX = '.rowstash-check-'
 
 /** The nearest directory above a path that is there. */
 async function existingParent(path: string): Promise<string> {

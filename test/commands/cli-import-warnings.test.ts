@@ -9,6 +9,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { EXIT_CODE } from '../../adapters/programs/cli-command.js'
 import { runExport } from '../../adapters/programs/cli-export.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
+import { runSweep } from '../../adapters/programs/cli-sweep.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'rowstash-warnings-'))
 const place = ['--directory', join(folder, 'store')]
@@ -42,6 +43,12 @@ async function rowsOf(name: string): Promise<string> {
   const args = ['-', '--format', 'csv', '--table', name, ...place]
   const ended = runExport(args, io, output, { write: () => true }).finally(() => output.end())
   return (await Promise.all([text(output), ended]))[0]
+}
+
+/** The names of the files below a folder. */
+async function filesOf(path: string): Promise<string[]> {
+  const found = await readdir(path, { recursive: true, withFileTypes: true })
+  return found.filter((each) => each.isFile()).map(({ name }) => name)
 }
 
 function fail(line: string): void {
@@ -135,6 +142,33 @@ describe('a check of a new table', () => {
     await expect(bad).rejects.toThrow()
     expect((await readdir(folder)).toSorted()).toEqual([...before, 'empty'].toSorted())
     expect(await readdir(empty)).toEqual([])
+  })
+
+  test('leaves a store as it was: no objects, no stash, no folder beside it', async () => {
+    await importText('there.csv', 'id,n\n1,1\n')
+    const before = await filesOf(join(folder, 'store', 'objects'))
+    const rows = Array.from({ length: 3_000 }, (_, n) => `${n},${n}\n`).join('')
+    const text = `id,n\n${rows}`
+    const checked = await importText('there.csv', text, '--mode', 'merge', '--by', 'id', '--check')
+    const bad = await importText('there.csv', `${text}x,1\n`, '--mode', 'add', '--check')
+    const broken = importText('there.csv', `${text}"x"y,1\n`, '--mode', 'add', '--check')
+    await expect(broken).rejects.toThrow('line 3002')
+    const stop = new AbortController()
+    const io = { print: fail, warn: fail, env: {}, signal: stop.signal }
+    const args = [join(folder, 'there.csv'), '--table', 'New', ...place, '--check', '--chunk-rows']
+    const progress = { write: () => true }
+    const stopped = runImport([...args, '1'], io, progress)
+    setImmediate(() => stop.abort())
+    await expect(stopped).rejects.toThrow()
+
+    expect(checked.out).toContain('added: 2999')
+    expect(bad).toMatchObject({ code: EXIT_CODE.misfits })
+    expect(await filesOf(join(folder, 'store', 'objects'))).toEqual(before)
+    expect((await readdir(folder)).filter((name) => name.startsWith('.'))).toEqual([])
+    const swept: string[] = []
+    const print = (line: string) => swept.push(line)
+    await runSweep([...place, '--json'], { ...io, print, signal: new AbortController().signal })
+    expect(JSON.parse(swept[0] ?? '')).toMatchObject({ stashes: 0, objects: 0 })
   })
 
   test('refuses a directory of something else, and keeps it', async () => {

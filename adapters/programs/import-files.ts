@@ -187,7 +187,7 @@ const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 /** The error for a refused request, with the place of a refused row in the files. */
 async function explain(failure: ClientError, given: FileImport, ending: string): Promise<unknown> {
   if (!STATUSES_OF_ROWS.has(failure.status)) return explained(failure, given)
-  const message = await placeMessage(forPeople(failure.message), failure.place, given)
+  const message = await placeMessage(forPeople(failure.message), failure.places, given)
   const isUnread = failure.type === 'request_validation_error' && failure.place !== undefined
   const isMisfit = failure.type === 'column_has_invalid_value'
   const hint = isMisfit ? hintOfMisfit(message, given) : hintFor(message, given.files)

@@ -10,7 +10,7 @@ import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './
 
 /** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
 const ROW_PLACE =
-  /(?: at character \d{1,15}(?: of the input,)?)? in row (\d{1,15}) \(counted from 0\)(?: of chunk '[^']{1,256}')?(?:, line \d{1,15})?/
+  /(?: at character \d{1,15}(?: of the input,)?(?= in row ))?( in )?\brow (\d{1,15}) \(counted from 0\)(?! of the input)(?: of chunk '[^']{1,256}')?(?:, line \d{1,15})?(?: of the input)?/g
 
 /** The place of the CSV header, which each chunk repeats, in the message of a server. */
 const HEADER_PLACE = / in line 1(?!\d)/
@@ -20,19 +20,25 @@ export type Cut = Readonly<{ files: readonly SourceFile[]; chunkRowsMax: number 
 
 /**
  * The message of a server, with the file and the line in it in place of the chunk and the row.
- * @param start - Where the rows begin that the message is about; undefined: it is about none.
+ * @param starts - Where the rows begin that the message names, in its order; or that it is about, if it names none.
  */
 export async function placeMessage(
   message: string,
-  start: ChunkPlace | undefined,
+  starts: readonly ChunkPlace[],
   cut: Cut,
 ): Promise<string> {
-  const found = ROW_PLACE.exec(message)
-  if (start === undefined) return message
-  const row = found === null ? 0 : Number(found[1])
-  const [place] = await findPlaces(cut, [{ start, row }])
+  const named = [...message.matchAll(ROW_PLACE)]
+  const rows = starts.map((start, i) => ({ start, row: Number(named[i]?.[2] ?? 0) }))
+  const places = await findPlaces(cut, rows)
+  if (named.length > 0) {
+    let next = 0
+    return message.replace(ROW_PLACE, (text: string, before = '') => {
+      const place = places[next++]
+      return place === undefined ? text : before + renderPlace(place)
+    })
+  }
+  const [place] = places
   if (place === undefined) return message
-  if (found !== null) return message.replace(ROW_PLACE, () => ` in ${renderPlace(place)}`)
   const { path, line, unit } = place
   if (HEADER_PLACE.test(message)) {
     const header = await headerLineOf(path, cut)

@@ -39,12 +39,21 @@ export class ClientError extends Error {
   readonly type: string
   /** Of an import, where the rows begin that the failure is about; undefined: it is about no chunk, or it is not known. */
   readonly place: ChunkPlace | undefined
+  /** Likewise of all rows that the message names, in its order, such as two with one key. */
+  readonly places: readonly ChunkPlace[]
 
-  constructor(message: string, status: number, type = '', cause?: unknown, place?: ChunkPlace) {
+  constructor(
+    message: string,
+    status: number,
+    type = '',
+    cause?: unknown,
+    places: readonly ChunkPlace[] = [],
+  ) {
     super(message, cause === undefined ? {} : { cause })
     this.status = status
     this.type = type
-    this.place = place
+    this.place = places[0]
+    this.places = places
   }
 
   /** Whether it is known that no server took the request: there is none at the address, or it speaks no HTTP. */
@@ -60,20 +69,20 @@ export class ClientError extends Error {
 /** The same failure, which names the rows that it is about. */
 export function placed(
   { message, status, type, cause }: ClientError,
-  place: ChunkPlace,
+  places: readonly ChunkPlace[],
   placedMessage = message,
 ): ClientError {
-  return new ClientError(placedMessage, status, type, cause, place)
+  return new ClientError(placedMessage, status, type, cause, places)
 }
 
 /** The failure of a call whose argument cannot be sent. */
 export function invalidArgument(problem: string, place?: ChunkPlace): ClientError {
-  return new ClientError(problem, 0, 'argument_invalid', undefined, place)
+  return new ClientError(problem, 0, 'argument_invalid', undefined, place && [place])
 }
 
 /** The failure of the last of several attempts, which tells how many there were, and for how long. */
 export function givenUp(failure: ClientError, tries: number, ms: number, advice = ''): ClientError {
-  const { message, status, type, cause, place } = failure
+  const { message, status, type, cause, places } = failure
   const problem = `${message} (gave up after ${tries} tries in ${(ms / 1_000).toFixed(1)} s${advice})`
-  return new ClientError(problem, status, type, cause, place)
+  return new ClientError(problem, status, type, cause, places)
 }

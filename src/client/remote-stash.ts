@@ -115,7 +115,8 @@ export class RemoteStash {
     const place = places[0] ?? (serial === undefined ? undefined : this.placeOf(serial, only))
     if (place === undefined) return failure
     const isMoved = place.inputRow !== undefined && place.chunk + place.row > 0
-    return placed(failure, place, isMoved ? message.replace(CHARACTER, '') : message)
+    const found = places.length > 0 ? places : [place]
+    return placed(failure, found, isMoved ? message.replace(CHARACTER, '') : message)
   }
 
   /** Puts all chunks. A failure stops the rest; of several refusals that of the earliest chunk is thrown. @returns their rows */

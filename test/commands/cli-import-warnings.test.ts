@@ -168,7 +168,7 @@ describe('a check of a new table', () => {
     const swept: string[] = []
     const print = (line: string) => swept.push(line)
     await runSweep([...place, '--json'], { ...io, print, signal: new AbortController().signal })
-    expect(JSON.parse(swept[0] ?? '')).toMatchObject({ stashes: 0, objects: 0 })
+    expect(JSON.parse(swept[0] ?? '')).toMatchObject({ stashes: 0 })
   })
 
   test('refuses a directory of something else, and keeps it', async () => {
@@ -213,10 +213,13 @@ describe('a check of a merge', () => {
         kind: 'failed',
         message: `The header of ${to} has no key column "id" (--by); did you mean "ID"?`,
       })
-      await expect(merging('id,plan\n7,x\n1,x\n1,y\n', 'id', ...check)).rejects.toThrow(
-        /have the same key \(id 1\)/,
+      const small = [...check, '--chunk-rows', '2']
+      await expect(merging('id,plan\n7,x\n1,x\n3,x\n1,y\n', 'id', ...small)).rejects.toThrow(
+        `${to}, line 3 and ${to}, line 5 have the same key (id 1): a merge accepts one row per key`,
       )
-      await expect(merging('id,plan\n2,x\n', 'id', ...check)).rejects.toThrow(/same key/)
+      await expect(merging('id,plan\n2,x\n', 'id', ...check)).rejects.toThrow(
+        `have the same key (id 2), which ${to}, line 2 has too: delete`,
+      )
       await expect(merging('id,plan\n,x\n', 'id', ...check)).rejects.toMatchObject({
         kind: 'failed',
         message: expect.stringContaining(`${to}, line 2`),

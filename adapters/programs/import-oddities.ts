@@ -1,5 +1,5 @@
 // Finds the columns of a new table that a few values turned into text: without those values they would be numbers,
-// booleans, dates or arrays.
+// booleans, dates or arrays. Also those in which values of other types of JSON became text.
 import { isJson } from '../base/records.js'
 import { markOf, mayBeThousands } from './decimal-commas.js'
 import { canReadAgain } from './import-bytes.js'
@@ -46,6 +46,10 @@ export type OddColumn = Readonly<{
   valueCount: number
   /** The values of other kinds. */
   odd: SeenClass
+  /** Whether it is text because of values of several types of JSON, of which none are few. */
+  isMixed: boolean
+  /** The values that JSON does not have as text. */
+  tokens: SeenClass
   oddShapes: ReadonlySet<OddShape>
   /** The numbers that are text to a server. */
   asText: Readonly<Record<NumberAsText, SeenClass>>
@@ -60,6 +64,7 @@ const GROUP_OF = {
   decimalPoint: 'numbers',
   longInteger: 'numbers',
   spacedNumber: 'numbers',
+  looseNumber: 'numbers',
   boolean: 'booleans',
   date: 'dates',
   dateTime: 'dates',
@@ -71,7 +76,7 @@ type Group = (typeof GROUP_OF)[ValueClass]
 
 /**
  * Finds the text columns in which less than one percent of the values are text, and those that are text because of
- * numbers that are text to a server. If a sample shows candidates, all files are read again.
+ * numbers that are text to a server, or have values of JSON that are no text. If a sample shows candidates, all files are read again.
  * @param columns - The text columns, with the classes of their sampled values.
  */
 export async function findOddColumns(
@@ -82,7 +87,7 @@ export async function findOddColumns(
 ): Promise<readonly OddColumn[]> {
   const counts = new Map<string, OddCount<RawValue>>()
   for (const [column, tally] of columns) {
-    const others = nearlyAll(tally)
+    const others = nearlyAll(tally) ?? (hasTokens(tally) ? 'text' : null)
     if (others !== null) counts.set(column, new OddCount(others))
   }
   if (counts.size === 0) return []
@@ -139,7 +144,9 @@ class OddCount<Seen extends Readonly<{ value: unknown }>> {
     decimalPoint: new ClassCount(),
     longInteger: new ClassCount(),
     spacedNumber: new ClassCount(),
+    looseNumber: new ClassCount(),
   }
+  readonly tokens = new ClassCount<Seen>()
   valueCount = 0
   mayBeThousands = true
 
@@ -147,8 +154,12 @@ class OddCount<Seen extends Readonly<{ value: unknown }>> {
     this.others = others
   }
 
+  get isMixed(): boolean {
+    return !this.isOdd && this.tokens.count > 0
+  }
+
   /** Whether the column is text because of a few values, or of how its numbers are written. */
-  get isReported(): boolean {
+  get isOdd(): boolean {
     const { odd, valueCount } = this
     if (odd.count * 100 >= valueCount * ODD_PERCENT) return false
     return odd.count > 0 || NUMBERS_AS_TEXT.some((name) => this.asText[name].count > 0)
@@ -156,6 +167,8 @@ class OddCount<Seen extends Readonly<{ value: unknown }>> {
 
   add(valueClass: ValueClass, seen: Seen, count = 1): void {
     this.valueCount += count
+    if (typeof seen.value !== 'string') this.tokens.add(seen, count)
+    if (this.others === 'text') return
     if (GROUP_OF[valueClass] !== this.others) {
       this.odd.add(seen, count)
       this.oddShapes.add(this.others === 'numbers' ? shapeOf(seen.value) : 'other')
@@ -187,17 +200,20 @@ function sampled(column: string, others: Group, tally: Tally | undefined): OddCo
       count.add(valueClass, seen, i === 0 ? weight - first.length + 1 : 1)
     }
   }
-  const { valueCount, odd, oddShapes, asText, mayBeThousands } = count
-  return { column, others, isSample: true, valueCount, odd, oddShapes, asText, mayBeThousands }
+  const { valueCount, odd, oddShapes, asText, tokens, mayBeThousands } = count
+  const isMixed = others === 'text'
+  const seen = { valueCount, odd, oddShapes, isMixed, tokens, asText, mayBeThousands }
+  return { column, others, isSample: true, ...seen }
 }
 
 /** The columns to report, with the lines of their first values. */
 async function withLines(
   counts: ReadonlyMap<string, OddCount<RawValue>>,
 ): Promise<readonly OddColumn[]> {
-  const reported = [...counts].filter(([, count]) => count.isReported)
-  const firsts = reported.flatMap(([, { odd, asText }]) => [
+  const reported = [...counts].filter(([, count]) => count.isOdd || count.isMixed)
+  const firsts = reported.flatMap(([, { odd, tokens, asText }]) => [
     ...odd.first,
+    ...tokens.first,
     ...Object.values(asText).flatMap(({ first }) => first),
   ])
   const seen = new Map<RawValue, SeenValue>()
@@ -217,17 +233,24 @@ async function withLines(
     return { count, first: first.flatMap((value) => seen.get(value) ?? []) }
   }
   return reported.map(([column, count]) => {
-    const { others, valueCount, oddShapes, mayBeThousands } = count
-    const { decimalComma, decimalPoint, longInteger, spacedNumber } = count.asText
+    const { others, valueCount, oddShapes, isMixed, mayBeThousands } = count
+    const { decimalComma, decimalPoint, longInteger, spacedNumber, looseNumber } = count.asText
     const asText = {
       decimalComma: placed(decimalComma),
       decimalPoint: placed(decimalPoint),
       longInteger: placed(longInteger),
       spacedNumber: placed(spacedNumber),
+      looseNumber: placed(looseNumber),
     }
-    const odd = placed(count.odd)
-    return { column, others, isSample: false, valueCount, odd, oddShapes, asText, mayBeThousands }
+    const [odd, tokens] = [placed(count.odd), placed(count.tokens)]
+    const found = { valueCount, odd, oddShapes, isMixed, tokens, asText, mayBeThousands }
+    return { column, others, isSample: false, ...found }
   })
+}
+
+/** Whether a sample has values that JSON does not have as text. */
+function hasTokens({ first }: Tally): boolean {
+  return [...first.values()].flat().some(({ value }) => typeof value !== 'string')
 }
 
 /** The kind of nearly all values of a sample, other than text; null if there is none. */

@@ -9,13 +9,14 @@ import type { RowRun } from './import-source.js'
 
 /**
  * Numbers of CSV that are text to the inference of the server: with a comma before their decimals, with a point where the
- * option says comma, with more digits than every double has, and with spaces around them.
+ * option says comma, with more digits than every double has, with spaces around them, and in forms that JSON lacks.
  */
 export const NUMBERS_AS_TEXT = Object.freeze([
   'decimalComma',
   'decimalPoint',
   'longInteger',
   'spacedNumber',
+  'looseNumber',
 ] as const)
 
 export type NumberAsText = (typeof NUMBERS_AS_TEXT)[number]
@@ -149,10 +150,15 @@ function classOfNumber(value: string, decimal: DecimalMark): 'number' | NumberAs
   }
   if (isInferredNumber(withPoint(value))) return decimal === ',' ? 'number' : 'decimalComma'
   if (/^-?[1-9][0-9]{15,}$/.test(value) && Number.isFinite(Number(value))) return 'longInteger'
+  if (decimal === '.' && LOOSE_NUMBER.test(value)) return 'looseNumber'
   const inner = /^ *(\S+) *$/.exec(value)?.[1] ?? value
   const isSpaced = inner !== value && isInferredNumber(withPoint(inner))
   return isSpaced ? 'spacedNumber' : undefined
 }
+
+/** No digit beside the point, a plus sign (longer ones are of telephone numbers), separators of thousands. */
+const LOOSE_NUMBER =
+  /^(?:[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]{0,14})\.)|\+(?:0|[1-9][0-9]{0,3})(?:\.[0-9]+)?|[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?)$/
 
 /** Longer integers may be identifiers, which a double would damage. */
 const EXACT_DIGITS_MAX = 15

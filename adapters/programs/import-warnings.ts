@@ -18,8 +18,8 @@ type ShownValue = Readonly<{ value: unknown; path: string; line?: number; row?: 
 /** A warning as the result line has it; `message` is the line for people. */
 export type ImportWarning = Readonly<
   | {
-      /** A few values made a column text, or numbers in it that are text to a server. */
-      type: 'textColumn' | NumberAsText
+      /** A few values made a column text, values of several types, or numbers in it that are text to a server. */
+      type: 'textColumn' | 'mixedTypes' | NumberAsText
       column: string
       /** What the other values are, such as `numbers`. */
       others: string
@@ -84,6 +84,10 @@ export function warningsOfColumn(found: OddColumn): readonly ImportWarning[] {
   const { column, others, asText, odd } = found
   const about = { column, others }
   const start = `column '${renderName(column)}' is text`
+  if (found.isMixed) {
+    const message = `${start} because of its values of several types: ${reasonOfMixed(found)}`
+    return [{ type: 'mixedTypes', ...about, ...countsOf(found.tokens, found), message }]
+  }
   const warnings: ImportWarning[] = []
   for (const type of NUMBERS_AS_TEXT) {
     const seen = asText[type]
@@ -100,6 +104,13 @@ export function warningsOfColumn(found: OddColumn): readonly ImportWarning[] {
   return warnings
 }
 
+function reasonOfMixed({ tokens, isSample, valueCount }: OddColumn): string {
+  const { count, first } = tokens
+  const some = isSample ? 'some' : `${renderCount(count)} of ${renderCount(valueCount)}`
+  const values = `${some} become text, as ${renderValues(first, count)}`
+  return `${values}; give them one type, or use --schema with --on-error drop to leave the others empty`
+}
+
 function countsOf({ count, first }: SeenClass, { isSample, valueCount }: OddColumn) {
   if (isSample && first.length === 0) return {}
   const shown = first.map(shownValue)
@@ -109,12 +120,13 @@ function countsOf({ count, first }: SeenClass, { isSample, valueCount }: OddColu
 type Words = Readonly<{ reason: string; remedy: string }>
 
 /** Why numbers are text, and what reads them. */
-function wordsOf(type: NumberAsText, { column, mayBeThousands, isSample }: OddColumn): Words {
+function wordsOf(type: NumberAsText, found: OddColumn): Words {
+  const { column, mayBeThousands, isSample } = found
   switch (type) {
     case 'decimalComma': {
       const option = `${decimalOption(column, ',')}${isSample ? ' with --schema' : ''} reads them as numbers`
       return mayBeThousands
-        ? { reason: 'have a comma', remedy: `if it is a decimal comma, ${option}` }
+        ? { reason: 'have a comma', remedy: `if it is a decimal comma, ${option}; else remove it` }
         : { reason: 'have a decimal comma', remedy: option }
     }
     case 'decimalPoint':
@@ -128,6 +140,13 @@ function wordsOf(type: NumberAsText, { column, mayBeThousands, isSample }: OddCo
         remedy:
           'leave it as text if they are identifiers; --schema with the kind number stores them exactly',
       }
+    case 'looseNumber': {
+      const count = `${renderCount(found.asText[type].count)} of ${renderCount(found.valueCount)}`
+      return {
+        reason: `have a plus sign, separators of thousands or no digit beside the point${isSample ? '' : ` (${count})`}`,
+        remedy: 'leave it as text if they are codes, else write them as in 0.5, 5 and 1234.5',
+      }
+    }
     case 'spacedNumber':
       return {
         reason: 'have spaces around them',

@@ -196,6 +196,54 @@ describe('a check of a new table', () => {
   })
 })
 
+describe('a column that no value of its own kind makes text', () => {
+  test.each([['.097'], ['5.'], ['+5'], ['1,234,567']])(
+    '%s is told with the number of such values, the first ones and what to do',
+    async (value) => {
+      const name = 'loose.csv'
+      const text = `a;b\n${value};x\n7;x\n${value};x\n`
+      const checked = await importText(name, text, '--check', '--delimiter', ';')
+
+      expect(checked.err).toEqual([
+        "warning: column 'a' is text because numbers in it have a plus sign, separators of thousands or no digit " +
+          `beside the point (2 of 3): "${value}" (loose.csv, line 2), "${value}" (loose.csv, line 4); ` +
+          'leave it as text if they are codes, else write them as in 0.5, 5 and 1234.5',
+      ])
+    },
+  )
+
+  test.each([
+    ['mixed.json', '[{"a":5},\n{"a":"x"},\n{"a":true},\n{"a":""}]', 1],
+    ['mixed.ndjson', '{"a":5}\n{"a":"x"}\n{"a":true}\n{"b":"y"}\n', 1],
+  ])('of several types of JSON is told, which become text: %s', async (name, text, line) => {
+    const checked = await importText(name, text, '--check')
+    const imported = await importText(name, text, '--json')
+
+    const message =
+      `column 'a' is text because of its values of several types: 2 of 3 become text, as 5 (${name}, line ${line}), ` +
+      `true (${name}, line ${line + 2}); give them one type, or use --schema with --on-error drop to leave the others empty`
+    expect(checked.err).toEqual([`warning: ${message}`])
+    expect(JSON.parse(imported.out[0] ?? '').warnings).toMatchObject([
+      { type: 'mixedTypes', column: 'a', count: 2, values: 3, message },
+    ])
+    expect(await rowsOf(name)).toMatch(/^a\S*\n5,?\nx,?\ntrue,?\n/)
+  })
+
+  test('is told of most numbers beside some texts, and not of text alone', async () => {
+    const rows = Array.from(
+      { length: 200 },
+      (_, n) => `{"a":${n % 20 === 3 ? '"n/a"' : n},"b":"${n}"}\n`,
+    )
+    const checked = await importText('most.ndjson', rows.join(''), '--check')
+
+    expect(checked.err).toEqual([
+      expect.stringMatching(
+        /^warning: column 'a' is text because .*: 190 of 200 become text, as 0 /,
+      ),
+    ])
+  })
+})
+
 describe('a check of a merge', () => {
   const merging = (rows: string, by: string, ...args: string[]) =>
     importText('merged.csv', rows, '--mode', 'merge', '--by', by, ...args)
@@ -292,7 +340,7 @@ describe('numbers with a decimal comma', () => {
         count: 1,
         message:
           'column \'a\' is text because numbers in it have a comma: "1,234" (thousands.csv, line 2); ' +
-          'if it is a decimal comma, --decimal a=, reads them as numbers',
+          'if it is a decimal comma, --decimal a=, reads them as numbers; else remove it',
       },
     ])
   })

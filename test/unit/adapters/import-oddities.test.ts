@@ -100,7 +100,10 @@ describe('a column that a few values have made text', () => {
           decimalPoint: { count: 0, first: [] },
           longInteger: { count: 0, first: [] },
           spacedNumber: { count: 0, first: [] },
+          looseNumber: { count: 0, first: [] },
         },
+        isMixed: false,
+        tokens: { count: 0, first: [] },
         mayBeThousands: true,
       },
     ])
@@ -184,6 +187,10 @@ describe('a column of numbers that are text to a server', () => {
     ['longInteger', 'all are', (n: number) => `-${2 ** 52 + n}`, [400, 0]],
     ['spacedNumber', 'one is', (n: number) => (n === 7 ? ' 12' : '1'), [1, 0]],
     ['spacedNumber', 'all are', (n: number) => ` ${n}.5 `, [400, 0]],
+    ['looseNumber', 'all are', (n: number) => `.${n}7`, [400, 0]],
+    ['looseNumber', 'half are', (n: number) => (n % 2 === 0 ? `${n}.` : '1'), [200, 0]],
+    ['looseNumber', 'one is', (n: number) => (n === 7 ? '+5' : '1'), [1, 0]],
+    ['looseNumber', 'some are', (n: number) => (n % 4 === 0 ? '1,234,567.5' : '1'), [100, 0]],
   ] as const)('is found: %s, %s', async (type, _, cell, [count, oddCount]) => {
     const { odd } = await importTexts({ 'numbers.csv': `a;b\n${lines(cell)}` })
 
@@ -191,7 +198,7 @@ describe('a column of numbers that are text to a server', () => {
       { column: 'a', others: 'numbers', asText: { [type]: { count } }, odd: { count: oddCount } },
     ])
     const counts = Object.values(odd[0]?.asText ?? {}).map((seen) => seen.count)
-    expect(counts.toSorted()).toEqual([0, 0, 0, count])
+    expect(counts.toSorted()).toEqual([0, 0, 0, 0, count])
   })
 
   test('may have separators of thousands if each of them can be one', async () => {

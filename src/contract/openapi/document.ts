@@ -81,9 +81,9 @@ export function openApiDocument(): Rendered {
   }
 }
 
-/** The document as it is served and shipped. */
+/** The document as it is served and shipped: for programs, so without indentation. */
 export function openApiJson(): string {
-  return `${JSON.stringify(openApiDocument(), null, 1)}\n`
+  return `${JSON.stringify(openApiDocument())}\n`
 }
 
 function pathsOf(): readonly string[] {

@@ -14,6 +14,9 @@ export function checkNamed(
   const shown = (column: string): string => `"${escapeControls(column)}"`
   for (const column of named) {
     if (known.has(column)) continue
-    throw new ProgramFailure('failed', problemOf(shown(column)) + didYouMean(column, known, shown))
+    const parts = column.split(',')
+    const isList = parts.length > 1 && parts.every((part) => known.has(part))
+    const hint = isList ? '; repeat the option for each column' : didYouMean(column, known, shown)
+    throw new ProgramFailure('failed', problemOf(shown(column)) + hint)
   }
 }

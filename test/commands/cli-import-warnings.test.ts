@@ -270,7 +270,10 @@ describe('a check of a merge', () => {
       )
       await expect(merging('id,plan\n,x\n', 'id', ...check)).rejects.toMatchObject({
         kind: 'failed',
-        message: expect.stringContaining(`${to}, line 2`),
+        message: `Invalid value for column 'id' in ${to}, line 2: must be a value in every row, because the column is a key of the merge, not an empty cell; complete such rows, or leave them out of the file`,
+      })
+      await expect(merging('id,plan\n1,x\n', 'id,plan', ...check)).rejects.toMatchObject({
+        message: 'The table has no key column "id,plan" (--by); repeat the option for each column',
       })
     }
     expect(await rowsOf('merged.csv')).toBe('id,plan\n1,a\n2,b\n2,c\n')
@@ -571,7 +574,7 @@ describe('values that do not fit a schema', () => {
       'and 480 more problems; --json lists 501',
     ])
     expect(err.slice(1)).toEqual([
-      "warning: 500 problems are a decimal comma in column 'a'; --decimal a=, reads it",
+      "warning: 500 refused numbers in column 'a' with a comma: --decimal a=, reads numbers with a decimal comma",
     ])
     const { problems } = JSON.parse(json[0] ?? '')
     expect(problems).toHaveLength(501)
@@ -579,8 +582,18 @@ describe('values that do not fit a schema', () => {
     expect(fixed.out.slice(1)).toEqual(expect.arrayContaining(['problems: 1', 'warnings: 0']))
   })
 
+  test('may be separators of thousands: then no option is praised', async () => {
+    const rows = 'a;b\n1,234;1\n2,000;1\n'
+    const { err } = await importText('thousands.csv', rows, ...(await schemaOf()), '--check')
+
+    expect(err.slice(1)).toEqual([
+      "warning: 2 refused numbers in column 'a' with a comma: if the comma is a decimal comma, --decimal a=, reads it; else remove it",
+    ])
+  })
+
   test.each([
     ['0,5', '"0,5"; --decimal a=, reads numbers with a decimal comma'],
+    ['1,234', '"1,234"; if the comma is a decimal comma, --decimal a=, reads it; else remove it'],
     ['x', '"x"; --check lists all such values, --on-error drop leaves them empty'],
     ['007', '"007"; --check lists all such values'],
   ])('end an import with what to do about them: %s', async (value, hint) => {

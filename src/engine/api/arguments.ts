@@ -1,5 +1,6 @@
 // Checks the arguments that callers of the library pass: objects with known properties, and known words.
 import { NAME_CHARS_MAX } from '../../base/limits.js'
+import { didYouMean } from '../../base/nearest-word.js'
 import { hasMethods, isRecord, isSignal, optionError, shown, typeName } from '../../base/options.js'
 import { SOURCE_FORMATS } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
@@ -28,8 +29,9 @@ export function checkKv(kv: unknown): void {
 export function checkArguments(what: string, given: unknown, known: readonly string[]): void {
   if (!isRecord(given)) throw invalid(`${what} takes an object, not ${typeName(given)}`)
   for (const name of Object.keys(given)) {
-    if (!known.includes(name))
-      throw invalid(`${what} takes no "${name}"; it takes ${known.join(', ')}`)
+    if (known.includes(name)) continue
+    const meant = didYouMean(name, known)
+    throw invalid(`${what} takes no "${name}"; it takes ${known.join(', ')}${meant}`)
   }
 }
 

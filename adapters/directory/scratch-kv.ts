@@ -5,7 +5,7 @@
 // - Each commit has a number. A view sees the changes up to the number that it began with.
 // - The commits of a partition take effect in the order they were asked for.
 import { type Awaitable, isSync } from '../../src/base/awaitable.js'
-import { type Bytes, compareBytes, sameBytes, toHex } from '../../src/base/bytes.js'
+import { type Bytes, compareBytes, sameBytes, sameValue, toHex } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { keyAfter } from '../../src/kv/key-range.js'
 import type {
@@ -85,7 +85,7 @@ class ScratchPartition implements KvPartition {
     invariant(isOnce, 'a key is put or deleted at most once in a commit')
     const values = await view.getMany(checks.map(({ key }) => key))
     const found = checks.map(({ key, equals }, i) => ({ key, equals, value: values[i] ?? null }))
-    const failed = found.filter(({ equals, value }) => !isSame(value, equals))
+    const failed = found.filter(({ equals, value }) => !sameValue(value, equals))
     if (failed.length > 0) {
       return { ok: false, failed: failed.map(({ key, value }) => ({ key, value })) }
     }
@@ -95,10 +95,6 @@ class ScratchPartition implements KvPartition {
     this.#number = number
     return { ok: true }
   }
-}
-
-function isSame(left: Bytes | null, right: Bytes | null): boolean {
-  return left === null || right === null ? left === right : sameBytes(left, right)
 }
 
 /** What a commit made of a record; null: it ended. */

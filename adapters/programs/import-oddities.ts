@@ -76,7 +76,8 @@ type Group = (typeof GROUP_OF)[ValueClass]
 
 /**
  * Finds the text columns in which less than one percent of the values are text, and those that are text because of
- * numbers that are text to a server, or have values of JSON that are no text. If a sample shows candidates, all files are read again.
+ * numbers that are text to a server, or have values of JSON that are no text. If a sample shows candidates, all files
+ * are read again.
  * @param columns - The text columns, with the classes of their sampled values.
  */
 export async function findOddColumns(

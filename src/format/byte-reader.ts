@@ -1,4 +1,5 @@
 import { type Bytes, fromUtf8 } from '../base/bytes.js'
+import { sameRanges } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 
 /** Reads what ByteWriter wrote. Bytes that end early or go on too long are DATA_CORRUPT. */
@@ -51,10 +52,9 @@ export class ByteReader {
 
   /** Skips the next bytes if they are these. @returns whether they are */
   skip(bytes: Bytes): boolean {
-    for (let i = 0; i < bytes.length; i++) {
-      if (this.#bytes[this.#at + i] !== bytes[i]) return false
-    }
-    this.#at += bytes.length
+    const { length } = bytes
+    if (length > this.left || !sameRanges(this.#bytes, this.#at, bytes, 0, length)) return false
+    this.#at += length
     return true
   }
 

@@ -47,8 +47,8 @@ import { type FrameList, runsInTurn } from './stored-runs.js'
  */
 type Piece = Readonly<{
   bytes: number
-  footer?: SegmentFooter
-  rows?: Rows
+  footer?: SegmentFooter | undefined
+  rows?: Rows | undefined
   frame?: Frame
   values?: SegmentValues | null
 }>
@@ -252,13 +252,11 @@ export class SegmentCache implements FooterCache {
 
   /** Caches more data of a segment, together with what the cache already has of it. */
   #keepPiece({ object }: SegmentRef, more: Pick<Piece, 'footer' | 'rows'>): void {
-    const { footer, rows } = { ...this.#pieces.get(object), ...more }
+    const kept = this.#pieces.get(object)
+    const footer = more.footer ?? kept?.footer
+    const rows = more.rows ?? kept?.rows
     const bytes = (footer?.bytes ?? 0) + (rows === undefined ? 0 : rowsBytes(rows))
-    this.#pieces.set(object, {
-      bytes,
-      ...(footer !== undefined && { footer }),
-      ...(rows !== undefined && { rows }),
-    })
+    this.#pieces.set(object, { bytes, footer, rows })
   }
 
   /** @param opened - Bytes of the segment that are in memory already. */

@@ -20,13 +20,14 @@ export const MEMORY_FILES = [
 ]
 
 /**
- * What these compare says the same on every version of Node: sources, lists, examples of mounts in frameworks that other
- * files test too, answers of the contract suite, whose cases contract.test.ts runs too, and steps of ports in memory.
- * With ROWSTASH_PLATFORM_ONLY=1 they are left out.
+ * What these compare says the same on every version of Node: sources, lists, documents, whose programs call what other
+ * files test too, examples of mounts in frameworks, answers of the contract suite, whose cases contract.test.ts runs
+ * too, and steps of ports in memory. With ROWSTASH_PLATFORM_ONLY=1 they are left out.
  */
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',
   'test/package/*.test.ts',
+  'test/documents/*.test.ts',
   'test/adapters/*.test.ts',
   'test/conformance/{openapi,fetch-handler,postgres}.test.ts',
   'test/quality/*.test.ts',

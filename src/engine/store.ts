@@ -8,7 +8,7 @@ import {
   checkOptions,
   checkSignal,
 } from '../base/options.js'
-import { every } from '../base/platform.js'
+import { after, every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { StoreActivity } from './api/activity-types.js'
@@ -83,6 +83,9 @@ export type OpenStoreOptions = StoreOptions &
 
 /** Estimated memory of the state of a team, in bytes. An evicted team is created again on its next use. */
 const TEAM_BYTES = 4 * 1024
+
+/** When the first sweeps begin, in milliseconds after the open: not beside the first operations (PERFORMANCE.md, P49). */
+const FIRST_SWEEP_MS = 1_000
 
 /**
  * Opens a store on a key-value store and an object store. Closing the store closes both.
@@ -197,6 +200,53 @@ function openBeside(
 
 type OpenTeam = Readonly<{ context: TeamContext; team: StoreTeam }>
 
+/**
+ * Starts the background work of a store. Work that fails is repeated at its next turn.
+ * @returns a function that stops it.
+ */
+function startBackground(context: StoreContext, sweeper: Sweeper, jobs: JobRunner): () => void {
+  const { background, options } = context
+  const sweep = () => background.run('sweep', () => sweeper.sweepTables())
+  const sweepFiles = () => background.run('fileSweep', () => sweeper.sweepFiles())
+  const fold = () => background.run('fold', () => sweeper.fold())
+  const settle = () => background.run('settle', () => sweeper.settle())
+  const lookForJobs = () => background.run('jobs', () => jobs.look())
+  const settles = options.settledCompression !== 'none'
+  const repeat = (intervalMs: number, work: () => void) => {
+    return intervalMs > 0 ? every(intervalMs, work) : () => undefined
+  }
+  const stops = [
+    context.dueTeams.begin(),
+    repeat(options.jobIntervalMs, lookForJobs),
+    repeat(options.sweepIntervalMs, sweep),
+    repeat(options.foldIntervalMs, fold),
+    repeat(settles ? options.settleIntervalMs : 0, settle),
+    repeat(options.fileSweepIntervalMs, sweepFiles),
+  ]
+  if (options.jobIntervalMs > 0) lookForJobs()
+  if (options.sweepIntervalMs > 0) stops.push(sweepFirst(context, sweep))
+  if (options.fileSweepIntervalMs > 0) stops.push(sweepFirst(context, sweepFiles))
+  return () => stops.forEach((stop) => void stop())
+}
+
+/**
+ * Sweeps once, soon after the open: a process may end before its first interval does. A store where nothing was ever
+ * stored is not swept, because its first import comes first.
+ * @returns a function that prevents it.
+ */
+function sweepFirst(context: StoreContext, sweep: () => void): () => void {
+  const stop = after(FIRST_SWEEP_MS, sweep)
+  context.background.run('sweep', async () => {
+    if (await isNew(context)) stop()
+  })
+  return stop
+}
+
+/** Whether no team ever stored anything; false on a shared store, where others may have work left. */
+async function isNew({ kv }: StoreContext): Promise<boolean> {
+  return !kv.shared && (await kv.partition('').read(isWithoutTeams))
+}
+
 class OpenedStore implements Store, LendsBuffers {
   readonly limits: StoreLimits
   readonly files: PublicFiles
@@ -224,35 +274,7 @@ class OpenedStore implements Store, LendsBuffers {
     const { pageRowsMax, pageBytesMax } = context.options
     const { fileBytesMax } = context.options
     this.limits = { pageRowsMax, pageBytesMax, fileBytesMax }
-    const { sweepIntervalMs, foldIntervalMs, fileSweepIntervalMs, jobIntervalMs } = context.options
-    const { settleIntervalMs } = context.options
-    const { background } = context // What fails is repeated by the next turn.
-    const sweep = () => background.run('sweep', () => this.#sweeper.sweepTables())
-    const sweepFiles = () => background.run('fileSweep', () => this.#sweeper.sweepFiles())
-    const fold = () => background.run('fold', () => this.#sweeper.fold())
-    const settle = () => background.run('settle', () => this.#sweeper.settle())
-    const settles = context.options.settledCompression !== 'none' && settleIntervalMs > 0
-    const lookForJobs = () => background.run('jobs', () => this.#jobs.look())
-    const stops = [
-      context.dueTeams.begin(),
-      jobIntervalMs > 0 ? every(jobIntervalMs, lookForJobs) : () => undefined,
-      sweepIntervalMs > 0 ? every(sweepIntervalMs, sweep) : () => undefined,
-      foldIntervalMs > 0 ? every(foldIntervalMs, fold) : () => undefined,
-      settles ? every(settleIntervalMs, settle) : () => undefined,
-      fileSweepIntervalMs > 0 ? every(fileSweepIntervalMs, sweepFiles) : () => undefined,
-    ]
-    this.#stopBackground = () => stops.forEach((stop) => void stop())
-    if (jobIntervalMs > 0) lookForJobs()
-    // A process that never lives for an interval sweeps too. Where nothing was ever stored, the first import comes first.
-    const sweepOld = async (work: () => void) => (await this.#isNew()) || work()
-    if (sweepIntervalMs > 0) background.run('sweep', () => sweepOld(sweep))
-    if (fileSweepIntervalMs > 0) background.run('fileSweep', () => sweepOld(sweepFiles))
-  }
-
-  /** Whether no team ever stored anything. */
-  async #isNew(): Promise<boolean> {
-    const { kv } = this.#context
-    return !kv.shared && (await kv.partition('').read(isWithoutTeams))
+    this.#stopBackground = startBackground(context, this.#sweeper, this.#jobs)
   }
 
   team(teamId: string): Team {

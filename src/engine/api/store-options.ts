@@ -238,11 +238,14 @@ export interface PerformanceOptions {
    * 1 MiB to 16 GiB.
    */
   readonly mergeBytesMax?: number
-  /** Time between two background sweeps, in milliseconds; 0 disables them. Default: 5 minutes. Range: 0 to 1 day. */
+  /**
+   * Time between two background sweeps, in milliseconds; 0 disables them. The first begins 1 second after the store is
+   * opened, unless it is new. Default: 5 minutes. Range: 0 to 1 day.
+   */
   readonly sweepIntervalMs?: number
   /**
-   * Time between two background sweeps of files, in milliseconds; with 0 only `store.sweep()` sweeps them.
-   * Default: 1 hour. Range: 0 to 1 day.
+   * Time between two background sweeps of files, in milliseconds; with 0 only `store.sweep()` sweeps them. The first
+   * begins as that of `sweepIntervalMs` does. Default: 1 hour. Range: 0 to 1 day.
    */
   readonly fileSweepIntervalMs?: number
   /** Time between two background folds, in milliseconds; 0 disables them. Default: 30 seconds. Range: 0 to 1 day. */

@@ -22,7 +22,7 @@ export const MEMORY_FILES = [
 /**
  * What these compare says the same on every version of Node: sources, lists, documents, whose programs call what other
  * files test too, examples of mounts in frameworks, answers of the contract suite, whose cases contract.test.ts runs
- * too, and steps of ports in memory. With ROWSTASH_PLATFORM_ONLY=1 they are left out.
+ * too, options and texts of commands, whose streams, signals and exits others test, and steps of ports in memory. With ROWSTASH_PLATFORM_ONLY=1 they are left out.
  */
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',
@@ -30,6 +30,7 @@ export const SAME_EVERYWHERE = [
   'test/documents/*.test.ts',
   'test/adapters/*.test.ts',
   'test/conformance/{openapi,fetch-handler,postgres}.test.ts',
+  'test/commands/cli-{demo,export,import-lines,import-warnings,key-file,move,parquet,postgres,resume,twin}.test.ts',
   'test/quality/*.test.ts',
   'test/rungs/{ladder,planted}/*.test.ts',
   'test/rungs/sim/fault-loop.test.ts',

@@ -84,15 +84,6 @@ export function every(intervalMs: number, call: () => void): () => void {
   return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
 }
 
-/** As `every`, but calls the function once. */
-export function after(ms: number, call: () => void): () => void {
-  const stop = every(ms, () => {
-    stop()
-    call()
-  })
-  return stop
-}
-
 /** Warns whoever runs the program: a warning of the process, or of the console where there is none. */
 export function warn(message: string, code: string): void {
   const { process, console } = globalThis as {

@@ -8,7 +8,7 @@ import {
   checkOptions,
   checkSignal,
 } from '../base/options.js'
-import { after, every } from '../base/platform.js'
+import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { StoreActivity } from './api/activity-types.js'
@@ -54,7 +54,7 @@ import { SigningKeys } from './context/signing-keys.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TableCounts } from './context/table-counts.js'
 import { TeamAliases } from './context/team-alias.js'
-import { isWithoutTeams, readTeams } from './context/team-entries.js'
+import { readTeams } from './context/team-entries.js'
 import { TeamLimits } from './context/team-limits.js'
 import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
@@ -67,6 +67,7 @@ import { SegmentReads } from './segments/segment-reads.js'
 import { activityOf, memoryOf } from './store-memory.js'
 import { openTeamContext, StoreTeam } from './team.js'
 import { keyedChange } from './unique/changed-keys.js'
+import { isSweepDue } from './upkeep/last-sweeps.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
 
@@ -83,9 +84,6 @@ export type OpenStoreOptions = StoreOptions &
 
 /** Estimated memory of the state of a team, in bytes. An evicted team is created again on its next use. */
 const TEAM_BYTES = 4 * 1024
-
-/** When the first sweeps begin, in milliseconds after the open: not beside the first operations (PERFORMANCE.md, P49). */
-const FIRST_SWEEP_MS = 1_000
 
 /**
  * Opens a store on a key-value store and an object store. Closing the store closes both.
@@ -224,27 +222,13 @@ function startBackground(context: StoreContext, sweeper: Sweeper, jobs: JobRunne
     repeat(options.fileSweepIntervalMs, sweepFiles),
   ]
   if (options.jobIntervalMs > 0) lookForJobs()
-  if (options.sweepIntervalMs > 0) stops.push(sweepFirst(context, sweep))
-  if (options.fileSweepIntervalMs > 0) stops.push(sweepFirst(context, sweepFiles))
+  // A process that never lives for an interval sweeps too.
+  const sweepIfDue = async (duty: 'sweep' | 'files', intervalMs: number, work: () => void) => {
+    if (intervalMs > 0 && (await isSweepDue(context, duty, intervalMs))) work()
+  }
+  background.run('sweep', () => sweepIfDue('sweep', options.sweepIntervalMs, sweep))
+  background.run('fileSweep', () => sweepIfDue('files', options.fileSweepIntervalMs, sweepFiles))
   return () => stops.forEach((stop) => void stop())
-}
-
-/**
- * Sweeps once, soon after the open: a process may end before its first interval does. A store where nothing was ever
- * stored is not swept, because its first import comes first.
- * @returns a function that prevents it.
- */
-function sweepFirst(context: StoreContext, sweep: () => void): () => void {
-  const stop = after(FIRST_SWEEP_MS, sweep)
-  context.background.run('sweep', async () => {
-    if (await isNew(context)) stop()
-  })
-  return stop
-}
-
-/** Whether no team ever stored anything; false on a shared store, where others may have work left. */
-async function isNew({ kv }: StoreContext): Promise<boolean> {
-  return !kv.shared && (await kv.partition('').read(isWithoutTeams))
 }
 
 class OpenedStore implements Store, LendsBuffers {

@@ -1,6 +1,7 @@
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { yieldToEventLoop } from '../../src/base/platform.js'
+import { PAGE_EXTENTS } from '../../src/format/keys.js'
 import type { RowWithId, Store, StoreOptions, Table } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 
@@ -98,6 +99,41 @@ describe('a fold', () => {
     await store.sweep()
     await store.sweep()
     expect(await objectCount()).toBe(1)
+  })
+
+  test('finds the extents with many records of all tables and pages, but no open and no overwritten one', async () => {
+    const { store } = await open({ foldRecordsMin: 2, inlineRowsMax: 1 })
+    const team = store.team('t')
+
+    /** Rows with a segment for each number, in which the rows of some numbers are changed. */
+    async function changedTable(
+      numbers: number,
+      isChanged: (n: number) => boolean,
+    ): Promise<Table> {
+      const { tableId } = await team.createTable({ name: 'x', rows: [{ n: 0 }] })
+      const table = team.table(tableId)
+      for (let n = 1; n <= numbers; n++) await table.addRows([{ n }, { n: -n }])
+      for (const { $rowID, n } of await rowsOf(table)) {
+        if (isChanged(Number(n))) await table.updateRow($rowID, { n: 0.5 })
+      }
+      await table.addRows([{ n: 1_000 }]) // A record of the open extent.
+      return table
+    }
+
+    // Of each table, the first row was closed as a record. One record over a segment is not enough.
+    const small = await changedTable(1, (n) => Math.abs(n) === 1)
+    const middle = await changedTable(4, (n) => Math.abs(n) === 4)
+    const large = await changedTable(PAGE_EXTENTS + 1, (n) => {
+      return n === PAGE_EXTENTS || [5, PAGE_EXTENTS - 1, PAGE_EXTENTS + 1].includes(Math.abs(n))
+    })
+    const overwritten = await changedTable(1, () => true)
+    await overwritten.overwrite({ rows: [{ n: 4 }] })
+    const tables = [small, middle, large, overwritten]
+    const before = await Promise.all(tables.map(stateOf))
+
+    expect(await store.sweep()).toMatchObject({ folds: 2 + 2 + 4 })
+    expect(await Promise.all(tables.map(stateOf))).toEqual(before)
+    expect(await store.sweep()).toMatchObject({ folds: 0 })
   })
 
   test('of an extent without live rows leaves neither object nor records', async () => {

@@ -1,7 +1,17 @@
 import { MemoryLevel } from 'memory-level'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { sameBytes } from '../../src/base/bytes.js'
+import { yieldToEventLoop } from '../../src/base/platform.js'
 import { idempotencyRecordKey } from '../../src/format/keys.js'
-import { type KvStore, memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import { lastScanKey } from '../../src/format/work-records.js'
+import {
+  type KvStore,
+  memoryObjects,
+  openLevelKv,
+  openStore,
+  type StoreOptions,
+} from '../../src/index.js'
+import type { KvCommit } from '../../src/kv/kv.js'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -20,67 +30,15 @@ test('a store that is closed does nothing in the background any more', async () 
     ...{ settledCompression: 'deflate', settleIntervalMs: 1_000 },
   })
 
-  expect(vi.getTimerCount()).toBe(before + 7)
+  expect(vi.getTimerCount()).toBe(before + 5)
   await store.close()
   expect(vi.getTimerCount()).toBe(before)
 })
 
 const OFF = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
 
-/** How often a store looks for its teams, which each sweep begins with, in each second since it was opened. */
-async function looksForTeams(
-  kv: KvStore,
-  intervals: Readonly<Record<string, number>>,
-): Promise<number[]> {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const partition = vi.spyOn(kv, 'partition')
-  const looks: number[] = []
-  const look = async (): Promise<void> => {
-    for (let turn = 0; turn < 50; turn++) await new Promise((done) => setImmediate(done))
-    looks.push(partition.mock.calls.filter(([name]) => name === '').length)
-    partition.mockClear()
-  }
-  const store = await openStore({ kv, objects: memoryObjects(), ...OFF, ...intervals })
-  await look()
-  await vi.advanceTimersByTimeAsync(999)
-  await look()
-  await vi.advanceTimersByTimeAsync(1)
-  await look()
-  await store.close()
-  partition.mockRestore()
-  return looks
-}
-
-describe.each(['sweepIntervalMs', 'fileSweepIntervalMs'])('%s', (interval) => {
-  test('a store is swept a second after it was opened, not before', async () => {
-    const [atOpen, before, then] = await looksForTeams(await usedKv(), { [interval]: 60_000 })
-
-    expect(before).toBe(0)
-    expect(then).toBeGreaterThan(0)
-    expect(atOpen).toBeGreaterThan(0) // It looks whether it is new.
-  })
-
-  test('a store is not swept soon if it is new, or with 0', async () => {
-    const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
-
-    expect((await looksForTeams(kv, { [interval]: 60_000 })).slice(1)).toEqual([0, 0])
-    expect((await looksForTeams(await usedKv(), {})).slice(1)).toEqual([0, 0])
-  })
-
-  test('a store that is closed within its first second is not swept', async () => {
-    const kv = await usedKv()
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const onBackgroundFailure = vi.fn()
-    const ports = { kv, objects: memoryObjects() }
-    await (await openStore({ ...ports, ...OFF, [interval]: 60_000, onBackgroundFailure })).close()
-    const partition = vi.spyOn(kv, 'partition')
-
-    expect(vi.getTimerCount()).toBe(0)
-    await vi.advanceTimersByTimeAsync(2_000)
-    expect(partition).not.toHaveBeenCalled()
-    expect(onBackgroundFailure).not.toHaveBeenCalled()
-  })
-})
+const MINUTE_MS = 60_000
+const NOW = 1_800_000_000_000
 
 /** A store with a team. */
 async function usedKv(): Promise<KvStore> {
@@ -89,6 +47,89 @@ async function usedKv(): Promise<KvStore> {
   await store.team('t').createTable({ name: 'orders', rows: [{ a: 1 }] })
   return kv
 }
+
+/** Opens a store and closes it, but not its records. @returns the sweeps that ended in between. */
+async function sweepsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[]> {
+  const sweeps: string[] = []
+  const noteSweeps = ({ puts = [] }: KvCommit): void => {
+    for (const [key] of puts) {
+      for (const duty of ['sweep', 'files'] as const) {
+        if (sameBytes(key, lastScanKey(duty))) sweeps.push(duty)
+      }
+    }
+  }
+  const watched: KvStore = {
+    shared: false,
+    partition: (name) => {
+      const partition = kv.partition(name)
+      return {
+        read: (use) => partition.read(use),
+        sweep: (range, count) => partition.sweep(range, count),
+        commit: (commit) => {
+          if (name === '') noteSweeps(commit)
+          return partition.commit(commit)
+        },
+      }
+    },
+    close: async () => undefined,
+  }
+  const store = await openStore({ kv: watched, objects: memoryObjects(), ...OFF, ...options })
+  for (let turn = 0; turn < 200; turn++) await yieldToEventLoop()
+  await store.close()
+  return sweeps
+}
+
+describe.each([
+  ['sweepIntervalMs', 'sweep'],
+  ['fileSweepIntervalMs', 'files'],
+])('%s', (interval, duty) => {
+  const at = (now: number, intervalMs = MINUTE_MS): StoreOptions => {
+    return { [interval]: intervalMs, clock: { now: () => now } }
+  }
+
+  test('a store is swept when it is opened, if the last sweep ended an interval ago', async () => {
+    const kv = await usedKv()
+
+    expect(await sweepsAtOpen(kv, at(NOW))).toEqual([duty])
+    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS - 1))).toEqual([])
+    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([duty])
+    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([])
+  })
+
+  test('a store is swept when it is opened, if the clock was set back', async () => {
+    const kv = await usedKv()
+    await sweepsAtOpen(kv, at(NOW))
+
+    expect(await sweepsAtOpen(kv, at(NOW - 1))).toEqual([duty])
+    expect(await sweepsAtOpen(kv, at(NOW))).toEqual([])
+  })
+
+  test('a store is not swept when it is opened, if it is new, or with 0', async () => {
+    const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
+
+    expect(await sweepsAtOpen(kv, at(NOW))).toEqual([])
+    expect(await sweepsAtOpen(await usedKv(), at(NOW, 0))).toEqual([])
+  })
+
+  test('a call of sweep counts', async () => {
+    const kv = await usedKv()
+    const store = await openStore({ kv, objects: memoryObjects(), ...OFF, ...at(NOW, 0) })
+    await store.sweep()
+
+    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS - 1))).toEqual([])
+    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([duty])
+  })
+})
+
+test('a sweep that fails is repeated at the next opening', async () => {
+  const kv = await usedKv()
+  const objects = memoryObjects()
+  vi.spyOn(objects, 'list').mockRejectedValue(new Error('There is no list'))
+  const store = await openStore({ kv, objects, ...OFF })
+  await expect(store.sweep()).rejects.toThrow('There is no list')
+
+  expect(await sweepsAtOpen(kv, { sweepIntervalMs: MINUTE_MS })).toEqual(['sweep'])
+})
 
 /** A store with a team, one record of which the sweep cannot read. */
 async function damagedKv(): Promise<KvStore> {
@@ -106,15 +147,14 @@ test('a sweep that fails with DATA_CORRUPT tells the host, each time', async () 
     kv,
     objects: memoryObjects(),
     ...OFF,
-    sweepIntervalMs: 6_000,
+    sweepIntervalMs: 1_000,
     onBackgroundFailure: (failure, task) => failures.push({ failure, task }),
   })
   const corrupt = { task: 'sweep', failure: expect.objectContaining({ code: 'DATA_CORRUPT' }) }
 
-  for (const times of [1, 2]) {
-    await vi.advanceTimersByTimeAsync(5_000)
-    await vi.waitFor(() => expect(failures).toEqual(Array(times).fill(corrupt)))
-  }
+  await vi.waitFor(() => expect(failures).toEqual([corrupt]))
+  await vi.advanceTimersByTimeAsync(1_000)
+  await vi.waitFor(() => expect(failures).toEqual([corrupt, corrupt]))
 
   await store.close()
 })
@@ -126,7 +166,6 @@ test('without a function, the first failure of each task is a warning of the pro
   const partition = vi.spyOn(kv, 'partition')
   const store = await openStore({ kv, objects: memoryObjects(), ...OFF, sweepIntervalMs: 1_000 })
 
-  await vi.advanceTimersByTimeAsync(1_000)
   await vi.waitFor(() => expect(emitWarning).toHaveBeenCalledTimes(1))
   const before = partition.mock.calls.length
   await vi.advanceTimersByTimeAsync(3_000)

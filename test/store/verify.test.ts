@@ -280,6 +280,7 @@ describe('damage of records', () => {
       'schema',
       'signingKeys',
       'upload',
+      'workHint',
     ])
     expect(always.size).toBe(15)
   })

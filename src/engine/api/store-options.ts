@@ -239,13 +239,13 @@ export interface PerformanceOptions {
    */
   readonly mergeBytesMax?: number
   /**
-   * Time between two background sweeps, in milliseconds; 0 disables them. The first begins 1 second after the store is
-   * opened, unless it is new. Default: 5 minutes. Range: 0 to 1 day.
+   * Time between two background sweeps, in milliseconds; 0 disables them. A store is also swept when it is opened,
+   * if the last sweep ended that long ago. Default: 5 minutes. Range: 0 to 1 day.
    */
   readonly sweepIntervalMs?: number
   /**
-   * Time between two background sweeps of files, in milliseconds; with 0 only `store.sweep()` sweeps them. The first
-   * begins as that of `sweepIntervalMs` does. Default: 1 hour. Range: 0 to 1 day.
+   * Time between two background sweeps of files, in milliseconds; with 0 only `store.sweep()` sweeps them. At
+   * the open, as for `sweepIntervalMs`. Default: 1 hour. Range: 0 to 1 day.
    */
   readonly fileSweepIntervalMs?: number
   /** Time between two background folds, in milliseconds; 0 disables them. Default: 30 seconds. Range: 0 to 1 day. */

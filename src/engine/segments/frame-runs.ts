@@ -91,7 +91,7 @@ function decodeAll(
   memory: Bytes | undefined,
 ): Awaitable<Frame[]> {
   let at = 0
-  // Not by `map`, of which V8 makes another kind of array once it has compiled this function (PERFORMANCE.md, P50).
+  // Not by `map`, of which V8 makes another kind of array once it has compiled this function (PERFORMANCE.md, P49).
   const frames: Awaitable<Frame>[] = []
   for (const { place, bytes } of part) {
     const from = at

@@ -9,7 +9,7 @@
 // - Cells are copied as they are stored; conversions on read stay necessary.
 import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
-import { toHex } from '../../base/bytes.js'
+import { sameBytes, toHex } from '../../base/bytes.js'
 import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
 import {
   decodeExtentEntry,
@@ -23,10 +23,16 @@ import {
   PAGE_EXTENTS,
   ROWS_RANGE,
   rowsRange,
+  type TableKey,
   tableHeadKey,
   tableOfKey,
 } from '../../format/keys.js'
-import { decodeRowRecord, decodeTableHead, type RowRecord } from '../../format/records.js'
+import {
+  decodeRowRecord,
+  decodeTableHead,
+  type Generation,
+  type RowRecord,
+} from '../../format/records.js'
 import { SegmentBuilder } from '../../format/segment-writer.js'
 import {
   aboutExtent,
@@ -116,18 +122,22 @@ async function countRecords(view: KvView, range: KeyRange): Promise<Iterable<Can
   return counts.values()
 }
 
-/** Closed extents whose rows are row records, and sealed ones with many records over them. */
+/**
+ * Closed extents whose rows are row records, and sealed ones with many records over them.
+ * @param counted - In the order of their keys, so that those of a page follow each other: it is read once.
+ */
 async function candidatesOf(
   view: KvView,
   foldRecordsMin: number,
   counted: Iterable<Candidate>,
 ): Promise<Candidate[]> {
   const candidates: Candidate[] = []
+  let page: Page | null = null
   for (const candidate of counted) {
-    const page = await findPage(view, candidate)
-    if (page === null) continue
+    if (page === null || !isOnPage(page, candidate)) page = await readPage(view, candidate)
+    if (page === null || !isRewritable(page, candidate)) continue
     // Decodes one entry, not the whole page: a large table that changes everywhere has many candidates.
-    const entry = decodeExtentEntry(page.pageBytes, candidate.extent % PAGE_EXTENTS)
+    const entry = decodeExtentEntry(page.bytes, candidate.extent % PAGE_EXTENTS)
     if (entry === null) continue
     const isClosed = entry.segment === null
     if (isClosed || candidate.recordCount >= foldRecordsMin) candidates.push(candidate)
@@ -135,27 +145,45 @@ async function candidatesOf(
   return candidates
 }
 
-type Page = Readonly<{ pageKey: Bytes; pageBytes: Bytes }>
+/** An extent page, and the generation of its table. */
+type Page = Readonly<{
+  table: TableKey
+  number: number
+  key: Bytes
+  bytes: Bytes
+  generation: Pick<Generation, 'firstExtent' | 'open'>
+}>
 
-type Place = Page & Readonly<{ entries: ExtentEntry[]; entry: ExtentEntry }>
+type Place = Readonly<{ page: Page; entries: ExtentEntry[]; entry: ExtentEntry }>
 
-/** The page with the entry of a sealed or closed extent of the table's generation; null for any other. */
-async function findPage(view: KvView, { table, extent }: Candidate): Promise<Page | null> {
+const pageOf = (extent: number): number => Math.floor(extent / PAGE_EXTENTS)
+
+function isOnPage({ table, number }: Page, candidate: Candidate): boolean {
+  return number === pageOf(candidate.extent) && sameBytes(table, candidate.table)
+}
+
+/** Whether an extent is a sealed or closed one of the table's generation. */
+function isRewritable({ generation: { firstExtent, open } }: Page, { extent }: Candidate): boolean {
+  return extent >= firstExtent && extent !== open?.extent
+}
+
+/** The page with the entry of an extent; null: there is none, or no such table. */
+async function readPage(view: KvView, { table, extent }: Candidate): Promise<Page | null> {
   const head = await view.get(tableHeadKey(table))
   if (head === null) return null
-  const { firstExtent, open } = decodeTableHead(head).generation
-  if (extent < firstExtent || extent === open?.extent) return null
-  const pageKey = extentPageKey(table, Math.floor(extent / PAGE_EXTENTS))
-  const pageBytes = await view.get(pageKey)
-  return pageBytes && { pageKey, pageBytes }
+  const { generation } = decodeTableHead(head)
+  const number = pageOf(extent)
+  const key = extentPageKey(table, number)
+  const bytes = await view.get(key)
+  return bytes && { table, number, key, bytes, generation }
 }
 
 async function findEntry(view: KvView, candidate: Candidate): Promise<Place | null> {
-  const page = await findPage(view, candidate)
-  if (page === null) return null
-  const entries = decodeExtentPage(page.pageBytes)
+  const page = await readPage(view, candidate)
+  if (page === null || !isRewritable(page, candidate)) return null
+  const entries = decodeExtentPage(page.bytes)
   const entry = entries[candidate.extent % PAGE_EXTENTS]
-  return entry === undefined ? null : { ...page, entries, entry }
+  return entry === undefined ? null : { page, entries, entry }
 }
 
 type LaidRecord = Readonly<{ key: Bytes; bytes: Bytes; record: RowRecord }>
@@ -182,8 +210,8 @@ async function foldExtent(
     const entries = place.entries.map((old, i) => (i === index ? entry : old))
     const hints = segment === null ? [] : hintOfSegments(context, candidate.table, 0)
     const { ok } = await incarnation.commit({ teamId, partition }, objects, {
-      checks: [{ key: place.pageKey, equals: place.pageBytes }],
-      puts: [[place.pageKey, encodeExtentPage(entries)], ...hints],
+      checks: [{ key: place.page.key, equals: place.page.bytes }],
+      puts: [[place.page.key, encodeExtentPage(entries)], ...hints],
     })
     ids.release(objects)
     if (!ok) return 'refused' // The page has changed; the next fold sees it.

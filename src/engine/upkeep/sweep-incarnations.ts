@@ -63,8 +63,10 @@ export class IncarnationSweeper {
   /** Deletes what only processes that share a store look at: leases of duties, and hints. */
   async #deleteDuties(): Promise<void> {
     const { kv } = this.#context
-    for (const name of ['', ...(await kv.partition('').read(readTeams))]) {
-      for (const range of [DUTIES_RANGE, WORK_HINTS_RANGE, DUE_TEAMS_RANGE]) {
+    const system = kv.partition('') // It has the times of the last sweeps, but no hints.
+    for (const range of [DUTIES_RANGE, DUE_TEAMS_RANGE]) await sweepRange(system, range)
+    for (const name of await system.read(readTeams)) {
+      for (const range of [DUTIES_RANGE, WORK_HINTS_RANGE]) {
         await sweepRange(kv.partition(name), range)
       }
     }

@@ -32,6 +32,7 @@ import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import { DutyRun } from './duty-run.js'
 import { foldPartition } from './fold.js'
+import { noteSwept } from './last-sweeps.js'
 import { Settler } from './settle.js'
 import { SharedRun } from './shared-run.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
@@ -180,6 +181,7 @@ export class Sweeper {
       return { isDue: decodeFilesHeadOrEmpty(head).files > 0 }
     })
     if (files > 0) this.#noteObjects()
+    await noteSwept(this.#context, 'files')
     return { files }
   }
 
@@ -213,6 +215,7 @@ export class Sweeper {
     const objects = await this.#sweepDueObjects(run)
     run.checkGoesOn()
     await kv.reclaim?.()
+    await noteSwept(this.#context, 'sweep')
     return { folds, ...all, objects }
   }
 

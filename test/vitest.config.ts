@@ -22,7 +22,8 @@ export const MEMORY_FILES = [
 /**
  * What these compare says the same on every version of Node: sources, lists, documents, whose programs call what other
  * files test too, examples of mounts in frameworks, answers of the contract suite, whose cases contract.test.ts runs
- * too, options and texts of commands, whose streams, signals and exits others test, and steps of ports in memory. With ROWSTASH_PLATFORM_ONLY=1 they are left out.
+ * too, options and texts of commands, whose streams, signals and exits others test, and steps of ports in memory. With
+ * ROWSTASH_PLATFORM_ONLY=1 they are left out.
  */
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',

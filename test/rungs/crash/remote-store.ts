@@ -7,7 +7,11 @@ import type { RemoteAnswer, RemoteCommand, RemoteJob } from './remote-store-job.
 const { directory, table: tableId, name, uid } = JSON.parse(process.argv[2] ?? '') as RemoteJob
 
 if (uid !== undefined) process.setuid?.(uid)
-const store = await openDirectory(directory, { sweepIntervalMs: 0, foldIntervalMs: 0 })
+const store = await openDirectory(directory, {
+  sweepIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+  foldIntervalMs: 0,
+})
 const table = store.team('team').table(tableId)
 let added = 0
 

@@ -90,7 +90,7 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'hints' | 'li
     test: 'hints',
     name: 'an opening that is alone keeps hints of others',
     file: 'sweep-incarnations.ts',
-    find: '[DUTIES_RANGE, WORK_HINTS_RANGE, DUE_TEAMS_RANGE]',
+    find: '[DUTIES_RANGE, WORK_HINTS_RANGE]',
     replace: '[DUTIES_RANGE]',
   },
   {

@@ -67,7 +67,7 @@ import { SegmentReads } from './segments/segment-reads.js'
 import { activityOf, memoryOf } from './store-memory.js'
 import { openTeamContext, StoreTeam } from './team.js'
 import { keyedChange } from './unique/changed-keys.js'
-import { isSweepDue } from './upkeep/last-sweeps.js'
+import { isSweepDue, type SweepDuty } from './upkeep/last-sweeps.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
 
@@ -223,7 +223,7 @@ function startBackground(context: StoreContext, sweeper: Sweeper, jobs: JobRunne
   ]
   if (options.jobIntervalMs > 0) lookForJobs()
   // A process that never lives for an interval sweeps too.
-  const sweepIfDue = async (duty: 'sweep' | 'files', intervalMs: number, work: () => void) => {
+  const sweepIfDue = async (duty: SweepDuty, intervalMs: number, work: () => void) => {
     if (intervalMs > 0 && (await isSweepDue(context, duty, intervalMs))) work()
   }
   background.run('sweep', () => sweepIfDue('sweep', options.sweepIntervalMs, sweep))

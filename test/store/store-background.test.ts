@@ -12,6 +12,7 @@ import {
   type StoreOptions,
 } from '../../src/index.js'
 import type { KvCommit } from '../../src/kv/kv.js'
+import { Hooks, hookedKv } from './hooked-ports.js'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -48,35 +49,27 @@ async function usedKv(): Promise<KvStore> {
   return kv
 }
 
-/** Opens a store and closes it, but not its records. @returns the sweeps that ended in between. */
-async function sweepsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[]> {
-  const sweeps: string[] = []
-  const noteSweeps = ({ puts = [] }: KvCommit): void => {
+/** The sweeps of which a store notes that they have ended. */
+class SweepsNoted extends Hooks {
+  readonly duties: string[] = []
+
+  override async onCommit({ puts = [] }: KvCommit): Promise<void> {
     for (const [key] of puts) {
       for (const duty of ['sweep', 'files'] as const) {
-        if (sameBytes(key, lastScanKey(duty))) sweeps.push(duty)
+        if (sameBytes(key, lastScanKey(duty))) this.duties.push(duty)
       }
     }
   }
-  const watched: KvStore = {
-    shared: false,
-    partition: (name) => {
-      const partition = kv.partition(name)
-      return {
-        read: (use) => partition.read(use),
-        sweep: (range, count) => partition.sweep(range, count),
-        commit: (commit) => {
-          if (name === '') noteSweeps(commit)
-          return partition.commit(commit)
-        },
-      }
-    },
-    close: async () => undefined,
-  }
-  const store = await openStore({ kv: watched, objects: memoryObjects(), ...OFF, ...options })
+}
+
+/** Opens a store and closes it, but not its records. @returns the sweeps that ended in between. */
+async function sweepsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[]> {
+  const noted = new SweepsNoted()
+  const ports = { kv: hookedKv(kv, noted, false), objects: memoryObjects() }
+  const store = await openStore({ ...ports, ...OFF, ...options })
   for (let turn = 0; turn < 200; turn++) await yieldToEventLoop()
   await store.close()
-  return sweeps
+  return noted.duties
 }
 
 describe.each([

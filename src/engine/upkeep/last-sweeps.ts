@@ -7,7 +7,7 @@ import type { StoreContext } from '../context/store-context.js'
 import { isWithoutTeams } from '../context/team-entries.js'
 
 /** A sweep, and that of files. */
-type SweepDuty = Extract<Duty, 'sweep' | 'files'>
+export type SweepDuty = Extract<Duty, 'sweep' | 'files'>
 
 /** Notes that a sweep of all teams has ended. */
 export async function noteSwept({ kv, options }: StoreContext, duty: SweepDuty): Promise<void> {
@@ -29,7 +29,11 @@ export async function isSweepDue(
   return kv.partition('').read(async (view) => {
     const last = await view.get(lastScanKey(duty))
     if (last === null) return !(await isWithoutTeams(view))
-    const ageMs = options.clock.now() - decodeLastScan(last)
-    return ageMs < 0 || ageMs >= intervalMs // The clock may have been set back.
+    return !isRecent(decodeLastScan(last), options.clock.now(), intervalMs)
   })
+}
+
+/** Whether a recorded time is less than a period ago; one that is yet to come is not, as the clock was set back. */
+export function isRecent(at: number, now: number, periodMs: number): boolean {
+  return at <= now && now - at < periodMs
 }

@@ -28,6 +28,7 @@ import type { TEAM_DUTIES } from '../context/due-teams.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import type { DutyRun } from './duty-run.js'
+import { isRecent } from './last-sweeps.js'
 
 /** How often a duty looks at everything, in milliseconds: what no hint names is found so late. */
 export const FULL_SCAN_MS = 24 * 3_600_000
@@ -116,8 +117,7 @@ export class TeamVisits {
   ): Promise<number | null> {
     const now = this.#context.options.clock.now()
     const { scannedAt, found } = await partition.read((view) => readDue(view, this.#duty, now))
-    const isRecent = scannedAt !== null && scannedAt <= now && now - scannedAt < FULL_SCAN_MS
-    const isFull = takesOver || !isRecent
+    const isFull = takesOver || scannedAt === null || !isRecent(scannedAt, now, FULL_SCAN_MS)
     const about = (kind: HintKind): readonly Bytes[] => namesIn(found, kind)
     const { hints = [], isDue = false } = await work({ teamId, partition, isFull, about })
     await this.#putHints(partition, hints, isFull ? now : null)

@@ -42,6 +42,17 @@ describe('rows that were found', () => {
     expect(2 * kept * json.length).toBeLessThan(100_000)
   })
 
+  test('are noted in an eighth of the memory, however many are read once', () => {
+    const rows = new HotRowCache(100_000)
+    for (let i = 0; i < 5_000; i++) rows.note(HEAD, `row ${i}`, ROW)
+    expect(rows.bytes).toBeGreaterThan(5_000)
+    expect(rows.bytes).toBeLessThanOrEqual(12_500)
+    rows.note(HEAD, 'row 0', ROW)
+    expect(rows.get(HEAD, 'row 0')).toBeUndefined()
+    rows.note(HEAD, 'row 4999', ROW)
+    expect(rows.get(HEAD, 'row 4999')).toMatchObject(ROW)
+  })
+
   test('are not kept without memory for them', () => {
     const rows = new HotRowCache(0)
     for (let time = 0; time < 3; time++) rows.note(HEAD, 'x', ROW)

@@ -2,7 +2,7 @@
 //
 // Invariant: a segment has an ID that nothing else has, whether it shares its object or not. Its checksums and all that
 // is remembered of it go by this ID; only what reads, copies, marks or deletes bytes goes by `storedIn`.
-import { type Bytes, toHex } from '../base/bytes.js'
+import { type Bytes, readUint32, toHex } from '../base/bytes.js'
 import type { ByteRange, ObjectId } from '../objects/objects.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
@@ -17,8 +17,9 @@ export const SHARED_OBJECT_BYTES_MAX = 4 * 1024 * 1024
 export const SHARED_BYTES = 8
 
 const BACK_MAX = 0xffffffff
-/** Digits of an ID before those of its counter. */
+/** Digits of an ID before those of its counter, and those of the counter. */
 const INCARNATION_DIGITS = 16
+const COUNTER_DIGITS = 16
 /** Bytes of an ID before those of its counter. */
 const COUNTER_AT = INCARNATION_DIGITS / 2
 
@@ -72,22 +73,16 @@ export function readShared(reader: ByteReader, object: Bytes): PlacedInShared | 
   const offset = reader.u32()
   const back = reader.u32()
   if (back === 0) return null
-  const segment = idBefore(object, back)
-  if (segment === null) throw reader.corrupt('a segment is said to share an object that is older')
-  return { object: segment, shared: { object: toHex(object), offset } }
-}
-
-/** The ID that was allotted so many before another. @returns null: there was none */
-function idBefore(id: Bytes, back: number): ObjectId | null {
-  const digits = id.slice()
-  let rest = back
-  for (let at = digits.length - 1; rest > 0; at--) {
-    if (at < COUNTER_AT) return null
-    const difference = (digits[at] ?? 0) - (rest & 0xff)
-    digits[at] = difference
-    rest = (rest >>> 8) + (difference < 0 ? 1 : 0)
+  const counter = readUint32(object, COUNTER_AT) * 2 ** 32 + readUint32(object, COUNTER_AT + 4)
+  if (counter < back || counter > Number.MAX_SAFE_INTEGER) {
+    throw reader.corrupt('a segment is said to share an object that is older')
   }
-  return toHex(digits)
+  const stored = toHex(object)
+  const digits = (counter - back).toString(16).padStart(COUNTER_DIGITS, '0')
+  return {
+    object: stored.slice(0, INCARNATION_DIGITS) + digits,
+    shared: { object: stored, offset },
+  }
 }
 
 /** Those above 2^53 - 1 are never allotted. */

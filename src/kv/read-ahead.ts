@@ -10,7 +10,7 @@ export type Ahead = Readonly<{
   scans?: readonly KvScan[]
 }>
 
-export type Entries = readonly (readonly [key: Bytes, value: Bytes])[]
+export type Entries = readonly [key: Bytes, value: Bytes][]
 
 /**
  * Runs `use` on a view that has read some records, in queries that travel together, and answers for them from memory:
@@ -66,10 +66,8 @@ export function entriesOf(
   { limit, count }: KvScan,
 ): [Bytes, Bytes][] | null {
   if (found === undefined) return null
-  const entries: [Bytes, Bytes][] = []
-  for (const [key, value] of found) {
-    if (entries.length === count || compareBytes(key, limit) >= 0) break
-    entries.push([key, value])
-  }
-  return entries
+  const entries = found.slice(0, count)
+  const last = entries[entries.length - 1]
+  if (last === undefined || compareBytes(last[0], limit) < 0) return entries
+  return entries.filter(([key]) => compareBytes(key, limit) < 0)
 }

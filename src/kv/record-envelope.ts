@@ -23,6 +23,7 @@ import {
   fromUtf8,
   putUint32,
   putUint64,
+  readUint32,
   sameBytes,
   toHex,
   utf8,
@@ -144,7 +145,7 @@ export function openValue(key: Bytes, value: Bytes): Bytes {
   if (value.length < ENVELOPE_BYTES) throw corrupt(key, `has only ${value.length} bytes`)
   if (value[0] !== ENVELOPE_FORMAT) throw corrupt(key, `has the unknown format ${value[0]}`)
   const payload = payloadOf(value)
-  if (dataView(value).getUint32(1) !== crc32(payload, crc32(key))) {
+  if (readUint32(value, 1) !== crc32(payload, crc32(key))) {
     throw corrupt(key, 'fails its checksum')
   }
   return payload

@@ -16,9 +16,9 @@ export async function listChunks(
   team: TeamContext,
   stashId: string,
 ): Promise<readonly StashChunk[]> {
-  const { partition, kv } = team
+  const { partition } = team
   const { chunks } = await partition.read((view) => {
-    return readStash(view, stashId, versionBase(team), kv.shared)
+    return readStash(view, stashId, versionBase(team))
   })
   return chunks.map(({ serial, chunk }) => ({ serial, rows: chunk.rowCount }))
 }

@@ -112,8 +112,8 @@ export class RowsReader {
   async read(view: KvView): Promise<OperationRows> {
     if (this.#prepared !== null) return this.#prepared
     const stashId = this.#stash?.id ?? ''
-    const { kv, options } = this.#team
-    const { chunks, check } = await readStash(view, stashId, versionBase(this.#team), kv.shared)
+    const { options } = this.#team
+    const { chunks, check } = await readStash(view, stashId, versionBase(this.#team))
     const { stashChunksMax } = options
     if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
     const isWhole = this.#stash?.isWhole() === true

@@ -58,20 +58,18 @@ const FIRST_NUMBER_MAX = 2 ** 47
 
 /**
  * @param base - The version base of the store.
- * @param shared - Whether each query is a round trip.
  * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or has lost some.
  */
 export async function readStash(
   view: KvView,
   stashId: string,
   base: number,
-  shared: boolean,
 ): Promise<StashContent> {
   const key = stashHeadKey(stashId)
   const headBytes = await view.get(key)
   const head = headBytes === null ? null : decodeStashHead(headBytes)
   if (head !== null) checkIsWhole(stashId, head, base)
-  const entries = head === null ? [] : await readAllChunks(view, head.nonce, shared)
+  const entries = head === null ? [] : await readAllChunks(view, head.nonce)
   if (headBytes === null || entries.length === 0) {
     throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
   }
@@ -97,8 +95,8 @@ function checkIsWhole(stashId: string, head: StashHead, base: number): void {
   )
 }
 
-function readAllChunks(view: KvView, nonce: Bytes, shared: boolean): Awaitable<SerialChunk[]> {
-  if (!shared) return readChunks(view, nonce)
+/** Scans both ranges at once: each is a trip to another thread, or to another machine. */
+function readAllChunks(view: KvView, nonce: Bytes): Awaitable<SerialChunk[]> {
   const scans = [columnListsRange(nonce), chunksRange(nonce)].map(firstBatch)
   return readAhead(view, { keys: [], scans }, (known) => readChunks(known, nonce))
 }

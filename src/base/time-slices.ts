@@ -14,17 +14,53 @@ const SLICE_WORK = 256 * 1024
 /** The clock is looked at after so much work: more often it would cost more than it is worth. */
 const CHECKED_WORK = 8 * 1024
 
+/**
+ * Gives the operations of a store their slices in turn, one in each turn of the event loop: what else is to run, such as
+ * small requests, waits for one slice, not for one of each operation.
+ */
+export class SliceTurns {
+  readonly #clock: Clock
+  /** Operations whose next slice is due, in order. */
+  readonly #waiting: (() => void)[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The slices of one operation. The first begins now. */
+  begin(): TimeSlices {
+    return new TimeSlices(this.#clock, this)
+  }
+
+  /** Resolves in a later turn of the event loop. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+      if (this.#waiting.length === 1) void this.#giveTurns()
+    })
+  }
+
+  async #giveTurns(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await yieldToEventLoop()
+      this.#waiting.shift()?.()
+    }
+  }
+}
+
 /** Work that gives the amount of each step that it did, and its result in the end. */
 export type Steps<T> = Generator<number, T, void>
 
 export class TimeSlices {
   readonly #clock: Clock
+  readonly #turns: Pick<SliceTurns, 'next'>
   #begun: number
   #work = 0
   #unchecked = 0
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, turns: Pick<SliceTurns, 'next'>) {
     this.#clock = clock
+    this.#turns = turns
     this.#begun = clock.now()
   }
 
@@ -44,7 +80,7 @@ export class TimeSlices {
 
   /** Lets other work run, and begins the next slice. */
   async pause(): Promise<void> {
-    await yieldToEventLoop()
+    await this.#turns.next()
     this.#work = 0
     this.#unchecked = 0
     this.#begun = this.#clock.now()

@@ -9,6 +9,7 @@ import {
   checkSignal,
 } from '../base/options.js'
 import { every } from '../base/platform.js'
+import { SliceTurns } from '../base/time-slices.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { StoreActivity } from './api/activity-types.js'
@@ -127,13 +128,15 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const shared = kv.shared ? { onRefused: incarnation.noteRefused } : undefined
   const activity = new Activity(options)
   const sources = openSources(objects, readBuffers, shares)
-  const beside = openBeside(sources, options)
+  const slices = new SliceTurns(options.clock)
+  const beside = openBeside({ ...sources, slices }, options)
   kv.cache?.setShare(shares.records)
   kv.observe?.(activity.committed)
   return {
     kv,
     objects,
     options,
+    slices,
     ids,
     incarnation,
     holds,
@@ -183,7 +186,7 @@ function openSources(
 
 /** What goes on beside the changes of tables. */
 function openBeside(
-  sources: ReturnType<typeof openSources>,
+  sources: ReturnType<typeof openSources> & Pick<StoreContext, 'slices'>,
   options: ResolvedOptions,
 ): Pick<StoreContext, 'wakes' | 'history' | 'keyed'> {
   const context = { ...sources, options }

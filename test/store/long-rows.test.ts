@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { runAtOnce, TimeSlices } from '../../src/base/time-slices.js'
+import { runAtOnce, SliceTurns } from '../../src/base/time-slices.js'
 import { ChunkBuilder } from '../../src/engine/ingest/chunk-builder.js'
 import { readCsvBytes } from '../../src/engine/ingest/read-csv-bytes.js'
 import { readJsonBytes } from '../../src/engine/ingest/read-json-bytes.js'
@@ -189,7 +189,7 @@ describe('a long row is judged as its values are', () => {
       const exact = new ChunkBuilder(LIMITS, null)
       for (const row of scanJsonRows(json, { columnsMax: 6, rowCharsMax: 1e6 })) exact.add(row)
       const quick = new ChunkBuilder(LIMITS, null)
-      const slices = new TimeSlices(systemClock)
+      const slices = new SliceTurns(systemClock).begin()
       if (await readJsonBytes(Buffer.from(json), LIMITS, quick, NOTHING, slices)) {
         expect(quick.take().columns).toEqual(values.length > 0 ? expected : [])
       }
@@ -213,7 +213,7 @@ describe('a long row is judged as its values are', () => {
       })
       const scanner = openCsvBytes(csv, ',', LIMITS)
       const quick = new ChunkBuilder(LIMITS, ['a', 'b', 'c'])
-      const slices = new TimeSlices(systemClock)
+      const slices = new SliceTurns(systemClock).begin()
       const isRead = scanner && (await readCsvBytes(scanner, quick, NOTHING, slices))
       const exact = new ChunkBuilder(LIMITS, ['a', 'b', 'c'])
       const { rows: scanned } = openCsv(

@@ -1,4 +1,5 @@
 import type { BufferPool } from '../../base/buffer-pool.js'
+import type { SliceTurns } from '../../base/time-slices.js'
 import type { TableKey } from '../../format/keys.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
 import type { ObjectStore } from '../../objects/objects.js'
@@ -40,6 +41,8 @@ export type StoreContext = Readonly<{
   kv: KvStore
   objects: ObjectStore
   options: ResolvedOptions
+  /** Long work of all operations. */
+  slices: SliceTurns
   ids: Pick<
     ObjectIds,
     'incarnation' | 'count' | 'next' | 'share' | 'release' | 'releaseAfter' | 'isPending'

@@ -3,7 +3,7 @@
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { checkNotAborted } from '../../base/signals.js'
-import { TimeSlices } from '../../base/time-slices.js'
+import type { TimeSlices } from '../../base/time-slices.js'
 import type { Position } from '../../format/keys.js'
 import { Frame } from '../../format/segment-reader.js'
 import { showsSegment } from '../context/live-slot.js'
@@ -51,7 +51,7 @@ export async function walkPlan(
   plan: PagePlan,
   wanted: Wanted,
 ): Promise<WalkEnd> {
-  const slices = new TimeSlices(team.options.clock)
+  const slices = team.slices.begin()
   for (let first = 0; first < plan.runs.length; first += RUNS_AT_ONCE) {
     const runs = plan.runs.slice(first, first + RUNS_AT_ONCE)
     const judged = await Promise.all(runs.map((run) => segmentOf(team, run, wanted)))

@@ -2,7 +2,6 @@
 // after the other, and the frame is read for the first and kept by the second.
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
-import { TimeSlices } from '../../base/time-slices.js'
 import { parseRowId } from '../../format/row-id.js'
 import { renderRowObject } from '../../format/row-text.js'
 import { readAhead } from '../../kv/read-ahead.js'
@@ -21,7 +20,7 @@ export async function readRows(
 ): Promise<(RowJson | null)[]> {
   const found: (RowJson | null)[] = rowIds.map(() => null)
   const places = inOrder(rowIds)
-  const slices = new TimeSlices(team.options.clock)
+  const slices = team.slices.begin()
   await team.partition.read(async (view) => {
     const { generation } = await readHead(team, view, table, tableId)
     for (let first = 0; first < places.length; first += ROWS_OF_A_QUERY) {

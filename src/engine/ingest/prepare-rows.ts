@@ -3,7 +3,7 @@
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { isAsyncIterable, isIterable, shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
-import { TimeSlices } from '../../base/time-slices.js'
+import type { TimeSlices } from '../../base/time-slices.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import type { StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
@@ -56,7 +56,7 @@ export async function prepareRows(
   const sink = new SegmentSink(team, target)
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
   try {
-    await readAll(rows, builder, sink, { isInline, slices: new TimeSlices(options.clock) })
+    await readAll(rows, builder, sink, { isInline, slices: team.slices.begin() })
     const inline = isInline()
     const batch = builder.take()
     if (!inline) await sink.end(batch)
@@ -106,7 +106,7 @@ async function prepareJson(
   const builder = new ChunkBuilder(team.options, null)
   const sink = new SegmentSink(team, target)
   try {
-    const slices = new TimeSlices(team.options.clock)
+    const slices = team.slices.begin()
     if (!(await readJsonBytes(json, team.options, builder, sink, slices))) {
       sink.abandon()
       return null
@@ -127,7 +127,7 @@ async function prepareCsv(
 ): Promise<PreparedRows | null> {
   const builder = new ChunkBuilder(team.options, scanner.header)
   const sink = new SegmentSink(team, target)
-  const slices = new TimeSlices(team.options.clock)
+  const slices = team.slices.begin()
   try {
     if (!(await readCsvBytes(scanner, builder, sink, slices))) {
       sink.abandon()

@@ -3,7 +3,7 @@
 // its columns do not take is rewritten.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import { StoreError } from '../../base/store-error.js'
-import { type Steps, TimeSlices } from '../../base/time-slices.js'
+import type { Steps } from '../../base/time-slices.js'
 import { NO_ROW, type StoredChunk } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
@@ -136,7 +136,7 @@ export async function chunkToStoredForm(
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   const files = newMarkedFiles()
   const segments: SegmentRef[] = []
-  const slices = new TimeSlices(context.options.clock)
+  const slices = context.slices.begin()
   try {
     for (const ref of chunk.segments) {
       const { columns } = await context.segments.footer(ref)
@@ -175,11 +175,11 @@ export function* summarizeRows(
 
 /** The inline twin of `conformChunk`: rows that become row records. */
 export function batchToStoredForm(
-  { options }: StoreContext,
+  { slices }: StoreContext,
   { texts, columns }: RowBatch,
   policy: RowPolicy,
 ): Awaitable<readonly string[]> {
-  return new TimeSlices(options.clock).run(rowsToStoredForm(policy, texts, isFromText(columns)))
+  return slices.begin().run(rowsToStoredForm(policy, texts, isFromText(columns)))
 }
 
 export function isFromText(columns: readonly ColumnSummary[]): boolean {
@@ -204,7 +204,7 @@ export async function* rowsOfChunk(context: StoreContext, chunk: StoredChunk): S
  * @param serial - The chunk's serial, when it comes from a stash.
  */
 export async function findMisfit(
-  { options }: StoreContext,
+  context: StoreContext,
   policy: RowPolicy,
   chunk: StoredChunk,
   rows: SearchedRows,
@@ -217,7 +217,7 @@ export async function findMisfit(
     ...(serial === undefined ? {} : { chunk: serial }),
     ...(chunk.firstLine === 0 ? {} : { line: chunk.firstLine + row }),
   })
-  const slices = new TimeSlices(options.clock)
+  const slices = context.slices.begin()
   let row = 0
   for await (const { columns, texts } of rows) {
     const fromText = isFromText(columns)

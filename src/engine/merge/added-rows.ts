@@ -1,7 +1,7 @@
 // The rows of an input whose keys a table does not have, ready to be appended: few as texts; whole segments of the input
 // as they are, if all their rows are new; the others in new segments.
 import type { Bytes } from '../../base/bytes.js'
-import { TimeSlices } from '../../base/time-slices.js'
+import type { TimeSlices } from '../../base/time-slices.js'
 import type { FileIds } from '../../format/file-references.js'
 import { newSummary } from '../../schema/summarize.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
@@ -56,7 +56,7 @@ class AddedSegments {
 
   constructor(parts: AddedParts) {
     this.#parts = parts
-    this.#slices = new TimeSlices(parts.team.options.clock)
+    this.#slices = parts.team.slices.begin()
   }
 
   async link({ ref, needsQuoting, namesFiles }: LinkableSegment): Promise<void> {

@@ -5,7 +5,7 @@
 // - It counts only if the keys of the whole input ascend: so none is there twice.
 // - What it says of an extent holds only if the keys of the table ascend up to its end. From the first extent on in which
 //   they do not, or whose rows are read through a conversion, it says nothing.
-import { TimeSlices } from '../../base/time-slices.js'
+import type { TimeSlices } from '../../base/time-slices.js'
 import { OrderedKey, OrderedKeyReader, UNORDERED } from '../../format/ordered-key.js'
 import type { Generation } from '../../format/records.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -54,7 +54,7 @@ export class OrderedJoin {
 
   constructor(parts: JoinParts) {
     this.#parts = parts
-    this.#slices = new TimeSlices(parts.place.team.options.clock)
+    this.#slices = parts.place.team.slices.begin()
     this.#keys = new OrderedKeyReader(parts.rules.key)
     this.#input = new InputCursor(parts, this.#slices)
   }

@@ -3,7 +3,6 @@
 
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
-import { TimeSlices } from '../../base/time-slices.js'
 import { type ExtentEntry, rewrittenEntry } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { EARLIER_SCHEMA, type Generation } from '../../format/records.js'
@@ -48,11 +47,11 @@ export async function rewriteExtent(
   decide: Decide,
   version: number | null,
 ): Promise<Rewritten> {
-  const { segments, options } = parts.place.team
+  const { segments, slices: turns } = parts.place.team
   const segment = seen.entry?.segment ?? null
   const footer = segment === null ? null : await segments.footerOnce(segment)
   const writer = new ExtentWriter(parts, joined, { seen, generation, footer }, decide, version)
-  const slices = new TimeSlices(options.clock)
+  const slices = turns.begin()
   if (segment === null) writer.takeRecords()
   else {
     for await (const { pieces } of parts.rows.stored(seen)) {

@@ -6,7 +6,7 @@
 // - The memory of the index is bounded: with more rows the join takes several passes, each for a part of the keys.
 // - A row with an empty key cell has no key, and so no partner.
 import { sameBytes } from '../../base/bytes.js'
-import { TimeSlices } from '../../base/time-slices.js'
+import type { TimeSlices } from '../../base/time-slices.js'
 import { EARLIER_SCHEMA, type Generation, type TableHead } from '../../format/records.js'
 import {
   FINGERPRINT,
@@ -64,10 +64,10 @@ export class TableJoin {
   ) {
     this.#parts = parts
     this.#triesOrder = !projects
-    const { options } = parts.place.team
+    const { options, slices } = parts.place.team
     const seed = options.random.bytes(FINGERPRINT_SEED_BYTES)
     this.#fingerprints = new RowFingerprints(parts.rules.key, seed)
-    this.#slices = new TimeSlices(options.clock)
+    this.#slices = slices.begin()
     this.#passes = Math.max(
       1,
       Math.ceil((parts.incoming.count * INDEXED_ROW_BYTES) / options.mergeBytesMax),

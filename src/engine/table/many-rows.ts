@@ -5,7 +5,6 @@ import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { isRecord, typeName } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
-import { TimeSlices } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
@@ -281,7 +280,7 @@ async function judgeAll(
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
 ): Promise<Judged> {
-  const slices = new TimeSlices(team.options.clock)
+  const slices = team.slices.begin()
   const given = updates.map(({ rowId, cells }, index) => {
     try {
       return cells()

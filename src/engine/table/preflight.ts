@@ -1,7 +1,6 @@
 // Checks the request of a create, an add or an overwrite without a change: nothing is put, and no commit is made.
 // Segments of a body are built, as that is how rows are read, then looked at and dropped.
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
-import { TimeSlices } from '../../base/time-slices.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-reader.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
@@ -150,7 +149,7 @@ async function readBody(
 ): Promise<CheckedBody | null> {
   reader.checkGoesOn()
   if (rows instanceof TeamStash) return null
-  const slices = new TimeSlices(team.options.clock)
+  const slices = team.slices.begin()
   const rules = rulesBeforeRows(team, base, onSchemaError)
   let problems = new ChunkProblems(rules, slices)
   let keys = key && new BodyKeys(key.ids)
@@ -213,7 +212,7 @@ async function report(
 ): Promise<PreflightReport> {
   const checkGoesOn = (): void => reader.checkGoesOn()
   const policy = policyOf(team, source, base, onSchemaError)
-  const slices = new TimeSlices(team.options.clock)
+  const slices = team.slices.begin()
   const search = { slices, checkGoesOn }
   const found = body?.found ?? (await problemsOfRows(team, source, rulesOf(policy), search))
   const rows = source.chunks.reduce((sum, { chunk }) => sum + chunk.rowCount, 0)

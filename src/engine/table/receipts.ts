@@ -6,7 +6,7 @@ import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import { cutText } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
-import { TimeSlices } from '../../base/time-slices.js'
+import type { TimeSlices } from '../../base/time-slices.js'
 import { receiptKey, receiptListKey, type TableKey } from '../../format/keys.js'
 import {
   decodeReceipt,
@@ -54,7 +54,7 @@ export async function draftReceipt(
   team: TeamContext,
   { operation, source, rows, policy, before }: ReceiptSource,
 ): Promise<ReceiptDraft> {
-  const slices = new TimeSlices(team.options.clock)
+  const slices = team.slices.begin()
   const dropped = policy.drops ? await droppedOf(team, source, policy, slices) : NOTHING_DROPPED
   const columns = changedColumns(before, policy.schema.schema)
   const chunks = await digestChunks(team, source, rows, policy.schema.columns, slices)

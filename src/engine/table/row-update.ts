@@ -6,7 +6,7 @@ import type { Deferred } from '../../base/data-error.js'
 import { typeName } from '../../base/options.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
-import { type Steps, TimeSlices } from '../../base/time-slices.js'
+import type { Steps } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey, type TableKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
@@ -90,7 +90,7 @@ export function updateRow(
         const schema = team.schemas.get(table, head.generation.schemaNumber, read)
         return chain(schema, (found) => {
           const judged = judgeAndConform(team, given, found, options.onSchemaError)
-          return chain(new TimeSlices(team.options.clock).run(judged), ({ policy, cells }) => {
+          return chain(team.slices.begin().run(judged), ({ policy, cells }) => {
             if (cells.size === 0) return { result: { version: head.version } }
             const newSchema = newSchemaOf(found, policy.schema)
             const shown = hideDropped(row.stored.text, found.past, row.stored.version)

@@ -53,8 +53,11 @@ import {
   textAt,
 } from './linked-keys.js'
 
-export type KeysContext = Pick<StoreContext, 'segments' | 'extents' | 'forwards' | 'schemas'> &
-  Readonly<{ options: Pick<ResolvedOptions, 'clock' | 'random' | 'inlineRowsMax'> }>
+export type KeysContext = Pick<
+  StoreContext,
+  'segments' | 'extents' | 'forwards' | 'schemas' | 'slices'
+> &
+  Readonly<{ options: Pick<ResolvedOptions, 'random' | 'inlineRowsMax'> }>
 
 /** Rows of segments that one change links and that get an entry each, at most, and `inlineRowsMax`; more are a run. */
 const ENTRIES_MAX = 1_024

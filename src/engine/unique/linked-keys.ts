@@ -1,7 +1,6 @@
 // The keys of the rows of segments that a change links: together they are a run of the index.
 import type { Bytes } from '../../base/bytes.js'
 import { sameBytes } from '../../base/bytes.js'
-import { TimeSlices } from '../../base/time-slices.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { KeyHasher } from '../../format/key-hash.js'
 import {
@@ -22,7 +21,6 @@ import { type Position, tableHeadKey } from '../../format/keys.js'
 import { decodeTableHead, type TableHead } from '../../format/records.js'
 import type { KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { ResolvedOptions } from '../api/resolve-options.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { Change } from '../commit/table-writer.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -36,17 +34,16 @@ const JOINED_ENTRIES_MAX = KEYED_ROWS_MAX / 8
 
 export type LinkedSegment = Readonly<{ extent: number; ref: SegmentRef }>
 
-type LinkingContext = Pick<StoreContext, 'segments'> &
-  Readonly<{ options: Pick<ResolvedOptions, 'clock'> }>
+type LinkingContext = Pick<StoreContext, 'segments' | 'slices'>
 
 /** The keys of all rows of some segments. */
 export async function linkedKeys(
-  { segments, options }: LinkingContext,
+  { segments, slices: turns }: LinkingContext,
   hasher: KeyHasher,
   linked: readonly LinkedSegment[],
 ): Promise<KeyedRows> {
   const keys = new KeyedRows()
-  const slices = new TimeSlices(options.clock)
+  const slices = turns.begin()
   for (const { extent, ref } of linked) {
     const run = { ref, start: 0, limit: ref.rowCount }
     const walk = segments.walk(() => [run], WALK_AT_WILL)
@@ -88,10 +85,10 @@ type Checked = Readonly<{
 
 /** Looks for the keys of a run in an index. */
 export async function checkRunAgainstIndex(
-  { options }: LinkingContext,
+  { slices: turns }: Pick<LinkingContext, 'slices'>,
   { partition, before, index, run, check }: Checked,
 ): Promise<void> {
-  const slices = new TimeSlices(options.clock)
+  const slices = turns.begin()
   const look = async (hash: Bytes, position: Position): Promise<void> => {
     const place = run.find(hash)
     if (place >= 0) await check(place, position)

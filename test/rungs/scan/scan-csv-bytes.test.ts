@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { isStoreError } from '../../../src/base/store-error.js'
-import { TimeSlices } from '../../../src/base/time-slices.js'
+import { SliceTurns } from '../../../src/base/time-slices.js'
 import { ChunkBuilder, type RowBatch } from '../../../src/engine/ingest/chunk-builder.js'
 import type { BuilderLimits } from '../../../src/engine/ingest/columns-of-chunk.js'
 import { endSegment, readCsvBytes, textsOfRows } from '../../../src/engine/ingest/read-csv-bytes.js'
@@ -52,7 +52,7 @@ async function readQuickly(
   const segments: RowBatch[] = []
   let texts: string[] = []
   const writer = new TextBuffer()
-  const slices = new TimeSlices(systemClock)
+  const slices = new SliceTurns(systemClock).begin()
   const sink = {
     add: () => expect.unreachable(),
     addRow(write: (writer: TextBuffer) => void) {

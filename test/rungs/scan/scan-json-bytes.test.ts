@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { isStoreError } from '../../../src/base/store-error.js'
-import { TimeSlices } from '../../../src/base/time-slices.js'
+import { SliceTurns } from '../../../src/base/time-slices.js'
 import { ChunkBuilder, type RowBatch } from '../../../src/engine/ingest/chunk-builder.js'
 import { readJsonBytes } from '../../../src/engine/ingest/read-json-bytes.js'
 import { TextBuffer } from '../../../src/format/text-buffer.js'
@@ -57,7 +57,7 @@ async function readQuickly(bytes: Uint8Array, segmentRowsMax: number): Promise<M
   const builder = new ChunkBuilder(limits, null)
   const texts: string[] = []
   const segments: RowBatch[] = []
-  const slices = new TimeSlices(systemClock)
+  const slices = new SliceTurns(systemClock).begin()
   const sink = {
     add: (more: readonly string[]) => void texts.push(...more),
     addRow(write: (writer: TextBuffer) => void) {

@@ -1,6 +1,7 @@
 // The key of a table in a change that links many rows and lays others: no operation makes one today that gives keys to both,
 // so no test of a whole store can meet it.
 import { expect, test } from 'vitest'
+import { SliceTurns } from '../../../src/base/time-slices.js'
 import { ExtentEntries } from '../../../src/engine/context/extents.js'
 import { SchemaCache } from '../../../src/engine/context/schema-cache.js'
 import { emptyGeneration } from '../../../src/engine/read/generations.js'
@@ -33,13 +34,13 @@ async function startWith(text: string) {
   const open = { extent: 1, nonce: NONCE, nextSlot: 1, textBytes: text.length, base: 0 }
   const empty = emptyGeneration(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), 0, 1)
   const next = { ...empty, nextExtent: 2, liveRows: 4, open }
-  const options = { clock: new TestClock(), random: seededRandom(1), inlineRowsMax: 2 }
   const context = {
     segments: segmentCacheOf(objects, 0),
     extents: new ExtentEntries(0),
     forwards: new ForwardCache(objects, 0),
     schemas: new SchemaCache(0),
-    options,
+    slices: new SliceTurns(new TestClock()),
+    options: { random: seededRandom(1), inlineRowsMax: 2 },
   }
   const record = encodeRowRecord({ version: 1, schemaNumber: 1, text })
   const puts = [

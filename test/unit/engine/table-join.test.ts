@@ -1,6 +1,8 @@
 // When the join of a merge keeps the index of its input, which is most of its memory.
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
 import { freeLargeArray } from '../../../src/base/platform.js'
+import { SliceTurns } from '../../../src/base/time-slices.js'
 import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
 import type { IncomingRows } from '../../../src/engine/merge/incoming-rows.js'
 import { NO_PARTNER, partnerOf } from '../../../src/engine/merge/joined-extent.js'
@@ -55,7 +57,7 @@ function world(): { join: TableJoin; table: string[]; change: () => void; reads:
     },
   }
   const parts = {
-    place: { team: { options: resolveStoreOptions({}) } },
+    place: { team: { options: resolveStoreOptions({}), slices: new SliceTurns(systemClock) } },
     rules: { mode: 'upsert', key: ['k'], inputColumns: new Set(['k', 'n']) },
     incoming: incoming as unknown as IncomingRows,
     rows: rows as unknown as TableRows,

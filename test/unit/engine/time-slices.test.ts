@@ -1,6 +1,7 @@
 // Long work in slices: when a pause is due, and that work in steps has one result however it is cut.
 import { describe, expect, test } from 'vitest'
-import { runAtOnce, type Steps, TimeSlices } from '../../../src/base/time-slices.js'
+import { yieldToEventLoop } from '../../../src/base/platform.js'
+import { runAtOnce, SliceTurns, type Steps } from '../../../src/base/time-slices.js'
 
 const KIB = 1024
 
@@ -13,7 +14,7 @@ function handClock() {
 describe('a pause is due', () => {
   test('when 5 ms have passed, which is looked at once in 8 KiB of work', () => {
     const clock = handClock()
-    const slices = new TimeSlices(clock)
+    const slices = new SliceTurns(clock).begin()
     clock.ms += 5
     expect(slices.spend(8 * KIB - 1)).toBe(false)
     expect(clock.looks).toBe(1)
@@ -21,21 +22,21 @@ describe('a pause is due', () => {
   })
 
   test('after 256 KiB of work, whatever the clock says', () => {
-    const slices = new TimeSlices(handClock())
+    const slices = new SliceTurns(handClock()).begin()
     expect(slices.spend(256 * KIB - 1)).toBe(false)
     expect(slices.spend(8 * KIB)).toBe(true)
   })
 
   test('when the clock was set back', () => {
     const clock = handClock()
-    const slices = new TimeSlices(clock)
+    const slices = new SliceTurns(clock).begin()
     clock.ms -= 1
     expect(slices.spend(8 * KIB)).toBe(true)
   })
 
   test('not again until the next slice is over', async () => {
     const clock = handClock()
-    const slices = new TimeSlices(clock)
+    const slices = new SliceTurns(clock).begin()
     clock.ms += 5
     expect(slices.spend(8 * KIB)).toBe(true)
     await slices.pause()
@@ -43,6 +44,22 @@ describe('a pause is due', () => {
     clock.ms += 5
     expect(slices.spend(8 * KIB)).toBe(true)
   })
+})
+
+test('operations go on one in a turn of the event loop, in the order of their pauses', async () => {
+  const turns = new SliceTurns(handClock())
+  let log = ''
+  const operations = ['a', 'b', 'c'].map(async (name) => {
+    const slices = turns.begin()
+    for (let slice = 1; slice <= 3; slice++) {
+      await slices.pause()
+      log += name
+    }
+  })
+  const ended = Promise.all(operations).then(() => 'ended')
+  while ((await Promise.race([ended, yieldToEventLoop()])) === undefined) log += '|'
+  expect(log.replaceAll('|', '')).toBe('abcabcabc')
+  expect(log.split('|').filter((turn) => turn.length > 1)).toEqual([])
 })
 
 function* sumOf(numbers: readonly number[]): Steps<number> {
@@ -57,7 +74,7 @@ function* sumOf(numbers: readonly number[]): Steps<number> {
 
 describe('work in steps', () => {
   test('is done at once if it ends within a slice', () => {
-    expect(new TimeSlices(handClock()).run(sumOf([1, 2, 3]))).toBe(6)
+    expect(new SliceTurns(handClock()).begin().run(sumOf([1, 2, 3]))).toBe(6)
     expect(runAtOnce(sumOf([1, 2, 3]))).toBe(6)
   })
 
@@ -69,7 +86,7 @@ describe('work in steps', () => {
       if (turns < 100) setImmediate(count)
     }
     setImmediate(count)
-    const sum = new TimeSlices(clock).run(sumOf([1, 2, 3, 4]))
+    const sum = new SliceTurns(clock).begin().run(sumOf([1, 2, 3, 4]))
     expect(sum).toBeInstanceOf(Promise)
     expect(turns).toBe(0)
     expect(await sum).toBe(10)
@@ -78,7 +95,7 @@ describe('work in steps', () => {
 
   test('fails as it would at once', async () => {
     const clock = { now: () => (clock.ms += 5), ms: 0 }
-    await expect(new TimeSlices(clock).run(sumOf([1, -1]))).rejects.toThrow('negative')
-    expect(() => new TimeSlices(handClock()).run(sumOf([-1]))).toThrow('negative')
+    await expect(new SliceTurns(clock).begin().run(sumOf([1, -1]))).rejects.toThrow('negative')
+    expect(() => new SliceTurns(handClock()).begin().run(sumOf([-1]))).toThrow('negative')
   })
 })

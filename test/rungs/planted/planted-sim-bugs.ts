@@ -89,7 +89,7 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   {
     name: 'the checksum of a record is not checked',
     file: 'record-envelope.ts',
-    find: 'if (dataView(value).getUint32(1) !== crc32(payload, crc32(key))) {',
+    find: 'if (readUint32(value, 1) !== crc32(payload, crc32(key))) {',
     replace: 'if (value.length < 0) {',
   },
   {

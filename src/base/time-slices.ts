@@ -53,12 +53,12 @@ export type Steps<T> = Generator<number, T, void>
 
 export class TimeSlices {
   readonly #clock: Clock
-  readonly #turns: Pick<SliceTurns, 'next'>
+  readonly #turns: SliceTurns
   #begun: number
   #work = 0
   #unchecked = 0
 
-  constructor(clock: Clock, turns: Pick<SliceTurns, 'next'>) {
+  constructor(clock: Clock, turns: SliceTurns) {
     this.#clock = clock
     this.#turns = turns
     this.#begun = clock.now()

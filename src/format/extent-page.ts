@@ -91,21 +91,13 @@ export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
   invariant(entries.length <= PAGE_EXTENTS, 'an extent page has at most 256 entries')
   const version = someShare(entries.map(({ segment }) => segment)) ? SHARED_VERSION : VERSION
   const writer = new ByteWriter(1 + entryBytes(version) * entries.length).u8(version)
-  let stored: ObjectId | undefined
-  let storedBytes = NO_OBJECT // Segments that share an object mostly follow each other.
   for (const entry of entries) {
     const { segment } = entry
-    const object = segment === null ? undefined : storedIn(segment)
-    if (object !== stored) {
-      stored = object
-      storedBytes = object === undefined ? NO_OBJECT : objectBytes(object)
-    }
     const form = (entry.convert ? CONVERT : 0) | (entry.folded ? FOLDED : 0)
     const content = (segment === null ? 0 : HAS_OBJECT) | (entry.namesFiles ? NAMES_FILES : 0)
     const settled = entry.settled ? SETTLED : 0
+    writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(storedIn(segment)))
     writer
-      .bytes(entry.nonce)
-      .bytes(storedBytes)
       .u32(entry.rowCount)
       .u64(entry.version)
       .u16(form | content | settled)

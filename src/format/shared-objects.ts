@@ -2,10 +2,11 @@
 //
 // Invariant: a segment has an ID that nothing else has, whether it shares its object or not. Its checksums and all that
 // is remembered of it go by this ID; only what reads, copies, marks or deletes bytes goes by `storedIn`.
-import { type Bytes, readUint32, toHex } from '../base/bytes.js'
+import { type Bytes, toHex } from '../base/bytes.js'
 import type { ByteRange, ObjectId } from '../objects/objects.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
+import { counterOf, incarnationOf, objectIdOf } from './object-id.js'
 
 /** Where a segment is that shares its object. */
 export type SharedPlace = Readonly<{ object: ObjectId; offset: number }>
@@ -17,11 +18,6 @@ export const SHARED_OBJECT_BYTES_MAX = 4 * 1024 * 1024
 export const SHARED_BYTES = 8
 
 const BACK_MAX = 0xffffffff
-/** Digits of an ID before those of its counter, and those of the counter. */
-const INCARNATION_DIGITS = 16
-const COUNTER_DIGITS = 16
-/** Bytes of an ID before those of its counter. */
-const COUNTER_AT = INCARNATION_DIGITS / 2
 
 /** A segment, as far as its place is concerned. */
 type Placed = Readonly<{
@@ -45,7 +41,7 @@ export function rangeInObject({ shared }: Placed, range: ByteRange): ByteRange {
 
 /** Whether records can say that an object holds a segment: it is of the same incarnation, and was begun before. */
 export function mayShare(object: ObjectId, segment: ObjectId): boolean {
-  const isOfSame = object.slice(0, INCARNATION_DIGITS) === segment.slice(0, INCARNATION_DIGITS)
+  const isOfSame = incarnationOf(object) === incarnationOf(segment)
   const back = counterOf(object) - counterOf(segment)
   return isOfSame && back >= 1 && back <= BACK_MAX
 }
@@ -73,19 +69,11 @@ export function readShared(reader: ByteReader, object: Bytes): PlacedInShared | 
   const offset = reader.u32()
   const back = reader.u32()
   if (back === 0) return null
-  const counter = readUint32(object, COUNTER_AT) * 2 ** 32 + readUint32(object, COUNTER_AT + 4)
+  const stored = toHex(object)
+  const counter = counterOf(stored)
   if (counter < back || counter > Number.MAX_SAFE_INTEGER) {
     throw reader.corrupt('a segment is said to share an object that is older')
   }
-  const stored = toHex(object)
-  const digits = (counter - back).toString(16).padStart(COUNTER_DIGITS, '0')
-  return {
-    object: stored.slice(0, INCARNATION_DIGITS) + digits,
-    shared: { object: stored, offset },
-  }
-}
-
-/** Those above 2^53 - 1 are never allotted. */
-function counterOf(id: ObjectId): number {
-  return Number.parseInt(id.slice(INCARNATION_DIGITS), 16)
+  const segment = objectIdOf(incarnationOf(stored), counter - back)
+  return { object: segment, shared: { object: stored, offset } }
 }

@@ -17,6 +17,7 @@ import { every } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import { decodeIncarnation, encodeIncarnation } from '../../format/incarnation-records.js'
 import { incarnationKey, writerKey } from '../../format/keys.js'
+import { incarnationOf } from '../../format/object-id.js'
 import { EMPTY_RECORD } from '../../format/records.js'
 import type { KvCheck, KvCommit, KvCommitResult, KvPartition, KvStore } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -27,7 +28,7 @@ import type { FailedChecks } from '../commit/shared-table-writer.js'
 import type { Background } from './background.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { ObjectHolds } from './object-holds.js'
-import { incarnationOf, type ObjectIds } from './object-ids.js'
+import type { ObjectIds } from './object-ids.js'
 
 /** The record is renewed so many times while a lease lasts. */
 const RENEWALS = 3

@@ -9,11 +9,10 @@
 import { toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
+import { counterOf, incarnationOf, objectIdOf } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 
 const INCARNATION_BYTES = 8
-const INCARNATION_DIGITS = 2 * INCARNATION_BYTES
-const COUNTER_DIGITS = 16
 
 /** What an incarnation has pending: some counters below `settled`, and any from there on. */
 export type PendingCounters = Readonly<{ settled: number; pending: readonly number[] }>
@@ -43,7 +42,7 @@ export class ObjectIds {
   }
 
   next(): ObjectId {
-    const id = this.#incarnation + (this.#count++).toString(16).padStart(COUNTER_DIGITS, '0')
+    const id = objectIdOf(this.#incarnation, this.#count++)
     this.#pending.add(id)
     return id
   }
@@ -99,14 +98,4 @@ export class ObjectIds {
 
 function newIncarnation(random: Random): string {
   return toHex(random.bytes(INCARNATION_BYTES))
-}
-
-/** The incarnation that an object is of. */
-export function incarnationOf(id: ObjectId): string {
-  return id.slice(0, INCARNATION_DIGITS)
-}
-
-/** The place of an object among those of its incarnation. Those above 2^53 - 1 are never allotted. */
-export function counterOf(id: ObjectId): number {
-  return Number.parseInt(id.slice(INCARNATION_DIGITS), 16)
 }

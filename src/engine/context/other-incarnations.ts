@@ -10,10 +10,10 @@
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { decodeIncarnation, type IncarnationRecord } from '../../format/incarnation-records.js'
 import { INCARNATIONS_RANGE, incarnationOfKey } from '../../format/keys.js'
+import { counterOf, incarnationOf } from '../../format/object-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
-import { counterOf, incarnationOf } from './object-ids.js'
 import type { StoreContext } from './store-context.js'
 
 /** What must be left alone, by this process and by others. */

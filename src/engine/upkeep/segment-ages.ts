@@ -2,8 +2,8 @@
 //
 // Invariant: a segment is never taken for older than it is, unless another process of a shared store wrote it.
 
+import { counterOf, incarnationOf } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
-import { counterOf, incarnationOf } from '../context/object-ids.js'
 import type { StoreContext } from '../context/store-context.js'
 
 /** At this time the objects of the incarnation with lower counters were there. */

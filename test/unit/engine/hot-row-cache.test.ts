@@ -21,7 +21,7 @@ describe('rows that were found', () => {
     expect(rows.get(HEAD, 'y')).toBeUndefined()
   })
 
-  test('are kept also if some IDs that are read in turn have one place', () => {
+  test('are kept if a thousand are read in turn, twice', () => {
     const rows = new HotRowCache(4_194_304)
     const names = Array.from(
       { length: 1_000 },

@@ -15,53 +15,73 @@ const SLICE_WORK = 256 * 1024
 const CHECKED_WORK = 8 * 1024
 
 /**
- * Gives the operations of a store their slices in turn, one in each turn of the event loop: what else is to run, such as
- * small requests, waits for one slice, not for one of each operation.
+ * Shares each turn of the event loop among the operations of a store. What else is to run, such as small requests, waits
+ * for one slice, not for one of each operation: those that begin in a turn use up one slice together, and of those that
+ * pause, one goes on in each turn.
  */
 export class SliceTurns {
   readonly #clock: Clock
-  /** Operations whose next slice is due, in order. */
+  /** Operations that pause, in order. */
   readonly #waiting: (() => void)[] = []
+  /** When the slice of this turn began; undefined: nothing was noted in it yet. */
+  #begun: number | undefined
+  #work = 0
+  #isScheduled = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** The slices of one operation. The first begins now. */
+  /** The slices of one operation. */
   begin(): TimeSlices {
-    return new TimeSlices(this.#clock, this)
+    return new TimeSlices(this)
+  }
+
+  /** Notes that work was done in this turn. @returns whether its slice is over. */
+  spend(work: number): boolean {
+    if (this.#begun === undefined) {
+      this.#begun = this.#clock.now()
+      this.#work = 0
+      this.#scheduleTurn()
+    }
+    this.#work += work
+    if (this.#work >= SLICE_WORK) return true
+    const spent = this.#clock.now() - this.#begun
+    return spent >= SLICE_MS || spent < 0 // A clock that was set back says nothing.
   }
 
   /** Resolves in a later turn of the event loop. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve)
-      if (this.#waiting.length === 1) void this.#giveTurns()
+      this.#scheduleTurn()
     })
   }
 
-  async #giveTurns(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      await yieldToEventLoop()
-      this.#waiting.shift()?.()
-    }
+  #scheduleTurn(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    void yieldToEventLoop().then(() => this.#beginTurn())
+  }
+
+  #beginTurn(): void {
+    this.#isScheduled = false
+    this.#begun = undefined
+    this.#waiting.shift()?.()
+    if (this.#waiting.length > 0) this.#scheduleTurn()
   }
 }
 
 /** Work that gives the amount of each step that it did, and its result in the end. */
 export type Steps<T> = Generator<number, T, void>
 
+/** The slices of one operation. */
 export class TimeSlices {
-  readonly #clock: Clock
   readonly #turns: SliceTurns
-  #begun: number
-  #work = 0
   #unchecked = 0
 
-  constructor(clock: Clock, turns: SliceTurns) {
-    this.#clock = clock
+  constructor(turns: SliceTurns) {
     this.#turns = turns
-    this.#begun = clock.now()
   }
 
   /** Notes that work was done. @returns whether `pause` is due. */
@@ -71,19 +91,14 @@ export class TimeSlices {
   }
 
   #isOver(): boolean {
-    this.#work += this.#unchecked
+    const work = this.#unchecked
     this.#unchecked = 0
-    if (this.#work >= SLICE_WORK) return true
-    const spent = this.#clock.now() - this.#begun
-    return spent >= SLICE_MS || spent < 0 // A clock that was set back says nothing.
+    return this.#turns.spend(work)
   }
 
   /** Lets other work run, and begins the next slice. */
-  async pause(): Promise<void> {
-    await this.#turns.next()
-    this.#work = 0
-    this.#unchecked = 0
-    this.#begun = this.#clock.now()
+  pause(): Promise<void> {
+    return this.#turns.next()
   }
 
   /** Does all steps: at once, if they end within the slice. */

@@ -15,9 +15,11 @@ describe('a pause is due', () => {
   test('when 5 ms have passed, which is looked at once in 8 KiB of work', () => {
     const clock = handClock()
     const slices = new SliceTurns(clock).begin()
+    expect(slices.spend(8 * KIB)).toBe(false)
+    const { looks } = clock
     clock.ms += 5
     expect(slices.spend(8 * KIB - 1)).toBe(false)
-    expect(clock.looks).toBe(1)
+    expect(clock.looks).toBe(looks)
     expect(slices.spend(1)).toBe(true)
   })
 
@@ -30,6 +32,7 @@ describe('a pause is due', () => {
   test('when the clock was set back', () => {
     const clock = handClock()
     const slices = new SliceTurns(clock).begin()
+    expect(slices.spend(8 * KIB)).toBe(false)
     clock.ms -= 1
     expect(slices.spend(8 * KIB)).toBe(true)
   })
@@ -37,12 +40,25 @@ describe('a pause is due', () => {
   test('not again until the next slice is over', async () => {
     const clock = handClock()
     const slices = new SliceTurns(clock).begin()
-    clock.ms += 5
-    expect(slices.spend(8 * KIB)).toBe(true)
+    expect(slices.spend(256 * KIB)).toBe(true)
     await slices.pause()
     expect(slices.spend(8 * KIB)).toBe(false)
     clock.ms += 5
     expect(slices.spend(8 * KIB)).toBe(true)
+  })
+
+  test('by the work and the time of all operations of a turn, and only of that turn', async () => {
+    const clock = handClock()
+    const turns = new SliceTurns(clock)
+    expect(turns.begin().spend(128 * KIB)).toBe(false)
+    expect(turns.begin().spend(120 * KIB)).toBe(false)
+    expect(turns.begin().spend(8 * KIB)).toBe(true)
+    await yieldToEventLoop()
+    expect(turns.begin().spend(8 * KIB)).toBe(false)
+    clock.ms += 5
+    expect(turns.begin().spend(8 * KIB)).toBe(true)
+    await yieldToEventLoop()
+    expect(turns.begin().spend(8 * KIB)).toBe(false)
   })
 })
 

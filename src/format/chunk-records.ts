@@ -201,8 +201,10 @@ function readColumn(reader: ByteReader, id: string): ChunkColumn {
 }
 
 function readSegments(reader: ByteReader, version: number): SegmentRef[] {
-  const segments: SegmentRef[] = []
-  for (let left = reader.u16(); left > 0; left--) segments.push(readSegment(reader, version))
+  const count = reader.u16()
+  if (count === 0) return []
+  const segments = [readSegment(reader, version)] // Mostly the only one: an empty list would grow to room for 17.
+  while (segments.length < count) segments.push(readSegment(reader, version))
   return segments
 }
 

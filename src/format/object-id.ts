@@ -1,8 +1,11 @@
 // The parts of an object's ID. FORMAT.md, section 1.
+import { type Bytes, putUint64, readUint32, toHex } from '../base/bytes.js'
 import type { ObjectId } from '../objects/objects.js'
 
 const INCARNATION_DIGITS = 16
 const COUNTER_DIGITS = 16
+/** Where the counter is in the bytes of an ID. */
+const COUNTER_AT = INCARNATION_DIGITS / 2
 
 /** @param incarnation - As `incarnationOf` returns it. */
 export function objectIdOf(incarnation: string, counter: number): ObjectId {
@@ -17,4 +20,20 @@ export function incarnationOf(id: ObjectId): string {
 /** The place of an object among those of its incarnation. Those above 2^53 - 1 are never allotted. */
 export function counterOf(id: ObjectId): number {
   return Number.parseInt(id.slice(INCARNATION_DIGITS), 16)
+}
+
+/**
+ * The ID of an earlier object of the same incarnation, as one piece of memory: strings that are joined of parts keep
+ * the parts, and a create from a stash holds as many as it has chunks.
+ *
+ * @param id - The bytes of an ID.
+ * @param back - How many IDs were allotted from the earlier object on.
+ * @returns null: there is no such ID
+ */
+export function earlierId(id: Bytes, back: number): ObjectId | null {
+  const counter = readUint32(id, COUNTER_AT) * 2 ** 32 + readUint32(id, COUNTER_AT + 4)
+  if (counter < back || counter > Number.MAX_SAFE_INTEGER) return null
+  const earlier = new Uint8Array(id)
+  putUint64(earlier, COUNTER_AT, counter - back)
+  return toHex(earlier)
 }

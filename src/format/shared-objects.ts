@@ -6,7 +6,7 @@ import { type Bytes, toHex } from '../base/bytes.js'
 import type { ByteRange, ObjectId } from '../objects/objects.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
-import { counterOf, incarnationOf, objectIdOf } from './object-id.js'
+import { counterOf, earlierId, incarnationOf } from './object-id.js'
 
 /** Where a segment is that shares its object. */
 export type SharedPlace = Readonly<{ object: ObjectId; offset: number }>
@@ -69,11 +69,7 @@ export function readShared(reader: ByteReader, object: Bytes): PlacedInShared | 
   const offset = reader.u32()
   const back = reader.u32()
   if (back === 0) return null
-  const stored = toHex(object)
-  const counter = counterOf(stored)
-  if (counter < back || counter > Number.MAX_SAFE_INTEGER) {
-    throw reader.corrupt('a segment is said to share an object that is older')
-  }
-  const segment = objectIdOf(incarnationOf(stored), counter - back)
-  return { object: segment, shared: { object: stored, offset } }
+  const segment = earlierId(object, back)
+  if (segment === null) throw reader.corrupt('a segment is said to share an object that is older')
+  return { object: segment, shared: { object: toHex(object), offset } }
 }

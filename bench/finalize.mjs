@@ -5,7 +5,10 @@ import { makeChunks } from './workloads.mjs'
 
 const CHUNK_COUNTS = [100, 1_000, 8_000]
 const ROWS_PER_CHUNK = 1_000
-const TRIES = 5
+
+/** The first creates of a process run code that is not compiled yet, in memory that was not used yet. */
+const TRIES = 25
+
 const PUTS_AT_ONCE = 8
 
 /** Chunks that are really different; the stash repeats them. */

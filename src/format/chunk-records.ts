@@ -203,7 +203,7 @@ function readColumn(reader: ByteReader, id: string): ChunkColumn {
 function readSegments(reader: ByteReader, version: number): SegmentRef[] {
   const count = reader.u16()
   if (count === 0) return []
-  const segments = [readSegment(reader, version)] // Mostly the only one: an empty list would grow to room for 17.
+  const segments = [readSegment(reader, version)] // Mostly the only one; an empty list would grow to 17 (P50).
   while (segments.length < count) segments.push(readSegment(reader, version))
   return segments
 }

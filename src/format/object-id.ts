@@ -23,8 +23,8 @@ export function counterOf(id: ObjectId): number {
 }
 
 /**
- * The ID of an earlier object of the same incarnation, as one piece of memory: strings that are joined of parts keep
- * the parts, and a create from a stash holds as many as it has chunks.
+ * The ID of an earlier object of the same incarnation, as one piece of memory: a string that is joined keeps its parts
+ * (PERFORMANCE.md, P50).
  *
  * @param id - The bytes of an ID.
  * @param back - How many IDs were allotted from the earlier object on.

@@ -96,7 +96,7 @@ export class TimeSlices {
     return this.#turns.spend(work)
   }
 
-  /** Lets other work run, and begins the next slice. */
+  /** Lets other work run, and goes on in a later turn of the event loop. */
   pause(): Promise<void> {
     return this.#turns.next()
   }

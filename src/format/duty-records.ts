@@ -1,6 +1,7 @@
 // The lease of a duty, which says which opening of a shared store does it. FORMAT.md section 4.
 import { type Bytes, fromHex, toHex } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { INCARNATION_BYTES } from './object-id.js'
 import { newRecord, openRecord } from './record-frame.js'
 
 /** The bytes of a lease never recur, because its epoch only grows. */
@@ -10,8 +11,6 @@ export type DutyLease = Readonly<{
   /** Grows by one each time that the lease is taken. */
   epoch: number
 }>
-
-const INCARNATION_BYTES = 8
 
 /** The owner of a lease that was given back. */
 export const NO_INCARNATION = '0'.repeat(2 * INCARNATION_BYTES)

@@ -2,10 +2,9 @@
 import { type Bytes, putUint64, readUint32, toHex } from '../base/bytes.js'
 import type { ObjectId } from '../objects/objects.js'
 
-const INCARNATION_DIGITS = 16
+export const INCARNATION_BYTES = 8
+const INCARNATION_DIGITS = 2 * INCARNATION_BYTES
 const COUNTER_DIGITS = 16
-/** Where the counter is in the bytes of an ID. */
-const COUNTER_AT = INCARNATION_DIGITS / 2
 
 /** @param incarnation - As `incarnationOf` returns it. */
 export function objectIdOf(incarnation: string, counter: number): ObjectId {
@@ -31,9 +30,10 @@ export function counterOf(id: ObjectId): number {
  * @returns null: there is no such ID
  */
 export function earlierId(id: Bytes, back: number): ObjectId | null {
-  const counter = readUint32(id, COUNTER_AT) * 2 ** 32 + readUint32(id, COUNTER_AT + 4)
+  const counter =
+    readUint32(id, INCARNATION_BYTES) * 2 ** 32 + readUint32(id, INCARNATION_BYTES + 4)
   if (counter < back || counter > Number.MAX_SAFE_INTEGER) return null
   const earlier = new Uint8Array(id)
-  putUint64(earlier, COUNTER_AT, counter - back)
+  putUint64(earlier, INCARNATION_BYTES, counter - back)
   return toHex(earlier)
 }

@@ -9,10 +9,8 @@
 import { toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
-import { counterOf, incarnationOf, objectIdOf } from '../../format/object-id.js'
+import { counterOf, INCARNATION_BYTES, incarnationOf, objectIdOf } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
-
-const INCARNATION_BYTES = 8
 
 /** What an incarnation has pending: some counters below `settled`, and any from there on. */
 export type PendingCounters = Readonly<{ settled: number; pending: readonly number[] }>

@@ -6,7 +6,8 @@ import { makeChunks } from './workloads.mjs'
 const CHUNK_COUNTS = [100, 1_000, 8_000]
 const ROWS_PER_CHUNK = 1_000
 
-/** The first creates of a process run code that is not compiled yet, in memory that was not used yet. */
+/** Creates before the timed ones: the first of a process run code that is not compiled yet, in new memory. */
+const WARM_UP_TRIES = 15
 const TRIES = 25
 
 const PUTS_AT_ONCE = 8
@@ -36,8 +37,9 @@ export async function measureFinalize(
       const putRows = (chunkCount - stored) * chunkRows
       stored = chunkCount
       const times = []
-      for (let run = 0; run < TRIES; run++)
+      for (let run = 0; run < WARM_UP_TRIES + TRIES; run++)
         times.push(await timeCreate(team, stash, chunkCount, chunkRows))
+      times.splice(0, WARM_UP_TRIES)
       results.push({
         chunkCount,
         chunkRows,

@@ -6,7 +6,7 @@ const RANGES_MAX = 64
 interface EmptyRange {
   readonly start: string
   readonly limit: string
-  /** Counts uses of all ranges: the one with the least was not used for longest. */
+  /** How often any range had been used when this one was used last. */
   usedAt: number
 }
 
@@ -21,28 +21,32 @@ export class EmptyRanges {
 
   /** Whether one of them has all keys from `start` to `limit` (not included). */
   covers(start: string, limit: string): boolean {
-    const range = this.#ranges[this.#endingAfter(start)]
-    return range !== undefined && limit <= range.limit && this.#use(range, start)
+    const range = this.#find(start)
+    if (range === undefined || range.limit < limit) return false
+    range.usedAt = ++this.#uses
+    return true
   }
 
   /** Whether a key is in one of them. */
   has(key: string): boolean {
-    const range = this.#ranges[this.#endingAfter(key)]
-    return range !== undefined && this.#use(range, key)
+    const range = this.#find(key)
+    if (range === undefined) return false
+    range.usedAt = ++this.#uses
+    return true
   }
 
   /** Takes the place of the ranges that it overlaps, with their keys. */
   add(start: string, limit: string): void {
     const ranges = this.#ranges
-    const added = { start, limit, usedAt: ++this.#uses }
     const first = this.#endingAfter(start)
-    let next = first
-    for (let other = ranges[next]; other !== undefined && other.start < limit; ) {
-      if (other.start < start) added.start = other.start
-      if (limit < other.limit) added.limit = other.limit
-      other = ranges[++next]
+    let end = first
+    while ((ranges[end]?.start ?? limit) < limit) end++
+    const added = { start, limit, usedAt: ++this.#uses }
+    for (const overlapped of ranges.slice(first, end)) {
+      if (overlapped.start < start) added.start = overlapped.start
+      if (limit < overlapped.limit) added.limit = overlapped.limit
     }
-    ranges.splice(first, next - first, added)
+    ranges.splice(first, end - first, added)
     if (ranges.length > RANGES_MAX) this.#dropOldest()
   }
 
@@ -57,6 +61,11 @@ export class EmptyRanges {
     if (next < range.limit) this.add(next, range.limit)
   }
 
+  #find(key: string): EmptyRange | undefined {
+    const range = this.#ranges[this.#endingAfter(key)]
+    return range === undefined || key < range.start ? undefined : range
+  }
+
   /** Index of the first range with keys at or after `key`: no other can have it. */
   #endingAfter(key: string): number {
     let [low, high] = [0, this.#ranges.length]
@@ -66,12 +75,6 @@ export class EmptyRanges {
       else high = middle
     }
     return low
-  }
-
-  #use(range: EmptyRange, key: string): boolean {
-    if (key < range.start) return false
-    range.usedAt = ++this.#uses
-    return true
   }
 
   #dropOldest(): void {

@@ -66,12 +66,13 @@ class Said {
   }
 }
 
+/** The moment is counted in what the process said: see `killOnce` of kill.test.ts. */
 async function killOnce(given: object, random: Seeded, said: Said): Promise<void> {
   const process = startWriter(programs.path('job-starter'), given)
   if (random.once(6)) await pause(60 + random.below(200))
   else {
-    await process.opened
-    await pause(random.below(random.once(4) ? 800 : 200))
+    await process.said(1 + random.below(random.once(4) ? 80 : 16))
+    await pause(random.below(30))
   }
   process.child.kill('SIGKILL')
   const { stdout, signal, stderr } = await process.ended
@@ -219,7 +220,7 @@ test('a job ends once, however often its process is killed', { timeout: TIMEOUT_
   const suite = `T6j jobs, ${jobs} jobs, ${said.left} times gone on with`
   report({ suite, seed, runs: kills, seconds, violations: said.wrong.length })
   expect(said.wrong).toEqual([])
-  // On a busy machine a process may be killed before it has started a job.
+  // Some processes are killed before they have started a job.
   expect(said.left).toBeGreaterThan(kills / 5)
   await rm(folder, { recursive: true }) // A failed one stays to be looked at.
 })

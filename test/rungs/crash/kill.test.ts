@@ -33,7 +33,10 @@ afterAll(async () => {
 
 type Life = Readonly<{ directory: string; ledger: Ledger; random: Seeded; seed: number }>
 
-/** One writer, killed at a random moment: from before it opened the directory to well after. */
+/**
+ * One writer, killed at a random moment: from before it opened the directory to well after. The moment is counted in
+ * what it said, so that a busy machine kills it as late in its work as an idle one.
+ */
 async function killOnce({ directory, ledger, random, seed }: Life, round: number): Promise<void> {
   const writer = startWriter(programs.path('writer'), {
     directory,
@@ -42,8 +45,8 @@ async function killOnce({ directory, ledger, random, seed }: Life, round: number
   })
   if (random.once(3)) await pause(60 + random.below(120))
   else {
-    await writer.opened
-    await pause(random.below(random.once(5) ? 800 : 250))
+    await writer.said(1 + random.below(random.once(5) ? 300 : 80))
+    await pause(random.below(5))
   }
   writer.child.kill('SIGKILL')
   const { lines, signal, stderr } = await writer.ended

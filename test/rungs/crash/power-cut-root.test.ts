@@ -52,7 +52,7 @@ async function cutUnder(
 ): Promise<Heard> {
   const writer = startWriter(program, job)
   const cut = await disk.armCut()
-  await writer.opened
+  await writer.said(1)
   await pause(runMs)
   const heard = writer.heard()
   await cut()

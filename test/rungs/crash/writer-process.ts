@@ -69,8 +69,8 @@ export type Ended = Readonly<{
 /** A writer that runs, and what it has said when it is gone. */
 export type RunningWriter = Readonly<{
   child: ChildProcess
-  /** Resolves when it says its first line, or ends. */
-  opened: Promise<void>
+  /** Resolves when it has said so many lines, or ends. */
+  said(lines: number): Promise<void>
   ended: Promise<Ended>
   /** How much of its output has come so far. */
   heard(): number
@@ -89,12 +89,10 @@ export function startWriter(
   })
   let stdout = ''
   let stderr = ''
-  const opened = new Promise<void>((resolve) => {
-    child.stdout.once('data', () => resolve())
-    child.once('close', () => resolve())
-  })
+  let heardLines = 0
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     stdout += piece
+    heardLines += piece.split('\n').length - 1
   })
   child.stderr.setEncoding('utf8').on('data', (piece: string) => {
     stderr += piece
@@ -102,5 +100,10 @@ export function startWriter(
   const ended = once(child, 'close').then(([code, signal]) => {
     return { lines: parseLog(stdout), stdout, code, signal, stderr } as Ended
   })
-  return { child, opened, ended, heard: () => stdout.length }
+  const said = async (lines: number): Promise<void> => {
+    while (heardLines < lines && child.exitCode === null && child.signalCode === null) {
+      await Promise.race([once(child.stdout, 'data'), ended])
+    }
+  }
+  return { child, said, ended, heard: () => stdout.length }
 }

@@ -89,10 +89,8 @@ export function startWriter(
   })
   let stdout = ''
   let stderr = ''
-  let heardLines = 0
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     stdout += piece
-    heardLines += piece.split('\n').length - 1
   })
   child.stderr.setEncoding('utf8').on('data', (piece: string) => {
     stderr += piece
@@ -101,7 +99,8 @@ export function startWriter(
     return { lines: parseLog(stdout), stdout, code, signal, stderr } as Ended
   })
   const said = async (lines: number): Promise<void> => {
-    while (heardLines < lines && child.exitCode === null && child.signalCode === null) {
+    const hasSaid = () => stdout.split('\n').length > lines
+    while (!hasSaid() && child.exitCode === null && child.signalCode === null) {
       await Promise.race([once(child.stdout, 'data'), ended])
     }
   }

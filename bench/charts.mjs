@@ -17,13 +17,14 @@ const LINE_COLORS = ['#1f6feb', '#d1495b', '#2e8b57', '#b8860b', '#6f42c1']
 const FONT = 'Helvetica, Arial, sans-serif'
 
 /**
- * Draws bars and writes them to `results/NAME.svg`.
+ * Draws bars and writes them to `results/NAME.svg`. Without bars there is no picture.
  *
  * @param chart.bars each with a `label`, a `value`, the `text` that stands beside it, and `own` for ours;
  *   bars of the same label stand together
  * @param chart.log whether lengths are logarithms, which the axis then says
  */
 export async function drawBars(name, { title, subtitle, axis, log, bars }) {
+  if (bars.length === 0) return
   const labels = [...new Set(bars.map(({ label }) => label))]
   const perLabel = Math.max(
     ...labels.map((label) => bars.filter((bar) => bar.label === label).length),

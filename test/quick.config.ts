@@ -7,9 +7,9 @@ import { defineConfig } from 'vitest/config'
 /** Slow even in small sizes. */
 const SLOW = [
   'test/unit/base/codecs.test.ts',
-  'test/unit/contract/{answer-memory,row-ids-answer,page-pieces}.test.ts',
+  'test/unit/contract/{answer-memory,contract-admin,key-limits,row-ids-answer,page-pieces}.test.ts',
   'test/unit/engine/{compression,file-name,kv-objects,schema-cache,segment-codecs}.test.ts',
-  'test/unit/format/{sealed-content,text-buffer}.test.ts',
+  'test/unit/format/{key-values,sealed-content,text-buffer}.test.ts',
   'test/unit/kv/{durability,level-recovery,version-base,high-water}.test.ts',
 ]
 
@@ -20,7 +20,7 @@ export default defineConfig({
       'test/tidy.test.ts',
       'test/format/golden.test.ts',
       'test/unit/{base,schema,format,kv,engine,contract}/*.test.ts',
-      'test/unit/adapters/{directory-level,import-places,leveldb-manifest,source-guard}.test.ts',
+      'test/unit/adapters/{leveldb-manifest,source-guard}.test.ts',
       'test/store/{files,fold,preserved-ids,uploads}.test.ts',
       'test/quality/store-in-memory.ts',
       'test/rungs/model/model.test.ts',

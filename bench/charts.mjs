@@ -17,7 +17,7 @@ const LINE_COLORS = ['#1f6feb', '#d1495b', '#2e8b57', '#b8860b', '#6f42c1']
 const FONT = 'Helvetica, Arial, sans-serif'
 
 /**
- * Draws bars and writes them to `results/NAME.svg`. Without bars there is no picture.
+ * Draws bars and writes them to `results/NAME.svg`. Without bars nothing is written.
  *
  * @param chart.bars each with a `label`, a `value`, the `text` that stands beside it, and `own` for ours;
  *   bars of the same label stand together

@@ -2,10 +2,11 @@
 // the commit queue of its tables: what they commit is staged, and what they read has what is staged laid over it.
 //
 // Invariants:
-// - Whenever a view opens, the heads of all tables that were read before are compared with those of the view. So all
-//   that was read so far is of the moment of the last view; else the transaction is in conflict, and nothing that it
-//   does from there on counts.
-// - The commit checks all these heads, and what the operations check beside them.
+// - Whenever a view opens, the heads of all tables that were read before, and the records that staged changes check, are
+//   compared with those of the view. So all that was read so far is of the moment of the last view; else the transaction
+//   is in conflict, and nothing that it does from there on counts. Heads alone do not tell: a fold swaps an extent page,
+//   of which the transaction may have staged its own, and leaves the head.
+// - The commit checks the same records.
 // - All changes of a table are planned on the version that it had before the transaction, so that they make one version.
 
 import { type Bytes, sameValue } from '../../base/bytes.js'
@@ -87,6 +88,14 @@ export class StagedChanges implements KvPartition, TableChanges {
     return head === null ? null : decodeTableHead(head).version
   }
 
+  /** After a failure: whether others have changed what the transaction has read. */
+  async hasMoved(): Promise<boolean> {
+    if (!this.#isConflict) {
+      await this.#team.partition.read((view) => this.#compare(view)).catch(() => undefined)
+    }
+    return this.#isConflict
+  }
+
   /** Lets operations under way come to their ends, and refuses others. */
   async end(): Promise<void> {
     this.#hasEnded = true
@@ -108,18 +117,28 @@ export class StagedChanges implements KvPartition, TableChanges {
   read<T>(use: (view: KvView) => T | Promise<T>): Promise<T> {
     return this.#team.partition.read(async (view) => {
       this.checkOpen()
-      await this.#compareHeads(view)
+      await this.#compare(view)
       return use(new StagedView(view, this.#staged, (key, value) => this.#note(key, value)))
     })
   }
 
-  async #compareHeads(view: KvView): Promise<void> {
-    if (this.#heads.size === 0) return
-    const heads = [...this.#heads.values()]
-    const now = await view.getMany(heads.map(({ key }) => key))
-    if (heads.every(({ value }, at) => sameValue(value, now[at] ?? null))) return
+  /** @throws {StoreError} TRANSACTION_CONFLICT if a view does not show what the commit will check */
+  async #compare(view: KvView): Promise<void> {
+    const checks = this.#allChecks()
+    if (checks.length === 0) return
+    const now = await view.getMany(checks.map(({ key }) => key))
+    const found = checks.map(({ key, equals }, at) => ({ key, equals, value: now[at] ?? null }))
+    const failed = found.filter(({ equals, value }) => !sameValue(equals, value))
+    if (failed.length === 0) return
     this.#isConflict = true
+    this.#team.incarnation.noteRefused(failed)
     throw transactionConflict()
+  }
+
+  #allChecks(): KvCheck[] {
+    const heads = [...this.#heads.values()].map(({ key, value }) => ({ key, equals: value }))
+    const others = [...this.#checks.values()].filter(({ key }) => !this.#heads.has(byteText(key)))
+    return [...heads, ...others]
   }
 
   #note(key: Bytes, value: Bytes | null): void {
@@ -239,10 +258,14 @@ export class StagedChanges implements KvPartition, TableChanges {
     }
   }
 
-  /** What the commit puts into the histories of the tables that it changes. */
+  /**
+   * What the commit puts into the histories of the tables that it changes.
+   * @throws {StoreError} TRANSACTION_CONFLICT
+   */
   async historyPuts(history: HistoryOf): Promise<readonly (readonly [Bytes, Bytes])[]> {
     const { puts } = this.wholeCommit()
     return this.#team.partition.read(async (view) => {
+      await this.#compare(view)
       const all: (readonly [Bytes, Bytes])[] = []
       for (const { table } of this.#changed.values()) {
         const text = byteText(tableHeadKey(table))
@@ -264,9 +287,7 @@ export class StagedChanges implements KvPartition, TableChanges {
       if (value === null) deletes.push(key)
       else puts.push([key, value])
     }
-    const checks = [...this.#heads.values()].map(({ key, value }) => ({ key, equals: value }))
-    const others = [...this.#checks.values()].filter(({ key }) => !this.#heads.has(byteText(key)))
-    return { checks: [...checks, ...others], puts, deletes }
+    return { checks: this.#allChecks(), puts, deletes }
   }
 }
 

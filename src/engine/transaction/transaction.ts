@@ -2,7 +2,7 @@
 import { NO_BYTES } from '../../base/bytes.js'
 import { typeName } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
-import { StoreError } from '../../base/store-error.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { AnySchema } from '../../schema/row-types.js'
 
@@ -66,7 +66,9 @@ async function attempt<T>(
   } catch (failure) {
     await changes.end()
     ids.endAfter(failure)
-    if (changes.isConflict) return REFUSED
+    // An object that a call read may have been swapped and deleted meanwhile.
+    const isOfOld = isStoreError(failure) && failure.code === 'DATA_CORRUPT'
+    if (isOfOld ? await changes.hasMoved() : changes.isConflict) return REFUSED
     throw failure
   }
 }

@@ -200,6 +200,74 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'a transaction that has staged an extent page is called again when a fold swaps that page',
+    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 1, orphanGraceMs: 0 },
+    async run(fixture) {
+      const folded = [
+        await fixture.create(numbered(8)), // Records over a segment.
+        await fixture.create([], { n: 'number' }), // Records alone, in an open extent.
+      ]
+      for (const { table, tableId, rowIds } of folded) {
+        const ids = [...rowIds, ...(await table.addRows(numbered(3))).rowIds]
+        await table.updateRow(ids[1] ?? '', { n: 100 })
+        await table.deleteRow(ids[2] ?? '')
+        await table.addRows(numbered(5))
+        const before = await columnOf(table, 'n')
+        const seen: unknown[] = []
+
+        await fixture.team.transaction(async (t) => {
+          const staged = t.table(tableId)
+          await staged.addRows(numbered(5))
+          if (seen.length === 0) await fixture.store.sweep()
+          seen.push('called')
+          const [updated, deleted] = await staged.getMany([ids[1] ?? '', ids[2] ?? ''])
+          seen.push(updated?.row['n'], deleted, (await staged.page()).rows.length)
+        })
+
+        const whole = ['called', 100, null, before.length + 5]
+        assert.deepEqual(seen, ['called', ...whole])
+        assert.deepEqual(await columnOf(table, 'n'), [...before, 0, 1, 2, 3, 4])
+      }
+    },
+  },
+  {
+    name: 'a key that an update has freed stays free in a transaction beside a fold',
+    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 1, orphanGraceMs: 0 },
+    async run(fixture) {
+      const rows = numbered(8)
+      const { tableId, rowIds } = await fixture.team.createTable({ name: 'k', rows, key: ['n'] })
+      const table = fixture.team.table(tableId)
+      await table.updateRow(rowIds.get(3), { n: 100 })
+      let calls = 0
+
+      await fixture.team.transaction(async (t) => {
+        await t.table(tableId).addRows([20, 21, 22, 23, 24].map((n) => ({ n })))
+        if (calls++ === 0) await fixture.store.sweep()
+        await t.table(tableId).addRows([{ n: 3 }])
+      })
+
+      assert.equal(calls, 2)
+      assert.equal((await table.get({ n: 3 }))?.row['n'], 3)
+    },
+  },
+  {
+    name: 'a transaction whose history meets a deletion and a fold is called again',
+    options: { segmentRowsMax: 4, foldRecordsMin: 1, orphanGraceMs: 0, historyRetentionMs: 1_000 },
+    async run(fixture) {
+      const { table, tableId, rowIds } = await fixture.create(numbered(2_000))
+      let calls = 0
+      const run = fixture.team.transaction(async (t) => {
+        calls++
+        await t.table(tableId).updateRow(rowIds.get(1), { n: 100 })
+        await table.deleteRow(rowIds.get(1))
+        await fixture.store.sweep()
+      })
+
+      await fails(run, 'ROW_NOT_FOUND')
+      assert.equal(calls, 2)
+    },
+  },
+  {
     name: 'a transaction that is disturbed in each call gives up, and nothing was changed',
     async run(fixture) {
       const { table, tableId, rowIds } = await fixture.create(numbered(2))

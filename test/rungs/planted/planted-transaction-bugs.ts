@@ -5,16 +5,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a transaction does not check tables that it only read',
     file: 'staged-changes.ts',
-    find: 'const checks = [...this.#heads.values()].map(({ key, value }) => ({ key, equals: value }))',
-    replace: `const checks = [...this.#heads.values()]
+    find: 'const heads = [...this.#heads.values()].map(({ key, value }) => ({ key, equals: value }))',
+    replace: `const heads = [...this.#heads.values()]
       .filter(({ key }) => this.#staged.has(byteText(key)))
       .map(({ key, value }) => ({ key, equals: value }))`,
   },
   {
     name: 'the reads of a transaction are each of a moment of their own',
     file: 'staged-changes.ts',
-    find: 'if (this.#heads.size === 0) return',
-    replace: 'if (this.#heads.size >= 0) return',
+    find: 'if (checks.length === 0) return',
+    replace: 'if (checks.length >= 0) return',
   },
   {
     name: 'each change of a table in a transaction makes a version',

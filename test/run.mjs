@@ -1,11 +1,11 @@
 // Runs rungs of the test ladder. The list of rungs is test/rungs/ladder/suites.json.
 //
 //     npm run test:rung                        prints the rungs
-//     npm run test:rung -- T4 backup           runs rungs, named by ID or by name, at the size of `npm test`
+//     npm run test:rung -- T4 backup           runs rungs, named by ID or by name, at the size of `npm run test:all`
 //     npm run test:rung -- T4 -t history       passes options, from the first one on, to vitest
 //     npm run test:rung -- T4 T6 --deep        runs the large size, one rung after the other
 //     npm run test:rung -- --deep              runs the large size of all rungs
-//     npm run test:rung -- --table             as --deep, at the size of `npm test`
+//     npm run test:rung -- --table             as --deep, at the size of `npm run test:all`
 //
 // `--deep` and `--table` print a table at the end and write it to test/rungs/ladder/results/, with the
 // output of each rung in a file beside it.
@@ -56,7 +56,8 @@ function renderSuites() {
 function startVitest(suites, options, env, stdio) {
   const files = suites.flatMap((suite) => suite.files)
   const args = [...VITEST, 'test/vitest.config.ts', ...files, ...options]
-  return spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio })
+  const all = { ROWSTASH_ALL: '1', ...process.env }
+  return spawn(process.execPath, args, { cwd: ROOT, env: { ...all, ...env }, stdio })
 }
 
 function ended(child) {

@@ -1,6 +1,11 @@
+// `npm test`: what decides whether a change is right, on a machine that has Node alone, in five minutes. With
+// ROWSTASH_ALL=1, which `npm run test:all` sets, or with the names of files or folders: everything.
+import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import leftToAll from './left-to-all.json' with { type: 'json' }
+import { LeftOutReporter } from './support/left-out-reporter.js'
 
 /**
  * Tests of modules and of stores in memory: many short files, which load the same modules. One process runs many of
@@ -38,6 +43,22 @@ export const SAME_EVERYWHERE = [
 ]
 
 const isPlatformOnly = process.env['ROWSTASH_PLATFORM_ONLY'] === '1'
+
+/**
+ * Files and folders that `npm test` leaves to `npm run test:all`, by what they need. What they cover of `src/` beyond
+ * `npm test` is in quality/only-in-all.md.
+ */
+export const LEFT_TO_ALL: Readonly<Record<string, readonly string[]>> = leftToAll
+
+const isForAll = process.env['ROWSTASH_ALL'] === '1'
+const isNamed = process.argv.some((word) => /^test\/.*(?<!\.config\.ts)$/.test(word))
+const runsAll = isForAll || isNamed
+const leftOut = (runsAll ? [] : Object.values(LEFT_TO_ALL).flat()).map((path) =>
+  path.endsWith('/') ? `${path}**` : path,
+)
+
+/** The part of its runs that a random test makes, but for `npm run test:all`. */
+const SCALE = '0.05'
 
 /** The longest files, the longest first: one that begins late runs alone at the end. */
 export const LONG_FILES = [
@@ -91,11 +112,21 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
+    globalSetup: ['test/support/built-cli.ts'],
     setupFiles: ['test/support/openapi-watch.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Deadlines that only a hang reaches.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     maxWorkers: 3, // For two cores: much of the time is spent waiting for processes, disks and timers.
-    expect: { poll: { timeout: 15_000 } }, // The machine may do other work, too.
+    expect: { poll: { timeout: 60_000 } },
+    env: {
+      ROWSTASH_TEST_RUN: String(process.pid),
+      ROWSTASH_ALL: runsAll ? '1' : '0',
+      ROWSTASH_RUNS_SCALE: process.env['ROWSTASH_RUNS_SCALE'] ?? (isForAll ? '1' : SCALE),
+    },
+    reporters: ['default', ...(runsAll ? [] : [new LeftOutReporter(LEFT_TO_ALL)])],
+    silent: runsAll ? false : 'passed-only',
+    slowTestThreshold: 60_000, // One line a file.
     sequence: { sequencer: LongestFirst },
     projects: [
       {
@@ -103,10 +134,15 @@ export default defineConfig({
         test: {
           name: 'own process',
           include: ['test/**/*.test.ts'],
-          exclude: [...SHARED_FILES, ...(isPlatformOnly ? SAME_EVERYWHERE : [])],
+          exclude: [
+            '**/node_modules/**',
+            ...SHARED_FILES,
+            ...leftOut,
+            ...(isPlatformOnly ? SAME_EVERYWHERE : []),
+          ],
         },
       },
-      { extends: true, test: { name: 'memory', include: MEMORY_FILES } },
+      { extends: true, test: { name: 'memory', include: MEMORY_FILES, exclude: leftOut } },
       {
         extends: true,
         test: {

@@ -226,61 +226,57 @@ test.each([[[directory]], [['x.csv', directory]], [[directory, 'x.csv']]])(
 
 test('the built program exports, and ends with the codes of its help', async () => {
   const cli = await buildCli()
-  try {
-    const place = ['--directory', directory]
-    const done = await runCli(cli.path, [
-      'export',
-      '-',
-      '--format',
-      'csv',
-      '--table',
-      'Orders',
-      ...place,
-    ])
-    const failed = await runCli(cli.path, ['schema', '--table', 'Nope', ...place])
-    const wrong = await runCli(cli.path, ['tables'])
-    const alone = await runCli(cli.path, ['tables', directory])
-    const verified = await runCli(cli.path, ['verify', ...place])
-    const backup = join(folder, 'named.backup')
-    const backedUp = await runCli(cli.path, ['backup', ...place, backup])
-    const named = await runCli(cli.path, ['demo', ...place])
-    const bare = await runCli(cli.path, [])
-    const serving = await serveCli(cli.path, ['--directory', directory])
-    const locked = await runCli(cli.path, ['tables', ...place])
-    const importArgs = [join(folder, 'orders.csv'), '--table', 'Locked', ...place]
-    const lockedImport = await runCli(cli.path, ['import', ...importArgs])
-    const lockedSweep = await runCli(cli.path, ['sweep', ...place])
-    await serving.stop()
+  const place = ['--directory', directory]
+  const done = await runCli(cli.path, [
+    'export',
+    '-',
+    '--format',
+    'csv',
+    '--table',
+    'Orders',
+    ...place,
+  ])
+  const failed = await runCli(cli.path, ['schema', '--table', 'Nope', ...place])
+  const wrong = await runCli(cli.path, ['tables'])
+  const alone = await runCli(cli.path, ['tables', directory])
+  const verified = await runCli(cli.path, ['verify', ...place])
+  const backup = join(folder, 'named.backup')
+  const backedUp = await runCli(cli.path, ['backup', ...place, backup])
+  const named = await runCli(cli.path, ['demo', ...place])
+  const bare = await runCli(cli.path, [])
+  const serving = await serveCli(cli.path, ['--directory', directory])
+  const locked = await runCli(cli.path, ['tables', ...place])
+  const importArgs = [join(folder, 'orders.csv'), '--table', 'Locked', ...place]
+  const lockedImport = await runCli(cli.path, ['import', ...importArgs])
+  const lockedSweep = await runCli(cli.path, ['sweep', ...place])
+  await serving.stop()
 
-    expect(done).toEqual({ code: 0, stdout: CSV, stderr: '' })
-    expect(failed).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /^rowstash: The team "default" has no table "Nope"; it has "Orders", /,
-      ),
-    })
-    expect(bare).toMatchObject({ code: 2, stdout: '' })
-    expect(bare.stderr).toMatch(/^ {2}import {2}/m)
-    expect(locked).toMatchObject({ code: 1, stdout: '' })
-    expect(locked.stderr).toContain(
-      `A server at ${serving.url} has ${directory} open; use --url ${serving.url}, and its key`,
-    )
-    expect(lockedImport).toEqual({ ...locked, stdout: '' })
-    expect(lockedSweep).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `rowstash: A server at ${serving.url} has ${directory} open; it sweeps on its own\n`,
-    })
-    expect(alone).toMatchObject({ code: 0, stderr: '' })
-    expect(alone.stdout).toContain('\tOrders\n')
-    expect([verified.code, backedUp.code]).toEqual([0, 0])
-    expect(backedUp.stdout).toContain(` bytes in ${backup}`)
-    expect(named.stderr).toContain(`Unknown option '--directory': name the directory without it`)
-    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
-  } finally {
-    await cli.remove()
-  }
+  expect(done).toEqual({ code: 0, stdout: CSV, stderr: '' })
+  expect(failed).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^rowstash: The team "default" has no table "Nope"; it has "Orders", /,
+    ),
+  })
+  expect(bare).toMatchObject({ code: 2, stdout: '' })
+  expect(bare.stderr).toMatch(/^ {2}import {2}/m)
+  expect(locked).toMatchObject({ code: 1, stdout: '' })
+  expect(locked.stderr).toContain(
+    `A server at ${serving.url} has ${directory} open; use --url ${serving.url}, and its key`,
+  )
+  expect(lockedImport).toEqual({ ...locked, stdout: '' })
+  expect(lockedSweep).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `rowstash: A server at ${serving.url} has ${directory} open; it sweeps on its own\n`,
+  })
+  expect(alone).toMatchObject({ code: 0, stderr: '' })
+  expect(alone.stdout).toContain('\tOrders\n')
+  expect([verified.code, backedUp.code]).toEqual([0, 0])
+  expect(backedUp.stdout).toContain(` bytes in ${backup}`)
+  expect(named.stderr).toContain(`Unknown option '--directory': name the directory without it`)
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
 })
 
 test('a directory that another process has open is named, with what to do', async () => {

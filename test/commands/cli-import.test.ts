@@ -31,7 +31,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await serving.stop()
-  await cli.remove()
   await rm(folder, { recursive: true })
 })
 

@@ -22,7 +22,6 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await cli.remove()
   await rm(folder, { recursive: true })
 })
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type BuiltCli, buildCli } from '../support/built-cli.js'
 import { projectFiles, readText } from '../support/project.js'
 import { allBlocks, type Block, placeOf } from './blocks.js'
@@ -36,8 +36,6 @@ let cli: BuiltCli
 beforeAll(async () => {
   cli = await buildCli()
 })
-
-afterAll(() => cli.remove())
 
 test('every block in the list is there once', () => {
   const found = COMMANDS.map(

@@ -65,7 +65,6 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     await browser?.close()
     gate?.close()
     await serving?.stop()
-    await cli?.remove()
     await directory?.remove()
   })
 

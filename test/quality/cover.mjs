@@ -1,113 +1,100 @@
-// Which branches of src/engine and src/format the tests of `npm test` that concern them go through: all but
-// those of processes that are killed, the browser and the command line. Ten minutes, so it is run by hand.
+// Which lines and branches of src/ `npm test` and `npm run test:all` go through, in their own processes: what a program
+// does that a test starts is not counted. Some 40 minutes, so it is run by hand.
 //
 //     npm run test:cover [-- again]
 //
-// Prints a table and writes it to results/coverage.md, with each branch that no test takes.
+// Prints both by folder, and writes the lines that only `npm run test:all` goes through to only-in-all.md.
+// `again` only tells once more what the last run gave.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import process from 'node:process'
 import { installTools } from './install-tools.mjs'
 
 const FOLDER = import.meta.dirname
 const ROOT = join(FOLDER, '../..')
 const COVERAGE = join(ROOT, 'coverage')
-const MEASURES = ['branches', 'statements', 'functions', 'lines']
 
-/**
- * A default that the compiler wants behind an index in range, `bytes[i] ?? 0`: no test can take it. It
- * stays in the count, and out of the list.
- */
-const FALLBACK = /^(?:-?\d+|''|\[\]|\{\}|[A-Z][A-Z_]+|limit)(?![\w.(])/
+/** Why `npm test` leaves lines of these files to `npm run test:all`: the first that fits. */
+const REASONS = JSON.parse(readFileSync(join(FOLDER, 'only-in-all.json'), 'utf8'))
 
-function runTests() {
+/** Runs the tests of a command, with a part of the runs of each random test. */
+function runTests(name, env) {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-  const env = { ROWSTASH_RUNS: '100', ROWSTASH_RUNS_SCALE: '0.1', ROWSTASH_SEED: '1' }
   const args = [vitest, 'run', '--config', 'test/quality/coverage.config.ts', '--reporter', 'dot']
-  const options = { cwd: ROOT, stdio: 'inherit', env: { ...env, ...process.env } }
-  const { status } = spawnSync(process.execPath, args, options)
-  if (status !== 0) throw new Error('The tests failed')
+  const given = { ...process.env, ROWSTASH_COVERAGE: join(COVERAGE, name), ...env }
+  const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env: given })
+  if (status !== 0) throw new Error(`The tests of ${name} failed`)
 }
 
-function readJson(name) {
-  return JSON.parse(readFileSync(join(COVERAGE, name), 'utf8'))
+/** By file: how often each of its lines with a statement, and each way of its branches, was gone through. */
+function readCoverage(name) {
+  const files = JSON.parse(readFileSync(join(COVERAGE, name, 'coverage-final.json'), 'utf8'))
+  const entries = Object.entries(files).map(([path, { statementMap, s, b }]) => {
+    const lines = new Map()
+    for (const [id, { start }] of Object.entries(statementMap)) {
+      lines.set(start.line, Math.max(lines.get(start.line) ?? 0, s[id]))
+    }
+    return [relative(ROOT, path), { lines, ways: Object.values(b).flat() }]
+  })
+  return new Map(entries)
 }
 
-/** By folder: of each measure how many there are, and how many the tests take. */
-function sumUp(summary) {
+function share(counts) {
+  const taken = counts.filter((count) => count > 0).length
+  return `${((100 * taken) / counts.length).toFixed(1)} % of ${counts.length}`
+}
+
+/** @returns a line for each folder, and one for all. */
+function renderFolders(covered) {
+  const folderOf = (path) => /^src\/(?:engine\/)?[^/]+/.exec(path)?.[0] ?? path
   const folders = new Map()
-  for (const [file, counts] of Object.entries(summary)) {
-    if (file === 'total') continue
-    const folder = dirname(relative(ROOT, file))
-    const sums = folders.get(folder) ?? MEASURES.map(() => [0, 0])
-    for (const [i, measure] of MEASURES.entries()) {
-      sums[i][0] += counts[measure].covered
-      sums[i][1] += counts[measure].total
-    }
-    folders.set(folder, sums)
-  }
-  return [...folders].sort(([left], [right]) => (left < right ? -1 : 1))
-}
-
-/** The code at the start of a branch; its end is not always known. */
-function textFrom(lines, { line, column }) {
-  return lines[line - 1].slice(column).replace(/^[\s?(]+/, '')
-}
-
-function uncovered(details) {
-  const branches = []
-  for (const [file, { b: hits, branchMap }] of Object.entries(details)) {
-    const lines = readFileSync(file, 'utf8').split('\n')
-    for (const [id, counts] of Object.entries(hits)) {
-      const { type, loc, locations } = branchMap[id]
-      for (const [i, count] of counts.entries()) {
-        if (count > 0) continue
-        const place = locations[i]?.start?.line === undefined ? loc : locations[i]
-        const isFallback = type === 'binary-expr' && FALLBACK.test(textFrom(lines, place.start))
-        const { line } = place.start
-        const way = type === 'if' ? ['taken', 'not taken'][i] : `way ${i + 1} of ${counts.length}`
-        const source = lines[line - 1].trim().replaceAll('`', "'")
-        branches.push({
-          path: relative(ROOT, file),
-          line,
-          way: `${type}, ${way}`,
-          source,
-          isFallback,
-        })
-      }
+  for (const [path, { lines, ways }] of covered) {
+    for (const name of [folderOf(path), 'all']) {
+      const sums = folders.get(name) ?? { lines: [], ways: [] }
+      sums.lines.push(...lines.values())
+      sums.ways.push(...ways)
+      folders.set(name, sums)
     }
   }
-  return branches.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line))
+  return [...folders]
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, sums]) => {
+      return `${name.padEnd(24)} lines ${share(sums.lines).padEnd(18)} branches ${share(sums.ways)}`
+    })
 }
 
-function render(folders, branches) {
-  const share = ([covered, total]) =>
-    `${((100 * covered) / total).toFixed(1)} % (${total - covered} of ${total} not)`
-  const listed = branches.filter(({ isFallback }) => !isFallback)
-  return [
-    '# Branches that the tests take',
-    '',
-    `${new Date().toISOString().slice(0, 10)}, Node ${process.version}: \`npm run test:cover\`.`,
-    '',
-    `| folder | ${MEASURES.join(' | ')} |`,
-    `|---|${MEASURES.map(() => '---:|').join('')}`,
-    ...folders.map(([folder, sums]) => `| ${folder} | ${sums.map(share).join(' | ')} |`),
-    '',
-    `Of the ${branches.length} branches that no test takes, ${branches.length - listed.length} are what the compiler wants behind an index that`,
-    'is always there (`bytes[i] ?? 0`). The others:',
-    '',
-    ...listed.map(({ path, line, way, source }) => `- ${path}:${line} (${way}): \`${source}\``),
-    '',
-  ].join('\n')
+/** The lines of a file that only the second of two runs went through. */
+function linesOnlyIn(path, inAll, inTest) {
+  const source = readFileSync(join(ROOT, path), 'utf8').split('\n')
+  const only = [...inAll.lines].filter(([line, count]) => {
+    return count > 0 && (inTest?.lines.get(line) ?? 0) === 0
+  })
+  return only.map(([line]) => `  - \`${source[line - 1].trim().replaceAll('`', "'")}\``)
+}
+
+function renderList(inTest, inAll) {
+  const parts = [...inAll].flatMap(([path, covered]) => {
+    const lines = linesOnlyIn(path, covered, inTest.get(path))
+    if (lines.length === 0) return []
+    const reason = Object.entries(REASONS).find(([part]) => path.includes(part))?.[1]
+    if (reason === undefined)
+      throw new Error(`only-in-all.json has no reason for ${path}:\n${lines.join('\n')}`)
+    return [`- ${path}: ${reason}`, ...lines]
+  })
+  const head = '# Lines of src/ that `npm run test:all` goes through, and `npm test` does not'
+  return [head, '', '`npm run test:cover` writes this list.', '', ...parts, ''].join('\n')
 }
 
 installTools()
-if (process.argv[2] !== 'again') runTests() // `again`: only tells once more what the last run gave.
-const folders = sumUp(readJson('coverage-summary.json'))
-const text = render(folders, uncovered(readJson('coverage-final.json')))
-mkdirSync(join(FOLDER, 'results'), { recursive: true })
-writeFileSync(join(FOLDER, 'results/coverage.md'), text)
+if (process.argv[2] !== 'again') {
+  runTests('test', { ROWSTASH_ALL: '0' })
+  runTests('all', { ROWSTASH_ALL: '1', ROWSTASH_RUNS_SCALE: '0.2' })
+}
+const [inTest, inAll] = ['test', 'all'].map(readCoverage)
 console.log(
-  `\n${text.slice(0, text.indexOf('\n- '))}\n\nThe list is in test/quality/results/coverage.md.`,
+  ['npm test:', ...renderFolders(inTest), '', 'npm run test:all:', ...renderFolders(inAll)].join(
+    '\n',
+  ),
 )
+writeFileSync(join(FOLDER, 'only-in-all.md'), renderList(inTest, inAll))

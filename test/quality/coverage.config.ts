@@ -1,5 +1,7 @@
+// A run of the tests that counts the lines and branches of src/ which it goes through; cover.mjs says which tests.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import base from '../vitest.config.js'
 
 function pathOf(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url))
@@ -8,21 +10,15 @@ function pathOf(path: string): string {
 export default defineConfig({
   root: pathOf('../..'),
   test: {
-    include: [
-      'test/{conformance,format,store,unit,rungs/{backup,corrupt,files-model,model,planted,scan,sim,sqlite,upgrade}}/**/*.test.ts',
-    ],
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
-    maxWorkers: 1,
-    expect: { poll: { timeout: 15_000 } },
+    ...base.test,
+    maxWorkers: 2,
     coverage: {
       enabled: true,
       provider: 'custom',
       customProviderModule: pathOf('coverage-provider.config.ts'),
-      include: ['src/{engine,format}/**/*.ts'],
-      reporter: ['json', 'json-summary'],
-      reportsDirectory: pathOf('../../coverage'),
-      clean: false, // Beside it stands what came of mutants.
+      include: ['src/**/*.ts'],
+      reporter: ['json'],
+      reportsDirectory: process.env['ROWSTASH_COVERAGE'] ?? pathOf('../../coverage'),
     },
   },
 })

@@ -1,7 +1,15 @@
 // Goal: a list of tests in a configuration does not go stale: vitest says nothing of a file that is not there.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { projectFiles } from '../support/project.js'
-import { LONG_FILES, MEMORY_FILES, SAME_EVERYWHERE, SHARED_FILES } from '../vitest.config.js'
+import { projectFiles, ROOT } from '../support/project.js'
+import {
+  LEFT_TO_ALL,
+  LONG_FILES,
+  MEMORY_FILES,
+  SAME_EVERYWHERE,
+  SHARED_FILES,
+} from '../vitest.config.js'
 
 type Config = Readonly<{
   default: Readonly<{ test?: Readonly<{ include?: string[]; exclude?: string[] }> }>
@@ -48,7 +56,9 @@ test('every file that vitest.config.ts names is there, and each runs once', () =
     list.flatMap(expand),
   )
   const [memory = [], shared = []] = lists
+  const leftOut = Object.values(LEFT_TO_ALL).flat()
 
   expect(lists.flat().filter((pattern) => !isThere(pattern))).toEqual([])
+  expect(leftOut.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   expect(memory.filter((path) => !shared.some((pattern) => fits(path, pattern)))).toEqual([])
 })

@@ -1,9 +1,11 @@
 // The command line program as it is shipped: built into a folder of its own, then run as processes.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ROOT } from './project.js'
 
@@ -12,23 +14,40 @@ const run = promisify(execFile)
 /** Below node_modules, so that the packages are found, and nothing else looks there. */
 const CACHE = join(ROOT, 'node_modules', '.cache')
 
-export type BuiltCli = Readonly<{ path: string; remove(): Promise<void> }>
+export type BuiltCli = Readonly<{ path: string }>
 
+/** Where the program of a run of vitest is, by the ID of its main process. `teardown` removes it. */
+function folderOf(runId: string): string {
+  return join(CACHE, `rowstash-cli-${runId}`)
+}
+
+/** Builds the program, unless another file of this run of vitest has: then waits for that build. */
 export async function buildCli(): Promise<BuiltCli> {
+  const folder = folderOf(process.env['ROWSTASH_TEST_RUN'] ?? String(process.pid))
+  const built = { path: join(folder, 'cli.js') }
   await mkdir(CACHE, { recursive: true })
-  const folder = await mkdtemp(join(CACHE, 'rowstash-cli-'))
-  const tsup = join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js')
+  const isFirst = await mkdir(folder).then(
+    () => true,
+    () => false,
+  )
+  const ended = join(folder, 'ended')
+  if (isFirst) await tsup(folder).finally(() => writeFile(ended, ''))
+  while (!existsSync(ended)) await sleep(50)
+  return built
+}
+
+async function tsup(folder: string): Promise<void> {
+  const program = join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js')
   const target = ['--format', 'esm', '--target', 'node20', '--out-dir', folder]
-  const args = [
-    tsup,
-    '--no-config',
-    '--entry.cli',
-    'adapters/programs/cli.ts',
-    ...target,
-    '--silent',
-  ]
-  await run(process.execPath, args, { cwd: ROOT })
-  return { path: join(folder, 'cli.js'), remove: () => rm(folder, { recursive: true }) }
+  const entry = ['--entry.cli', 'adapters/programs/cli.ts']
+  await run(process.execPath, [program, '--no-config', ...entry, ...target, '--silent'], {
+    cwd: ROOT,
+  })
+}
+
+/** Called by vitest in its main process when all tests have ended. */
+export async function teardown(): Promise<void> {
+  await rm(folderOf(String(process.pid)), { recursive: true, force: true })
 }
 
 export type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>

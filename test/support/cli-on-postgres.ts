@@ -20,7 +20,6 @@ export async function cliOnPostgres(): Promise<CliOnPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-commands-'))
   afterAll(async () => {
     if (typeof server !== 'string') await server.stop()
-    await cli.remove()
     await rm(folder, { recursive: true })
   })
   if (typeof server === 'string') return { cli, folder, url: '', missing: server }

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { readText } from './project.js'
 import { noteSeed } from './seed-record.js'
 
-/** `push`: the size of `npm test`. `deep`: the size of `npm run test:rung -- --deep`. */
+/** `push`: the size of `npm run test:all`. `deep`: the size of `npm run test:rung -- --deep`. */
 export type Tier = 'push' | 'deep'
 
 export const tier: Tier = process.env['ROWSTASH_TIER'] === 'deep' ? 'deep' : 'push'

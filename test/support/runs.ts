@@ -1,7 +1,4 @@
-/** The part of its runs that a random test makes by default, so that `npm test` stays short. `.ci/run` asks for all. */
-const LOCAL_SCALE = 0.2
-
 /** How often a random test runs: scaled by ROWSTASH_RUNS_SCALE, down for a quick look, up for a long night. */
 export function runs(count: number): number {
-  return Math.max(1, Math.ceil(count * Number(process.env['ROWSTASH_RUNS_SCALE'] ?? LOCAL_SCALE)))
+  return Math.max(1, Math.ceil(count * Number(process.env['ROWSTASH_RUNS_SCALE'] ?? 1)))
 }

@@ -63,7 +63,6 @@ async function openStage(seed: number): Promise<Stage> {
   const cli = await buildCli()
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-resume-'))
   onTestFinished(async () => {
-    await cli.remove()
     await rm(folder, { recursive: true })
   })
   const input = join(folder, 'rows.csv')

@@ -1,0 +1,132 @@
+// `npm run test:all`: everything. `npm test` is what it says in five minutes; this has no limit.
+//
+//     npm run test:all                        all parts, one after the other
+//     npm run test:all -- test/page           everything of these folders or files, of this Node
+//     npm run test:all -- --part nodes        one part; give it again for another
+//     npm run test:all -- --scale 0.1         a tenth of the runs of each random test
+//     npm run test:all -- --rest              of the first part only what `npm test` does not run
+//
+// A part that needs a program which is not there says so and is skipped.
+import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+
+const ROOT = join(import.meta.dirname, '..')
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
+const CONFIG = ['run', '--config', 'test/vitest.config.ts']
+const LEFT_TO_ALL = JSON.parse(readFileSync(join(ROOT, 'test/left-to-all.json'), 'utf8'))
+const DIFFER_MOST = ['base/codecs', 'base/kept-zlib', 'adapters/directory-level'].map(
+  (name) => `test/unit/${name}.test.ts`,
+)
+
+/** Runs a program to its end. @returns whether it ended well. */
+function run(program, args, env = {}) {
+  const options = { cwd: ROOT, env: { ...process.env, ...env }, stdio: 'inherit' }
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, options)
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code === 0))
+  })
+}
+
+const vitest = (args, env) => run(process.execPath, [VITEST, ...args], env)
+const vitestOn = (version, args, env) => run('npx', ['-y', `node@${version}`, VITEST, ...args], env)
+
+function hasProgram(...paths) {
+  return paths.every((path) => spawnSync('sh', ['-c', `ls ${path}`]).status === 0)
+}
+
+/** What `npm test` leaves to this command: files that it does not run, and files of which it runs a part. */
+function restOfFiles() {
+  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  const isInPart = (name) => /from '.*what-runs\.js'/.test(readFileSync(join(ROOT, name), 'utf8'))
+  const tests = files.filter((name) => name.endsWith('.test.ts')).map((name) => `test/${name}`)
+  return [...Object.values(LEFT_TO_ALL).flat(), ...tests.filter(isInPart)]
+}
+
+const PARTS = {
+  /** Every test, on this Node. */
+  tests({ scale, files }) {
+    return vitest([...CONFIG, ...files], { ROWSTASH_ALL: '1', ROWSTASH_RUNS_SCALE: scale })
+  },
+
+  /** What can differ there, with the first runs of the same seeds. */
+  node24({ scale }) {
+    const env = { ROWSTASH_ALL: '1', ROWSTASH_PLATFORM_ONLY: '1', ROWSTASH_CHROMIUM: '' }
+    return vitestOn(24, CONFIG, { ...env, ROWSTASH_RUNS_SCALE: String(scale / 5) })
+  },
+
+  /** A sample of each layer on the other Nodes, and all of the codecs and of LevelDB's batches, which differ most. */
+  async nodes() {
+    for (const version of [22, 26]) {
+      if (!(await vitestOn(version, ['run', '--config', 'test/quick.config.ts']))) return false
+      if (!(await vitestOn(version, [...CONFIG, ...DIFFER_MOST]))) return false
+    }
+    return true
+  },
+
+  /** Debian's PostgreSQL with a standby and PgBouncer; below the whole scale one failover and the store over ports. */
+  async postgres({ scale }) {
+    if (!hasProgram('/usr/lib/postgresql/*/bin/pg_basebackup', '/usr/sbin/pgbouncer')) {
+      return skip('PostgreSQL with PgBouncer', 'node test/postgres-debian.mjs')
+    }
+    const files = ['conformance/postgres-debian-kv', 'rungs/failover/failover']
+    const sample = ['npx', 'vitest', ...CONFIG, ...files.map((name) => `test/${name}.test.ts`)]
+    const env = scale < 1 ? { ROWSTASH_RUNS: '1' } : {}
+    return run(process.execPath, ['test/postgres-debian.mjs', ...(scale < 1 ? sample : [])], env)
+  },
+
+  /** Ceph's radosgw; below the whole scale only the port. */
+  radosgw({ scale }) {
+    if (!hasProgram('/usr/bin/radosgw', '/usr/bin/ceph-mon')) {
+      return skip('radosgw', 'node test/radosgw.mjs')
+    }
+    const command = ['npx', 'vitest', ...CONFIG, 'test/conformance/s3-server.test.ts']
+    const sample = scale < 1 ? ['-t', '^S3 at '] : []
+    return run(process.execPath, ['test/radosgw.mjs', ...command, ...sample])
+  },
+}
+
+function skip(what, command) {
+  console.log(`skipped: there is no ${what}; \`${command}\` installs it as root on Debian`)
+  return true
+}
+
+async function main() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      part: { type: 'string', multiple: true },
+      scale: { type: 'string', default: '1' },
+      rest: { type: 'boolean', default: false },
+    },
+  })
+  const isOfFiles = positionals.length > 0
+  const parts = values.part ?? (isOfFiles ? ['tests'] : Object.keys(PARTS))
+  const unknown = parts.filter((name) => !Object.hasOwn(PARTS, name))
+  if (unknown.length > 0) {
+    throw new Error(
+      `There is no part ${unknown.join(', ')}; parts: ${Object.keys(PARTS).join(', ')}`,
+    )
+  }
+  const files = isOfFiles ? positionals : values.rest ? restOfFiles() : []
+  const failed = []
+  for (const name of parts) {
+    const startedAt = performance.now()
+    console.log(`\n== ${name}, scale of runs ${values.scale}`)
+    const isGood = await PARTS[name]({ scale: values.scale, files })
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0)
+    console.log(`== ${name}: ${isGood ? 'passed' : 'FAILED'} after ${seconds} s`)
+    if (!isGood) failed.push(name)
+  }
+  if (failed.length > 0) throw new Error(`Failed: ${failed.join(', ')}`)
+}
+
+try {
+  await main()
+} catch (failure) {
+  console.error(failure.message)
+  process.exitCode = 1
+}

@@ -24,6 +24,7 @@ import {
   UPLOADS_RANGE,
 } from '../format/keys.js'
 import { parseTableId } from '../format/table-id.js'
+import { keyAfter } from '../kv/key-range.js'
 import type { KeyRange, KvCheck, KvPartition } from '../kv/kv.js'
 import { scanBatches, scanKeys } from '../kv/scan-batches.js'
 import { tooBusy } from './commit/commit-until-accepted.js'
@@ -151,22 +152,26 @@ async function deleteIfThere(team: TeamContext, tableId: string): Promise<void> 
 
 /** @returns whether there was one. */
 async function deleteFiles({ team, checkGoesOn }: Deletion): Promise<boolean> {
-  for (let hadFiles = false; ; hadFiles = true) {
+  let hadFiles = false
+  for (let start: Bytes | null = FILES_RANGE.start; ; hadFiles = true) {
     checkGoesOn()
-    if (!(await deleteSomeFiles(team))) return hadFiles
+    start = await deleteSomeFiles(team, start)
+    if (start === null) return hadFiles
   }
 }
 
-function deleteSomeFiles(team: TeamContext): Promise<boolean> {
+/** @returns where the rest begins; null: there was none left. */
+function deleteSomeFiles(team: TeamContext, start: Bytes): Promise<Bytes | null> {
   return changeFiles(
     team,
-    (view) => view.scan({ ...FILES_RANGE, count: FILES_AT_ONCE }),
+    (view) => view.scan({ ...FILES_RANGE, start, count: FILES_AT_ONCE }),
     async (found, head) => {
-      if (found.length === 0) return { result: false, commit: null }
+      const last = found.at(-1)
+      if (last === undefined) return { result: null, commit: null }
       const bytes = found.reduce((sum, [, record]) => sum + decodeFile(record).bytes, 0)
       const next = { files: head.files - found.length, bytes: head.bytes - bytes }
       return {
-        result: true,
+        result: keyAfter(last[0]),
         commit: {
           checks: found.map(([key, equals]) => ({ key, equals })),
           puts: [[FILES_HEAD_KEY, encodeFilesHead(next)]],

@@ -32,6 +32,8 @@ import { checkKv } from './api/arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024
+/** Pieces that one call deletes: each call steps over those that were deleted before. */
+const SWEPT_COUNT = 100_000
 const NO_VALUE = new Uint8Array(0)
 
 /**
@@ -166,7 +168,7 @@ class KvObjects implements ObjectStore {
   }
 
   async #deletePieces(id: ObjectId): Promise<void> {
-    while ((await this.#partition.sweep(objectPiecesRange(id), LIST_COUNT_MAX)) > 0) {}
+    while ((await this.#partition.sweep(objectPiecesRange(id), SWEPT_COUNT)) === SWEPT_COUNT);
     await this.#commit({ deletes: [unfinishedObjectKey(id)] })
   }
 

@@ -37,9 +37,11 @@ const SPACES_OF_TABLE = [
   KEY_SPACE.rowBefore,
 ] as const
 
-/** What the sweep deletes of a table that was deleted, beside its retirements. */
-export function recordsOfTable(table: TableKey): readonly KeyRange[] {
-  return SPACES_OF_TABLE.map((space) => prefixRange(tableKeyIn(space, table)))
+/** What the sweep deletes of tables that were deleted, beside their retirements: a list for each key space. */
+export function recordsOfTables(tables: readonly TableKey[]): readonly (readonly KeyRange[])[] {
+  return SPACES_OF_TABLE.map((space) =>
+    tables.map((table) => prefixRange(tableKeyIn(space, table))),
+  )
 }
 
 function tableKeyIn(space: number, table: TableKey): Bytes {

@@ -131,14 +131,18 @@ function openFound(key: Bytes | undefined, value: Bytes | undefined): Bytes | nu
   return value === undefined ? null : openValue(key, value)
 }
 
+const NO_PAYLOAD = new Uint8Array(0)
+
 /** Records of a range of LevelDB keys, in order, with their LevelDB keys. */
 export async function scanRecords(
   database: LevelDatabase,
-  { start, limit, count, bytesMax = Number.POSITIVE_INFINITY, reverse = false }: KvScan,
+  scan: KvScan,
   snapshot?: AbstractSnapshot,
 ): Promise<[key: Bytes, payload: Bytes][]> {
+  const { start, limit, count, bytesMax = Number.POSITIVE_INFINITY } = scan
+  const { reverse = false, keysOnly = false } = scan
   if (compareBytes(start, limit) >= 0) return []
-  const range = { gte: start, lt: limit, limit: count, reverse }
+  const range = { gte: start, lt: limit, limit: count, reverse, values: !keysOnly }
   const options = { ...ENCODINGS, ...range, snapshot, highWaterMarkBytes: SCAN_BYTES_MAX }
   const records: [Bytes, Bytes][] = []
   let bytesLeft = bytesMax
@@ -149,7 +153,7 @@ export async function scanRecords(
         const entries = await iterator.nextv(count - records.length)
         if (entries.length === 0) break
         for (const [key, value] of entries) {
-          const payload = openValue(key, value)
+          const payload = keysOnly ? NO_PAYLOAD : openValue(key, value)
           bytesLeft -= payload.length
           records.push([key, payload])
         }

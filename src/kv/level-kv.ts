@@ -6,6 +6,7 @@ import { fromEmitter } from '../base/from-emitter.js'
 import { invariant } from '../base/invariant.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { type HighWater, keepHighWater, startHighWater } from './high-water.js'
+import { keyAfter } from './key-range.js'
 import type { KvCache, KvCheckItem, KvGroup, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
@@ -165,7 +166,7 @@ export class LevelKv implements KvStore {
       },
       async sweep({ start, limit }, count) {
         invariant(Number.isInteger(count) && count >= 1, 'a sweep has a positive count')
-        const range = { start: prefix.keyOf(start), limit: prefix.keyOf(limit) }
+        let range = { start: prefix.keyOf(start), limit: prefix.keyOf(limit) }
         let swept = 0
         while (swept < count) {
           const wanted = Math.min(count - swept, SWEEP_COMMIT_COUNT)
@@ -177,7 +178,9 @@ export class LevelKv implements KvStore {
             await sessions.queue.commit(prefix, { deletes })
           }
           swept += keys.length
-          if (keys.length < wanted) break
+          const last = keys[wanted - 1]
+          if (last === undefined) break
+          range = { ...range, start: keyAfter(last) } // A scan steps over every deleted record.
         }
         return swept
       },

@@ -273,12 +273,13 @@ class LevelView implements KvView {
     })
   }
 
-  async scan({ start, limit, count, bytesMax, reverse = false }: Parameters<KvView['scan']>[0]) {
+  async scan({ start, limit, ...options }: KvScan): Promise<[Bytes, Bytes][]> {
+    const { count } = options
     const countable = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
     invariant(countable, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
     const [first, end] = [this.#levelKey(start), this.#levelKey(limit)]
-    const levelScan = { start: first, limit: end, count, bytesMax, reverse }
-    const [from, to] = [byteText(levelScan.start), byteText(levelScan.limit)]
+    const levelScan = { ...options, start: first, limit: end }
+    const [from, to] = [byteText(first), byteText(end)]
     if (this.#knowsAll && this.#views.isEmpty(from, to)) return []
     const records = await scanRecords(this.#database, levelScan, this.pin())
     if (records.length === 0) this.#views.rememberEmpty(from, to, this.#moment)

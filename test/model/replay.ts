@@ -93,15 +93,22 @@ const SWEEP_WRITES: Readonly<Record<string, readonly Fits[]>> = {
   drop: [
     commits(TEAM, 'puts', KEY_SPACE.retirement),
     commits(TEAM, 'deletes', KEY_SPACE.retirement),
-    ({ port }) => port === 'clear',
   ],
-  list: [commits(TEAM, 'deletes', KEY_SPACE.deadStash), ({ port }) => port === 'clear'],
+  list: [commits(TEAM, 'deletes', KEY_SPACE.deadStash)],
 }
+
+/** The records below what a sweep deletes. */
+const CLEARED = [
+  KEY_SPACE.row,
+  KEY_SPACE.extentPage,
+  KEY_SPACE.schema,
+  KEY_SPACE.chunk,
+  KEY_SPACE.columnList,
+]
 
 /** Housekeeping that the model does not have. Duties are not in it: one process of several does each at a time. */
 const isHousekeeping: Fits = (call) =>
-  call.port === 'clear' ||
-  commits(TEAM, 'deletes', KEY_SPACE.schema)(call) ||
+  CLEARED.some((space) => commits(TEAM, 'deletes', space)(call)) ||
   commits(TEAM, 'puts', KEY_SPACE.duty)(call) ||
   commits('', 'puts', KEY_SPACE.duty)(call) ||
   isOfHints(call)

@@ -1,6 +1,7 @@
 import { inBatches } from '../../base/batches.js'
-import { type Bytes, toHex } from '../../base/bytes.js'
-import type { KeyRange, KvCheck, KvPartition } from '../../kv/kv.js'
+import { type Bytes, compareBytes, toHex } from '../../base/bytes.js'
+import { keyAfter } from '../../kv/key-range.js'
+import type { KeyRange, KvCheck, KvCommit, KvPartition } from '../../kv/kv.js'
 
 /** Records deleted in one commit. */
 const DELETE_COUNT = 500
@@ -13,18 +14,33 @@ export async function deleteUnchanged(
   partition: KvPartition,
   records: readonly KvCheck[],
 ): Promise<number> {
-  let deleted = 0
+  const deleted = await commitUnchanged(partition, records, (left) => {
+    return { deletes: left.map(({ key }) => key) }
+  })
+  return deleted.length
+}
+
+/**
+ * Commits changes of records that still have the bytes given, many at once; one that has changed is left out.
+ * @returns the records that had them.
+ */
+export async function commitUnchanged<Record extends KvCheck>(
+  partition: KvPartition,
+  records: readonly Record[],
+  plan: (left: readonly Record[]) => KvCommit,
+): Promise<Record[]> {
+  const done: Record[] = []
   for (const batch of inBatches(records, DELETE_COUNT)) {
     let left = batch
     while (left.length > 0) {
-      const result = await partition.commit({ checks: left, deletes: left.map(({ key }) => key) })
+      const result = await partition.commit({ ...plan(left), checks: left })
       if (result.ok) break
       const changed = new Set(result.failed.map(({ key }) => toHex(key)))
       left = left.filter(({ key }) => !changed.has(toHex(key)))
     }
-    deleted += left.length
+    done.push(...left)
   }
-  return deleted
+  return done
 }
 
 /** Deletes records, whatever their bytes are by now. */
@@ -32,7 +48,35 @@ export async function deleteKeys(partition: KvPartition, keys: readonly Bytes[])
   for (const deletes of inBatches(keys, DELETE_COUNT)) await partition.commit({ deletes })
 }
 
-/** Deletes a range that nothing reads any more. */
-export async function sweepRange(partition: KvPartition, range: KeyRange): Promise<void> {
-  while ((await partition.sweep(range, DELETE_COUNT)) === DELETE_COUNT);
+/**
+ * Deletes ranges that nothing reads any more; no two have a key in common. A scan of LevelDB steps over every deleted
+ * record up to the next one that is there, even beyond its range. So one scan goes over all ranges, and only forward.
+ */
+export async function sweepRanges(
+  partition: KvPartition,
+  ranges: readonly KeyRange[],
+): Promise<void> {
+  const left = [...ranges].sort((a, b) => compareBytes(b.start, a.start)) // The next one is last.
+  const limit = left[0]?.limit
+  let start = left.at(-1)?.start
+  while (start !== undefined && limit !== undefined) {
+    const scan = { start, limit, count: DELETE_COUNT, keysOnly: true }
+    const keys = (await partition.read((view) => view.scan(scan))).map(([key]) => key)
+    const deletes = keys.filter((key) => isInNext(left, key))
+    if (deletes.length > 0) await partition.commit({ deletes })
+    const last = keys[DELETE_COUNT - 1]
+    const next = left.at(-1)?.start
+    if (last === undefined || next === undefined) return
+    start = compareBytes(next, last) > 0 ? next : keyAfter(last)
+  }
+}
+
+/** Whether a key is in the last of the ranges, once those before the key are dropped. */
+function isInNext(ranges: KeyRange[], key: Bytes): boolean {
+  for (;;) {
+    const range = ranges.at(-1)
+    if (range === undefined) return false
+    if (compareBytes(key, range.limit) < 0) return compareBytes(key, range.start) >= 0
+    ranges.pop()
+  }
 }

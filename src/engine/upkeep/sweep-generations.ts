@@ -5,7 +5,7 @@
 // - A dead table goes last of its records: until then all of them can be found.
 import { type Bytes, compareBytes, toHex } from '../../base/bytes.js'
 import { decodeChange } from '../../format/change-records.js'
-import { DEAD_TABLES_RANGE, deadTableKey, recordsOfTable } from '../../format/dead-table.js'
+import { DEAD_TABLES_RANGE, deadTableKey, recordsOfTables } from '../../format/dead-table.js'
 import { decodeExtentPage } from '../../format/extent-page.js'
 import {
   extentPagesRange,
@@ -31,7 +31,12 @@ import {
 import type { Hint } from '../../format/work-records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
-import { deleteKeys, sweepRange } from '../commit/delete-records.js'
+import {
+  commitUnchanged,
+  deleteKeys,
+  deleteUnchanged,
+  sweepRanges,
+} from '../commit/delete-records.js'
 import { generationsOf } from '../context/named-objects.js'
 import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -62,7 +67,7 @@ export async function sweepGenerations(context: StoreContext, visit: Visit): Pro
   const dropped = over.filter(({ retirement: { dropping, generation } }) => {
     return dropping || !isPinned(generation.nonce)
   })
-  for (const retired of dropped) await dropGeneration(partition, retired)
+  await dropGenerations(partition, dropped)
   return dropped.length
 }
 
@@ -108,21 +113,16 @@ export async function sweepDeadTables(visit: Visit): Promise<void> {
   const tables = tablesOf(visit)
   if (tables?.length === 0) return
   const over = await partition.read(async (view) => {
+    const retired = new Set((await readRetired(view, tables)).map(({ table }) => toHex(table)))
     const found: TableKey[] = []
     const keys = tables?.map(deadTableKey) ?? null
     for await (const entries of recordsOf(view, DEAD_TABLES_RANGE, keys)) {
-      for (const [key] of entries) {
-        const table = tableOfKey(key)
-        const retired = await view.scan({ ...retirementsRange(table), count: 1 })
-        if (retired.length === 0) found.push(table)
-      }
+      found.push(...entries.map(([key]) => tableOfKey(key)))
     }
-    return found
+    return found.filter((table) => !retired.has(toHex(table)))
   })
-  for (const table of over) {
-    for (const range of recordsOfTable(table)) await sweepRange(partition, range)
-    await partition.commit({ deletes: [deadTableKey(table)] })
-  }
+  for (const ranges of recordsOfTables(over)) await sweepRanges(partition, ranges)
+  await deleteKeys(partition, over.map(deadTableKey))
 }
 
 async function readRetired(view: KvView, tables: Names): Promise<Retired[]> {
@@ -174,18 +174,32 @@ async function segmentBytes(
   return bytes
 }
 
-async function dropGeneration(
-  partition: KvPartition,
-  { table, bytes, retirement }: Retired,
-): Promise<void> {
-  const { firstExtent, nextExtent } = retirement.generation
-  const key = retirementKey(table, firstExtent)
-  const marked = encodeRetirement({ ...retirement, dropping: true })
-  const mark = { checks: [{ key, equals: bytes }], puts: [[key, marked] as const] }
-  if (!(await partition.commit(mark)).ok) return // Another sweep is at it.
-  await sweepRange(partition, rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent))
-  await sweepRange(partition, extentPagesRange(table, firstExtent, nextExtent))
-  await partition.commit({ checks: [{ key, equals: marked }], deletes: [key] })
+async function dropGenerations(partition: KvPartition, over: readonly Retired[]): Promise<void> {
+  const marks = over.map(({ table, bytes, retirement }) => {
+    const { firstExtent, nextExtent } = retirement.generation
+    return {
+      key: retirementKey(table, firstExtent),
+      equals: bytes,
+      marked: encodeRetirement({ ...retirement, dropping: true }),
+      rows: rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent),
+      pages: extentPagesRange(table, firstExtent, nextExtent),
+    }
+  })
+  const dropping = await commitUnchanged(partition, marks, (left) => {
+    return { puts: left.map(({ key, marked }) => [key, marked] as const) }
+  }) // Without those that another sweep is at.
+  await sweepRanges(
+    partition,
+    dropping.map(({ rows }) => rows),
+  )
+  await sweepRanges(
+    partition,
+    dropping.map(({ pages }) => pages),
+  )
+  await deleteUnchanged(
+    partition,
+    dropping.map(({ key, marked }) => ({ key, equals: marked })),
+  )
 }
 
 /**

@@ -2,7 +2,7 @@
 //
 // Invariant: before anything of a history is deleted, a commit says up to which version it goes. Readers of the history
 // look at that in the view in which they read it.
-import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { type Bytes, toHex } from '../../base/bytes.js'
 import {
   CHANGES_RANGE,
   changeKey,
@@ -21,7 +21,7 @@ import { type TableKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
 import { decodeTableHead } from '../../format/records.js'
 import { prefixRange } from '../../kv/key-range.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
-import { deleteKeys, sweepRange } from '../commit/delete-records.js'
+import { deleteKeys, sweepRanges } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { namesOf } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
@@ -37,10 +37,18 @@ const DELETE_COUNT = 10_000
 export async function sweepHistory(context: StoreContext, visit: Visit): Promise<void> {
   const { partition } = visit
   const tables = namesOf(visit, 'table') ?? (await partition.read(tablesWithHistory))
-  for (const table of tables) {
-    const head = await partition.read((view) => view.get(tableHeadKey(table)))
-    if (head === null) await dropHistory(partition, table)
-    else await shortenHistory(context, partition, table)
+  const heads = await partition.read((view) => view.getMany(tables.map(tableHeadKey)))
+  const dead = tables.filter((_, i) => heads[i] === null)
+  await sweepRanges(
+    partition,
+    dead.map((table) => ofTable(ROWS_BEFORE_RANGE.start, table)),
+  )
+  await sweepRanges(
+    partition,
+    dead.map((table) => ofTable(CHANGES_RANGE.start, table)),
+  )
+  for (const [i, table] of tables.entries()) {
+    if (heads[i] !== null) await shortenHistory(context, partition, table)
   }
 }
 
@@ -60,23 +68,18 @@ export async function isLeftAlone(
 
 /** Finds one table after the other: of each, a single key is read. */
 async function tablesWithHistory(view: KvView): Promise<readonly TableKey[]> {
-  const tables: TableKey[] = []
+  const tables = new Map<string, TableKey>()
   for (const range of [CHANGES_RANGE, ROWS_BEFORE_RANGE]) {
     let { start } = range
     for (;;) {
       const [entry] = await view.scan({ start, limit: range.limit, count: 1, keysOnly: true })
       if (entry === undefined) break
       const table = tableOfKey(entry[0])
-      if (!tables.some((known) => sameBytes(known, table))) tables.push(table)
+      tables.set(toHex(table), table)
       start = prefixRange(entry[0].slice(0, 17)).limit
     }
   }
-  return tables
-}
-
-async function dropHistory(partition: KvPartition, table: TableKey): Promise<void> {
-  await sweepRange(partition, ofTable(ROWS_BEFORE_RANGE.start, table))
-  await sweepRange(partition, ofTable(CHANGES_RANGE.start, table))
+  return [...tables.values()]
 }
 
 function ofTable(space: Bytes, table: TableKey): ReturnType<typeof prefixRange> {
@@ -88,8 +91,9 @@ async function shortenHistory(
   partition: KvPartition,
   table: TableKey,
 ): Promise<void> {
-  for (;;) {
-    const over = await partition.read((view) => findOver(context, view, table))
+  for (let first = 0; ; ) {
+    const from = first
+    const over = await partition.read((view) => findOver(context, view, table, from))
     const last = over[over.length - 1]
     if (last === undefined) return
     const key = historyKey(table)
@@ -101,6 +105,7 @@ async function shortenHistory(
       for (const runs of [changed, removed]) await deleteRowsBefore(partition, table, version, runs)
       await deleteKeys(partition, [changeKey]) // Last, so that a sweep after a crash finds the rows.
     }
+    first = last.version + 1
   }
 }
 
@@ -127,11 +132,12 @@ async function findOver(
   context: StoreContext,
   view: KvView,
   table: TableKey,
+  first: number,
 ): Promise<readonly Over[]> {
   if (await isLeftAlone(context, view, table)) return []
   const { historyRetentionMs, clock } = context.options
   const now = clock.now()
-  const range = changesRange(table, 0)
+  const range = changesRange(table, first)
   const entries = await view.scan({ ...range, count: SCAN_COUNT, bytesMax: SCAN_BYTES })
   const over: Over[] = []
   for (const [key, record] of entries) {

@@ -15,7 +15,7 @@ import { DUTIES_RANGE, incarnationOfKey, WRITERS_RANGE } from '../../format/keys
 import { DUE_TEAMS_RANGE, WORK_HINTS_RANGE } from '../../format/work-records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanKeys } from '../../kv/scan-batches.js'
-import { deleteKeys, deleteUnchanged, sweepRange } from '../commit/delete-records.js'
+import { deleteKeys, deleteUnchanged, sweepRanges } from '../commit/delete-records.js'
 import { type FoundIncarnation, readIncarnations } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
@@ -64,11 +64,9 @@ export class IncarnationSweeper {
   async #deleteDuties(): Promise<void> {
     const { kv } = this.#context
     const system = kv.partition('') // It has the times of the last sweeps, but no hints.
-    for (const range of [DUTIES_RANGE, DUE_TEAMS_RANGE]) await sweepRange(system, range)
+    await sweepRanges(system, [DUTIES_RANGE, DUE_TEAMS_RANGE])
     for (const name of await system.read(readTeams)) {
-      for (const range of [DUTIES_RANGE, WORK_HINTS_RANGE]) {
-        await sweepRange(kv.partition(name), range)
-      }
+      await sweepRanges(kv.partition(name), [DUTIES_RANGE, WORK_HINTS_RANGE])
     }
     this.#isAlone = true
   }

@@ -17,7 +17,7 @@ import { EMPTY_RECORD } from '../../format/records.js'
 import type { Hint } from '../../format/work-records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { sweepRange } from '../commit/delete-records.js'
+import { deleteUnchanged, sweepRanges } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { laterHints, namesOf, recordsOf } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
@@ -41,14 +41,10 @@ export async function sweepJobs(context: StoreContext, visit: Visit): Promise<nu
     const isListed = (await system.read((view) => view.get(key))) !== null
     if (!isListed) await system.commit({ puts: [[key, EMPTY_RECORD]] })
   }
-  for (const job of gone) await sweepRange(partition, jobResultsRange(job))
-  let deleted = 0
-  for (const { job, key, equals } of over) {
-    // The parts of the result mean nothing without the job.
-    const { ok } = await partition.commit({ checks: [{ key, equals }], deletes: [jobKey(job)] })
-    await sweepRange(partition, jobResultsRange(job))
-    if (ok) deleted++
-  }
+  const deleted = await deleteUnchanged(partition, over)
+  // The parts of a result mean nothing without the job.
+  const ended = [...gone, ...over.map(({ job }) => job)]
+  await sweepRanges(partition, ended.map(jobResultsRange))
   return deleted
 }
 

@@ -14,7 +14,7 @@ import { type TableKey, tableHeadKey } from '../../format/keys.js'
 import { decodeTableHead } from '../../format/records.js'
 import { prefixRange } from '../../kv/key-range.js'
 import type { KeyRange, KvView } from '../../kv/kv.js'
-import { sweepRange } from '../commit/delete-records.js'
+import { sweepRanges } from '../commit/delete-records.js'
 import { tablesOf } from './sweep-generations.js'
 import type { Visit } from './team-visits.js'
 
@@ -26,9 +26,7 @@ export async function sweepKeyIndexes(visit: Visit): Promise<void> {
   const tables = tablesOf(visit)
   if (tables?.length === 0) return
   const unused = await partition.read((view) => unusedIndexes(view, tables))
-  for (const place of unused) {
-    for (const range of rangesOfIndex(place)) await sweepRange(partition, range)
-  }
+  await sweepRanges(partition, unused.flatMap(rangesOfIndex))
 }
 
 /** Finds one index after the other: of each, a single key is read. */

@@ -20,7 +20,7 @@ import { decodeStashHead, encodeStashHead, type StashHead } from '../../format/r
 import type { Hint } from '../../format/work-records.js'
 import type { KvCheck, KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
-import { deleteUnchanged, sweepRange } from '../commit/delete-records.js'
+import { deleteKeys, deleteUnchanged, sweepRanges } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { planExpire } from '../ingest/stash-records.js'
 import { laterHints, type Names, namesOf, recordsOf } from './hinted-records.js'
@@ -153,10 +153,8 @@ async function sweepDeadStashes(partition: KvPartition): Promise<void> {
     for await (const keys of scanKeys(view, DEAD_STASHES_RANGE)) found.push(...keys)
     return found
   })
-  for (const key of dead) {
-    const nonce = stashNonceOf(key)
-    await sweepRange(partition, chunksRange(nonce))
-    await sweepRange(partition, columnListsRange(nonce))
-    await partition.commit({ deletes: [key] })
-  }
+  const nonces = dead.map(stashNonceOf)
+  await sweepRanges(partition, nonces.map(chunksRange))
+  await sweepRanges(partition, nonces.map(columnListsRange))
+  await deleteKeys(partition, dead)
 }

@@ -97,8 +97,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the sweep leaves the extent pages of overwritten rows',
     file: 'sweep-generations.ts',
-    find: 'await sweepRange(partition, extentPagesRange(table, firstExtent, nextExtent))',
-    replace: '',
+    find: 'dropping.map(({ pages }) => pages)',
+    replace: 'dropping.map(({ rows }) => rows)',
   },
   {
     name: 'a scan does not keep the rows that it reads',
@@ -127,8 +127,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a fold loses an update made meanwhile',
     file: 'delete-records.ts',
-    find: 'checks: left, deletes:',
-    replace: 'checks: [], deletes:',
+    find: '{ ...plan(left), checks: left }',
+    replace: 'plan(left)',
   },
   {
     name: 'two rows of one overwrite keep the same ID',

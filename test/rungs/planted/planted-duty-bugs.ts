@@ -54,13 +54,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what a sweep left of the result of a job that it had deleted stays',
     file: 'sweep-jobs.ts',
-    find: 'for (const job of gone) await sweepRange(partition, jobResultsRange(job))',
-    replace: '',
+    find: 'const ended = [...gone, ...over',
+    replace: 'const ended = [...over',
   },
   {
     name: 'a generation is dropped without a mark first',
     file: 'sweep-generations.ts',
-    find: 'if (!(await partition.commit(mark)).ok) return',
-    replace: 'if (!(await partition.commit({ checks: mark.checks, deletes: [key] })).ok) return',
+    find: 'return { puts: left.map(({ key, marked }) => [key, marked] as const) }',
+    replace: 'return { deletes: left.map(({ key }) => key) }',
   },
 ]

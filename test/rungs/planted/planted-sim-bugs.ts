@@ -202,14 +202,14 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   {
     name: 'a fold loses an update made meanwhile',
     file: 'delete-records.ts',
-    find: 'checks: left, deletes:',
-    replace: 'checks: [], deletes:',
+    find: '{ ...plan(left), checks: left }',
+    replace: 'plan(left)',
   },
   {
     name: 'an overwritten generation is forgotten before what it had is deleted',
     file: 'sweep-generations.ts',
-    find: `  if (!(await partition.commit(mark)).ok) return`,
-    replace: `  if (!(await partition.commit({ ...mark, puts: [], deletes: [key] })).ok) return`,
+    find: 'return { puts: left.map(({ key, marked }) => [key, marked] as const) }',
+    replace: 'return { deletes: left.map(({ key }) => key) }',
   },
   {
     name: 'the result of an add is not kept for its repeat',

@@ -1,7 +1,16 @@
 // Reads the answer of a table operation as it arrives: `{"data":{"tableID":…,"rowIDs":[…]}}`.
 //
 // The answer of an import of 8 million rows is 200 MB of row IDs. They are counted, not kept.
-import { BACKSLASH, COLON, COMMA, DIGIT_NINE, DIGIT_ZERO, QUOTE } from '../base/ascii.js'
+import {
+  BACKSLASH,
+  COLON,
+  COMMA,
+  DIGIT_NINE,
+  DIGIT_ZERO,
+  OPEN_BRACE,
+  QUOTE,
+  SPACE,
+} from '../base/ascii.js'
 import { fromUtf8 } from '../base/bytes.js'
 
 /** Bytes of a text that are kept, at most. A table ID is shorter; all other texts are only counted. */
@@ -22,6 +31,10 @@ export class AnswerReader {
   /** Members of `data` that are numbers, by their names: what a merge did. */
   readonly counts = new Map<string, number>()
   #depth = 0
+  /** The first byte that is no space. */
+  #first: number | undefined
+  #hasMembers = false
+  #hasRowIds = false
   #inString = false
   #isEscaped = false
   /** The last text at the depth of members, as its JSON bytes without quotes. */
@@ -29,13 +42,20 @@ export class AnswerReader {
   #key = ''
   #digits = ''
 
+  /** Whether the bytes that were read are an answer, from its beginning to its end. One without data is `{}`. */
+  get isWhole(): boolean {
+    const isObject = this.#first === OPEN_BRACE && this.#depth === 0
+    return isObject && (this.#hasRowIds || !this.#hasMembers)
+  }
+
   read(piece: Uint8Array): void {
+    this.#first ??= piece.find((byte) => byte > SPACE)
     for (const byte of piece) {
       if (this.#inString) this.#readString(byte)
       else if (byte === QUOTE) this.#beginString()
       else if (OPENING.has(byte)) this.#depth++
       else if (CLOSING.has(byte)) this.#close()
-      else if (byte === COLON && this.#depth === MEMBER_DEPTH) this.#key = this.#textSoFar()
+      else if (byte === COLON && this.#depth === MEMBER_DEPTH) this.#beginMember()
       else if (byte === COMMA && this.#depth === MEMBER_DEPTH) this.#endMember()
       else if (this.#depth === MEMBER_DEPTH) this.#readDigit(byte)
     }
@@ -44,6 +64,11 @@ export class AnswerReader {
   #close(): void {
     if (this.#depth === MEMBER_DEPTH) this.#endMember()
     this.#depth--
+  }
+
+  #beginMember(): void {
+    this.#key = this.#textSoFar()
+    this.#hasRowIds ||= this.#key === 'rowIDs'
   }
 
   #endMember(): void {
@@ -59,6 +84,7 @@ export class AnswerReader {
 
   #beginString(): void {
     this.#inString = true
+    this.#hasMembers = true
     this.#text = []
   }
 

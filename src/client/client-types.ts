@@ -40,9 +40,9 @@ export interface ClientOptions {
   readonly key: string
   /**
    * Maximum number of attempts for each request. A request is repeated if the answer was 429, or if it was 408 or 5xx or
-   * there was none and a repeat is safe. Pauses are random: up to 0.5 seconds, then up to twice as long each time, at
+   * there was none that could be read and a repeat is safe. Pauses are random: up to 0.5 seconds, then up to twice as long each time, at
    * most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to 46 seconds without
-   * `Retry-After`; but 3 where nothing listens, until a server has answered this client. Range: 1 to 100.
+   * `Retry-After`; but 3 where no server of the API listens, until one has answered this client. Range: 1 to 100.
    */
   readonly triesMax?: number | undefined
   /**
@@ -78,7 +78,8 @@ export type UploadOptions = Abortable &
 
 /**
  * A client of a server of the contract. Failures are `ClientError`: with the `status` and the `type` of the answer,
- * which the contract lists; with the status 0 and no `type` if there was no answer; with the status 0 and a `type` if
+ * which the contract lists; with the type `answer_cut` or `answer_invalid` if a good answer could not be read; with the
+ * status 0 and no `type` if there was no answer; with the status 0 and a `type` if
  * the client refused the call itself, such as `argument_invalid` of an argument that cannot be sent. Options that are
  * unknown or out of their range are a `StoreError` with the code OPTION_NOT_ALLOWED, before anything is sent.
  */

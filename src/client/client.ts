@@ -14,6 +14,7 @@ import {
 } from '../base/options.js'
 import type { StashEntry } from '../engine/api/row-types.js'
 import type { AnySchema } from '../schema/row-types.js'
+import { dataOf, textOf } from './answers.js'
 import { checkCall, checkIdArgument, checkNames } from './call-options.js'
 import { invalidArgument } from './client-error.js'
 import type {
@@ -126,8 +127,9 @@ class RemoteTeam implements Client {
     checkCall('tables', options, ['signal'])
     const { signal } = options
     const request = { method: 'GET', path: '/tables', isRepeatable: true, signal }
-    const answer = await this.#requests.send(request)
-    return ((await answer.json()) as { data: { id: string; name: string }[] }).data
+    return this.#requests.send(request, (answer) =>
+      dataOf<{ id: string; name: string }[]>(answer, 'list'),
+    )
   }
 
   table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
@@ -165,8 +167,7 @@ class RemoteTeam implements Client {
     checkCall('stashes', options, ['signal'])
     const { signal } = options
     const request = { method: 'GET', path: '/stashes', isRepeatable: true, signal }
-    const answer = await this.#requests.send(request)
-    return ((await answer.json()) as { data: StashEntry[] }).data
+    return this.#requests.send(request, (answer) => dataOf<StashEntry[]>(answer, 'list'))
   }
 
   async stashChunks(stashId: string, options: Abortable = {}) {
@@ -193,11 +194,11 @@ class RemoteTeam implements Client {
     const contentType = options.contentType || file.type || 'application/octet-stream'
     const path = `/apps/${encodeURIComponent(appId)}/uploads`
     const about = { contentType, contentLength: file.size, fileName }
-    const { uploadID, uploadLocation } = await this.#post<{
-      uploadID: string
-      uploadLocation: string
-    }>(path, about, signal)
-    await this.#requests.send({
+    const { uploadID, uploadLocation } = await this.#post(path, about, signal, {
+      uploadID: 'string',
+      uploadLocation: 'string',
+    })
+    const put = {
       method: 'PUT',
       path: new URL(uploadLocation),
       headers: { 'content-type': contentType },
@@ -205,13 +206,20 @@ class RemoteTeam implements Client {
       isRepeatable: true,
       signal,
       onProgress,
-    })
+    }
+    await this.#requests.send(put, textOf)
     onProgress?.(file.size)
-    return this.#post(`${path}/${encodeURIComponent(uploadID)}/complete`, undefined, signal)
+    const complete = `${path}/${encodeURIComponent(uploadID)}/complete`
+    return this.#post(complete, undefined, signal, { url: 'string' })
   }
 
-  async #post<T>(path: string, body: unknown, signal: AbortSignal | undefined): Promise<T> {
-    const answer = await this.#requests.send({
+  #post<Name extends string>(
+    path: string,
+    body: unknown,
+    signal: AbortSignal | undefined,
+    shape: Readonly<Record<Name, 'string'>>,
+  ): Promise<Readonly<Record<Name, string>>> {
+    const request = {
       method: 'POST',
       path,
       ...(body === undefined
@@ -219,7 +227,7 @@ class RemoteTeam implements Client {
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       isRepeatable: true,
       signal,
-    })
-    return ((await answer.json()) as { data: T }).data
+    }
+    return this.#requests.send(request, (answer) => dataOf(answer, shape))
   }
 }

@@ -25,8 +25,7 @@ const ROW_ID = /^\{\s*"\$rowID"\s*:\s*"[^"]*"\s*,?\s*/
 /** What stands before the ID of a row. */
 const BRACE = /^\{\s*/
 
-/** Asks for a page. @returns the text of its answer */
-type ReadPage = (bounds: Readonly<{ limit: number; continuation?: string }>) => Promise<string>
+type ReadPage = (bounds: Readonly<{ limit: number; continuation?: string }>) => Promise<PageTexts>
 
 export async function* exportRows(
   readPage: ReadPage,
@@ -41,7 +40,7 @@ export async function* exportRows(
       limit: Math.min(PAGE_ROWS, left),
       ...(next !== undefined && { continuation: next }),
     }
-    const { rows, continuation } = rowsOf(await readPage(bounds))
+    const { rows, continuation } = await readPage(bounds)
     if (rows.length > 0)
       yield rows
         .map((row) => line(row.replace(hasRowIds ? BRACE : ROW_ID, '').slice(0, -1)))
@@ -52,11 +51,13 @@ export async function* exportRows(
   }
 }
 
-type PageTexts = Readonly<{ rows: readonly string[]; continuation: string | undefined }>
+/** The rows of a page, as the server sent them. */
+export type PageTexts = Readonly<{ rows: readonly string[]; continuation: string | undefined }>
 
-function rowsOf(page: string): PageTexts {
+/** @throws if it is not the text of a page */
+export function rowsOf(page: string): PageTexts {
   const cursor = openCursor(page)
-  let rows: readonly string[] = []
+  let rows: readonly string[] | undefined
   let continuation: string | undefined
   skipSpace(cursor)
   let isOpen = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
@@ -71,6 +72,7 @@ function rowsOf(page: string): PageTexts {
     }
     isOpen = hasMore(cursor, CLOSE_BRACE)
   }
+  if (rows === undefined) throw new Error('The page has no rows')
   return { rows, continuation }
 }
 

@@ -3,6 +3,7 @@
 // Invariants:
 // - The operation is sent when all chunks are acknowledged, and with the stash's ID as idempotency key.
 // - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
+import { dataOf, jsonOf, versionOf } from './answers.js'
 import { chunksOf } from './chunks.js'
 import { ClientError } from './client-error.js'
 import type { ImportSettings } from './import-options.js'
@@ -23,7 +24,6 @@ import {
   type TableOperation,
   tablePath,
 } from './table-operation.js'
-import { versionOf } from './versions.js'
 
 /** The deletion of a stash does not go on for longer, in milliseconds, and has so many attempts. */
 const CLEANUP_MS_MAX = 10_000
@@ -87,7 +87,7 @@ export async function deleteStash(
   options: Abortable & Readonly<{ triesMax?: number }>,
 ): Promise<void> {
   const path = `/stashes/${encodeURIComponent(stashId)}`
-  await requests.send({ method: 'DELETE', path, isRepeatable: true, ...options })
+  await requests.send({ method: 'DELETE', path, isRepeatable: true, ...options }, jsonOf)
 }
 
 type Finalized = Omit<ImportResult, 'rows' | 'skipped'> & Readonly<{ rows: number | undefined }>
@@ -102,7 +102,7 @@ async function finalize(
   const { method, path, query, body, ifMatch } = operationOf(settings, stash.id)
   if (onSchemaError !== undefined) query.set('onSchemaError', onSchemaError)
   const isPost = method === 'POST'
-  const answer = await requests.send({
+  const request = {
     method,
     path: query.size === 0 ? path : `${path}?${query}`,
     headers: {
@@ -114,14 +114,15 @@ async function finalize(
     body: JSON.stringify(body),
     isRepeatable: isPost ? hasIdempotencyKeys : ifMatch === undefined,
     signal,
-  })
-  const version = versionOf(answer)
-  const { tableId, rows, merged } = await readAnswer(answer, settings)
-  const made = { tableId, version, rows, ...(merged && { merged }) }
-  // A merge that changes nothing makes no version, so that a receipt of this version would be an older one.
-  const hasReceipt = answer.headers.get('preference-applied')?.includes('return=receipt') === true
+  }
+  const { hasReceipt, ...made } = await requests.send(request, async (answer) => ({
+    ...(await readAnswer(answer, settings)),
+    version: versionOf(answer),
+    // A merge that changes nothing makes no version, so that a receipt of this version would be an older one.
+    hasReceipt: answer.headers.get('preference-applied')?.includes('return=receipt') === true,
+  }))
   if (receipt !== true || !hasReceipt) return made
-  const found = await receiptOf(requests, tableId, version, signal)
+  const found = await receiptOf(requests, made.tableId, made.version, signal)
   return { ...made, ...(found && { receipt: found }) }
 }
 
@@ -129,42 +130,45 @@ function ifMatchOf(version: string | undefined): Readonly<Record<string, string>
   return version === undefined ? {} : { 'if-match': `"${version}"` }
 }
 
-/** What an operation did; undefined: there is none, as of a merge that changed nothing. */
-async function receiptOf(
+/**
+ * What an operation did; undefined: there is none, as of a merge that changed nothing, or it cannot be read: the
+ * operation is done, so this is no failure of it.
+ */
+export async function receiptOf<T = Readonly<Record<string, unknown>>>(
   requests: Requests,
   tableId: string,
   version: string,
   signal: AbortSignal | undefined,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
+): Promise<T | undefined> {
   const path = `${tablePath(tableId)}/receipts/${version}`
+  const request = { method: 'GET', path, isRepeatable: true, signal }
   try {
-    const answer = await requests.send({ method: 'GET', path, isRepeatable: true, signal })
-    return ((await answer.json()) as { data: Record<string, unknown> }).data
+    return await requests.send(request, (answer) => dataOf<T>(answer, {}))
   } catch (failure) {
-    if (failure instanceof ClientError && failure.type === 'receipt_not_found') return undefined
+    if (failure instanceof ClientError) return undefined
     throw failure
   }
 }
 
 type WireProblem = Omit<ImportProblem, 'place'> & Readonly<{ serial?: string }>
 
+type WireCheck = Omit<ImportCheck, 'problems'> & Readonly<{ problems: readonly WireProblem[] }>
+
 async function check(
   requests: Requests,
   stash: RemoteStash,
   settings: ImportSettings,
 ): Promise<ImportCheck> {
-  const answer = await sendCheck(requests, operationOf(checkedAs(settings), stash.id), settings)
-  const { data } = (await answer.json()) as {
-    data?: Omit<ImportCheck, 'problems'> & { problems?: readonly WireProblem[] }
-  }
-  if (!Array.isArray(data?.problems)) {
-    throw new ClientError('The answer of the server is not the result of a check', answer.status)
-  }
+  const data = await sendCheck<WireCheck>(
+    requests,
+    operationOf(checkedAs(settings), stash.id),
+    settings,
+    { problems: 'list' },
+  )
   let merged: MergeCounts | undefined
   if (data.problemCount === 0 && settings.mode === 'merge') {
     // Only a check of the merge itself compares keys.
-    const merge = await sendCheck(requests, operationOf(settings, stash.id), settings)
-    merged = ((await merge.json()) as { data?: MergeCounts }).data
+    merged = await sendCheck<MergeCounts>(requests, operationOf(settings, stash.id), settings, {})
   }
   const problems = data.problems.map(({ serial, ...problem }: WireProblem): ImportProblem => {
     const place = serial === undefined ? undefined : stash.placeOf(serial, problem.row)
@@ -173,19 +177,21 @@ async function check(
   return { ...data, problems, ...(merged && { merged }) }
 }
 
-function sendCheck(
+function sendCheck<T>(
   requests: Requests,
   { method, path, query, body, ifMatch }: TableOperation,
   { onSchemaError, signal }: ImportSettings,
-): Promise<Response> {
+  shape: Parameters<typeof dataOf>[1],
+): Promise<T> {
   query.set('validate', 'only')
   if (onSchemaError !== undefined) query.set('onSchemaError', onSchemaError)
-  return requests.send({
+  const request = {
     method,
     path: `${path}?${query}`,
     headers: { 'content-type': 'application/json', ...ifMatchOf(ifMatch) },
     body: JSON.stringify(body),
     isRepeatable: true,
     signal,
-  })
+  }
+  return requests.send(request, (answer) => dataOf<T>(answer, shape))
 }

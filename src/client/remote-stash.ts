@@ -7,6 +7,7 @@
 //   chunks it has. Only where a server has such a list: elsewhere a chunk of another content would stay beside it.
 import { readUint32 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
+import { dataOf, jsonOf } from './answers.js'
 import type { CountedChunk } from './chunks.js'
 import { type ChunkPlace, ClientError, placed } from './client-error.js'
 import type { ImportProgress, RowChunk } from './import-types.js'
@@ -53,11 +54,11 @@ export async function listChunks(
   signal: AbortSignal | undefined,
 ): Promise<readonly Readonly<{ serial: string; rows: number }>[]> {
   const path = `/stashes/${encodeURIComponent(stashId)}`
-  const answer = await requests.send({ method: 'GET', path, isRepeatable: true, signal })
-  const { data } = (await answer.json()) as {
-    data: { chunks: { serial: string; rows: number }[] }
-  }
-  return data.chunks
+  const request = { method: 'GET', path, isRepeatable: true, signal }
+  const { chunks } = await requests.send(request, (answer) =>
+    dataOf<{ chunks: { serial: string; rows: number }[] }>(answer, { chunks: 'list' }),
+  )
+  return chunks
 }
 
 export class RemoteStash {
@@ -75,7 +76,7 @@ export class RemoteStash {
   readonly #rowsBefore: number[] = []
 
   constructor(requests: Requests, settings: StashSettings) {
-    this.id = settings.stashId ?? crypto.randomUUID().replaceAll('-', '')
+    this.id = settings.stashId ?? requests.newId()
     this.#requests = requests
     this.#settings = settings
   }
@@ -195,7 +196,7 @@ export class RemoteStash {
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      const answer = await this.#requests.send({
+      const request = {
         method: 'PUT',
         path: `/stashes/${this.id}/${name}`,
         headers: { 'content-type': type },
@@ -203,13 +204,13 @@ export class RemoteStash {
         isRepeatable: true,
         signal,
         lingerMs: LAST_ANSWER_MS_MAX,
-        onFailure: (failure) => {
+        onFailure: (failure: ClientError) => {
           const isRefused = failure.status >= 400 && failure.status < 500
           if (!isRefused && !failure.isUnsent) this.mayHoldChunks = true
         },
-      })
+      }
+      await this.#requests.send(request, jsonOf)
       this.mayHoldChunks = true
-      await answer.body?.cancel()
     } finally {
       signal.throwIfAborted()
     }
@@ -226,7 +227,7 @@ export class RemoteStash {
       if (!(failure instanceof ClientError)) throw failure
       if (failure.type === 'stash_not_found') {
         // One that has expired, or may have lost chunks, takes no others until it is deleted.
-        await this.#requests.send({ method: 'DELETE', path, isRepeatable: true, signal })
+        await this.#requests.send({ method: 'DELETE', path, isRepeatable: true, signal }, jsonOf)
         return new Set()
       }
       if (failure.status === 404 || failure.status === 405) return undefined

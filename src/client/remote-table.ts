@@ -10,6 +10,15 @@ import {
   wantedCells,
   withRowIds,
 } from '../format/rows-writer.js'
+import {
+  dataIn,
+  dataOf,
+  invalidAnswer,
+  jsonOf,
+  neededVersionOf,
+  textOf,
+  versionOf,
+} from './answers.js'
 import { checkCall, checkIdArgument } from './call-options.js'
 import { ClientError, invalidArgument } from './client-error.js'
 import type {
@@ -21,11 +30,10 @@ import type {
   ClientTableInfo,
   OnSchemaError,
 } from './client-types.js'
-import { exportRows } from './export-rows.js'
+import { exportRows, type PageTexts, rowsOf } from './export-rows.js'
 import type { ClientRequest, Requests } from './requests.js'
 import { rowText } from './row-text.js'
 import { tablePath } from './table-operation.js'
-import { versionOf } from './versions.js'
 
 /** Calls of a function that makes new cells of a row, at most. */
 const CHANGES_MAX = 10
@@ -58,15 +66,17 @@ export class RemoteTable implements ClientTable {
 
   async info(options: Abortable = {}): Promise<ClientTableInfo> {
     checkCall('info', options, ['signal'])
-    const answer = await this.#describe(options.signal)
-    const { data } = (await answer.json()) as { data: ClientTableInfo }
-    return { ...data, version: versionOf(answer) }
+    return this.#describe(options.signal)
   }
 
   /** The published contract has no such route: a server that speaks no more than that has none. */
-  async #describe(signal: AbortSignal | undefined): Promise<Response> {
+  async #describe(signal: AbortSignal | undefined): Promise<ClientTableInfo> {
+    const request = { method: 'GET', path: tablePath(this.id), signal }
     try {
-      return await this.#send({ method: 'GET', path: tablePath(this.id), signal })
+      return await this.#send(request, async (answer) => ({
+        ...(await dataOf<ClientTableInfo>(answer, { schema: 'object' })),
+        version: neededVersionOf(answer),
+      }))
     } catch (failure) {
       if (!(failure instanceof ClientError) || !isUnknownRoute(failure)) throw failure
       const { status, type } = failure
@@ -78,21 +88,21 @@ export class RemoteTable implements ClientTable {
 
   async rename(name: string, options: Abortable = {}): Promise<Readonly<{ version: string }>> {
     checkCall('rename', options, ['signal'])
-    const answer = await this.#send({
+    const request = {
       method: 'PATCH',
       path: tablePath(this.id),
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name }),
       signal: options.signal,
-    })
-    return { version: versionOf(answer) }
+    }
+    return this.#send(request, changedVersion)
   }
 
   async delete(options: Abortable = {}): Promise<void> {
     checkCall('delete', options, ['signal'])
     const { signal } = options
     try {
-      await this.#send({ method: 'DELETE', path: tablePath(this.id), signal })
+      await this.#send({ method: 'DELETE', path: tablePath(this.id), signal }, jsonOf)
     } catch (failure) {
       const isGone = failure instanceof ClientError && failure.type === 'table_not_found'
       if (!isGone) throw failure // Its answer may have been lost, and the request repeated.
@@ -101,27 +111,29 @@ export class RemoteTable implements ClientTable {
 
   async version(options: Abortable = {}): Promise<string> {
     checkCall('version', options, ['signal'])
-    return versionOf(await this.#send({ method: 'HEAD', signal: options.signal }))
+    return this.#send({ method: 'HEAD', signal: options.signal }, neededVersionOf)
   }
 
   async page(request: PageRequest = {}): Promise<ClientPage> {
     checkCall('page', request, [...OF_ROWS, 'continuation'])
-    const answer = await this.#readPage(request)
-    const { data, ...rest } = (await answer.json()) as {
-      data: ClientRow[]
-      continuation?: string
-    }
-    return { rows: data, ...rest, version: versionOf(answer) }
+    return this.#readPage(request, async (answer) => {
+      const { data, ...rest } = await jsonOf(answer)
+      const rows = dataIn<ClientRow[]>(answer, { data }, 'list')
+      return { rows, ...rest, version: neededVersionOf(answer) }
+    })
   }
 
-  #readPage({ limit, continuation, where, columns, signal }: PageRequest): Promise<Response> {
+  #readPage<T>(
+    { limit, continuation, where, columns, signal }: PageRequest,
+    read: (answer: Response) => Promise<T>,
+  ): Promise<T> {
     const query = new URLSearchParams()
     if (limit !== undefined) query.set('limit', String(limit))
     if (continuation !== undefined) query.set('continuation', continuation)
     if (where !== undefined) query.set('where', JSON.stringify(where, numberText))
     if (columns !== undefined) query.set('columns', JSON.stringify(columns))
     const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
-    return this.#send({ method: 'GET', path, signal })
+    return this.#send({ method: 'GET', path, signal }, read)
   }
 
   toCSV(options: ExportRequest = {}): AsyncIterableIterator<string> {
@@ -146,7 +158,7 @@ export class RemoteTable implements ClientTable {
     const { columns, hasRowIds } = wantedCells(given.columns)
     const request = { ...given, ...(columns && { columns }) }
     return exportRows(
-      async (bounds) => (await this.#readPage({ ...request, ...bounds })).text(),
+      (bounds) => this.#readPage({ ...request, ...bounds }, pageTextsOf),
       writer,
       hasRowIds,
       limit,
@@ -183,9 +195,11 @@ export class RemoteTable implements ClientTable {
     if (rowId === null) return null
     checkIdArgument('The row to get', rowId)
     try {
-      const answer = await this.#send({ method: 'GET', path: this.#pathOf(rowId), signal })
-      const { data } = (await answer.json()) as { data: ClientRow }
-      return { row: data, version: versionOf(answer) }
+      const request = { method: 'GET', path: this.#pathOf(rowId), signal }
+      return await this.#send(request, async (answer) => ({
+        row: await dataOf<ClientRow>(answer, { $rowID: 'string' }),
+        version: neededVersionOf(answer),
+      }))
     } catch (failure) {
       if (failure instanceof ClientError && failure.type === 'row_not_found') return null
       throw failure
@@ -222,18 +236,20 @@ export class RemoteTable implements ClientTable {
     const texts = rows.map((row, i) => rowText(row, `Row ${i} (counted from 0)`))
     const { signal, onSchemaError } = options
     const key = this.#hasIdempotencyKeys
-      ? { 'idempotency-key': crypto.randomUUID() }
+      ? { 'idempotency-key': this.#requests.newId() }
       : ({} as Record<string, string>)
-    const answer = await this.#send({
+    const request = {
       method: 'POST',
       path: this.#path + schemaQuery(onSchemaError),
       headers: { 'content-type': 'application/json', ...key },
       body: `[${texts.join(',')}]`,
       isRepeatable: this.#hasIdempotencyKeys,
       signal,
+    }
+    return this.#send(request, async (answer) => {
+      const { rowIDs } = await dataOf<{ rowIDs: string[] }>(answer, { rowIDs: 'list' })
+      return { rowIds: rowIDs, version: versionOf(answer) }
     })
-    const { data } = (await answer.json()) as { data: { rowIDs: string[] } }
-    return { rowIds: data.rowIDs, version: versionOf(answer) }
   }
 
   async updateRow(
@@ -270,8 +286,7 @@ export class RemoteTable implements ClientTable {
     checkIdArgument('rowId', rowId)
     checkCall('deleteRow', options, ['signal'])
     const { signal } = options
-    const answer = await this.#send({ method: 'DELETE', path: this.#pathOf(rowId), signal })
-    return { version: versionOf(answer) }
+    return this.#send({ method: 'DELETE', path: this.#pathOf(rowId), signal }, changedVersion)
   }
 
   /** With a condition, a repeat of a change whose answer was lost would be refused because of that change. */
@@ -281,7 +296,7 @@ export class RemoteTable implements ClientTable {
     { ifMatch, onSchemaError, signal }: UpdateOptions,
   ): Promise<Readonly<{ version: string }>> {
     const body = rowText(cells, 'The change of a row')
-    const answer = await this.#send({
+    const request = {
       method: 'PATCH',
       path: this.#pathOf(rowId) + schemaQuery(onSchemaError),
       headers: {
@@ -291,16 +306,33 @@ export class RemoteTable implements ClientTable {
       body,
       isRepeatable: ifMatch === undefined,
       signal,
-    })
-    return { version: versionOf(answer) }
+    }
+    return this.#send(request, changedVersion)
   }
 
   #pathOf(rowId: string): string {
     return `${this.#path}/${encodeURIComponent(rowId)}`
   }
 
-  #send(request: Partial<ClientRequest> & Pick<ClientRequest, 'method'>): Promise<Response> {
-    return this.#requests.send({ path: this.#path, isRepeatable: true, ...request })
+  #send<T>(
+    request: Partial<ClientRequest> & Pick<ClientRequest, 'method'>,
+    read: (answer: Response) => T | Promise<T>,
+  ): Promise<T> {
+    return this.#requests.send({ path: this.#path, isRepeatable: true, ...request }, read)
+  }
+}
+
+async function changedVersion(answer: Response): Promise<Readonly<{ version: string }>> {
+  await jsonOf(answer)
+  return { version: versionOf(answer) }
+}
+
+async function pageTextsOf(answer: Response): Promise<PageTexts> {
+  const text = await textOf(answer)
+  try {
+    return rowsOf(text)
+  } catch {
+    throw invalidAnswer(answer, 'is no page of rows')
   }
 }
 

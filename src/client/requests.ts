@@ -1,20 +1,15 @@
 // Requests to a server of the contract, repeated where that does no harm.
 import { openBackoff } from '../base/backoff.js'
-import { monotonicMs, systemClock } from '../base/clock.js'
+import { toHex } from '../base/bytes.js'
+import { monotonicMs } from '../base/clock.js'
 import { openSystemRandom } from '../base/random.js'
+import { ANSWER_INVALID, type Failed, failedAnswer } from './answers.js'
 import { ClientError, givenUp } from './client-error.js'
 import { pauseUnless } from './pause-unless.js'
 
 const BACKOFF = { firstMs: 500, maxMs: 15_000 }
 
-/** A pause that a server asks for is at most so long, in milliseconds. */
-const RETRY_AFTER_MS_MAX = 120_000
-
-/** The whole message of the contract for a key that is not known, whose status is that of a missing table. */
-const UNKNOWN_KEY = /^API key not found, or duplicate \S+$/
-
-/** Bytes of an error that are shown; the rest is not read. */
-const ERROR_CHARACTERS_MAX = 10_000
+const ID_BYTES = 16
 
 export type ClientRequest = Readonly<{
   method: string
@@ -50,12 +45,10 @@ export type Sending = Readonly<{
   advice?: string
 }>
 
-/** The failure of one attempt. */
-type Failed = Readonly<{ failure: ClientError; retryAfterMs: number | undefined }>
-
 export class Requests {
   readonly #sending: Sending
-  readonly #backoff = openBackoff(BACKOFF, openSystemRandom())
+  readonly #random = openSystemRandom()
+  readonly #backoff = openBackoff(BACKOFF, this.#random)
   /** Whether a server has ever answered. */
   #isReached = false
 
@@ -63,14 +56,23 @@ export class Requests {
     this.#sending = sending
   }
 
-  /** @returns a good answer, whose body is not read yet. @throws {ClientError} for every other one; the signal's reason */
-  async send(request: ClientRequest): Promise<Response> {
+  /** A random ID. Pages on plain HTTP have no `crypto.randomUUID`. */
+  newId(): string {
+    return toHex(this.#random.bytes(ID_BYTES))
+  }
+
+  /**
+   * @param read - Reads a good answer, within the attempt: if it throws, the attempt has failed.
+   * @returns what `read` made of the answer
+   * @throws {ClientError} for every other answer; the signal's reason
+   */
+  async send<T>(request: ClientRequest, read: (answer: Response) => T | Promise<T>): Promise<T> {
     const { onRetry, advice } = this.#sending
     const startMs = monotonicMs()
     for (let tries = 1; ; tries++) {
       request.signal?.throwIfAborted()
-      const answer = await this.#sendOnce(request)
-      if (answer instanceof Response) return answer
+      const answer = await this.#sendOnce(request, read)
+      if ('value' in answer) return answer.value
       const { failure, retryAfterMs } = answer
       request.onFailure?.(failure)
       request.signal?.throwIfAborted()
@@ -85,39 +87,50 @@ export class Requests {
     }
   }
 
-  #triesMaxOf({ triesMax }: ClientRequest, { isUnsent }: ClientError): number {
+  #triesMaxOf({ triesMax }: ClientRequest, { isUnsent, type }: ClientError): number {
     const { triesMax: ofAll, unreachedTriesMax = ofAll } = this.#sending
-    return triesMax ?? (isUnsent && !this.#isReached ? unreachedTriesMax : ofAll)
+    const isElsewhere = !this.#isReached && (isUnsent || type === ANSWER_INVALID)
+    return triesMax ?? (isElsewhere ? unreachedTriesMax : ofAll)
   }
 
-  async #sendOnce({
-    method,
-    path,
-    headers,
-    body,
-    signal,
-    lingerMs,
-    onProgress,
-  }: ClientRequest): Promise<Response | Failed> {
-    const { url, key, fetch } = this.#sending
+  async #sendOnce<T>(
+    request: ClientRequest,
+    read: (answer: Response) => T | Promise<T>,
+  ): Promise<Readonly<{ value: T }> | Failed> {
+    const { url } = this.#sending
+    const { path, signal, lingerMs } = request
     const target = path instanceof URL ? path : url + path
-    const authorization = path instanceof URL ? {} : { authorization: `Bearer ${key}` }
     const end = endOf(signal, lingerMs)
-    let answer: Response
+    let answer: Response | undefined
     try {
-      answer = await fetch(target, {
-        method,
-        headers: { ...authorization, ...headers, ...lengthOf(body, onProgress) },
-        ...(body === undefined ? {} : watched(body, onProgress)),
-        ...(end.signal === undefined ? {} : { signal: end.signal }),
-      })
+      answer = await this.#fetch(target, request, end.signal)
+      if (!answer.ok) {
+        this.#isReached = true
+        return await failedAnswer(answer, target, url)
+      }
+      const value = await read(answer)
+      this.#isReached = true
+      return { value }
     } catch (cause) {
-      return { failure: new ClientError(reasonOf(cause), 0, '', cause), retryAfterMs: undefined }
+      return { failure: failureOf(cause, answer), retryAfterMs: undefined }
     } finally {
       end.forget()
     }
-    this.#isReached = true
-    return answer.ok ? answer : await failedAnswer(answer, target, url)
+  }
+
+  #fetch(
+    target: string | URL,
+    { method, path, headers, body, onProgress }: ClientRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> {
+    const { key, fetch } = this.#sending
+    const authorization = path instanceof URL ? {} : { authorization: `Bearer ${key}` }
+    return fetch(target, {
+      method,
+      headers: { ...authorization, ...headers, ...lengthOf(body, onProgress) },
+      ...(body === undefined ? {} : watched(body, onProgress)),
+      ...(signal === undefined ? {} : { signal }),
+    })
   }
 }
 
@@ -169,6 +182,16 @@ function endOf(signal: AbortSignal | undefined, lingerMs = 0): End {
   return { signal: late.signal, forget }
 }
 
+/** The failure of an attempt without an answer, or whose answer could not be read. */
+function failureOf(cause: unknown, answer: Response | undefined): ClientError {
+  if (answer === undefined) {
+    return new ClientError(`The server did not answer${reasonOf(cause)}`, 0, '', cause)
+  }
+  if (cause instanceof ClientError) return cause
+  const problem = `The answer of the server broke off${reasonOf(cause)}`
+  return new ClientError(problem, answer.status, 'answer_cut', cause)
+}
+
 /** fetch says only that it failed; its cause says why. */
 function reasonOf(failure: unknown): string {
   const { cause = failure } = failure as { cause?: unknown }
@@ -176,7 +199,7 @@ function reasonOf(failure: unknown): string {
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
   const reasons = causes.map((each) => (each instanceof Error ? firstLine(each.message) : ''))
   const reason = reasons.filter((text) => text !== '').join(', ')
-  return `The server did not answer${reason === '' ? '' : `: ${reason}`}`
+  return reason === '' ? '' : `: ${reason}`
 }
 
 /** Messages of TLS go on with lines about the program. */
@@ -184,56 +207,16 @@ function firstLine(text: string): string {
   return /^.*/.exec(text.trim())?.[0] ?? ''
 }
 
-async function failedAnswer(answer: Response, target: string | URL, url: string): Promise<Failed> {
-  const { status, headers } = answer
-  const text = await answer.text().catch(() => '')
-  const { type, message } = errorIn(text)
-  const isUnknownKey = status === 404 && message !== undefined && UNKNOWN_KEY.test(message)
-  const hint = isUnknownKey ? `: the server at ${url} does not know this key` : ''
-  const failure = new ClientError((message ?? messageOf(status, target)) + hint, status, type)
-  return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
-}
-
-/** The message for an answer that is no error of the contract. */
-function messageOf(status: number, target: string | URL): string {
-  if (status !== 404 || target instanceof URL) return `The server answered with status ${status}`
-  const { origin, pathname } = new URL(target)
-  const place = `There is no rowstash API at ${origin}${pathname} (status 404)`
-  return `${place}: is the base path, such as /api, missing from the url?`
-}
-
-function errorIn(text: string): Readonly<{ type: string; message: string | undefined }> {
-  try {
-    const { error } = JSON.parse(text) as { error?: { type?: unknown; message?: unknown } }
-    if (typeof error?.message === 'string') {
-      const message = error.message.slice(0, ERROR_CHARACTERS_MAX)
-      return { type: typeof error.type === 'string' ? error.type : '', message }
-    }
-  } catch {
-    // It is no error of the contract: a proxy has answered, for example.
-  }
-  return { type: '', message: undefined }
-}
-
-/** Seconds or an HTTP date, RFC 9110 section 10.2.3. */
-function retryAfterMs(header: string | null): number | undefined {
-  if (header === null) return undefined
-  const ms = /^[0-9]{1,9}$/.test(header)
-    ? Number(header) * 1_000
-    : Date.parse(header) - systemClock.now()
-  return Number.isNaN(ms) ? undefined : Math.min(RETRY_AFTER_MS_MAX, Math.max(0, ms))
-}
-
-/** 429 and 503 say that nothing was done, unless the outcome is unknown. */
+/** 429 and 503 say that nothing was done, unless the outcome is unknown. Below 300, an answer could not be read. */
 function mayRepeat(failure: ClientError, { isRepeatable }: ClientRequest): boolean {
   const { status } = failure
   if (isRefusedByFetch(failure)) return false
   if (status === 429) return true
-  return isRepeatable && (status === 0 || status === 408 || status >= 500)
+  return isRepeatable && (status < 300 || status === 408 || status >= 500)
 }
 
-/** Whether fetch refuses the URL itself, as it does for ports of other protocols. */
+/** Whether fetch refuses the URL itself, as it does for ports of other protocols, or where it leads. */
 function isRefusedByFetch({ cause }: ClientError): boolean {
   const { cause: reason } = Object(cause) as { cause?: unknown }
-  return reason instanceof Error && reason.message === 'bad port'
+  return reason instanceof Error && /^(?:bad port|redirect count exceeded)$/.test(reason.message)
 }

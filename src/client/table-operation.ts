@@ -1,7 +1,6 @@
 // The operation that uses a stash, and its answer.
-import { readWebStream } from '../base/web-stream.js'
 import { AnswerReader } from './answer-reader.js'
-import { ClientError } from './client-error.js'
+import { bodyPieces, invalidAnswer } from './answers.js'
 import type { ImportTarget, MergeCounts } from './import-types.js'
 
 export type TableOperation = Readonly<{
@@ -57,15 +56,12 @@ type OperationAnswer = Readonly<{
 }>
 
 /** Reads the answer of an operation in bounded memory: it may have the row IDs of millions of rows. */
-export async function readAnswer(
-  { body, status }: Response,
-  target: ImportTarget,
-): Promise<OperationAnswer> {
+export async function readAnswer(answer: Response, target: ImportTarget): Promise<OperationAnswer> {
   const reader = new AnswerReader()
-  for await (const piece of body === null ? [] : readWebStream(body)) reader.read(piece)
+  for await (const piece of bodyPieces(answer)) reader.read(piece)
+  if (!reader.isWhole) throw invalidAnswer(answer, 'is not that of an import')
   const tableId = target.tableId ?? reader.tableId
-  if (tableId === undefined)
-    throw new ClientError('The answer of the server has no table ID', status)
+  if (tableId === undefined) throw invalidAnswer(answer, 'has no table ID')
   if (target.mode !== 'merge') return { tableId, rows: reader.rowCount }
   const count = (name: keyof MergeCounts): number => reader.counts.get(name) ?? 0
   const merged = {

@@ -18,7 +18,16 @@ type WebLocks = Readonly<{
  * @throws {StoreError} STORE_LOCKED
  */
 export function takeWebLock(location: string): Promise<() => void> {
-  const { locks } = (globalThis as { navigator?: { locks?: WebLocks } }).navigator ?? {}
+  const { navigator, isSecureContext } = globalThis as {
+    navigator?: { locks?: WebLocks }
+    isSecureContext?: boolean
+  }
+  const { locks } = navigator ?? {}
+  if (locks === undefined && isSecureContext === false) {
+    const problem = `The database ${location} cannot be locked, so another tab could write it too`
+    const remedy = 'browsers have locks only in pages from HTTPS or localhost'
+    return Promise.reject(new StoreError('STORE_LOCKED', `${problem}: ${remedy}`))
+  }
   if (locks === undefined) return Promise.resolve(() => undefined)
   return new Promise((resolve, reject) => {
     const use = (lock: object | null): Promise<void> => {

@@ -1,9 +1,9 @@
 // What the page asks of the contract.
+import { dataIn, dataOf, jsonOf, neededVersionOf, textOf } from '../../../src/client/answers.js'
 import { ClientError } from '../../../src/client/client-error.js'
 import type { Client, ClientRow, ClientTableInfo } from '../../../src/client/client-types.js'
 import { type ClientRequest, Requests } from '../../../src/client/requests.js'
 import { tablePath } from '../../../src/client/table-operation.js'
-import { versionOf } from '../../../src/client/versions.js'
 import { parseJson } from './json-text.js'
 
 /** Wide: a server that is newer than the page may have kinds that the client does not know. */
@@ -88,27 +88,31 @@ export class Api {
   }
 
   async tables(signal?: Signal): Promise<readonly TableName[]> {
-    const answer = await this.#get('/tables', signal)
-    return (await dataOf<TableName[]>(answer)) ?? []
+    return this.#get('/tables', listOf<TableName>, signal)
   }
 
   async info(tableId: string, signal?: Signal): Promise<TableInfo> {
-    return dataOf<TableInfo>(await this.#get(tablePath(tableId), signal))
+    const read = (answer: Response) => dataOf<TableInfo>(answer, { schema: 'object' })
+    return this.#get(tablePath(tableId), read, signal)
   }
 
   /** The version of a table now. */
   async version(tableId: string, signal?: Signal): Promise<number> {
     const path = `${tablePath(tableId)}/rows`
-    return Number(versionOf(await this.#send({ method: 'HEAD', path, signal })))
+    return Number(await this.#send({ method: 'HEAD', path, signal }, neededVersionOf))
   }
 
   async rows(tableId: string, request: RowsRequest, signal?: Signal): Promise<RowsPage> {
-    const answer = await this.#get(`${tablePath(tableId)}/rows?${queryOf(request)}`, signal)
-    const { data, continuation } = parseJson(await answer.text()) as {
-      data: Row[]
-      continuation?: string
+    const path = `${tablePath(tableId)}/rows?${queryOf(request)}`
+    const read = async (answer: Response): Promise<RowsPage> => {
+      const page = await jsonOf(answer, parseJson)
+      return {
+        rows: dataIn<Row[]>(answer, page, 'list'),
+        continuation: page['continuation'] as string | undefined,
+        version: Number(neededVersionOf(answer)),
+      }
     }
-    return { rows: data, continuation, version: Number(versionOf(answer)) }
+    return this.#get(path, read, signal)
   }
 
   /**
@@ -117,11 +121,11 @@ export class Api {
    */
   async row(tableId: string, rowId: string, at?: number): Promise<VersionedRow> {
     const query = at === undefined ? '' : `?at=${at}`
-    const answer = await this.#get(
-      `${tablePath(tableId)}/rows/${encodeURIComponent(rowId)}${query}`,
-    )
-    const { data } = parseJson(await answer.text()) as { data: Row }
-    return { row: data, version: Number(versionOf(answer)) }
+    const path = `${tablePath(tableId)}/rows/${encodeURIComponent(rowId)}${query}`
+    return this.#get(path, async (answer) => ({
+      row: await dataOf<Row>(answer, { $rowID: 'string' }, parseJson),
+      version: Number(neededVersionOf(answer)),
+    }))
   }
 
   /** Changes the name of a table and those of its columns, unless the table has changed since a version. */
@@ -132,62 +136,73 @@ export class Api {
   ): Promise<void> {
     const headers = { 'content-type': 'application/json', 'if-match': `"${version}"` }
     const body = JSON.stringify(change)
-    await this.#send({ method: 'PATCH', path: tablePath(tableId), headers, body })
+    await this.#send({ method: 'PATCH', path: tablePath(tableId), headers, body }, jsonOf)
   }
 
   async stashes(signal?: Signal): Promise<readonly StashInfo[]> {
-    return dataOf<StashInfo[]>(await this.#get('/stashes', signal))
+    return this.#get('/stashes', listOf<StashInfo>, signal)
   }
 
   async deleteStash(stashId: string): Promise<void> {
-    await this.#send({ method: 'DELETE', path: `/stashes/${stashId}` })
+    await this.#send({ method: 'DELETE', path: `/stashes/${stashId}` }, jsonOf)
   }
 
   async jobs(signal?: Signal): Promise<readonly JobInfo[]> {
-    return dataOf<JobInfo[]>(await this.#get('/jobs', signal))
+    return this.#get('/jobs', listOf<JobInfo>, signal)
   }
 
   async uploads(signal?: Signal): Promise<readonly UploadInfo[]> {
-    return dataOf<UploadInfo[]>(await this.#get('/uploads', signal))
+    return this.#get('/uploads', listOf<UploadInfo>, signal)
   }
 
   async files(continuation?: string, signal?: Signal): Promise<FilesPage> {
     const query = continuation === undefined ? '' : `?continuation=${continuation}`
-    return (await this.#get(`/files${query}`, signal)).json() as Promise<FilesPage>
+    const read = async (answer: Response): Promise<FilesPage> => {
+      const page = await jsonOf(answer)
+      return { ...page, data: dataIn<FileInfo[]>(answer, page, 'list') }
+    }
+    return this.#get(`/files${query}`, read, signal)
   }
 
   async deleteFile(fileId: string): Promise<void> {
-    await this.#send({ method: 'DELETE', path: `/files/${encodeURIComponent(fileId)}` })
+    await this.#send({ method: 'DELETE', path: `/files/${encodeURIComponent(fileId)}` }, jsonOf)
   }
 
   async deleteTable(tableId: string): Promise<void> {
-    await this.#send({ method: 'DELETE', path: tablePath(tableId) })
+    await this.#send({ method: 'DELETE', path: tablePath(tableId) }, jsonOf)
   }
 
   /** The metrics in the text format of Prometheus. */
   async metrics(signal?: Signal): Promise<string> {
-    return (await this.#asAdmin({ method: 'GET', path: '/metrics', signal })).text()
+    return this.#asAdmin({ method: 'GET', path: '/metrics', signal }, textOf)
   }
 
   /** Lines of JSON, as `POST /admin/verify` answers them. */
   async verify(isFull: boolean, signal: AbortSignal): Promise<Response> {
     const path = `/admin/verify${isFull ? '?full=true' : ''}`
-    return this.#asAdmin({ method: 'POST', path, signal })
+    return this.#asAdmin({ method: 'POST', path, signal }, (answer) => answer)
   }
 
-  #asAdmin(request: Omit<ClientRequest, 'isRepeatable'>): Promise<Response> {
+  #asAdmin<T>(request: Omit<ClientRequest, 'isRepeatable'>, read: Read<T>): Promise<T> {
     const { adminKey } = this
-    if (adminKey === null) return this.#send(request)
-    return requestsOf(this.url, adminKey ?? '-', 1).send({ isRepeatable: false, ...request })
+    if (adminKey === null) return this.#send(request, read)
+    const requests = requestsOf(this.url, adminKey ?? '-', 1)
+    return requests.send({ isRepeatable: false, ...request }, read)
   }
 
-  #get(path: string, signal?: Signal): Promise<Response> {
-    return this.#send({ method: 'GET', path, signal })
+  #get<T>(path: string, read: Read<T>, signal?: Signal): Promise<T> {
+    return this.#send({ method: 'GET', path, signal }, read)
   }
 
-  #send(request: Omit<ClientRequest, 'isRepeatable'>): Promise<Response> {
-    return this.requests.send({ isRepeatable: true, ...request })
+  #send<T>(request: Omit<ClientRequest, 'isRepeatable'>, read: Read<T>): Promise<T> {
+    return this.requests.send({ isRepeatable: true, ...request }, read)
   }
+}
+
+type Read<T> = (answer: Response) => T | Promise<T>
+
+function listOf<T>(answer: Response): Promise<readonly T[]> {
+  return dataOf(answer, 'list')
 }
 
 function requestsOf(
@@ -206,10 +221,6 @@ export function queryOf({ from, limit, continuation, where, columns }: RowsReque
   if (where !== undefined) query.set('where', JSON.stringify(where))
   if (columns !== undefined) query.set('columns', JSON.stringify(columns))
   return query.toString()
-}
-
-async function dataOf<T>(answer: Response): Promise<T> {
-  return ((await answer.json()) as { data: T }).data
 }
 
 /** Whether a failure says that the key is not known, or may not do this. */

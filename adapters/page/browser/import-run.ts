@@ -3,7 +3,9 @@ import { toHex } from '../../../src/base/bytes.js'
 import { sha256Now } from '../../../src/base/platform.js'
 import { openSystemRandom } from '../../../src/base/random.js'
 import type { SourceFormat } from '../../../src/base/source-format.js'
+import { dataOf, versionOf } from '../../../src/client/answers.js'
 import { chunksOf } from '../../../src/client/chunks.js'
+import { receiptOf } from '../../../src/client/import-rows.js'
 import type {
   ImportProblem,
   ImportProgress,
@@ -13,13 +15,7 @@ import type {
   RowChunk,
 } from '../../../src/client/import-types.js'
 import { RemoteStash } from '../../../src/client/remote-stash.js'
-import {
-  checkedAs,
-  operationOf,
-  readAnswer,
-  tablePath,
-} from '../../../src/client/table-operation.js'
-import { versionOf } from '../../../src/client/versions.js'
+import { checkedAs, operationOf, readAnswer } from '../../../src/client/table-operation.js'
 import type { Api, Schema, StashInfo } from './api.js'
 import type { ReadFile, Sample } from './import-file.js'
 
@@ -143,7 +139,7 @@ export class ImportRun {
   async commit(signal: AbortSignal): Promise<Imported> {
     const { method, path, body, query } = this.#operation(clientTarget(this.#target))
     const isPost = method === 'POST'
-    const answer = await this.#api.requests.send({
+    const request = {
       method,
       path: `${path}?${query}`,
       headers: {
@@ -154,24 +150,21 @@ export class ImportRun {
       body: JSON.stringify(body),
       isRepeatable: true,
       signal,
-    })
-    const { tableId } = await readAnswer(answer, clientTarget(this.#target))
-    const version = versionOf(answer)
+    }
+    const { requests } = this.#api
+    const { tableId, version } = await requests.send(request, async (answer) => ({
+      ...(await readAnswer(answer, clientTarget(this.#target))),
+      version: versionOf(answer),
+    }))
     await this.discard()
-    return { tableId, version, receipt: await this.#receipt(tableId, version) }
+    // A merge that changed nothing has none.
+    const receipt = await receiptOf<Receipt>(requests, tableId, version, undefined)
+    return { tableId, version, receipt }
   }
 
   /** Deletes what was staged. It would end by itself, so a failure is none of the import. */
   async discard(): Promise<void> {
     await this.#api.deleteStash(this.#stashId).catch(() => undefined)
-  }
-
-  /** A merge that changed nothing has none. */
-  async #receipt(tableId: string, version: string): Promise<Receipt | undefined> {
-    const path = `${tablePath(tableId)}/receipts/${version}`
-    const asked = this.#api.requests.send({ method: 'GET', path, isRepeatable: true })
-    const answer = await asked.catch(() => undefined)
-    return ((await answer?.json()) as { data: Receipt } | undefined)?.data
   }
 
   #operation(target: ImportTarget) {
@@ -219,7 +212,7 @@ type CheckRequest = Readonly<{
   signal: AbortSignal
 }>
 
-async function checkBy<T>(
+function checkBy<T>(
   api: Api,
   { method, path, query, signal }: CheckRequest,
   headers: Readonly<Record<string, string>>,
@@ -227,8 +220,7 @@ async function checkBy<T>(
 ): Promise<T> {
   query.set('validate', 'only')
   const request = { method, path: `${path}?${query}`, headers, body, isRepeatable: true, signal }
-  const answer = await api.requests.send(request)
-  return ((await answer.json()) as { data: T }).data
+  return api.requests.send(request, (answer) => dataOf<T>(answer, {}))
 }
 
 /** The target as the client knows it. */

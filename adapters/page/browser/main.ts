@@ -1,4 +1,5 @@
 // Starts the page.
+import { failedAnswer, jsonOf } from '../../../src/client/answers.js'
 import { Api } from './api.js'
 import { messageOf, start } from './dom.js'
 import { openHealth } from './health-view.js'
@@ -26,8 +27,8 @@ async function open(): Promise<void> {
   if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash)
   const url = location.origin + location.pathname.replace(/\/[^/]*$/, '')
   const answer = await fetch(`${url}/page/session`)
-  const session = (await answer.json()) as PageSession | { error: { message: string } }
-  if ('error' in session) throw new Error(session.error.message)
+  if (!answer.ok) throw (await failedAnswer(answer, answer.url, url)).failure
+  const session = (await jsonOf(answer)) as PageSession
   if (session.mode === 'session') return show(new Api(url, NO_KEY, null), session)
   const key = keptKey()
   if (key !== undefined) return show(new Api(url, key, undefined), session)

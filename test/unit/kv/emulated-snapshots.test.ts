@@ -2,9 +2,10 @@
 // Method: batches one after the other, snapshots at any time, each read several times at once with the
 // batches, on a database whose reads and writes take a random number of turns.
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { withSnapshots } from '../../../src/kv/emulated-snapshots.js'
 import type { LevelDatabase } from '../../../src/kv/level-database.js'
+import { takeWebLock } from '../../../src/kv/web-lock.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { plainDatabase } from '../../support/plain-database.js'
 
@@ -128,4 +129,20 @@ test('a snapshot is of one moment, also one that is taken while a batch is writt
 test('a database with snapshots of its own is left alone', () => {
   const database = { supports: { explicitSnapshots: true } } as LevelDatabase
   expect(withSnapshots(database)).toBe(database)
+})
+
+test.each([
+  ['a page of plain HTTP, which has no locks, is refused', false, 'STORE_LOCKED'],
+  ['a runtime without such pages has no locks either', undefined, undefined],
+])('%s', async (_, isSecureContext, code) => {
+  vi.stubGlobal('navigator', {})
+  vi.stubGlobal('isSecureContext', isSecureContext)
+  onTestFinished(() => void vi.unstubAllGlobals())
+
+  const failure: unknown = await takeWebLock('rows').then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+
+  expect((failure as { code?: string } | undefined)?.code).toBe(code)
 })

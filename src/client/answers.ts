@@ -1,0 +1,216 @@
+// Reads the answer to a request. Between a client and its server there are proxies: a body may be cut, stall, have no
+// end, or be the page of something else.
+import { concatBytes, utf8 } from '../base/bytes.js'
+import { monotonicMs, systemClock } from '../base/clock.js'
+import { isRecord } from '../base/options.js'
+import { ClientError } from './client-error.js'
+
+/** The longest silence within a body, in milliseconds. */
+const SILENCE_MS_MAX = 30_000
+
+/** What is read of the body of an error, in bytes, and for how long, in milliseconds. */
+const ERROR_BYTES_MAX = 64 * 1024
+const ERROR_MS_MAX = 5_000
+
+/** Characters of the message of an error that are shown. */
+const ERROR_CHARACTERS_MAX = 10_000
+
+/** Characters of a body that are shown if it is not an answer of the contract. */
+const SHOWN_CHARACTERS = 40
+
+/** A pause that a server asks for is at most so long, in milliseconds. */
+const RETRY_AFTER_MS_MAX = 120_000
+
+/** The whole message of the contract for a key that is not known, whose status is that of a missing table. */
+const UNKNOWN_KEY = /^API key not found, or duplicate \S+$/
+
+/** The type of the failure whose answer is not one of the contract. */
+export const ANSWER_INVALID = 'answer_invalid'
+
+/** An ETag. Proxies that compress make it weak, or add the name of the coding (Apache, Jetty). */
+const ETAG = /^(?:W\/)?"(.*?)(?:--?(?:gzip|br|deflate|zstd))?"$/
+
+/** The version in an ETag, without its quotes; empty if a proxy has removed the ETag. */
+export function versionOf({ headers }: Response): string {
+  return ETAG.exec(headers.get('etag') ?? '')?.[1] ?? ''
+}
+
+/** As `versionOf`, of an answer that is asked for its version. @throws {ClientError} answer_invalid */
+export function neededVersionOf(answer: Response): string {
+  const version = versionOf(answer)
+  const isPage = /^text\/html\b/i.test(answer.headers.get('content-type') ?? '')
+  if (version !== '' && !isPage) return version
+  throw invalidAnswer(
+    answer,
+    'has no version: no proxy may remove its ETag, and CORS must expose it',
+  )
+}
+
+/** The pieces of a body. @throws what breaks it off; an Error if it stalls */
+export async function* bodyPieces(
+  answer: Response,
+  silenceMsMax = SILENCE_MS_MAX,
+): AsyncGenerator<Uint8Array, void> {
+  const { body } = answer
+  if (typeof body?.getReader !== 'function') {
+    yield utf8(await answer.text()) // React Native has no streams.
+    return
+  }
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await unlessSilent(reader.read(), silenceMsMax)
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.cancel().catch(() => undefined) // Not awaited: the connection may be dead.
+  }
+}
+
+function unlessSilent<T>(reading: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(new Error(`nothing came for ${ms / 1_000} seconds`))
+    const timer = setTimeout(end, ms)
+    reading.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+export async function textOf(answer: Response): Promise<string> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of bodyPieces(answer)) pieces.push(piece)
+  return decoded(pieces)
+}
+
+function decoded(pieces: readonly Uint8Array[]): string {
+  return new TextDecoder().decode(concatBytes(pieces))
+}
+
+/** The object of JSON that an answer is; `{}` for one without content. @throws {ClientError} answer_invalid */
+export async function jsonOf(
+  answer: Response,
+  parse: (text: string) => unknown = JSON.parse,
+): Promise<Readonly<Record<string, unknown>>> {
+  const text = await textOf(answer)
+  if (answer.status === 204) return {}
+  const parsed = parsedBy(parse, text)
+  if (isRecord(parsed) && !('error' in parsed)) return parsed
+  throw invalidAnswer(
+    answer,
+    `is not one of the API but ${JSON.stringify(text.slice(0, SHOWN_CHARACTERS))}`,
+  )
+}
+
+function parsedBy(parse: (text: string) => unknown, text: string): unknown {
+  try {
+    return parse(text)
+  } catch {
+    return undefined // What is wrong with it says nothing about where it comes from.
+  }
+}
+
+/** What `data` must be: a list, or an object with members of these types. */
+type Shape = 'list' | Readonly<Record<string, 'list' | 'object' | 'string'>>
+
+/** The `data` of an answer. @throws {ClientError} answer_invalid */
+export async function dataOf<T>(
+  answer: Response,
+  shape: Shape,
+  parse?: (text: string) => unknown,
+): Promise<T> {
+  return dataIn<T>(answer, await jsonOf(answer, parse), shape)
+}
+
+/** As `dataOf`, of the object that the answer is. */
+export function dataIn<T>(
+  answer: Response,
+  { data }: Readonly<Record<string, unknown>>,
+  shape: Shape,
+): T {
+  if (isOfShape(data, shape)) return data as T
+  throw invalidAnswer(answer, 'does not have the data that were asked for')
+}
+
+function isOfShape(data: unknown, shape: Shape): boolean {
+  if (shape === 'list') return Array.isArray(data)
+  if (!isRecord(data)) return false
+  return Object.entries(shape).every(([name, type]) => {
+    return type === 'list' ? Array.isArray(data[name]) : typeof data[name] === type
+  })
+}
+
+/** The failure of an answer that comes from something else than a server of the contract. */
+export function invalidAnswer(answer: Response, problem: string): ClientError {
+  const { status, redirected, url } = answer
+  const [place] = redirected ? url.split('?', 1) : ['']
+  const origin = place === '' ? 'the server' : `${place}, to which the server redirects,`
+  return new ClientError(
+    `The answer of ${origin} (status ${status}) ${problem}`,
+    status,
+    ANSWER_INVALID,
+  )
+}
+
+/** The failure of one attempt. */
+export type Failed = Readonly<{ failure: ClientError; retryAfterMs: number | undefined }>
+
+/** The failure that an answer reports. */
+export async function failedAnswer(
+  answer: Response,
+  target: string | URL,
+  url: string,
+): Promise<Failed> {
+  const { status, headers } = answer
+  const { type, message } = errorIn(await errorText(answer))
+  const isUnknownKey = status === 404 && message !== undefined && UNKNOWN_KEY.test(message)
+  const hint = isUnknownKey ? `: the server at ${url} does not know this key` : ''
+  const failure = new ClientError((message ?? messageOf(status, target)) + hint, status, type)
+  return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
+}
+
+/** The beginning of the body of an error. */
+async function errorText(answer: Response): Promise<string> {
+  const pieces: Uint8Array[] = []
+  const endMs = monotonicMs() + ERROR_MS_MAX
+  let bytes = 0
+  try {
+    for await (const piece of bodyPieces(answer, ERROR_MS_MAX)) {
+      pieces.push(piece)
+      bytes += piece.length
+      if (bytes > ERROR_BYTES_MAX || monotonicMs() > endMs) break
+    }
+  } catch {
+    // The status says that the request failed; what has come of the reason is shown.
+  }
+  return decoded(pieces)
+}
+
+/** The message for an answer that is no error of the contract. */
+function messageOf(status: number, target: string | URL): string {
+  if (status !== 404 || target instanceof URL) return `The server answered with status ${status}`
+  const { origin, pathname } = new URL(target)
+  const place = `There is no rowstash API at ${origin}${pathname} (status 404)`
+  return `${place}: is the base path, such as /api, missing from the url?`
+}
+
+function errorIn(text: string): Readonly<{ type: string; message: string | undefined }> {
+  try {
+    const { error } = JSON.parse(text) as { error?: { type?: unknown; message?: unknown } }
+    if (typeof error?.message === 'string') {
+      const message = error.message.slice(0, ERROR_CHARACTERS_MAX)
+      return { type: typeof error.type === 'string' ? error.type : '', message }
+    }
+  } catch {
+    // It is no error of the contract: a proxy has answered, for example.
+  }
+  return { type: '', message: undefined }
+}
+
+/** Seconds or an HTTP date, RFC 9110 section 10.2.3. */
+function retryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const ms = /^[0-9]{1,9}$/.test(header)
+    ? Number(header) * 1_000
+    : Date.parse(header) - systemClock.now()
+  return Number.isNaN(ms) ? undefined : Math.min(RETRY_AFTER_MS_MAX, Math.max(0, ms))
+}

@@ -16,6 +16,26 @@ export function aborted(what: string, reason: unknown): StoreError {
 }
 
 /**
+ * Waits for a value until the caller aborts, also if what makes the value does not look at the signal.
+ * @param late - Gets a value that comes after the abort.
+ * @throws {StoreError} ABORTED
+ */
+export function unlessAborted<T>(
+  what: string,
+  signal: AbortSignal,
+  coming: Promise<T>,
+  late: (value: T) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(aborted(what, signal.reason))
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    const settled = coming.then((value) => (signal.aborted ? late(value) : resolve(value)))
+    void settled.catch(reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+/**
  * The items of an iterable until the caller aborts, also while the next item is awaited. An iterable that is left because
  * of an abort is told so, and not waited for.
  * @throws {StoreError} ABORTED

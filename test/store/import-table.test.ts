@@ -204,3 +204,49 @@ describe('an error of a file at a URL', () => {
     await expect(importing).rejects.toMatchObject({ code: 'SOURCE_URL_NOT_ALLOWED' })
   })
 })
+
+describe('a close', () => {
+  /** Fetches that never answer, and do not look at the signal. */
+  const deaf = (onFetch: () => void): UrlFetcher => ({
+    fetch() {
+      onFetch()
+      return new Promise(() => undefined)
+    },
+  })
+  /** Answers whose body never goes on. */
+  const stuck = (onFetch: () => void): UrlFetcher => ({
+    fetch: async (url) => {
+      const body = (async function* () {
+        onFetch()
+        yield new TextEncoder().encode('n\n1\n')
+        await new Promise(() => undefined)
+      })()
+      return { contentType: 'text/csv', fileName: 'rows.csv', url, body, close() {} }
+    },
+  })
+  const fromUrl = 'http://source.test/rows.csv'
+  const operations: readonly (readonly [string, (team: Team) => Promise<unknown>])[] = [
+    ['an import', (team) => team.importTable({ fromUrl })],
+    ['a file', (team) => team.files.fromUrl(fromUrl)],
+    ['a job', async (team) => (await team.startJob({ import: { fromUrl } })).wait()],
+  ]
+  const cases = operations.flatMap(([name, run]) =>
+    [deaf, stuck].flatMap((source) =>
+      ['in the same turn', 'when it fetches'].map((when) => [name, source.name, when, run, source]),
+    ),
+  ) as [string, string, string, (team: Team) => Promise<unknown>, typeof deaf][]
+
+  test.each(cases)('ends %s from a %s source: %s', async (_, _source, when, run, source) => {
+    let tell = (): void => undefined
+    const fetching = new Promise<void>((resolve) => {
+      tell = resolve
+    })
+    const store = await openMemory({ sources: source(() => tell()) })
+    const ended = run(store.team('t')).catch(({ code }) => code)
+    if (when === 'when it fetches') await fetching
+
+    await store.close()
+
+    expect(await ended).toBe('STORE_CLOSED')
+  })
+})

@@ -1,4 +1,6 @@
 // The port through which a store fetches files from client-supplied URLs.
+import { checkNotAborted, unlessAborted, untilAborted } from '../../base/signals.js'
+import { StoreError } from '../../base/store-error.js'
 
 /** Limits of a response. */
 export type SourceLimits = Readonly<{
@@ -34,4 +36,31 @@ export interface UrlFetcher {
    *   network), SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT, FILE_TOO_LARGE, ABORTED (by the signal)
    */
   fetch(url: string, limits: SourceLimits, signal?: AbortSignal): Promise<FetchedSource>
+}
+
+const FETCH = 'fetch'
+
+/**
+ * Fetches by the fetcher of a store. The signal ends the wait for the response and for its pieces, also if the fetcher
+ * does not look at it.
+ * @throws {StoreError} SOURCE_URL_NOT_ALLOWED, at once: the store has no fetcher
+ */
+export function fetchOf({
+  sources,
+}: Readonly<{ sources?: UrlFetcher | undefined }>): (
+  url: string,
+  limits: SourceLimits,
+  signal: AbortSignal,
+) => Promise<FetchedSource> {
+  if (sources === undefined) {
+    throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
+  }
+  return async (url, limits, signal) => {
+    checkNotAborted(FETCH, signal)
+    const coming = sources.fetch(url, limits, signal)
+    const source = await unlessAborted(FETCH, signal, coming, (late) => late.close())
+    const { contentType, fileName, url: at } = source
+    const body = untilAborted(FETCH, source.body, signal)
+    return { contentType, fileName, url: at, body, close: () => source.close() }
+  }
 }

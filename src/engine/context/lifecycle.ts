@@ -29,9 +29,11 @@ export class Lifecycle {
 
   /**
    * Runs work that waits for others, such as the fetch of a source. A close aborts the signal, and the work then fails
-   * with STORE_CLOSED.
+   * with STORE_CLOSED; work that a close came before does not begin.
+   * @throws {StoreError} STORE_CLOSED
    */
   async untilClosed<T>(work: (closing: AbortSignal) => Promise<T>): Promise<T> {
+    this.checkOpen()
     const ending = new AbortController()
     this.#ending.add(ending)
     try {

@@ -1,6 +1,5 @@
 // The files of a team: put, fetched, uploaded, read, deleted.
 import { sameBytes } from '../../base/bytes.js'
-import { StoreError } from '../../base/store-error.js'
 import { FILE_KEY_BYTES, type FileName, findFileId } from '../../format/file-id.js'
 import type { FileRecord } from '../../format/file-records.js'
 import { fileKey } from '../../format/keys.js'
@@ -17,7 +16,7 @@ import type {
   UploadInit,
   UploadTicket,
 } from '../api/file-types.js'
-import type { FetchedSource } from '../api/url-fetcher.js'
+import { type FetchedSource, fetchOf } from '../api/url-fetcher.js'
 import type { Claim } from '../context/file-claims.js'
 import type { TeamContext } from '../context/store-context.js'
 import { completeUpload, parseOwnUpload } from './complete-upload.js'
@@ -65,17 +64,14 @@ export class TeamFiles implements Files {
         contentType:
           about.contentType === undefined ? undefined : checkContentType(about.contentType),
       }
-      const { sources } = this.#team.options
-      if (sources === undefined) {
-        throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
-      }
+      const fetchSource = fetchOf(this.#team.options)
       const { lifecycle, transferLimit, teamId } = this.#team
       const fetch = async (
         claim: Claim,
         bytesMax: number,
         closing: AbortSignal,
       ): Promise<StoredFile> => {
-        const source = await sources.fetch(url, { bytesMax }, closing)
+        const source = await fetchSource(url, { bytesMax }, closing)
         try {
           const names = namesOfSource(source, given)
           return await this.#store(source.body, { bytesMax, contentLength: null, claim }, names)

@@ -5,7 +5,7 @@ import { checkNotAborted } from '../../base/signals.js'
 import { formatOfName, type SourceFormat } from '../../base/source-format.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'
-import type { FetchedSource } from '../api/url-fetcher.js'
+import { type FetchedSource, fetchOf } from '../api/url-fetcher.js'
 import type { JobGuard } from '../commit/job-guard.js'
 import type { TeamContext } from '../context/store-context.js'
 import { cleanFileName, nameInUrl } from '../files/file-name.js'
@@ -33,12 +33,10 @@ export function importTable(
   { fromUrl, name, format, onSchemaError, receipt, guard, signal }: ImportSource,
   onProgress: (progress: SourceProgress) => void,
 ): Promise<CreateResult> {
-  const { sources, fileBytesMax } = team.options
-  if (sources === undefined) {
-    throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
-  }
+  const { fileBytesMax } = team.options
+  const fetchSource = fetchOf(team.options)
   const run = async (ending: AbortSignal): Promise<CreateResult> => {
-    const source = await sources.fetch(fromUrl, { bytesMax: fileBytesMax }, ending)
+    const source = await fetchSource(fromUrl, { bytesMax: fileBytesMax }, ending)
     try {
       const noted = (progress: SourceProgress): void => {
         team.lifecycle.checkOpen() // A close does not wait for the end of a long source.

@@ -9,9 +9,10 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { checkNotAborted } from '../../src/base/signals.js'
-import type { RestoreResult, RestoreTarget } from '../../src/index.js'
+import type { RestorePorts, RestoreResult, RestoreTarget } from '../../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../../src/index.js'
-import { checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
+import { booleanOption, checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
+import { NO_BACKGROUND } from '../base/no-background.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
 import { objectPath } from '../fs/object-path.js'
 import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
@@ -24,9 +25,16 @@ export type RestoreOptions = Readonly<{
    * `objects` are read. Default: the files are in the backup.
    */
   filesFrom?: string | URL
+  /**
+   * Whether stashes stay usable, because the store that was backed up has not changed since: for a move. Default:
+   * false, as chunks may have been put after the backup.
+   */
+  keepStashes?: boolean
   /** Aborts the restore, which fails with ABORTED. Default: none. */
   signal?: AbortSignal
 }>
+
+const OPTION_NAMES: readonly string[] = ['filesFrom', 'keepStashes', 'signal']
 
 /**
  * Restores a backup into a directory that is missing or empty. All versions continue 2^32 above those of the
@@ -55,14 +63,16 @@ export async function restoreDirectory(
   options: RestoreOptions = {},
 ): Promise<RestoreResult> {
   const path = pathOf('The directory', directory)
-  checkOptionNames('restoreDirectory', options, (name) => name === 'filesFrom' || name === 'signal')
+  checkOptionNames('restoreDirectory', options, (name) => OPTION_NAMES.includes(name))
   const { filesFrom, signal } = options
+  const keepStashes = booleanOption('keepStashes', options.keepStashes, false)
   checkSignal(signal)
   keepError(backup)
   const files = filesFrom === undefined ? {} : { files: objectsIn(pathOf('filesFrom', filesFrom)) }
+  const given = { ...files, keepStashes }
   try {
     await checkFree(path)
-    return await makeBeside(path, (temporary) => fill(temporary, backup, files, signal))
+    return await makeBeside(path, (temporary) => fill(temporary, backup, given, signal))
   } catch (failure) {
     throw fileError(failure, `The backup cannot be restored into ${path}`)
   }
@@ -87,7 +97,7 @@ async function checkFree(path: string): Promise<void> {
 async function fill(
   temporary: string,
   backup: AsyncIterable<Uint8Array>,
-  files: Pick<RestoreTarget, 'files'>,
+  given: Omit<RestoreTarget, 'open'>,
   signal: AbortSignal | undefined,
 ): Promise<RestoreResult> {
   let opened: DirectoryPorts | undefined
@@ -98,26 +108,26 @@ async function fill(
   try {
     const restored = await restoreBackup(signal === undefined ? backup : until(signal, backup), {
       open,
-      ...files,
+      ...given,
     })
-    if (opened !== undefined) await verify(opened, signal)
+    if (opened !== undefined) await verifyRestored(opened, signal)
     return restored
   } finally {
     await opened?.close()
   }
 }
 
-/** @throws {StoreError} DATA_CORRUPT if the restored store is damaged. */
-async function verify(
-  { kv, objects }: DirectoryPorts,
+/**
+ * Verifies a restored store in full, and closes it with its ports.
+ * @throws {StoreError} DATA_CORRUPT if it is damaged; as `verify`
+ */
+export async function verifyRestored(
+  { kv, objects }: RestorePorts,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const off = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
-  const quiet = { ...off, settleIntervalMs: 0 }
-  const store = await openStore({ ...quiet, kv, objects })
-  const report = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
-  await store.close()
-  const damage = report.findings.find(({ severity }) => severity === 'damage')
+  await using store = await openStore({ ...NO_BACKGROUND, kv, objects })
+  const { findings } = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
+  const damage = findings.find(({ severity }) => severity === 'damage')
   if (damage === undefined) return
   const message = `The backup contains damaged data: ${damage.kind}: ${damage.message}`
   throw new StoreError('DATA_CORRUPT', message)

@@ -24,7 +24,8 @@ export type RaisedVersionBase = Readonly<{
 /**
  * Raises the version base of a store after commits were lost: after PostgreSQL was restored from a backup, or after a
  * failover to a server that lacked some. Versions that were given out before never name other contents then. Processes
- * that have the store open refuse commits from now on, and reads by new connections, until they open it again.
+ * that have the store open refuse commits from now on, and reads by new connections, until they open it again. Stashes
+ * that were begun before cannot be used, as chunks may be lost; jobs that began with them go on.
  * @param options - Those of `openPostgresKv`.
  * @throws {StoreError} FORMAT_UNKNOWN: there is no store; OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE
  * @example

@@ -56,7 +56,8 @@ export const RESTORE_COMMAND: CommandSpec = {
   usage: ['restore FILE NEWDIR [--files-from DIR]'],
   about: `Restores a backup into a directory that is missing or empty. The directory appears only
     after the whole backup is verified; a damaged backup leaves nothing behind. All versions are then
-    2^32 greater than in the backup, so that none that a client holds denotes other contents.`,
+    2^32 greater than in the backup, so that none that a client holds denotes other contents. Stashes
+    cannot be used, as chunks may have been put after the backup: the result lists them. Jobs go on.`,
   options: RESTORE_OPTIONS,
   operands: 'files',
   notes:
@@ -119,17 +120,23 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   const filesFrom = values['files-from']
   await checkFile(file)
   const options = { signal: io.signal, ...(filesFrom !== undefined && { filesFrom }) }
-  const { createdAt, records, objects } = await restoreDirectory(
-    directory,
-    createReadStream(file),
-    options,
-  )
-  const result = { createdAt, records, objects, directory: resolve(directory) }
+  const restored = await restoreDirectory(directory, createReadStream(file), options)
+  const { createdAt, records, objects, unusableStashes } = restored
+  const result = {
+    ...{ createdAt, records, objects, unusableStashes },
+    directory: resolve(directory),
+  }
   const when = new Date(createdAt).toISOString()
   const text = `${records} records and ${objects} objects of ${when} in ${result.directory}`
   printResult(io, values.json, result, text)
   io.warn(
     `all versions are ${RESTORED_VERSION_STEP} greater than in the backup: those that clients hold denote nothing here`,
+  )
+  const [stash] = unusableStashes
+  if (stash === undefined) return
+  const which = `${unusableStashes.length} (${stash.stashId} of team ${stash.teamId}, …; --json lists all)`
+  io.warn(
+    `stashes that cannot be used, as chunks may have been put after the backup: ${which}; delete them, and put their chunks again`,
   )
 }
 

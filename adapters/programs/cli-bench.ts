@@ -4,13 +4,13 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store, Table } from '../../src/index.js'
+import { NO_BACKGROUND } from '../base/no-background.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { openDirectory } from '../open-directory.js'
 import { type CommandIo, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { renderCount } from './progress.js'
 import { sampleRows } from './sample-rows.js'
-import { QUIET } from './store-place.js'
 
 const ROWS = { default: 100_000, min: 10_000, max: 2_000_000 }
 
@@ -66,7 +66,7 @@ export async function runBench(args: readonly string[], io: CommandIo): Promise<
   const parent = resolve(values.directory ?? tmpdir())
   const directory = await mkdtemp(join(parent, 'rowstash-bench-'))
   try {
-    const store = await openDirectory(directory, QUIET)
+    const store = await openDirectory(directory, NO_BACKGROUND)
     const measured = await measure(store, rows, io.signal).finally(() => store.close())
     const machine = {
       version: PACKAGE_VERSION,

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { RestoreResult } from '../../src/index.js'
-import { isStoreError, openStore, restoreBackup, StoreError } from '../../src/index.js'
-import { restoreDirectory } from '../directory/restore-directory.js'
+import { isStoreError, restoreBackup } from '../../src/index.js'
+import { restoreDirectory, verifyRestored } from '../directory/restore-directory.js'
 import { markFilling } from '../postgres/store-marks.js'
 import { type CommandIo, printResult } from './cli-command.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
@@ -20,7 +20,7 @@ import {
   shownPlace,
 } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import { openStoreOf, QUIET } from './store-place.js'
+import { openStoreOf } from './store-place.js'
 
 const OPTIONS = {
   from: {
@@ -39,8 +39,8 @@ export const MOVE_COMMAND: CommandSpec = {
   summary: 'copy a store to PostgreSQL, or back',
   usage: ['move --from DIR --to URL [--s3 URL]', 'move --from URL [--s3 URL] --to DIR'],
   about: `Copies the store in a directory to PostgreSQL, or back, and verifies the copy in full. The
-    target must be missing or empty. Tables, row IDs, files and API keys stay the same; versions
-    continue 2^32 above those of the source. The source is not changed. Stop all servers of the source
+    target must be missing or empty. Tables, row IDs, stashes, jobs, files and API keys stay the
+    same; versions continue 2^32 above those of the source. The source is not changed. Stop all servers of the source
     first: the directory must not be in use, and changes that servers on PostgreSQL make meanwhile may be
     missing. Afterwards serve the copy, and no longer the source.`,
   options: OPTIONS,
@@ -103,7 +103,10 @@ async function moveOut(
   const { signal } = io
   const source = await openStoreOf(place, io)
   try {
-    return await restoreDirectory(directory, source.backup({ signal }), { signal })
+    return await restoreDirectory(directory, source.backup({ signal }), {
+      signal,
+      keepStashes: true,
+    })
   } finally {
     await source.close()
   }
@@ -123,7 +126,8 @@ async function moveIn(
   const target = new Target(place, io)
   try {
     const open = (versionBase: number) => target.open(versionBase)
-    const restored = await restoreBackup(source.backup({ signal: io.signal }), { open })
+    const backup = source.backup({ signal: io.signal })
+    const restored = await restoreBackup(backup, { open, keepStashes: true })
     await target.finish()
     return restored
   } catch (failure) {
@@ -172,14 +176,7 @@ class Target {
   /** Verifies what was restored, and lets it be opened. @throws {StoreError} DATA_CORRUPT */
   async finish(): Promise<void> {
     if (this.#ports === undefined) return
-    const store = await openStore({ ...QUIET, ...this.#ports })
-    const verifying = store.verify({ full: true, signal: this.#io.signal })
-    const { findings } = await verifying.finally(() => store.close())
-    const damage = findings.find(({ severity }) => severity === 'damage')
-    if (damage !== undefined) {
-      const message = `The copy contains damaged data: ${damage.kind}: ${damage.message}`
-      throw new StoreError('DATA_CORRUPT', message)
-    }
+    await verifyRestored(this.#ports, this.#io.signal)
     await this.#mark(false)
   }
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store } from '../../src/index.js'
+import { NO_BACKGROUND } from '../base/no-background.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../node.js'
 import { createGuard } from '../page/guard.js'
 import { aborted, type CommandIo, parseIntegerOption, printResult } from './cli-command.js'
@@ -15,7 +16,7 @@ import { type CommandSpec, DIR_OPTION, type OptionSpecs, withDirectory } from '.
 import { FailureLog } from './failure-log.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { openStoreOrServer, QUIET } from './store-place.js'
+import { openStoreOrServer } from './store-place.js'
 
 const OPTIONS = {
   write: {
@@ -108,7 +109,7 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
 
 /** A store that is only looked at does no work in the background. @throws {ProgramFailure} */
 async function openShown({ directory, writable }: OpenCommand, io: CommandIo): Promise<Store> {
-  const opened = await openStoreOrServer(directory, io, 'stop it', writable ? {} : QUIET)
+  const opened = await openStoreOrServer(directory, io, 'stop it', writable ? {} : NO_BACKGROUND)
   if ('store' in opened) return opened.store
   const problem = `A server at ${opened.served.url} has ${directory} open`
   throw new ProgramFailure('failed', `${problem}; start it with --page to see the store there`)

@@ -1,12 +1,13 @@
 // `rowstash sweep`: the upkeep of a store that no server has open.
 import { parseArgs } from 'node:util'
 import type { StoreOptions, SweepReport } from '../../src/index.js'
+import { NO_BACKGROUND } from '../base/no-background.js'
 import { type CommandIo, printResult } from './cli-command.js'
 import { DIRECTORY_OPTION, placeOf } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_ENVIRONMENT, PLACE_OPTIONS } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import { openAlone, openStoreOf, QUIET } from './store-place.js'
+import { openAlone, openStoreOf } from './store-place.js'
 
 const OPTIONS = {
   directory: DIRECTORY_OPTION,
@@ -30,7 +31,7 @@ export const SWEEP_COMMAND: CommandSpec = {
 }
 
 /** The command does not live until segments have their age, so none is too young. */
-const OPTIONS_OF_STORE: StoreOptions = { ...QUIET, settleAfterMs: 0 }
+const OPTIONS_OF_STORE: StoreOptions = { ...NO_BACKGROUND, settleAfterMs: 0 }
 
 /** Runs `rowstash sweep`. @throws {ProgramFailure} */
 export async function runSweep(args: readonly string[], io: CommandIo): Promise<void> {

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { ClientError } from '../../src/client/client.js'
 import { escapeControls } from '../base/arguments.js'
+import { NO_BACKGROUND } from '../base/no-background.js'
 import { openDirectory } from '../open-directory.js'
 import { type CommandIo, printResult } from './cli-command.js'
 import { SERVER_OPTIONS } from './cli-server-options.js'
@@ -13,7 +14,7 @@ import { openClient, retryNotes } from './command-client.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { openAlone, openStoreOf, QUIET } from './store-place.js'
+import { openAlone, openStoreOf } from './store-place.js'
 import { pullTable, type Twin, type Upstream } from './twin-pull.js'
 import { type PushPlan, planPush, pushTable } from './twin-push.js'
 import { TwinState, type TwinTable } from './twin-state.js'
@@ -100,7 +101,7 @@ export async function runTwin(
   const place = values.directory
   if (place === undefined) throw new ProgramFailure('usage', 'Give --directory')
   const open = () =>
-    action === 'pull' ? openDirectory(resolve(place), QUIET) : openStoreOf(place, io)
+    action === 'pull' ? openDirectory(resolve(place), NO_BACKGROUND) : openStoreOf(place, io)
   const store = await openAlone(place, open, 'end it first')
   try {
     const find = action === 'pull' ? teamToImportInto : teamOf

@@ -3,13 +3,14 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fetchHandler, openStore, type Store, type Team } from '../../src/index.js'
+import { NO_BACKGROUND } from '../base/no-background.js'
 import { openScratchPorts } from '../directory/scratch-directory.js'
 import { systemCode } from '../fs/fs-error.js'
 import { openDirectory } from '../open-directory.js'
 import type { Asking } from './command-client.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { openAlone, QUIET } from './store-place.js'
+import { openAlone } from './store-place.js'
 
 /** Nobody connects to it: the host is only a part of URLs. */
 const URL_OF_DIRECTORY = 'http://directory.invalid'
@@ -24,7 +25,7 @@ export async function withServedDirectory<T>(
   teamOf: (store: Store) => Promise<Team>,
   use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
 ): Promise<T> {
-  return serving(directory, () => openDirectory(resolve(directory), QUIET), teamOf, use)
+  return serving(directory, () => openDirectory(resolve(directory), NO_BACKGROUND), teamOf, use)
 }
 
 async function serving<T>(
@@ -66,7 +67,7 @@ export async function withCheckedDirectory<T>(
 async function openScratch(path: string, folder: string): Promise<Store> {
   const { kv, objects, close } = await openScratchPorts(path, folder)
   try {
-    return await openStore({ ...QUIET, kv, objects, afterClose: close })
+    return await openStore({ ...NO_BACKGROUND, kv, objects, afterClose: close })
   } catch (failure) {
     await close()
     throw failure

@@ -3,21 +3,13 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Store, StoreError, StoreOptions } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
+import { NO_BACKGROUND } from '../base/no-background.js'
 import { FORMAT_FILE } from '../directory/directory-format.js'
 import { openDirectory } from '../open-directory.js'
 import { isReached } from './admin-client.js'
 import { openSharedStore, type PostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { readServed, type Served } from './served-file.js'
-
-/** Options that switch off background work; jobs that a process left behind are not continued either. */
-export const QUIET = {
-  jobIntervalMs: 0,
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  settleIntervalMs: 0,
-  fileSweepIntervalMs: 0,
-} as const
 
 /** Where the store of a command is: a directory, or a place in PostgreSQL. */
 export type StorePlace = string | PostgresPlace
@@ -28,7 +20,7 @@ type Output = Readonly<{ warn(line: string): void }>
 export async function openStoreOf(
   place: StorePlace,
   { warn }: Output,
-  options: StoreOptions = QUIET,
+  options: StoreOptions = NO_BACKGROUND,
 ): Promise<Store> {
   if (typeof place !== 'string') {
     return openSharedStore(place, options, { warn: (message) => warn(`rowstash: ${message}`) })

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
 import { openDirectory } from '../../adapters/node.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
 import { runServe } from '../../adapters/programs/cli-serve.js'
 import { runStats } from '../../adapters/programs/cli-stats.js'
 import { runSweep } from '../../adapters/programs/cli-sweep.js'
-import { QUIET } from '../../adapters/programs/store-place.js'
 import { StoreError, type StoreOptions, type UrlFetcher } from '../../src/index.js'
 import { openDirectoryPage } from '../page/opened-store.js'
 import { printedAt, type Run } from './orders-store.js'
@@ -25,7 +25,7 @@ let tableId: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-history-'))
   directory = join(folder, 'store')
-  await using store = await openDirectory(directory, { ...QUIET, ...KEPT })
+  await using store = await openDirectory(directory, { ...NO_BACKGROUND, ...KEPT })
   const team = store.team('default')
   const made = await team.createTable({ name: 'T', rows: [{ n: 1 }] })
   tableId = made.tableId
@@ -37,7 +37,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 /** The value of the first version, and of the one before the last overwrite. */
 async function past(options: StoreOptions = {}): Promise<unknown[]> {
-  await using store = await openDirectory(directory, { ...QUIET, ...options })
+  await using store = await openDirectory(directory, { ...NO_BACKGROUND, ...options })
   const values: unknown[] = []
   for (const version of [1, 3]) {
     const { rows } = await (await store.team('default').table(tableId).at(version)).page()
@@ -82,7 +82,7 @@ describe('keeps the history of tables', () => {
 })
 
 test('a store that is opened with 0 deletes it', async () => {
-  const store = await openDirectory(directory, { ...QUIET, historyRetentionMs: 0 })
+  const store = await openDirectory(directory, { ...NO_BACKGROUND, historyRetentionMs: 0 })
   await store.sweep()
   await store.close()
   await expect(past()).rejects.toMatchObject({ code: 'HISTORY_GONE' })
@@ -108,7 +108,7 @@ test('rowstash open without --write changes no record, also of a job that did no
   const sources: UrlFetcher = {
     fetch: () => Promise.reject(new StoreError('RATE_LIMITED', 'Too many')),
   }
-  const store = await openDirectory(directory, { ...QUIET, ...KEPT, sources })
+  const store = await openDirectory(directory, { ...NO_BACKGROUND, ...KEPT, sources })
   await store.team('default').startJob({
     import: { fromUrl: 'http://source.test/a.csv', name: 'A' },
   })

@@ -6,11 +6,19 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
 import { backupToFile, openDirectory, restoreDirectory } from '../../adapters/node.js'
 import { runBackup, runRestore } from '../../adapters/programs/cli-backup.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { type BackupFrame, BackupWriter, readBackup } from '../../src/format/backup.js'
-import type { KvStore, ObjectStore, RestorePorts, Store } from '../../src/index.js'
+import type {
+  FetchedSource,
+  KvStore,
+  ObjectStore,
+  RestorePorts,
+  Store,
+  UrlFetcher,
+} from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, restoreBackup } from '../../src/index.js'
 import { TestClock } from '../conformance/test-clock.js'
 import {
@@ -327,6 +335,53 @@ test('versions go on above those of a store that was itself restored', async () 
   expect(later).toEqual([old + 2 ** 32, old + 2 ** 33])
 })
 
+function sourceOf(url: string, pieces: AsyncIterable<string> | string[]): FetchedSource {
+  return {
+    ...{ contentType: 'text/csv', fileName: 'rows.csv', url, close() {} },
+    body: (async function* () {
+      for await (const piece of pieces) yield utf8(piece)
+    })(),
+  }
+}
+
+/** A source that never ends by itself. */
+const ENDLESS: UrlFetcher = {
+  fetch: async (url) =>
+    sourceOf(
+      url,
+      (async function* () {
+        yield 'n\n1\n'
+        await new Promise(() => undefined)
+      })(),
+    ),
+}
+
+/** Backs up a store with a stash of two chunks, an import that goes on, and three jobs that wait for their turn. */
+async function makeJobs(folder: string): Promise<void> {
+  const options = { ...NO_BACKGROUND, sources: ENDLESS, jobsInFlightMax: 1 }
+  const store = await openDirectory(join(folder, 'store'), options)
+  const team = store.team('t')
+  const { tableId } = await team.createTable({ name: 'was', rows: [{ n: 0 }] })
+  const stash = team.stash('mine')
+  await stash.put(0, [{ n: 1 }])
+  await stash.put(1, [{ n: 2 }])
+  await team.startJob({ import: { fromUrl: 'http://source.test/rows.csv' } })
+  await team.startJob({ create: { name: 'own', rows: [{ n: 1 }] } })
+  await team.startJob({ create: { name: 'staged', rows: stash } })
+  await team.startJob({ overwrite: { tableId, rows: [{ n: 1 }, { n: 2 }, { n: 3 }] } })
+  await backupToFile(store, join(folder, 'backup'))
+  await store.close()
+}
+
+async function wholeOf(path: string): Promise<AsyncIterable<Uint8Array>> {
+  return inPieces(await readFile(path), 10_000)
+}
+
+async function rowCounts(store: Store): Promise<unknown> {
+  const tables = await store.team('t').tables()
+  return Object.fromEntries(tables.map(({ name, rowCount }) => [name, rowCount]))
+}
+
 describe('backup files and directories', () => {
   async function newFolder(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'rowstash-backup-'))
@@ -377,6 +432,47 @@ describe('backup files and directories', () => {
     })
   })
 
+  test('a restore does no job of the backup, and the next opening does them all', async () => {
+    const folder = await newFolder()
+    await makeJobs(folder)
+    const copy = join(folder, 'copy')
+    const { unusableStashes } = await restoreDirectory(copy, await wholeOf(join(folder, 'backup')))
+    expect(unusableStashes).toEqual([{ teamId: 't', stashId: 'mine' }])
+
+    const restored = await openDirectory(copy, NO_BACKGROUND)
+    const jobs = await restored.team('t').jobs()
+    expect(jobs.map(({ status }) => status)).toEqual(['running', 'running', 'running', 'running'])
+    const team = restored.team('t')
+    const using = team.createTable({ name: 'x', rows: team.stash('mine') })
+    await expect(using).rejects.toMatchObject({ code: 'STASH_NOT_FOUND' })
+    await restored.close()
+
+    const sources = { fetch: async (url: string) => sourceOf(url, ['n\n1\n']) }
+    const again = await openDirectory(copy, { sources })
+    onTestFinished(() => again.close())
+    for (const { id } of jobs) {
+      expect(await again.team('t').job(id).wait()).toMatchObject({ status: 'succeeded' })
+    }
+    expect(await rowCounts(again)).toEqual({ was: 3, own: 1, staged: 2, rows: 1 })
+  })
+
+  test('a restore of what has not changed since keeps stashes usable', async () => {
+    const folder = await newFolder()
+    await makeJobs(folder)
+    const copy = join(folder, 'copy')
+    const backup = await wholeOf(join(folder, 'backup'))
+    const restored = await restoreDirectory(copy, backup, { keepStashes: true })
+    expect(restored.unusableStashes).toEqual([])
+
+    const store = await openDirectory(copy, NO_BACKGROUND)
+    onTestFinished(() => store.close())
+    const stash = store.team('t').stash('mine')
+    await stash.put(2, [{ n: 3 }])
+    await store.team('t').createTable({ name: 'later', rows: stash })
+    expect(await rowCounts(store)).toEqual({ was: 1, later: 3 })
+    expect((await store.verify({ full: true })).findings).toEqual([])
+  })
+
   test('the commands back up and restore, files by reference too', async () => {
     const folder = await newFolder()
     await makeBackup(folder)
@@ -394,7 +490,10 @@ describe('backup files and directories', () => {
 
     expect(printed[0]).toMatch(/^\d+ bytes in /)
     expect(printed[1]).toMatch(/^\d+ records and \d+ objects of \d{4}-.* in /)
-    expect(warned).toEqual([expect.stringContaining('versions are 4294967296 greater than in')])
+    expect(warned).toEqual([
+      expect.stringContaining('versions are 4294967296 greater than in'),
+      expect.stringMatching(/^stashes that cannot be used, .*: \d+ \(.* of team /),
+    ])
     await expect(runRestore([backup ?? '', copy ?? ''], io)).rejects.toMatchObject({
       code: 'OPTION_NOT_ALLOWED',
     })

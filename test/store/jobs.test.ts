@@ -1,7 +1,14 @@
 // Goal: a job has its effect once, whatever engines die or are taken for dead meanwhile, and tells how it stands.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
+import { openDirectoryPorts } from '../../adapters/directory/directory.js'
+import { openDirectory } from '../../adapters/node.js'
 import { decodeLease, encodeLease } from '../../src/format/job-records.js'
 import {
+  CHUNKS_RANGE,
   JOB_PART,
   JOBS_RANGE,
   jobLeaseKey,
@@ -14,6 +21,7 @@ import {
   type JobRequest,
   type JobStatus,
   openMemory,
+  openStore,
   type Store,
   StoreError,
   type StoreOptions,
@@ -310,6 +318,27 @@ describe('a job', () => {
     expect(await team.tables()).toHaveLength(4)
   })
 
+  test('that imports is refused at once without sources, and left to an opening that has some', async () => {
+    const world = await World.create(false)
+    const never = new Promise<void>(() => undefined)
+    const first = await world.open({ sources: sourceOf(() => never), jobsInFlightMax: 1 })
+    const { id } = await first.store.team('t').startJob({ import: FROM_URL })
+    const rows = [{ n: 1 }]
+    const made = await first.store.team('t').startJob({ create: { name: 'made', rows } })
+    first.dieAfter(0)
+
+    const { store } = await world.open({ jobIntervalMs: 1 })
+    const refused = store.team('t').startJob({ import: FROM_URL })
+    await expect(refused).rejects.toMatchObject({ code: 'SOURCE_URL_NOT_ALLOWED' })
+    await succeeded(store.team('t').job(made.id))
+    expect(await store.team('t').job(id).wait(20)).toMatchObject({ status: 'running' })
+    await store.close()
+
+    const third = await world.open({ sources: sourceOf() })
+    onTestFinished(() => third.store.close())
+    await succeeded(third.store.team('t').job(id))
+  })
+
   test('that the store could not do is tried again, and one that it cannot ever do fails', async () => {
     let failures = 2
     const sources: UrlFetcher = {
@@ -324,6 +353,74 @@ describe('a job', () => {
     await expect.poll(async () => (await job.status()).status, { timeout: 5_000 }).toBe('succeeded')
     expect(failures).toBe(-1)
   })
+})
+
+describe('after commits may have been lost', () => {
+  const RAISED = { versionBaseMin: 2 ** 20 }
+
+  /** A store that is closed while jobs wait, one for rows of its own and one for a stash of two chunks. */
+  async function closedWithJobs(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'rowstash-jobs-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const path = join(folder, 'store')
+    const sources = sourceOf(() => new Promise(() => undefined))
+    const store = await openDirectory(path, { ...NO_BACKGROUND, sources, jobsInFlightMax: 1 })
+    const team = store.team('t')
+    await team.startJob({ import: FROM_URL })
+    const stash = team.stash('s')
+    await stash.put(0, [{ n: 1 }])
+    await stash.put(1, [{ n: 2 }])
+    await team.startJob({ create: { name: 'own', rows: [{ n: 1 }] }, note: 'own' })
+    await team.startJob({ create: { name: 'staged', rows: stash }, note: 'staged' })
+    await store.close()
+    return path
+  }
+
+  async function endsOf(path: string): Promise<unknown> {
+    const { kv, objects, close } = await openDirectoryPorts(path, {})
+    const store = await openStore({ kv, objects, afterClose: close })
+    onTestFinished(() => store.close())
+    const team = store.team('t')
+    const jobs = (await team.jobs()).filter(({ kind }) => kind === 'create')
+    const ends = await Promise.all(jobs.map(({ id }) => team.job(id).wait()))
+    return Object.fromEntries(
+      ends.map((end) => [end.note, end.status === 'failed' ? end.error.code : end.status]),
+    )
+  }
+
+  test('a job goes on with what it began with, and no operation begins with an old stash', async () => {
+    const path = await closedWithJobs()
+    const raised = await openDirectoryPorts(path, RAISED)
+    const store = await openStore({ ...NO_BACKGROUND, kv: raised.kv, objects: raised.objects })
+    const team = store.team('t')
+    const later = await team.startJob({
+      create: { name: 'later', rows: team.stash('s') },
+      note: 'later',
+    })
+    expect(await later.wait()).toMatchObject({ error: { code: 'STASH_NOT_FOUND' } })
+    await store.close()
+    await raised.close()
+
+    const ends = { own: 'succeeded', staged: 'succeeded', later: 'STASH_NOT_FOUND' }
+    expect(await endsOf(path)).toEqual(ends)
+  })
+
+  test('a job whose stash lacks a chunk that it began with fails', async () => {
+    const path = await closedWithJobs()
+    const { kv, close } = await openDirectoryPorts(path, RAISED)
+    const partition = kv.partition('t')
+    const { start, limit } = CHUNKS_RANGE
+    const found = await partition.read((view) => view.scan({ start, limit, count: 10 }))
+    const ofTwo = found.filter(([key], _, all) => all.filter(([k]) => sameNonce(k, key)).length > 1)
+    await partition.commit({ deletes: ofTwo.slice(0, 1).map(([key]) => key) })
+    await close()
+
+    expect(await endsOf(path)).toEqual({ own: 'succeeded', staged: 'STASH_NOT_FOUND' })
+  })
+
+  function sameNonce(left: Uint8Array, right: Uint8Array): boolean {
+    return Buffer.compare(left.subarray(1, 9), right.subarray(1, 9)) === 0
+  }
 })
 
 /** The number of deaths of engines. */

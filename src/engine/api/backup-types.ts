@@ -21,4 +21,9 @@ export type RestoreResult = Readonly<{
   objects: number
   /** Bytes of the objects. */
   bytes: number
+  /**
+   * Stashes that can no longer be used, as chunks may have been put after the backup: delete them, and put their chunks
+   * again. Jobs that began with them before the backup go on.
+   */
+  unusableStashes: readonly Readonly<{ teamId: string; stashId: string }>[]
 }>

@@ -5,22 +5,25 @@
 //   restore fails, the caller discards what it wrote.
 // - No ETag, row ID or continuation token of the old store names other content in the new one: its version base is far
 //   above the versions that the old store may have reached after the backup.
-import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { type Bytes, fromUtf8, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { checkOptions, hasMethods, optionError, typeName } from '../../base/options.js'
 import { openHash } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import { type BackupFrame, type BackupStart, readBackup } from '../../format/backup.js'
 import { checkCodecs } from '../../format/frame-codec.js'
-import { CODECS_KEY } from '../../format/keys.js'
-import { decodeCodecs } from '../../format/records.js'
+import { CODECS_KEY, KEY_SPACE } from '../../format/keys.js'
+import { decodeCodecs, decodeStashHead, encodeStashHead } from '../../format/records.js'
 import type { KvStore } from '../../kv/kv.js'
 import { RESTORED_VERSION_STEP } from '../../kv/version-base.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { checkPorts } from '../api/arguments.js'
 import type { RestoreResult } from '../api/backup-types.js'
+import { versionBase } from '../context/public-versions.js'
+import { isOwnStash } from '../context/team-limits.js'
 import { checkPieces } from '../files/file-arguments.js'
 import { storedLeaves } from '../files/file-content.js'
+import { firstNumber, isWhole } from '../ingest/stash-records.js'
 
 /** The empty ports that a backup is restored into. */
 export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
@@ -36,6 +39,11 @@ export type RestoreTarget = Readonly<{
   open(versionBase: number): Promise<RestorePorts>
   /** The bytes of files, if the backup has them by reference. Default: the files are in the backup. */
   files?: Pick<ObjectStore, 'stream'>
+  /**
+   * Whether stashes stay usable, because the store that was backed up has not changed since: for a move. Default:
+   * false, as chunks may have been put after the backup.
+   */
+  keepStashes?: boolean
 }>
 
 /**
@@ -72,7 +80,8 @@ export async function restoreBackup(
     checkOptions('The target of a restore', ports)
     checkPorts(ports.kv, ports.objects)
     await checkEmpty(ports, versionBase)
-    return await restoreFrames(frames, start, { ...ports, files: target.files })
+    const stashes = new RestoredStashes(start.versionBase, ports.kv, target.keepStashes === true)
+    return await restoreFrames(frames, start, { ...ports, files: target.files, stashes })
   } finally {
     await frames.return()
   }
@@ -91,7 +100,7 @@ async function checkEmpty({ kv, objects }: RestorePorts, versionBase: number): P
 
 type Frames = AsyncGenerator<BackupFrame, void>
 
-type Target = RestorePorts & Readonly<{ files: RestoreTarget['files'] }>
+type Target = RestorePorts & Readonly<{ files: RestoreTarget['files']; stashes: RestoredStashes }>
 
 async function restoreFrames(
   frames: Frames,
@@ -105,7 +114,8 @@ async function restoreFrames(
     if (frame.kind === 'records') {
       found.records += frame.records.length
       checkRecords(frame)
-      const { ok } = await target.kv.partition(frame.partition).commit({ puts: frame.records })
+      const puts = target.stashes.restored(frame)
+      const { ok } = await target.kv.partition(frame.partition).commit({ puts })
       invariant(ok, 'a commit without checks is not refused')
     } else if (frame.kind === 'object') {
       found.objects++
@@ -121,15 +131,52 @@ async function restoreFrames(
         end.objectBytes === found.objectBytes
       if (!isAll) throw misplaced('its contents do not match the counts in its end frame')
       const { records, objects, objectBytes: bytes } = found
-      return { createdAt: start.createdAt, records, objects, bytes }
+      const { unusable: unusableStashes } = target.stashes
+      return { createdAt: start.createdAt, records, objects, bytes, unusableStashes }
     } else {
       throw misplaced(`a frame of kind "${frame.kind}" is out of place`)
     }
   }
 }
 
+type Records = Extract<BackupFrame, { kind: 'records' }>
+
+/** The stashes of callers: kept usable, or listed. */
+class RestoredStashes {
+  readonly unusable: RestoreResult['unusableStashes'][number][] = []
+  readonly #baseBefore: number
+  readonly #base: number
+  readonly #isKept: boolean
+
+  constructor(baseBefore: number, kv: KvStore, isKept: boolean) {
+    this.#baseBefore = baseBefore
+    this.#base = versionBase({ kv })
+    this.#isKept = isKept
+  }
+
+  /** The records of a frame, as the restored store has them. */
+  restored({ partition, records }: Records): Records['records'] {
+    return records.map(([key, record]) => {
+      const isStash = partition !== '' && key[0] === KEY_SPACE.stashHead
+      return [key, isStash ? this.#head(partition, key, record) : record]
+    })
+  }
+
+  #head(teamId: string, key: Bytes, record: Bytes): Bytes {
+    const stashId = fromUtf8(key.subarray(1))
+    const head = decodeStashHead(record)
+    if (isOwnStash(stashId) || !isWhole(head, this.#baseBefore)) return record
+    if (!this.#isKept) {
+      this.unusable.push({ teamId, stashId })
+      return record
+    }
+    const raised = firstNumber(this.#base) - firstNumber(this.#baseBefore)
+    return encodeStashHead({ ...head, number: head.number + raised })
+  }
+}
+
 /** Before the rest is restored, which may take long, only to be refused when it is opened. */
-function checkRecords({ partition, records }: Extract<BackupFrame, { kind: 'records' }>): void {
+function checkRecords({ partition, records }: Records): void {
   if (partition !== '') return
   for (const [key, record] of records) {
     if (sameBytes(key, CODECS_KEY)) checkCodecs(decodeCodecs(record))

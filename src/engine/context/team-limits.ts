@@ -270,7 +270,7 @@ export function segmentBytes(segments: readonly Pick<SegmentRef, 'objectBytes'>[
 /** The ID of a stash of the store's own begins with it. */
 export const OWN_STASH = '~'
 
-function isOwnStash(stashId: string): boolean {
+export function isOwnStash(stashId: string): boolean {
   return stashId.startsWith(OWN_STASH)
 }
 

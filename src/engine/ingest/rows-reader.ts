@@ -113,7 +113,12 @@ export class RowsReader {
     if (this.#prepared !== null) return this.#prepared
     const stashId = this.#stash?.id ?? ''
     const { options } = this.#team
-    const { chunks, check } = await readStash(view, stashId, versionBase(this.#team))
+    const { chunks, check } = await readStash(
+      view,
+      stashId,
+      versionBase(this.#team),
+      this.#stash?.staged,
+    )
     const { stashChunksMax } = options
     if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
     const isWhole = this.#stash?.isWhole() === true

@@ -37,7 +37,7 @@ import {
 } from '../../format/records.js'
 import type { KvCheck, KvCommit, KvView } from '../../kv/kv.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
-import { firstBatch, scanBatches } from '../../kv/scan-batches.js'
+import { firstBatch, scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { compareSerials } from './serial-order.js'
 
 export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
@@ -56,20 +56,26 @@ export function firstNumber(base: number): number {
 /** A number has 48 bits; half of them are left for chunks that are replaced. */
 const FIRST_NUMBER_MAX = 2 ** 47
 
+/** What a stash had at least, as a job knows it that began with it. */
+export type Staged = Readonly<{ number: number; chunks: number }>
+
 /**
  * @param base - The version base of the store.
+ * @param staged - With it, the stash is used below the version base too, if it has all that. Default: it is not.
  * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or has lost some.
  */
 export async function readStash(
   view: KvView,
   stashId: string,
   base: number,
+  staged?: Staged,
 ): Promise<StashContent> {
   const key = stashHeadKey(stashId)
   const headBytes = await view.get(key)
   const head = headBytes === null ? null : decodeStashHead(headBytes)
-  if (head !== null) checkIsWhole(stashId, head, base)
+  if (head !== null) checkIsWhole(stashId, head, Math.min(base, staged?.number ?? base))
   const entries = head === null ? [] : await readAllChunks(view, head.nonce)
+  if (head !== null && entries.length < (staged?.chunks ?? 0)) checkIsWhole(stashId, head, base)
   if (headBytes === null || entries.length === 0) {
     throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
   }
@@ -83,6 +89,20 @@ export async function readStash(
 /** Whether a stash may be used: it has not expired, nor lost chunks. @param base - The version base of the store. */
 export function isWhole({ state, number }: StashHead, base: number): boolean {
   return state !== 'expired' && number >= firstNumber(base)
+}
+
+/** What a stash has now; undefined: it may have lost some. @param base - The version base of the store. */
+export async function readStaged(
+  view: KvView,
+  stashId: string,
+  base: number,
+): Promise<Staged | undefined> {
+  const bytes = await view.get(stashHeadKey(stashId))
+  const head = bytes === null ? null : decodeStashHead(bytes)
+  if (head === null || !isWhole(head, base)) return undefined
+  let chunks = 0
+  for await (const keys of scanKeys(view, chunksRange(head.nonce))) chunks += keys.length
+  return { number: head.number, chunks }
 }
 
 function checkIsWhole(stashId: string, head: StashHead, base: number): void {

@@ -27,23 +27,33 @@ import {
   planDelete,
   planPut,
   readPutState,
+  readStaged,
+  type Staged,
 } from './stash-records.js'
 
 type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 
 export class TeamStash implements Stash {
   readonly id: string
+  /** What it had when a job began with it; undefined: it is for no job, or may have lost some before. */
+  readonly staged: Staged | undefined
   readonly #team: TeamContext
 
   /** @param id - Of a caller, and checked; or of the store's own, which no caller's can be. */
-  constructor(team: TeamContext, id: string) {
+  constructor(team: TeamContext, id: string, staged?: Staged) {
     this.#team = team
     this.id = id
+    this.staged = this.isWhole() ? OWN_STAGED : staged
   }
 
   /** Its one chunk is the whole input of an operation: errors count its rows without a chunk. */
   isWhole(): boolean {
     return this.id.startsWith(OWN_STASH)
+  }
+
+  /** What it has now, for a job. */
+  stagedNow(): Promise<Staged | undefined> {
+    return this.#team.partition.read((view) => readStaged(view, this.id, versionBase(this.#team)))
   }
 
   belongsTo(team: TeamContext): boolean {
@@ -171,6 +181,9 @@ export function tooManyChunks(stashId: string, stashChunksMax: number): StoreErr
     `Stash '${stashId}' may hold at most ${stashChunksMax} chunks`,
   )
 }
+
+/** Its head and its chunk are of one commit. */
+const OWN_STAGED: Staged = { number: 0, chunks: 1 }
 
 const BUSY = 'The stash is too busy'
 const PUT = 'put of a chunk'

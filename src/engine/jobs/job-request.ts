@@ -20,6 +20,7 @@ import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH } from '../context/team-limits.js'
 import type { SourceProgress } from '../ingest/source-rows.js'
 import { TeamStash } from '../ingest/stash.js'
+import type { Staged } from '../ingest/stash-records.js'
 import { createTable } from '../table/create-table.js'
 import { importTable } from '../table/import-table.js'
 import { overwriteRows } from '../table/overwrite-rows.js'
@@ -31,6 +32,8 @@ export type StoredRequest = Readonly<{
   onSchemaError: OnSchemaError
   /** The ID of the stash with the rows. */
   stash?: string
+  /** What a stash of the caller had when the job began. */
+  staged?: Staged
   /** Digits: JSON has no integer of any size. */
   ifMatch?: string
   key?: string
@@ -104,8 +107,8 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
   },
 })
 
-function stashOf(team: TeamContext, { stash = '' }: StoredRequest): TeamStash {
-  return new TeamStash(team, stash)
+function stashOf(team: TeamContext, { stash = '', staged }: StoredRequest): TeamStash {
+  return new TeamStash(team, stash, staged)
 }
 
 function requestKey(text: string, digest: string | undefined): RequestKey {

@@ -271,10 +271,15 @@ export class JobRunner {
       if (isNever) await this.#forget(team, job)
     } else if (record.state.name !== 'running') {
       await this.#forget(team, job)
-    } else if (this.#isLeft(lease, now - seen.since)) {
+    } else if (this.#canDo(record) && this.#isLeft(lease, now - seen.since)) {
       await this.#takeOver(team, job, { key: jobKey(job), equals: bytes }, record, lease)
     }
     return seen
+  }
+
+  /** An import is left to a process that fetches URLs. */
+  #canDo({ kind }: JobRecord): boolean {
+    return kind !== 'import' || this.#context.options.sources !== undefined
   }
 
   /** Whether nobody works on a job any more whose lease has not changed for so many milliseconds. */

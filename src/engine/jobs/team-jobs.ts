@@ -10,6 +10,7 @@ import { newUuid, parseTableId, renderTableId } from '../../format/table-id.js'
 import { checkArguments, checkText } from '../api/arguments.js'
 import type { Job, JobEntry, JobProgress, JobRequest, JobStatus } from '../api/job-types.js'
 import type { RowsInput, Stash } from '../api/row-types.js'
+import { fetchOf } from '../api/url-fetcher.js'
 import type { TeamContext } from '../context/store-context.js'
 import { TeamStash } from '../ingest/stash.js'
 import { readHead } from '../read/generations.js'
@@ -78,11 +79,10 @@ export class TeamJobs {
     const { columnsMax, random } = this.#team.options
     const create = await checkCreate('create', given, columnsMax)
     const { name, schema, rows, onSchemaError, key, receipt } = create
-    const stash = await this.#stashOf(rows, job)
     const request = {
       name,
       onSchemaError,
-      stash,
+      ...(await this.#stashOf(rows, job)),
       ...storedKey(key),
       ...(schema && { schema }),
       ...(receipt && { receipt }),
@@ -104,10 +104,10 @@ export class TeamJobs {
     if (readSchema !== undefined) deferred(readSchema)
     const { schema } = given
     const place = { team: this.#team, table, tableId }
-    const stash = await readAfterIfMatch(place, ifMatch, () => this.#stashOf(rows, job))
+    const staged = await readAfterIfMatch(place, ifMatch, () => this.#stashOf(rows, job))
     const request = {
       onSchemaError,
-      stash,
+      ...staged,
       ...(schema !== undefined && { schema }),
       ...(ifMatch !== undefined && { ifMatch: String(ifMatch) }),
       ...(receipt && { receipt }),
@@ -117,6 +117,7 @@ export class TeamJobs {
 
   async #checkImport(given: NonNullable<JobRequest['import']>): Promise<Checked> {
     const { fromUrl, name, format, onSchemaError, receipt } = checkImport('import', given)
+    fetchOf(this.#team.options) // Refuses what only fails here.
     const request = {
       fromUrl,
       onSchemaError,
@@ -127,15 +128,19 @@ export class TeamJobs {
     return { kind: 'import', table: newUuid(this.#team.options.random.bytes(16)), request }
   }
 
-  /** The ID of the stash with the rows: of a caller's, or of one that is made of them now. */
-  async #stashOf(rows: RowsInput | Stash, job: JobKey): Promise<string> {
+  /** The stash with the rows: a caller's, or one that is made of them now. */
+  async #stashOf(
+    rows: RowsInput | Stash,
+    job: JobKey,
+  ): Promise<Pick<StoredRequest, 'stash' | 'staged'>> {
     if (rows instanceof TeamStash) {
-      if (rows.belongsTo(this.#team)) return rows.id
-      throw invalid('The stash belongs to another team or store')
+      if (!rows.belongsTo(this.#team)) throw invalid('The stash belongs to another team or store')
+      const staged = await rows.stagedNow()
+      return { stash: rows.id, ...(staged && { staged }) }
     }
     const stash = ownStashOf(this.#team, job)
     await stash.put('0', rows as RowsInput)
-    return stash.id
+    return { stash: stash.id }
   }
 }
 

@@ -72,7 +72,7 @@ function publishing(onEvent: StoreOptions['onEvent']): StoreOptions['onEvent'] {
   if (typeof onEvent !== 'function') return onEvent
   return (event) => {
     publishEvent(event)
-    onEvent(event)
+    return onEvent(event) // Its promise, too.
   }
 }
 

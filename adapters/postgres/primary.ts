@@ -1,4 +1,5 @@
 // Finds the server that takes writes, among those of several URLs.
+import { createTell } from '../../src/base/hooks.js'
 import { warn } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import { PostgresConnection } from './postgres-connection.js'
@@ -24,6 +25,7 @@ const EARLY_COMMITS: readonly unknown[] = ['off', 'local', 'remote_write']
 
 export class PrimaryFinder {
   readonly #options: ResolvedPostgresOptions
+  readonly #tell = createTell()
   readonly #warned = new Set<string>()
   /** Where the primary was last. */
   #last = 0
@@ -114,7 +116,7 @@ export class PrimaryFinder {
     this.#warned.add(warning.code)
     const { onWarning } = this.#options
     if (onWarning === undefined) warn(warning.message, warning.code)
-    else onWarning(warning)
+    else this.#tell('onWarning', () => onWarning(warning))
   }
 }
 

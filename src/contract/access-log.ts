@@ -1,9 +1,10 @@
 // One line per answered request. It has nothing that grants access: no key, only its name, and no other header, no path
 // and no query, because those of uploads and files do, and no text of an error, which may quote a value.
+import type { Tell } from '../base/hooks.js'
 import type { Effect } from './call.js'
 import type { AnsweredRequest, ContractRequest, ContractResponse } from './message.js'
 
-/** Where lines of a log go: `console`, a logger of pino, and others like them. Its methods must not throw. */
+/** Where lines of a log go: `console`, a logger of pino, and others like them. */
 export interface Logger {
   info(fields: AnsweredRequest, message: string): void
   warn(fields: AnsweredRequest, message: string): void
@@ -22,7 +23,7 @@ export type SeenRequest = Readonly<{
 
 /** Reports an answer to the log and to the adapter, if one of them wants to know. */
 export function reportAnswer(
-  { logger }: Readonly<{ logger: Logger | undefined }>,
+  { logger, tell }: Readonly<{ logger: Logger | undefined; tell: Tell }>,
   { onAnswered }: ContractRequest,
   seen: SeenRequest,
   response: ContractResponse,
@@ -30,8 +31,8 @@ export function reportAnswer(
 ): void {
   if (logger === undefined && onAnswered === undefined) return
   const answered = answeredOf(seen, response, ms)
-  if (logger !== undefined) logAnswer(logger, answered)
-  onAnswered?.(answered)
+  if (logger !== undefined) tell('logger', () => logAnswer(logger, answered))
+  if (onAnswered !== undefined) tell('onAnswered', () => onAnswered(answered))
 }
 
 function answeredOf(
@@ -51,11 +52,11 @@ function answeredOf(
 }
 
 /** Logs an answer: as a warning if it refuses, as an error if the server failed. */
-function logAnswer(logger: Logger, fields: AnsweredRequest): void {
+function logAnswer(logger: Logger, fields: AnsweredRequest): unknown {
   const { status } = fields
-  if (status >= 500) logger.error(fields, MESSAGE)
-  else if (status >= 400) logger.warn(fields, MESSAGE)
-  else logger.info(fields, MESSAGE)
+  if (status >= 500) return logger.error(fields, MESSAGE)
+  if (status >= 400) return logger.warn(fields, MESSAGE)
+  return logger.info(fields, MESSAGE)
 }
 
 /** The type in the body of an error, as `renderError` writes it. */

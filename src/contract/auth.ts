@@ -6,6 +6,7 @@ import { sha256 } from '../base/platform.js'
 import type { ApiKeys } from '../engine/api/key-types.js'
 import { type Caller, callerOf, identityProblem } from './caller.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
+import { errorResponse } from './error-response.js'
 import type { ContractKey } from './key-options.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -35,11 +36,21 @@ export function createAuthenticate(
 
 function lookUpAtHost(authenticate: NonNullable<ContractOptions['authenticate']>): LookUp {
   return async (token) => {
-    const identity = await authenticate(token)
+    const identity = await asked(() => authenticate(token))
     if (identity === undefined || identity === null) return undefined
     const [member, rule] = identityProblem(identity) ?? []
     invariant(member === undefined, `authenticate returned an invalid ${member}: it ${rule}`)
     return callerOf(identity, identity.keyId ?? (await nameOfKey(token)))
+  }
+}
+
+/** A failure of the host says nothing about the request: its code must not become the answer. */
+async function asked<T>(authenticate: () => Promise<T>): Promise<T> {
+  try {
+    return await authenticate()
+  } catch (cause) {
+    if (errorResponse(cause).status >= 500) throw cause
+    throw new Error('authenticate failed', { cause })
   }
 }
 

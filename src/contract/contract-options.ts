@@ -1,3 +1,4 @@
+import { createTell, type Tell } from '../base/hooks.js'
 import {
   booleanOption,
   hasMethods,
@@ -70,12 +71,11 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
    * Called with every failure that gets a status of 500 or above; the client does not see its details. Requests refused
    * under load are included (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should only count those. Also
-   * called with failures of the hook `audit`. Must not throw. Default: none.
+   * called with failures of the hook `audit`. Default: none.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
-   * Receives one line per answered request, without secrets, for example `console` or a pino logger. Its methods must
-   * not throw. Default: none.
+   * Receives one line per answered request, without secrets, for example `console` or a pino logger. Default: none.
    */
   readonly logger?: Logger | undefined
   /**
@@ -112,6 +112,7 @@ export type ResolvedContractOptions = ContractLimits &
     moreMetrics: readonly MetricFamily[]
     hooks: ContractHooks
     onFailure: (failure: unknown) => void
+    tell: Tell
   }>
 
 /** The names of the options that are not integers. */
@@ -148,7 +149,8 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     if (given[name] === undefined || typeof given[name] === 'function') continue
     throw optionError(name, 'must be a function')
   }
-  const { onFailure = () => {}, onWarning = () => {} } = given
+  const { onFailure, onWarning } = given
+  const tell = createTell()
   const teamKeys = keys === undefined ? [] : resolveKeys(keys)
   const resolved = Object.freeze({
     keys: teamKeys,
@@ -166,10 +168,15 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     hooks: { rateLimit: given.rateLimit, quota: given.quota, audit: given.audit },
     ...limits,
     bodyBytesInFlightMax: Math.max(limits.bodyBytesMax, limits.bodyBytesInFlightMax),
-    onFailure,
+    tell,
+    onFailure: (failure: unknown) => {
+      if (onFailure !== undefined) tell('onFailure', () => onFailure(failure))
+    },
   })
   const warning = shortKeyWarning(teamKeys)
-  if (warning !== undefined) onWarning(warning)
+  if (warning !== undefined && onWarning !== undefined) {
+    tell('onWarning', () => onWarning(warning))
+  }
   return resolved
 }
 

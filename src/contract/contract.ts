@@ -89,7 +89,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
       let isKeyRefused = !isKeyless
       const onKey = () => {
         isKeyRefused = false
-        request.onKey?.()
+        if (request.onKey !== undefined) resolved.tell('onKey', () => request.onKey?.())
       }
       const made = await answer(onKey, onRoute).catch((failure: unknown) => {
         return failed(failure, isKeyRefused, resolved.onFailure)

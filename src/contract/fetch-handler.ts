@@ -5,6 +5,8 @@
 // - Bodies are streamed both ways, at the pace of the slower side.
 // - An answer of which the rest will not come fails its stream, so that the runtime cuts the connection: a client never
 //   takes a part for the whole.
+
+import { createTell } from '../base/hooks.js'
 import {
   basePathOption,
   checkFunctionOption,
@@ -17,6 +19,7 @@ import { readWebStream } from '../base/web-stream.js'
 import type { Store } from '../engine/api/store-types.js'
 import { createContract } from './contract.js'
 import type { ContractOptions } from './contract-options.js'
+import { errorResponse } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 
 /** Statuses of answers that end with their headers. */
@@ -60,12 +63,29 @@ export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchH
   const basePath = basePathOption(path)
   checkFunctionOption('clientOf', clientOf)
   const contract = createContract(store, contractOptions)
+  const tell = createTell()
   return async (request) => {
     checkRequest(request)
-    const asked = contractRequest(request, basePath, clientOf(request))
-    const answer = await contract.handle(asked)
-    return responseOf(request.method, answer, contract.countSent)
+    const answered = (answer: ContractResponse): Response =>
+      responseOf(request.method, answer, contract.countSent)
+    let client: string | undefined
+    try {
+      client = clientIn(clientOf(request))
+    } catch (failure) {
+      const { onFailure } = contractOptions
+      if (onFailure !== undefined) tell('onFailure', () => onFailure(failure))
+      return answered(errorResponse(failure)) // A limit that cannot be checked is not lifted.
+    }
+    return answered(await contract.handle(contractRequest(request, basePath, client)))
   }
+}
+
+/** @param given - What `clientOf` has returned. @throws {TypeError} */
+function clientIn(given: unknown): string | undefined {
+  if (typeof given === 'string') return given
+  if (given === undefined || given === null) return undefined
+  Promise.resolve(given).catch(() => undefined) // It may be a promise, which nobody waits for.
+  throw new TypeError(`clientOf must return a text or undefined, not ${typeName(given)}`)
 }
 
 function noClient(): undefined {

@@ -231,24 +231,40 @@ test('a job is running until its end, which is an event', async () => {
   ])
 })
 
-test('an error of onEvent fails no commit', async () => {
-  const unhandled: unknown[] = []
-  const note = (failure: unknown): void => void unhandled.push(failure)
-  process.on('unhandledRejection', note)
-  onTestFinished(() => void process.off('unhandledRejection', note))
-  const failure = new Error('of the host')
-  const { store, team } = await open({
-    onEvent: () => {
-      throw failure
-    },
-  })
+test.each([
+  ['throws', () => never()],
+  ['rejects', async () => never()],
+])('an onEvent that %s fails no commit, and is a warning once', async (_, onEvent) => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  onTestFinished(() => warn.mockRestore())
+  const { store, team } = await open({ onEvent })
   const { tableId } = await team.createTable({ name: 'T', rows: [{ a: 1 }] })
+  await team.table(tableId).addRows([{ a: 2 }])
   await new Promise((turned) => setImmediate(turned))
 
-  expect((await team.table(tableId).page()).rows.length).toBe(1)
+  expect((await team.table(tableId).page()).rows.length).toBe(2)
   expect(store.status()).toEqual({ writable: true })
-  expect(new Set(unhandled)).toEqual(new Set([failure]))
+  expect(warn.mock.calls.map(([message]) => message)).toEqual([
+    'onEvent failed: of the host (further failures are not reported)',
+  ])
 })
+
+test('an onBackgroundFailure that throws leaves no job behind', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  onTestFinished(() => warn.mockRestore())
+  const sources = { fetch: async () => never() }
+  const { store, team } = await open({ sources, onBackgroundFailure: () => never() })
+
+  const job = await team.startJob({ import: { fromUrl: 'http://source.test/rows.csv' } })
+
+  expect(await job.wait()).toMatchObject({ status: 'failed' })
+  await vi.waitFor(() => expect(store.activity().jobsRunning).toBe(0))
+  expect(warn).toHaveBeenCalledTimes(1)
+})
+
+function never(): never {
+  throw new Error('of the host')
+}
 
 test('a key-value store that reports no groups counts no commits', async () => {
   const level = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())

@@ -102,13 +102,11 @@ export interface BehaviorOptions {
   readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
   /**
    * Called with each failure of background work, because no caller awaits that work; it is retried later. A failure
-   * that recurs, such as DATA_CORRUPT, needs an operator: run `store.verify()`. An error thrown by the function is an
-   * unhandled rejection. Default: one process warning for each task, with its first failure.
+   * that recurs, such as DATA_CORRUPT, needs an operator: run `store.verify()`. Default: one process warning for each task, with its first failure.
    */
   readonly onBackgroundFailure?: (failure: unknown, task: BackgroundTask) => void
   /**
-   * Called with each event of the store: commits, folds, sweeps, jobs. No event contains a value or a key. An error
-   * thrown by the function is an unhandled rejection. Default: nothing; `openDirectory` publishes events to
+   * Called with each event of the store: commits, folds, sweeps, jobs. No event contains a value or a key. Default: nothing; `openDirectory` publishes events to
    * `diagnostics_channel`.
    */
   readonly onEvent?: ((event: StoreEvent) => void) | undefined

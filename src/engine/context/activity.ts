@@ -1,6 +1,7 @@
 // Counts what a store does, and reports it as events. A commit, a segment, a page and a single read cost an addition
 // each; nothing is done per row.
 import { type Clock, monotonicMs } from '../../base/clock.js'
+import { createTell } from '../../base/hooks.js'
 import type { KvGroup } from '../../kv/kv.js'
 import type { BytesHeld, SizeClass, StoreActivity, UpkeepKind } from '../api/activity-types.js'
 import type { StoreEvent } from '../api/event-types.js'
@@ -36,6 +37,7 @@ export class Activity {
   readonly #swept = { objects: 0, stashes: 0, generations: 0, files: 0, uploads: 0, jobs: 0 }
   readonly #endedAt: Partial<Record<UpkeepKind, number>> = {}
   readonly #clock: Clock
+  readonly #tell = createTell()
   readonly #onEvent: ((event: StoreEvent) => void) | undefined
 
   constructor({ clock, onEvent }: Pick<StoreOptions, 'onEvent'> & Readonly<{ clock: Clock }>) {
@@ -43,13 +45,9 @@ export class Activity {
     this.#onEvent = onEvent
   }
 
-  /** Reports an event. An error of the host must not fail what the event is about. */
   #report(event: StoreEvent): void {
-    try {
-      this.#onEvent?.(event)
-    } catch (failure) {
-      void Promise.reject(failure)
-    }
+    const onEvent = this.#onEvent
+    if (onEvent !== undefined) this.#tell('onEvent', () => onEvent(event))
   }
 
   readonly committed = (group: KvGroup): void => {

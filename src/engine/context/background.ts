@@ -1,4 +1,5 @@
 // Runs background work. Its failures are reported to the host, because no caller awaits the work.
+import { createTell } from '../../base/hooks.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { BackgroundTask } from '../api/background-types.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
@@ -6,6 +7,7 @@ import type { Lifecycle } from './lifecycle.js'
 
 export class Background {
   readonly #lifecycle: Lifecycle
+  readonly #tell = createTell()
   readonly #onFailure: ResolvedOptions['onBackgroundFailure']
 
   constructor(
@@ -33,6 +35,6 @@ export class Background {
   /** Reports a failure of background work to the host. STORE_CLOSED is not a failure. */
   report(task: BackgroundTask, failure: unknown): void {
     if (isStoreError(failure) && failure.code === 'STORE_CLOSED') return
-    this.#onFailure(failure, task)
+    this.#tell('onBackgroundFailure', () => this.#onFailure(failure, task))
   }
 }

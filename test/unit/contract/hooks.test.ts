@@ -1,8 +1,8 @@
 // Goal: the hooks of the host see the requests that they are for, decide on them, and cannot break anything else.
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ROUTES } from '../../../src/contract/routes.js'
 import type { AuditEvent, ContractOptions, HookRequest, Store } from '../../../src/index.js'
-import { createContract, openMemory, StoreError } from '../../../src/index.js'
+import { createContract, fetchHandler, openMemory, StoreError } from '../../../src/index.js'
 
 const KEY = 'a-key-of-the-team-to-be-seen-nowhere'
 const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
@@ -302,5 +302,73 @@ describe('audit', () => {
 test('a hook that is no function is refused at start', async () => {
   for (const name of ['rateLimit', 'quota', 'audit']) {
     await expect(open({ [name]: 'x' })).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+  }
+})
+
+describe('a hook that fails and decides nothing', () => {
+  const fail = (): never => {
+    throw new Error('of the host')
+  }
+  const reject = async (): Promise<never> => fail()
+
+  test.each([
+    ['throws', fail],
+    ['rejects', reject],
+  ])('and is only told something does not change the answer: it %s', async (_, hook) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    onTestFinished(() => warn.mockRestore())
+    const audit = { audit: hook, onFailure: hook }
+    const { store, handle } = await openFailing({ ...audit, logger: all(hook) }, hook)
+
+    expect((await handle('POST', { name: 'T', rows: [{ n: 1 }] })).status).toBe(201)
+    expect((await handle('POST', {})).status).toBe(400)
+    await new Promise((turned) => setImmediate(turned))
+    expect(await store.team('team').tables()).toHaveLength(1)
+    const warned = warn.mock.calls.map(([message]) => String(message).split(' ')[0])
+    expect(warned.sort()).toEqual(['logger', 'onAnswered', 'onFailure', 'onKey'])
+  })
+
+  test('and is asked who sends a request is answered with 500, whatever it throws', async () => {
+    const failures: unknown[] = []
+    const onFailure = (failure: unknown) => void failures.push(failure)
+    const missing = new StoreError('TABLE_NOT_FOUND', 'of another store')
+    const authenticate = async () => Promise.reject(missing)
+    const { handle } = await openFailing({ keys: undefined, authenticate, onFailure })
+    expect((await handle('POST', { name: 'T', rows: [] })).status).toBe(500)
+
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    for (const clientOf of [fail, reject as unknown as () => string]) {
+      const answer = fetchHandler(store, { keys: KEYS, onFailure, clientOf })
+      expect((await answer(new Request('http://localhost/tables'))).status).toBe(500)
+    }
+    expect(failures).toHaveLength(3)
+    expect(failures[0]).toMatchObject({ cause: missing })
+  })
+
+  const KEYS = [{ key: KEY, teamId: 'team' }]
+
+  const all = (hook: () => unknown) => ({ info: hook, warn: hook, error: hook }) as never
+
+  async function openFailing(options: Partial<ContractOptions>, hook?: () => void) {
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    const contract = createContract(store, { keys: KEYS, ...options })
+    const handle = (method: string, body: unknown) => {
+      const text = JSON.stringify(body)
+      return contract.handle({
+        ...{ method, path: '/tables', query: '', origin: 'http://localhost' },
+        headers: [
+          ['authorization', `Bearer ${KEY}`],
+          ['content-type', 'application/json'],
+          ['content-length', String(text.length)],
+        ],
+        body: (async function* () {
+          yield Buffer.from(text)
+        })(),
+        ...(hook && { onKey: hook, onAnswered: hook }),
+      })
+    }
+    return { store, handle }
   }
 })

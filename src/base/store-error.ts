@@ -19,7 +19,8 @@ import { cutText } from './shown-text.js'
  * - `CONTINUATION_INVALID`: not a continuation of this table, or its rows are gone
  * - `HISTORY_GONE`: the table does not keep its history back to this version; read the whole table again
  * - `SCHEMA_MISMATCH`: the table lacks a column of the schema that it was opened with, or has it with another type
- * - `TRANSACTION_CONFLICT`: others changed the tables of a transaction during each of its calls; nothing was changed
+ * - `TRANSACTION_CONFLICT`: others changed the tables of a transaction, or of `deleteRows` with a condition, during each
+ *   of its calls or searches; nothing was changed
  * - `SOURCE_URL_NOT_ALLOWED`: the store does not fetch this URL
  * - `SOURCE_URL_FAILED`: the server of the source URL did not send the file
  * - `SOURCE_URL_TIMEOUT`: the server of the source URL was too slow

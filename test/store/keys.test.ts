@@ -288,6 +288,17 @@ describe('a key', () => {
 
     expect(await byEmail(table, 'b')).toMatchObject({ n: 1 })
     expect(await byEmail(table, 'e1999')).toMatchObject({ n: 1_999 })
+    const [a = '', b = ''] = (await table.page({ limit: 2 })).rows.map(({ $rowID }) => $rowID)
+    const swap = [
+      { rowId: a, cells: { email: 'a' } },
+      { rowId: b, cells: { email: 'b' } },
+    ]
+    await team.transaction(async (open) => {
+      const inside = open.table(table.id)
+      await expect(inside.updateRow(a, { email: 'a' })).rejects.toMatchObject(NOT_UNIQUE)
+      await inside.updateRows(swap)
+    })
+    expect((await table.get(a))?.row['email']).toBe('a')
     await expectSound(store)
   })
 })

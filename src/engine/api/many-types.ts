@@ -54,7 +54,7 @@ export interface ManyRows {
    * all of them as the table is at that moment.
    * @param options - `signal`, which ends the search with ABORTED before the next 256 KiB of rows.
    * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows; ABORTED;
-   *   STORAGE_UNAVAILABLE with outcome `unchanged` if others keep changing the table during the search
+   *   TRANSACTION_CONFLICT with outcome `unchanged` if other processes changed the table during each of 8 searches
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * await team.table(tableId).deleteRows([rowIds.get(0)])

@@ -115,6 +115,9 @@ export interface Transactions {
    * must have no effects beside those on the transaction, and must await all that it calls. What it reads is of one
    * moment also in a call that will be repeated.
    *
+   * The key of a table is checked by each call, on the rows that the calls before it left: two rows exchange their keys in
+   * one `updateRows`.
+   *
    * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment
    * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files
    * and other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its

@@ -16,7 +16,7 @@ import { checkRowIds, checkRowList, ROWS_PER_CALL_MAX } from '../api/many-argume
 import type { DeleteRowsResult, RowsToDelete, RowUpdate } from '../api/many-types.js'
 import type { RowWithId } from '../api/read-types.js'
 import type { OnSchemaError } from '../api/row-types.js'
-import { REFUSED, tooBusy, tryToCommit } from '../commit/commit-until-accepted.js'
+import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
@@ -169,13 +169,18 @@ function deleteRows(
   return place.team.writers.change(place, plan, ahead, undefined, checkGoesOn)
 }
 
-/** Searches for rows to delete while others change the table, at most: each reads the rows again. */
+/** Searches beside other changes of the table. After these, the search is made in the turn of the deletion. */
+const SEARCHES_BESIDE_OTHERS = 2
+
+/** All searches, each of which reads the rows again: in its turn only other processes come between. */
 const SEARCHES_MAX = 8
+
+type FoundRows = Readonly<{ commitNonce: Bytes; rowIds: readonly string[] }>
 
 /**
  * Deletes the rows that a search finds, all of them as the table is then.
  * @param search - Finds the row IDs; it stops beyond `ROWS_PER_CALL_MAX`.
- * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` if others change the table during each search
+ * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` if others change the table during each search
  */
 function deleteFound(
   place: TablePlace,
@@ -183,25 +188,40 @@ function deleteFound(
   search: () => Promise<readonly string[]>,
 ): Promise<DeleteRowsResult> {
   const { team, table, tableId } = place
-  const attempt = async (): Promise<DeleteRowsResult | typeof REFUSED> => {
+  let searches = 0
+  /** @param wanted - The commit that the search must be of; null: any. @returns null: there is another one. */
+  const find = async (wanted: Bytes | null): Promise<FoundRows | null> => {
     const { commitNonce } = await team.partition.read((view) =>
       readHead(team, view, table, tableId),
     )
+    if (wanted !== null && !sameBytes(commitNonce, wanted)) return null
+    if (searches++ === SEARCHES_MAX) throw busyForSearches()
     const rowIds = await search()
-    if (rowIds.length > ROWS_PER_CALL_MAX) {
-      throw invalid(
-        `more than ${ROWS_PER_CALL_MAX} rows match: use several calls with narrower conditions`,
-      )
+    if (rowIds.length <= ROWS_PER_CALL_MAX) return { commitNonce, rowIds }
+    throw invalid(
+      `more than ${ROWS_PER_CALL_MAX} rows match: use several calls with narrower conditions`,
+    )
+  }
+  const attempt = async (): Promise<DeleteRowsResult | typeof REFUSED> => {
+    const inTurn = searches >= SEARCHES_BESIDE_OTHERS
+    const before = inTurn ? null : await find(null)
+    const plan: Plan<DeleteRowsResult | null> = async (head, read) => {
+      const found = inTurn ? await find(head.commitNonce) : before
+      if (found === null || !sameBytes(head.commitNonce, found.commitNonce)) return { result: null }
+      return planDeletes(place, found.rowIds)(head, read)
     }
-    const plan = planDeletes(place, rowIds)
-    const planSeen: Plan<DeleteRowsResult | typeof REFUSED> = (head, read) =>
-      sameBytes(head.commitNonce, commitNonce) ? plan(head, read) : { result: REFUSED }
-    const ahead = aheadOfRows(place, rowIds, false)
-    return team.writers.change(place, planSeen, ahead, undefined, checkGoesOn)
+    const ahead = aheadOfRows(place, before?.rowIds ?? [], false)
+    return (await team.writers.change(place, plan, ahead, undefined, checkGoesOn)) ?? REFUSED
   }
   return tryToCommit(team.options.random, attempt, SEARCHES_MAX, () => {
-    throw tooBusy('The table changed during each search for the rows to delete')
+    throw busyForSearches()
   })
+}
+
+function busyForSearches(): StoreError {
+  const message =
+    'The table is too busy: others changed it during each search for the rows to delete; try again'
+  return new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
 }
 
 function planDeletes(place: TablePlace, rowIds: readonly string[]): Plan<DeleteRowsResult> {

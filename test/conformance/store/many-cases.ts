@@ -127,6 +127,27 @@ export const manyCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'rows that match are deleted from a table that changes all the time',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(4_000))
+      let isOver = false
+      const change = async (row: number) => {
+        for (let m = 0; !isOver; m++) {
+          await table.updateRow(rowIds.get(row), { m }, { onSchemaError: 'updateSchema' })
+          await new Promise((done) => setImmediate(done))
+        }
+      }
+      const changing = [change(0), change(1)]
+      const deleting = table.deleteRows({ where: { n: { gte: 2 } } }).finally(() => {
+        isOver = true
+      })
+
+      assert.equal((await deleting).deleted, 3_998)
+      await Promise.all(changing)
+      assert.deepEqual(await columnOf(table, 'n'), [0, 1])
+    },
+  },
+  {
     name: 'rows that match a condition are deleted by one commit',
     options: { inlineRowsMax: 3, segmentRowsMax: 4 },
     async run(fixture) {

@@ -40,7 +40,7 @@ const SUITES = [
   {
     list: 'planted-transaction-bugs.ts',
     test: 'test/rungs/sim/race.test.ts',
-    only: 'transactions at once',
+    only: 'transactions at once|no long operation',
     runs: { planted: '300', intact: '50' },
   },
   {

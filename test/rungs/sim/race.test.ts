@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { type BackgroundRace, type LongOperation, runBackgroundRace } from './background-race.js'
 import { type DeletionRace, type NewThing, runDeletionRace } from './deletion-race.js'
 import { type KeyPast, type Race, type RaceSpec, runRace } from './race.js'
 import {
@@ -91,7 +92,7 @@ async function race(numRuns: number, seed: number, checks: boolean, kinds: reado
 }
 
 test('operations at once are those of some order', { timeout: 3_600_000 }, async () => {
-  const [runs, seed] = [sizeOf({ push: 1_000, deep: 50_000 }), suiteSeed()]
+  const [runs, seed] = [sizeOf({ push: 600, deep: 50_000 }), suiteSeed()]
   const startedAt = performance.now()
   for (const again of recordedSeeds('T3')) {
     const known = await race(again.runs, again.seed, true, ALL_KINDS)
@@ -147,7 +148,7 @@ async function raceTransactions(numRuns: number, seed: number, checks: boolean) 
 test('transactions at once are serializable, also before a crash', {
   timeout: 3_600_000,
 }, async () => {
-  const [runs, seed] = [sizeOf({ push: 200, deep: 20_000 }), suiteSeed()]
+  const [runs, seed] = [sizeOf({ push: 150, deep: 20_000 }), suiteSeed()]
   const startedAt = performance.now()
   const done = await raceTransactions(runs, seed, true)
   const seconds = (performance.now() - startedAt) / 1_000
@@ -191,6 +192,53 @@ test('what is there when everything is deleted is gone, and what comes meanwhile
   const done = await fc.check(property, { numRuns: runs, seed, endOnFailure: true, plugins })
   const seconds = (performance.now() - startedAt) / 1_000
   report({ suite: 'T3 deletions', seed, runs, seconds, violations: done.failed ? 1 : 0 })
+
+  expect(done.failed ? `${done.errorInstance}\n${fc.defaultReportMessage(done)}` : '').toBe('')
+})
+
+const LONG: readonly LongOperation['what'][] = [
+  ...(['rows by id', 'rows by key', 'pages', 'scan', 'find', 'count', 'export'] as const),
+  ...(['past rows', 'changes', 'receipt', 'preflight', 'dry merge', 'verify', 'backup'] as const),
+  ...(['transaction', 'transaction', 'transaction', 'transaction'] as const),
+  ...(['merge', 'delete where', 'update', 'add stash', 'give key', 'job', 'overwrite'] as const),
+]
+
+const anyBackgroundRace: fc.Arbitrary<BackgroundRace> = fc.record({
+  operations: fc.array(
+    fc.record({
+      at: fc.constantFrom(0, 1),
+      what: fc.constantFrom(...LONG),
+      steps: fc.array(fc.constantFrom('add', 'add', 'take', 'update', 'delete', 'read', 'scan'), {
+        minLength: 1,
+        maxLength: 5,
+        size: 'max',
+      }),
+    }),
+    { minLength: 1, maxLength: 4, size: 'max' },
+  ),
+  background: fc.array(
+    fc.record({
+      at: fc.constantFrom(0, 1),
+      what: fc.constantFrom('sweep', 'sweep', 'sweep', 'time'),
+      after: fc.nat({ max: 60 }),
+    }),
+    { minLength: 1, maxLength: 3, size: 'max' },
+  ),
+  hasKey: fc.boolean(),
+  isOpen: fc.boolean(),
+  isSwept: fc.constantFrom(false, false, false, true),
+})
+
+test('no long operation sees the background, and none is disturbed by it', {
+  timeout: 3_600_000,
+}, async () => {
+  const [runs, seed] = [sizeOf({ push: 10, deep: 10_000 }), suiteSeed()]
+  const startedAt = performance.now()
+  const property = fc.asyncProperty(anyBackgroundRace, fc.scheduler(), runBackgroundRace)
+  const plugins = [endHangs(seed)]
+  const done = await fc.check(property, { numRuns: runs, seed, endOnFailure: true, plugins })
+  const seconds = (performance.now() - startedAt) / 1_000
+  report({ suite: 'T3 background', seed, runs, seconds, violations: done.failed ? 1 : 0 })
 
   expect(done.failed ? `${done.errorInstance}\n${fc.defaultReportMessage(done)}` : '').toBe('')
 })

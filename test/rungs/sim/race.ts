@@ -228,7 +228,7 @@ export type Places = Readonly<{
 
 /** Opens two stores on the same ports. */
 export async function openPlaces(
-  race: Pick<Race, 'options' | 'checks'>,
+  race: Readonly<{ options: StoreOptions; checks: boolean }>,
   { clock, puts, turn }: Ports,
 ): Promise<Places> {
   const disk = new FaultDisk({ seed: 1 })

@@ -1,0 +1,370 @@
+// Long operations beside background work, on two stores that share their ports, in the order that a scheduler gives their
+// steps. Folds, settles and sweeps write neither a head nor a version, and time that passes ends a history: no operation
+// may see them. A reader sees what it saw before the race, and of what writers change all or nothing.
+import type { Scheduler } from 'fast-check'
+import { MemoryLevel } from 'memory-level'
+import type { Bytes } from '../../../src/base/bytes.js'
+import {
+  isStoreError,
+  type KvStore,
+  memoryObjects,
+  openLevelKv,
+  openStore,
+  restoreBackup,
+  type Table,
+} from '../../../src/index.js'
+import { TestClock } from '../../conformance/test-clock.js'
+import { damageOf } from '../../support/damage.js'
+import { expectEqual, Mismatch, show } from '../model/operation.js'
+import { GRACE_MS, openPlaces } from './race.js'
+import {
+  bindWriter,
+  byKey,
+  cellsOf,
+  type Group,
+  type Past,
+  type Row,
+  type Step,
+  type Writer,
+  type WriterPlace,
+} from './race-writers.js'
+import { type Turn, turnsOf } from './scheduled-ports.js'
+import { TEAM } from './world.js'
+
+export type Reader =
+  | 'rows by id'
+  | 'rows by key'
+  | 'pages'
+  | 'scan'
+  | 'find'
+  | 'count'
+  | 'export'
+  | 'past rows'
+  | 'changes'
+  | 'receipt'
+  | 'preflight'
+  | 'dry merge'
+  | 'verify'
+  | 'backup'
+
+export type LongOperation = Readonly<{ at: 0 | 1; what: Reader | Writer; steps: readonly Step[] }>
+
+export type BackgroundRace = Readonly<{
+  operations: readonly LongOperation[]
+  /** What goes on in the background, and after how many turns. */
+  background: readonly Readonly<{ at: 0 | 1; what: 'sweep' | 'time'; after: number }>[]
+  hasKey: boolean
+  /** Whether the last rows are in an open extent. */
+  isOpen: boolean
+  /** Whether all that is old is deleted afterwards. */
+  isSwept: boolean
+}>
+
+const HISTORY_MS = 1_000
+
+const OPTIONS = {
+  inlineRowsMax: 3,
+  segmentRowsMax: 4,
+  foldRecordsMin: 1,
+  historyRetentionMs: HISTORY_MS,
+  overwrittenRowsTtlMs: HISTORY_MS,
+}
+
+/** Rows of the group 0 change no more once the race begins. Each writer has a group of its own. */
+const STILL = 0
+const STASHED = 5
+
+/** @throws {Mismatch} if an operation has seen the background, or what it changed is there in part. */
+export async function runBackgroundRace(race: BackgroundRace, scheduler: Scheduler): Promise<void> {
+  let turn: Turn = (_, step) => step()
+  const clock = new TestClock()
+  const ports = {
+    clock,
+    puts: { next: () => undefined },
+    turn: ((text, step) => turn(text, step)) as Turn,
+  }
+  const { places } = await openPlaces({ options: OPTIONS, checks: true }, ports)
+  const placeAt = (at: number): WriterPlace => {
+    const { store, team } = places[at] ?? places[0] ?? fail('There are two stores')
+    return { store, team, table: team.table(past.tableId), past }
+  }
+  const past = await makePast(places[0]?.team ?? fail('There are two stores'), clock, race)
+  const groups = groupsOf(past.rows)
+  const baseline = new Map<string, unknown>()
+  const running: (() => Promise<Ran>)[] = []
+  for (const [i, { what, at, steps }] of race.operations.entries()) {
+    const read = READERS[what as Reader] as Read | undefined
+    if (read !== undefined) {
+      baseline.set(what, await read(placeAt(at)))
+      running.push(async () => ({ what, seen: await unlessGone(read(placeAt(at))) }))
+      continue
+    }
+    const isAlone = race.operations.every((one) => one.what in READERS || one.what === what)
+    const writer = what === 'overwrite' && !isAlone ? 'update' : (what as Writer)
+    const write = bindWriter(writer, i + 1, steps, groups)
+    running.push(async () => write(placeAt(at)).then(() => ({ what })))
+  }
+  turn = turnsOf(scheduler)
+  const all = Promise.all(running.map((run) => run()))
+  const background = race.background.map(async ({ at, what, after }) => {
+    for (let n = 0; n < after; n++) await turn('wait', async () => undefined)
+    if (what === 'time') clock.pass(HISTORY_MS)
+    else await placeAt(at).store.sweep()
+  })
+  const ran = await scheduler.waitFor(all)
+  await scheduler.waitFor(Promise.all(background))
+  await scheduler.waitFor(endOfJobs(places.map(({ store }) => store)))
+  turn = (_, step) => step()
+  for (const { what, seen } of ran) await checkSeen(what, seen, baseline.get(what), groups)
+  await checkEnd(placeAt(1), groups)
+  if (!race.isSwept) return expectEqual('what is damaged', await damageOf(placeAt(0).store), [])
+  for (let sweeps = 0; sweeps < 3; sweeps++) {
+    clock.pass(GRACE_MS)
+    for (const { store } of places) await store.sweep()
+  }
+  await checkEnd(placeAt(0), groups)
+  const { findings } = await placeAt(0).store.verify({ full: true })
+  expectEqual('the findings after sweeps', findings, [])
+}
+
+type Ran = Readonly<{ what: Reader | Writer; seen?: unknown }>
+
+/** Records over a segment, a closed extent of records, and maybe an open one; keys 0 to 3 were given up. */
+async function makePast(
+  team: WriterPlace['team'],
+  clock: TestClock,
+  { hasKey, isOpen }: BackgroundRace,
+): Promise<Past> {
+  const still = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => ({ k, g: STILL, v: 'old' }))
+  const others = [1, 2, 3, 4].flatMap((g) => [0, 1].map((i) => ({ k: 100 * g + i, g, v: 'old' })))
+  const key = hasKey ? { key: ['k'] } : {}
+  const made = await team.createTable({
+    name: 'x',
+    rows: [...still, ...others],
+    receipt: true,
+    ...key,
+  })
+  const table = team.table(made.tableId)
+  const versions = [made.version]
+  const note = ({ version }: Readonly<{ version: number }>) => versions.push(version)
+  for (let k = 0; k < 4; k++)
+    note(await table.updateRow(made.rowIds.get(k), { k: 50 + k, v: 'new' }))
+  note(await table.deleteRow(made.rowIds.get(4)))
+  clock.pass(HISTORY_MS / 2)
+  note(await table.addRows([60, 61].map((k) => ({ k, g: STILL, v: 'record' }))))
+  note(await table.addRows([70, 71, 72, 73, 74].map((k) => ({ k, g: STILL, v: 'segment' }))))
+  if (isOpen) note(await table.addRows([{ k: 80, g: STILL, v: 'open' }]))
+  await team.stash('s').put(
+    '0',
+    [0, 1, 2, 3, 4].map((i) => ({ k: 500 + i, g: STASHED, v: 'stash' })),
+  )
+  const rows: Past['rows'][number][] = []
+  for await (const row of table.scan()) rows.push(row as Past['rows'][number])
+  return { tableId: made.tableId, hasKey, rows, versions }
+}
+
+function groupsOf(rows: Past['rows']): Map<number, Group> {
+  const groups = new Map<number, Group>()
+  for (let g = STILL; g <= STASHED; g++) {
+    const before = rows.filter((row) => row.g === g).map(cellsOf)
+    groups.set(g, {
+      before,
+      after: before,
+      ids: rows.filter((row) => row.g === g).map(({ $rowID }) => $rowID),
+    })
+  }
+  return groups
+}
+
+type Read = (place: WriterPlace) => Promise<unknown>
+
+/** What a reader has seen of all rows. */
+class Rows {
+  readonly rows: readonly Row[]
+  /** Whether they are of one moment; else each row is of one. */
+  readonly isOfOneMoment: boolean
+
+  constructor(rows: readonly Row[], isOfOneMoment: boolean) {
+    this.rows = rows
+    this.isOfOneMoment = isOfOneMoment
+  }
+}
+
+const stillIds = ({ past }: WriterPlace): string[] => {
+  return past.rows.filter(({ g }) => g === STILL).map(({ $rowID }) => $rowID)
+}
+
+const READERS: Readonly<Record<Reader, Read>> = {
+  'rows by id': async (place) => {
+    const found = await place.table.getMany(stillIds(place))
+    return found.map((one) => one?.row)
+  },
+  async 'rows by key'({ table, past: { hasKey, rows } }) {
+    if (!hasKey) return null
+    const keys = [0, 4, ...rows.filter(({ g }) => g === STILL).map(({ k }) => k)]
+    return Promise.all(keys.map(async (k) => (await table.get({ k }))?.row))
+  },
+  async pages({ table }) {
+    const rows: Row[] = []
+    for (let continuation: string | undefined; ; ) {
+      const page = await table.page({ limit: 5, ...(continuation && { continuation }) })
+      rows.push(...page.rows.map(cellsOf))
+      continuation = page.continuation
+      if (continuation === undefined) return new Rows(rows, false)
+    }
+  },
+  scan: async ({ table }) => new Rows(await rowsOf(table), false),
+  async find({ table }) {
+    const rows: Row[] = []
+    for await (const row of table.find({ v: { ne: 'none' } })) rows.push(cellsOf(row))
+    return new Rows(rows, false)
+  },
+  count: ({ table }) => table.count({ g: STILL, v: { ne: 'none' } }),
+  async export({ table }) {
+    const bytes: Bytes[] = []
+    for await (const piece of table.toNDJSON()) bytes.push(piece)
+    const lines = Buffer.concat(bytes).toString().split('\n').filter(Boolean)
+    return new Rows(
+      lines.map((line) => cellsOf(JSON.parse(line))),
+      false,
+    )
+  },
+  async 'past rows'({ table, past: { versions, rows } }) {
+    const seen: unknown[] = []
+    for (const version of versions) {
+      const then = table.at(version)
+      const found: Row[] = []
+      for await (const row of then.scan()) found.push(cellsOf(row))
+      seen.push(found, await then.get(rows[1]?.$rowID ?? ''))
+    }
+    return seen
+  },
+  async changes({ table, past: { versions } }) {
+    const seen: unknown[] = []
+    const [since = 0] = versions
+    for await (const change of table.changes({ since })) {
+      const rows: Row[] = []
+      for await (const row of change.rows()) rows.push(cellsOf(row))
+      seen.push([change.version, [...change.changed], [...change.removed], rows])
+      if (change.version === versions[versions.length - 1]) break // Others are of the race.
+    }
+    return seen
+  },
+  receipt: ({ table, past }) => table.receipt(past.versions[0] ?? 0),
+  preflight: ({ table }) =>
+    table.preflight({ rows: [{ k: 9_000, g: 9, v: 'x' }], operation: 'add' }),
+  async 'dry merge'({ table, past }) {
+    const rows = past.rows.filter(({ g }) => g === STILL).map(cellsOf)
+    const merged = await table.merge({ rows, key: ['k'], dryRun: true })
+    return [merged.added, merged.changed, merged.unchanged]
+  },
+  verify: ({ store }) => damageOf(store),
+  async backup({ store, past }) {
+    const pieces: Bytes[] = []
+    for await (const piece of store.backup()) pieces.push(piece)
+    return async () => new Rows(await rowsOfBackup(pieces, past.tableId), true)
+  },
+}
+
+async function rowsOfBackup(pieces: readonly Bytes[], tableId: string): Promise<Row[]> {
+  const level = new MemoryLevel<Bytes, Bytes>({ keyEncoding: 'view', valueEncoding: 'view' })
+  const source = (async function* () {
+    yield* pieces
+  })()
+  const objects = memoryObjects()
+  let kv: KvStore | undefined
+  await restoreBackup(source, {
+    async open(versionBaseMin) {
+      kv = await openLevelKv(level, { versionBaseMin })
+      return { kv, objects }
+    },
+  })
+  const quiet = { jobIntervalMs: 0, sweepIntervalMs: 0, foldIntervalMs: 0, settleIntervalMs: 0 }
+  const store = await openStore({ ...quiet, kv: kv ?? fail('It is open'), objects })
+  try {
+    expectEqual('the damage of a backup', await damageOf(store), [])
+    return await rowsOf(store.team(TEAM).table(tableId))
+  } finally {
+    await store.close()
+  }
+}
+
+async function rowsOf(table: Pick<Table, 'scan'>): Promise<Row[]> {
+  const rows: Row[] = []
+  for await (const row of table.scan()) rows.push(cellsOf(row))
+  return rows
+}
+
+const GONE = 'it is not kept any more'
+
+async function unlessGone(reading: Promise<unknown>): Promise<unknown> {
+  try {
+    return await reading
+  } catch (failure) {
+    // Rows that were overwritten are kept for a while too.
+    const isGone =
+      isStoreError(failure) && /^(HISTORY_GONE|CONTINUATION_INVALID)$/.test(failure.code)
+    if (isGone) return GONE
+    throw failure
+  }
+}
+
+type Groups = ReadonlyMap<number, Group>
+
+async function checkSeen(
+  what: string,
+  seen: unknown,
+  before: unknown,
+  groups: Groups,
+): Promise<void> {
+  if (seen === GONE || before === undefined) return
+  const found = typeof seen === 'function' ? await seen() : seen
+  if (!(found instanceof Rows)) return expectEqual(what, found, before)
+  for (const [g, { before, after }] of groups) {
+    const rows = found.rows.filter((row) => row.g === g)
+    const states = [before, after].map((state) => show(state.toSorted(byKey)))
+    const fits = found.isOfOneMoment
+      ? states.includes(show(rows.toSorted(byKey)))
+      : areEachOfOne(rows, before, after)
+    if (!fits) throw new Mismatch(`${what} saw ${show(rows)}, not ${states.join(' or ')}`)
+  }
+}
+
+function areEachOfOne(
+  rows: readonly Row[],
+  before: readonly Row[],
+  after: readonly Row[],
+): boolean {
+  const [was, is] = [before, after].map((state) => new Set(state.map(show)))
+  const isKnown = rows.every((row) => was?.has(show(row)) || is?.has(show(row)))
+  const isOnce = new Set(rows.map(({ k }) => k)).size === rows.length
+  const seen = new Set(rows.map(show))
+  const lacks = before.some((row) => is?.has(show(row)) && !seen.has(show(row)))
+  return isKnown && isOnce && !lacks
+}
+
+async function checkEnd({ table, past }: WriterPlace, groups: Groups): Promise<void> {
+  const rows = await rowsOf(table)
+  for (const [g, { after }] of groups) {
+    const found = rows.filter((row) => row.g === g)
+    expectEqual(`the rows ${g} in the end`, found.toSorted(byKey), after.toSorted(byKey))
+  }
+  if (!past.hasKey) return
+  for (const row of rows) {
+    expectEqual(
+      `the row ${row.k} by its key`,
+      cellsOf((await table.get({ k: row.k }))?.row ?? {}),
+      row,
+    )
+  }
+}
+
+async function endOfJobs(stores: readonly WriterPlace['store'][]): Promise<void> {
+  while (stores.some((store) => store.activity().jobsRunning > 0)) {
+    await new Promise<void>((done) => setImmediate(done))
+  }
+}
+
+function fail(problem: string): never {
+  throw new Error(problem)
+}

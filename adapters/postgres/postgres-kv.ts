@@ -18,7 +18,7 @@ import { partitionNames } from './partition-names.js'
 import { PortableCommits } from './portable-commit.js'
 import { checkTables } from './postgres-check.js'
 import { PostgresCommits, type SendCommit } from './postgres-commits.js'
-import type { PostgresConnection } from './postgres-connection.js'
+import type { PostgresConnection, Statement } from './postgres-connection.js'
 import {
   type PostgresKvOptions,
   type ResolvedPostgresOptions,
@@ -59,6 +59,11 @@ export async function openPostgresKv(options: PostgresKvOptions): Promise<KvStor
     return Math.max(base, versionBaseMin)
   })
   return new PostgresKv(finder, resolved, versionBase, options.recordCacheBytes !== undefined)
+}
+
+const NOW: Statement = {
+  name: 'rowstash_now',
+  text: 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint',
 }
 
 class PostgresKv implements KvStore {
@@ -148,6 +153,11 @@ class PostgresKv implements KvStore {
     return this.#read((transaction) => {
       return use((name) => new PostgresView(this.#views, transaction, partitionNames(name)))
     })
+  }
+
+  async now(): Promise<number> {
+    const [row] = await this.#read((transaction) => transaction.query(NOW, []))
+    return Number(row?.[0])
   }
 
   async *check(full: boolean): AsyncGenerator<KvCheckItem, void> {

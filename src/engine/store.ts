@@ -106,7 +106,13 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   checkFunctionOption('afterClose', afterClose)
   const context = openContext(kv, objects, resolveStoreOptions(given, kv.shared))
   await context.codecs.checkReadable()
+  await compareClock(context)
   return new OpenedStore(context, afterClose)
+}
+
+/** Compares the clock of this process with that of a database that it shares. */
+async function compareClock({ kv, options }: StoreContext): Promise<void> {
+  if (kv.now !== undefined) await options.clock.compare(() => kv.now?.() ?? Promise.reject())
 }
 
 function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {
@@ -212,12 +218,14 @@ function startBackground(context: StoreContext, sweeper: Sweeper, jobs: JobRunne
   const fold = () => background.run('fold', () => sweeper.fold())
   const settle = () => background.run('settle', () => sweeper.settle())
   const lookForJobs = () => background.run('jobs', () => jobs.look())
+  const compare = () => background.run('lease', () => compareClock(context))
   const settles = options.settledCompression !== 'none'
   const repeat = (intervalMs: number, work: () => void) => {
     return intervalMs > 0 ? every(intervalMs, work) : () => undefined
   }
   const stops = [
     context.dueTeams.begin(),
+    repeat(context.kv.now === undefined ? 0 : Math.ceil(options.jobLeaseMs / 3), compare),
     repeat(options.jobIntervalMs, lookForJobs),
     repeat(options.sweepIntervalMs, sweep),
     repeat(options.foldIntervalMs, fold),

@@ -171,6 +171,12 @@ export interface KvStore {
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
   /**
+   * The time of the database, in milliseconds since 1970 UTC, with which processes that share it compare their clocks.
+   * Optional.
+   * @throws {StoreError} STORAGE_UNAVAILABLE, STORE_CLOSED
+   */
+  now?(): Promise<number>
+  /**
    * Resolves when all earlier commits are on disk. Optional: without it they are when `commit` resolves. A store
    * that never syncs does not wait here either.
    * @throws {StoreError} as `commit`

@@ -33,7 +33,7 @@ export async function contractServer(
   { proof, serve }: ContractServerOptions,
 ): Promise<ContractServer> {
   const clock = new TestClock(() => Date.now())
-  const store = await open({ clock })
+  const store = await open({ clock, clockSkewMs: Number.MAX_SAFE_INTEGER })
   const { url, close } = await serve(store)
   return {
     url,

@@ -52,7 +52,13 @@ export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): Co
     run: async () => {
       const clock = new TestClock()
       const openQuiet: OpenStoreForCase = (given) =>
-        open({ sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, ...given })
+        open({
+          sweepIntervalMs: 0,
+          foldIntervalMs: 0,
+          fileSweepIntervalMs: 0,
+          clockSkewMs: Number.MAX_SAFE_INTEGER, // The clock is that of the test.
+          ...given,
+        })
       const store = await openQuiet({ clock, ...options })
       try {
         await run(new Fixture(store, clock, openQuiet))

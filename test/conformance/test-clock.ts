@@ -17,6 +17,7 @@ const START = 1_700_000_000_000
 export class TestClock implements Clock {
   readonly #start: () => number
   #passed = 0
+  #elapsed = 0
 
   /** @param start - The time when nothing has passed, in milliseconds since 1970 UTC; a function: it runs by itself. */
   constructor(start: number | (() => number) = START) {
@@ -27,11 +28,19 @@ export class TestClock implements Clock {
     return this.#start() + this.#passed
   }
 
-  /** @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no finite number. */
+  monotonicMs(): number {
+    return this.#start() + this.#elapsed
+  }
+
+  /**
+   * Lets time pass; a negative number sets the clock back.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no finite number.
+   */
   pass(milliseconds: number): void {
     if (!Number.isFinite(milliseconds)) {
       throw invalid(`pass takes a number of milliseconds, not ${shown(milliseconds)}`)
     }
     this.#passed += milliseconds
+    this.#elapsed += Math.max(0, milliseconds)
   }
 }

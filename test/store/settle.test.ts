@@ -73,7 +73,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
     const kv = hookedKv(await openLevelKv(database, { versionBaseMin }), hooks)
     const now = (): number => clock.time
     last = await openStore({
-      ...{ ...SETTLING, clock: { now }, ...options, ...more },
+      ...{ ...SETTLING, clock: { now, monotonicMs: now }, ...options, ...more },
       ...{ kv, objects: hookedObjects(objects, hooks) },
     })
     return last

@@ -1,6 +1,5 @@
 // Checks the options of a store and fills in their defaults.
-import type { Clock } from '../../base/clock.js'
-import { systemClock } from '../../base/clock.js'
+import { StoreClock, systemClock } from '../../base/clock.js'
 import { codecs } from '../../base/codecs.js'
 import {
   booleanOption,
@@ -83,6 +82,7 @@ export const STORE_LIMITS = {
   fileSweepIntervalMs: { default: HOUR_MS, min: 0, max: DAY_MS },
   jobsInFlightMax: { default: 4, min: 1, max: 1_000 },
   jobLeaseMs: { default: MINUTE_MS / 2, min: 100, max: 10 * MINUTE_MS },
+  clockSkewMs: { default: 5 * MINUTE_MS, min: SECOND_MS, max: Number.MAX_SAFE_INTEGER },
   jobTtlMs: { default: 7 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   jobIntervalMs: { default: 5 * SECOND_MS, min: 0, max: DAY_MS },
   freeDiskBytesMin: { default: 256 * MIB, min: 0, max: Number.MAX_SAFE_INTEGER },
@@ -111,7 +111,7 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
     /** Of all columns, of none, or of those with some IDs. */
     valueFilters: boolean | readonly string[]
     formatChecks: boolean
-    clock: Clock
+    clock: StoreClock
     random: Random
     sources: UrlFetcher | undefined
     /** `historyRetentionMs` was not given: what other openings of the store keep is left alone. */
@@ -140,7 +140,7 @@ const OTHER_OPTIONS: readonly string[] = [
  */
 export function resolveStoreOptions(given: StoreOptions, isShared = false): ResolvedOptions {
   const resolved = integerOptions('a store', given, STORE_LIMITS, OTHER_OPTIONS)
-  const others = resolveOthers(given, isShared)
+  const others = resolveOthers(given, isShared, resolved.clockSkewMs)
   const leavesHistory = given.historyRetentionMs === undefined
   return Object.freeze({ ...resolved, ...others, leavesHistory })
 }
@@ -162,11 +162,16 @@ export function checkStoreOptions(options: StoreOptions): void {
   resolveStoreOptions(options)
 }
 
-function resolveOthers(given: StoreOptions, isShared: boolean): Pick<ResolvedOptions, OtherOption> {
+function resolveOthers(
+  given: StoreOptions,
+  isShared: boolean,
+  skewMsMax: number,
+): Pick<ResolvedOptions, OtherOption> {
   const { clock = systemClock, random = openSystemRandom() } = given
   const { sources, quota = () => true, onBackgroundFailure = warnOnce() } = given
   const formatChecks = choiceOption('formatChecks', given.formatChecks, ['on', 'off'])
   if (typeof clock?.now !== 'function') throw optionError('clock', 'must have a function `now`')
+  checkFunctionOption('clock.monotonicMs', clock.monotonicMs)
   if (typeof random?.bytes !== 'function') {
     throw optionError('random', 'must have a function `bytes`')
   }
@@ -180,7 +185,7 @@ function resolveOthers(given: StoreOptions, isShared: boolean): Pick<ResolvedOpt
     ...resolveCompressions(given, isShared),
     valueFilters: valueFiltersOption(given.valueFilters),
     formatChecks: formatChecks === 'on',
-    clock,
+    clock: new StoreClock(clock, skewMsMax),
     random,
     sources,
     quota,

@@ -160,6 +160,12 @@ export interface BehaviorOptions {
    * minutes.
    */
   readonly jobLeaseMs?: number
+  /**
+   * How far the clock of a process may be from that of the database of a shared store, in milliseconds; they are compared
+   * at the opening and three times per `jobLeaseMs`. While it is farther, what begins or ends a lifetime fails with
+   * STORAGE_UNAVAILABLE, sweeps included. Default: 5 minutes. Range: 1 second to 2^53 - 1, which is no limit.
+   */
+  readonly clockSkewMs?: number
   /** The time source. Default: the system's. */
   readonly clock?: Clock
   /** The source of IDs and nonces. Default: the system's, fit for secrets. */

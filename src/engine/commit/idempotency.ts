@@ -84,7 +84,7 @@ export function saveResult(
 ): Readonly<{ checks: readonly KvCheck[]; puts: readonly (readonly [Bytes, Bytes])[] }> {
   if (repeat === null) return { checks: [], puts: [] }
   const { key, digest, bytes } = repeat
-  const at = store.options.clock.now()
+  const at = store.options.clock.stampMs()
   const record = encodeIdempotencyRecord({ ...result, digest, at })
   const hints = hintOfResult(store, digest)
   return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
@@ -95,7 +95,7 @@ export function isExpired(
   { clock, idempotencyTtlMs }: Limits,
   { at }: Pick<IdempotencyRecord, 'at'>,
 ): boolean {
-  return clock.now() - at >= idempotencyTtlMs
+  return clock.lifetimeMs() - at >= idempotencyTtlMs
 }
 /** A key of the caller's, with the digest of the request that it came with. */
 export type RequestKey = Readonly<{ text: string; digest: Bytes }>

@@ -4,7 +4,7 @@
 // Invariants:
 // - The bytes of a lease never come back, so a check of them is a check that nobody has taken the job over since.
 // - A job ends in the commit of its effect, and has no effect without it: a job that is done again has none so far.
-import type { Clock } from '../../base/clock.js'
+import type { StoreClock } from '../../base/clock.js'
 import {
   decodeLease,
   encodeJob,
@@ -22,7 +22,7 @@ export type JobGuard = Readonly<{
   job: JobKey
   record: Pick<JobRecord, 'kind' | 'createdAt' | 'note' | 'table'>
   lease: Holder
-  clock: Clock
+  clock: StoreClock
 }>
 
 export type JobResult = Readonly<{ table: TableKey; version: number; runs: readonly ResultRun[] }>
@@ -58,7 +58,7 @@ export async function readJobGuard(
     checks: [{ key, equals: bytes }],
     succeed({ table, version, runs }) {
       const parts = Math.ceil(runs.length / RESULT_RUNS_MAX)
-      const state = { name: 'succeeded', endedAt: clock.now(), version, parts } as const
+      const state = { name: 'succeeded', endedAt: clock.stampMs(), version, parts } as const
       const results = Array.from({ length: parts }, (_, i) => {
         const part = runs.slice(i * RESULT_RUNS_MAX, (i + 1) * RESULT_RUNS_MAX)
         return [jobResultKey(job, i), encodeResult(part)] as const
@@ -66,7 +66,7 @@ export async function readJobGuard(
       return { puts: [[jobKey(job), encodeJob({ ...record, table, state })], ...results], deletes }
     },
     fail(error) {
-      const state = { name: 'failed', endedAt: clock.now(), error } as const
+      const state = { name: 'failed', endedAt: clock.stampMs(), error } as const
       return { puts: [[jobKey(job), encodeJob({ ...record, state })]], deletes }
     },
   }

@@ -110,7 +110,7 @@ async function decide(
   const { options } = team
   const file = options.random.bytes(FILE_KEY_BYTES)
   const { contentType, fileName } = upload
-  const record = { ...received, contentType, fileName, completedAt: options.clock.now() }
+  const record = { ...received, contentType, fileName, completedAt: options.clock.stampMs() }
   const next = encodeUpload({ ...upload, state: 'completed', received, file })
   return {
     result: { file: { key: file, record }, ended: upload },
@@ -154,7 +154,7 @@ const BROKEN_RULES: ReadonlySet<string> = new Set(['FILE_TOO_LARGE', 'CONTENT_LE
 function checkUpload({ options }: StoreContext, record: Bytes | null, app: string): UploadRecord {
   if (record === null) throw uploadNotFound()
   const upload = decodeUpload(record)
-  const isOver = options.clock.now() >= endOfUpload(options, upload)
+  const isOver = options.clock.lifetimeMs() >= endOfUpload(options, upload)
   if (upload.state !== 'completed' && isOver) throw uploadNotFound()
   if (upload.app !== app)
     throw new StoreError('APP_NOT_ALLOWED', 'The upload belongs to another app')

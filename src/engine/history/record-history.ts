@@ -77,7 +77,7 @@ export async function historyOf(
   }
   const last = await read(changeKey(table, version))
   const record = encodeChange({
-    at: context.options.clock.now(),
+    at: context.options.clock.stampMs(),
     since: last === null ? version : decodeChangeStart(last).since,
     before: generation,
     changed: runsOf(changed),

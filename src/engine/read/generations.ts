@@ -62,7 +62,7 @@ export async function findGeneration(
   const index = retired.findIndex(({ generation }) => sameBytes(generation.nonce, nonce))
   const found = retired[index]
   if (found !== undefined && !found.dropping) {
-    const isKept = head !== null && isRetained(found, index, options, options.clock.now())
+    const isKept = head !== null && isRetained(found, index, options, options.clock.lifetimeMs())
     if (isKept || pins.has(nonce)) {
       return { generation: found.generation, version: found.lastVersion }
     }

@@ -197,7 +197,7 @@ function planOverwrite(
     const retirement = encodeRetirement({
       dropping: false,
       lastVersion: head.version,
-      retiredAt: clock.now(),
+      retiredAt: clock.stampMs(),
       generation: before,
     })
     const puts = [...added.puts, ...(await putMarkers(read, random, added.files))]

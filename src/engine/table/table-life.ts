@@ -122,7 +122,7 @@ export async function deleteTable(place: TablePlace, ifMatch: IfMatch): Promise<
   await team.writers.change(place, (head) => {
     const { order, version, generation } = head
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
-    const now = team.options.clock.now()
+    const now = team.options.clock.stampMs()
     const retirement = encodeRetirement({
       dropping: false,
       lastVersion: version,

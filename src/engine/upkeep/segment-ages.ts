@@ -6,7 +6,7 @@ import { counterOf, incarnationOf } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { StoreContext } from '../context/store-context.js'
 
-/** At this time the objects of the incarnation with lower counters were there. */
+/** At this monotonic time the objects of the incarnation with lower counters were there. */
 type Mark = Readonly<{ at: number; incarnation: string; count: number }>
 
 /** Marks are kept for ages that differ by this share of `settleAfterMs`, so that there are few. */
@@ -25,8 +25,8 @@ export class SegmentAges {
   /** Notes what there is now. */
   mark(): void {
     const { ids, options } = this.#context
-    const now = options.clock.now()
-    const marks = this.#marks.filter(({ at }) => at <= now) // A clock that was set back knows no later times.
+    const now = options.clock.monotonicMs()
+    const marks = this.#marks
     const last = marks.at(-1)
     if (last?.at === now) marks.pop()
     else if (last !== undefined && now - last.at < options.settleAfterMs / MARKS_MAX) return
@@ -39,7 +39,7 @@ export class SegmentAges {
   isOld(object: ObjectId): boolean {
     const { ids, options } = this.#context
     if (options.settleAfterMs === 0) return true
-    const limit = options.clock.now() - options.settleAfterMs
+    const limit = options.clock.monotonicMs() - options.settleAfterMs
     const mark = this.#marks.findLast(({ at }) => at <= limit)
     if (mark === undefined) return false
     const incarnation = incarnationOf(object)

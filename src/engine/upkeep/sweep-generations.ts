@@ -78,7 +78,7 @@ async function findOver(context: StoreContext, view: KvView, tables: Names): Pro
   const newer = new Map<string, { count: number; bytes: number }>()
   const all = await readRetired(view, tables)
   const dead = await deadOf(view, all)
-  const now = options.clock.now()
+  const now = options.clock.lifetimeMs()
   for (const retired of all.reverse()) {
     const { table, retirement } = retired
     const name = table.join('.')

@@ -136,7 +136,7 @@ async function findOver(
 ): Promise<readonly Over[]> {
   if (await isLeftAlone(context, view, table)) return []
   const { historyRetentionMs, clock } = context.options
-  const now = clock.now()
+  const now = clock.lifetimeMs()
   const range = changesRange(table, first)
   const entries = await view.scan({ ...range, count: SCAN_COUNT, bytesMax: SCAN_BYTES })
   const over: Over[] = []

@@ -67,8 +67,7 @@ async function expireStashes(
   partition: KvPartition,
   heads: Names,
 ): Promise<number> {
-  const now = options.clock.now()
-  const oldest = now - options.stashTtlMs
+  const oldest = options.clock.lifetimeMs() - options.stashTtlMs
   const candidates = await partition.read((view) => findPast(view, heads, oldest))
   let ended = 0
   for (const { stashId, bytes } of candidates) {
@@ -78,7 +77,8 @@ async function expireStashes(
     const mark = { checks: [{ key, equals: bytes }], puts: [[key, marked] as const] }
     if (!(await partition.commit(mark)).ok) continue
     const isExpired = await partition.read((view) => isPast(view, head, oldest))
-    if (isExpired && (await partition.commit(planExpire(stashId, marked, now))).ok) ended++
+    const expire = planExpire(stashId, marked, options.clock.now())
+    if (isExpired && (await partition.commit(expire)).ok) ended++
   }
   return ended
 }
@@ -126,7 +126,7 @@ async function forgetExpired(
   partition: KvPartition,
   heads: Names,
 ): Promise<void> {
-  const oldest = options.clock.now() - EXPIRED_KEPT_MS
+  const oldest = options.clock.lifetimeMs() - EXPIRED_KEPT_MS
   const expired = await partition.read((view) => findExpired(view, heads))
   expired.sort((left, right) => right.since - left.since)
   const over = expired.filter(({ since }, i) => i >= EXPIRED_KEPT_MAX || since <= oldest)

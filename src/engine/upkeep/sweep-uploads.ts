@@ -20,7 +20,7 @@ export async function sweepUploads(
 ): Promise<number> {
   const keys = namesOf(visit, 'upload')?.map(uploadKey) ?? null
   if (keys?.length === 0) return 0
-  const now = options.clock.now()
+  const now = options.clock.lifetimeMs()
   const over = await visit.partition.read(async (view) => {
     const found: KvCheck[] = []
     for await (const entries of recordsOf(view, UPLOADS_RANGE, keys)) {

@@ -57,7 +57,7 @@ const DELETE_COUNT = 1_000
 
 export class Sweeper {
   readonly #context: StoreContext
-  /** Objects that the marks so far found unnamed, with the time of the first such mark. */
+  /** Objects that the marks so far found unnamed, with the monotonic time of the first such mark. */
   readonly #unnamed = new Map<ObjectId, number>()
   readonly #fileSweeper: FileSweeper
   readonly #settler: Settler
@@ -270,7 +270,7 @@ export class Sweeper {
     })
     const { named, bytesHeld } = await markAll(partitions)
     activity.bytesHeld = bytesHeld
-    const now = options.clock.now()
+    const now = options.clock.monotonicMs()
     const unnamed = listed.filter((id) => !named.has(id) && !pending.has(id))
     const due = unnamed.filter(
       (id) => now - (this.#unnamed.get(id) ?? now) >= options.orphanGraceMs,

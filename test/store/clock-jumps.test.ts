@@ -1,0 +1,116 @@
+// Goal: nothing ends early because the system's clock is set, or because a machine was suspended.
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { memoryObjects, openLevelKv, openStore, type StoreOptions } from '../../src/index.js'
+import { plainDatabase } from '../support/plain-database.js'
+import { Hooks, hookedKv } from './hooked-ports.js'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const CSV = { fileName: 'a', contentType: 'text/plain' }
+
+/** A clock that is set, and time that passes. */
+class SetClock {
+  #set = 1_800_000_000_000
+  #passed = 0
+
+  now(): number {
+    return this.#set + this.#passed
+  }
+
+  monotonicMs(): number {
+    return this.#passed
+  }
+
+  set(ahead: number): void {
+    this.#set += ahead
+  }
+
+  pass(milliseconds: number): void {
+    this.#passed += milliseconds
+  }
+}
+
+async function open(options: StoreOptions = {}) {
+  const clock = new SetClock()
+  const kv = await openLevelKv(plainDatabase())
+  const objects = memoryObjects()
+  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+  const store = await openStore({ kv, objects, clock, ...quiet, ...options })
+  onTestFinished(() => store.close())
+  return { store, team: store.team('t'), clock, objects }
+}
+
+test('a reader keeps its objects while the clock is set', async () => {
+  const grace = { orphanGraceMs: HOUR_MS, inlineRowsMax: 0, foldRecordsMin: 1 }
+  const { store, team, clock, objects } = await open(grace)
+  const { tableId } = await team.createTable({ name: 'a', rows: [{ n: 1 }] })
+  const [read] = await objects.list('')
+  await team.table(tableId).delete()
+  await store.sweep()
+  clock.set(30 * DAY_MS)
+  await store.sweep()
+  expect(await objects.list('')).toEqual([read])
+  clock.pass(HOUR_MS)
+  await store.sweep()
+  expect(await objects.list('')).toEqual([])
+})
+
+test.each([
+  ['forward', [30 * DAY_MS]],
+  ['back, and right again', [-30 * DAY_MS, 30 * DAY_MS]],
+])('no lifetime ends when the clock is set %s', async (_, jumps) => {
+  const { store, team, clock } = await open()
+  const last = jumps.pop() ?? 0
+  for (const jump of jumps) clock.set(jump)
+  const request = { name: 'a', rows: [{ n: 1 }], idempotencyKey: 'k' }
+  const { tableId } = await team.createTable(request)
+  await team.stash('s').put('0', [{ n: 1 }])
+  const file = await team.files.put('x', CSV)
+  clock.set(last)
+  await store.sweep()
+  expect((await team.createTable(request)).tableId).toBe(tableId)
+  expect(await team.stash('s').chunks()).toHaveLength(1)
+  expect(await team.files.get(file.id)).not.toBeNull()
+  clock.pass(8 * DAY_MS + (jumps.length > 0 ? 30 * DAY_MS : 0))
+  await store.sweep()
+  expect(await team.files.get(file.id)).toBeNull()
+})
+
+test('a clock that is off begins and ends no lifetime on a shared store', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const clock = new SetClock()
+  const right = clock.now()
+  const kv = {
+    ...hookedKv(await openLevelKv(plainDatabase()), new Hooks(), true),
+    now: async () => right,
+  }
+  const objects = memoryObjects()
+  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+  const store = await openStore({ ...quiet, kv, objects, clock: { now: () => right } })
+  const request = { name: 'a', rows: [{ n: 1 }], idempotencyKey: 'k' }
+  const { tableId } = await store.team('t').createTable(request)
+  const file = await store.team('t').files.put('x', CSV)
+
+  clock.set(25 * HOUR_MS)
+  const off = await openStore({ ...quiet, kv, objects, clock })
+  const team = off.team('t')
+  onTestFinished(async () => {
+    await off.close()
+    await store.close()
+  })
+  const refusal = {
+    code: 'STORAGE_UNAVAILABLE',
+    outcome: 'unchanged',
+    message: expect.stringContaining('90000000 ms ahead of'),
+  }
+  await expect(team.createTable(request)).rejects.toMatchObject(refusal)
+  await expect(team.files.put('y', CSV)).rejects.toMatchObject(refusal)
+  await expect(off.sweep()).rejects.toMatchObject(refusal)
+  expect(await team.files.get(file.id)).not.toBeNull()
+  await team.table(tableId).addRows([{ n: 2 }]) // It has no lifetime.
+
+  clock.set(-25 * HOUR_MS)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect((await team.createTable(request)).tableId).toBe(tableId)
+})

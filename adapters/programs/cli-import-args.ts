@@ -123,6 +123,12 @@ const OPTIONS = {
     value: 'NAME',
     help: 'of files that are not UTF-8, such as windows-1252',
   },
+  'allow-empty': {
+    type: 'boolean',
+    default: false,
+    help: 'import a file without bytes, or of blanks alone, as no rows; otherwise it is refused',
+    isRare: true,
+  },
   'chunk-rows': {
     type: 'string',
     default: CHUNK_ROWS_DEFAULT,
@@ -183,7 +189,9 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   const onError = values['on-error']
   const onSchemaError = parseOnError(onError)
   return {
-    files: filesOf(positionals).map((path) => parseFile(path, given)),
+    files: filesOf(positionals).map((path) => {
+      return { ...parseFile(path, given), ...(values['allow-empty'] && { allowEmpty: true }) }
+    }),
     place: parseServerOrDirectory(values, env),
     isCheck: values.check,
     isResumable: values.resume,

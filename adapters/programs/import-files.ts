@@ -160,12 +160,14 @@ async function* chunksOf(
   onRead: (bytes: number) => void,
 ): AsyncGenerator<RowChunk> {
   const commas = new CommaFields(given.commaColumns ?? new Set())
+  let isEmpty = true
   for (const file of given.files) {
     let isFirst = true
     for await (const run of readFileRuns(file, given.chunkRowsMax, onRead)) {
       if (isFirst && run.isDetected) given.onDelimiter?.(file.path, run.delimiter)
       if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, file.path)
       isFirst = false
+      isEmpty = false
       short.add(run, file)
       if (given.refusesShortLines === true && short.hasLacking) throw await refusedShort(short)
       const sent = given.longLines?.shorten(run, file) ?? run
@@ -173,6 +175,15 @@ async function* chunksOf(
       yield chunkOf(await commas.mark(sent, file))
     }
   }
+  if (isEmpty) yield NO_ROWS
+}
+
+/** The chunk of files that have not even a header. */
+const NO_ROWS: RowChunk = {
+  rows: 0,
+  bytes: 0,
+  type: 'application/json',
+  body: () => new TextEncoder().encode('[]'),
 }
 
 async function refusedShort(short: ShortLines): Promise<ProgramFailure> {

@@ -39,6 +39,8 @@ export type SourceFile = FileBytes &
     delimiter?: number
     /** Of the numbers of csv and tsv. Default: a point. */
     decimal?: DecimalMarks
+    /** Whether a file of nothing but blanks has no rows. Default: false, it is refused. */
+    allowEmpty?: boolean
   }>
 
 /** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
@@ -118,11 +120,10 @@ export async function* readFileRuns(
   rowsMax: number,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RowRun> {
-  const { path, format, delimiter, quotes, decimal } = file
+  const { path, format } = file
   try {
     if (format === 'parquet') yield* parquetRuns(path, rowsMax, onRead)
-    else
-      yield* cutRuns(openFileBytes(file, onRead), format, rowsMax, { delimiter, quotes, decimal })
+    else yield* cutRuns(openFileBytes(file, onRead), format, rowsMax, file)
   } catch (failure) {
     const reason = `${failure instanceof Error ? failure.message : String(failure)}${hintFor(failure, file)}`
     const offset = failure instanceof SourceFault ? failure.offset : undefined
@@ -152,6 +153,7 @@ async function* parquetRuns(
 /** What to do about a file that is not of its format. */
 function hintFor(failure: unknown, { format, quotes }: SourceFile): string {
   if (!(failure instanceof SourceFault)) return ''
+  if (failure.isEmpty) return '; --allow-empty imports it as no rows'
   if (failure.isObject) return '; use --format ndjson for one object per line'
   if (format !== 'csv' && format !== 'tsv') return ''
   // A quote that opens a field too many takes all that follows, until the row is too large.
@@ -170,11 +172,12 @@ export function unitOf({ format }: SourceFile): 'line' | 'row' {
   return format === 'parquet' ? 'row' : 'line'
 }
 
-/** How the fields of csv and tsv are read. */
-type FieldOptions = Readonly<{
+/** How a text is read, and the fields of csv and tsv. */
+type ReadOptions = Readonly<{
   delimiter?: number | undefined
   quotes?: Quotes | undefined
   decimal?: DecimalMarks | undefined
+  allowEmpty?: boolean | undefined
 }>
 
 /**
@@ -187,7 +190,7 @@ export async function* cutRuns(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   rowsMax: number,
-  { delimiter, quotes = 'strict', decimal = DECIMAL_POINTS }: FieldOptions = {},
+  { delimiter, quotes = 'strict', decimal = DECIMAL_POINTS, allowEmpty }: ReadOptions = {},
 ): AsyncGenerator<RowRun> {
   const limits = { rowsMax, bytesMax: RUN_BYTES_MAX, rowBytesMax: RUN_BYTES_MAX }
   const { line, separator, skipped, bytes } = isJson(format)
@@ -202,7 +205,7 @@ export async function* cutRuns(
     scanner = new RelaxedScanner(known)
   }
   try {
-    for await (const run of cutRecords(bytes, format, limits, scanner)) {
+    for await (const run of cutRecords(bytes, format, limits, { scanner, allowEmpty })) {
       if (known === undefined) {
         known = isJson(format) ? COMMA : detectDelimiter(run.header)
         isDetected = known !== COMMA

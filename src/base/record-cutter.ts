@@ -5,7 +5,7 @@
 //   comma of a JSON array.
 // - The runs do not depend on the pieces in which the source's bytes arrive.
 // - Memory is bounded by the longest run and one piece, whatever the size of the source.
-import { COMMA, LINE_FEED } from './ascii.js'
+import { CARRIAGE_RETURN, COMMA, LINE_FEED, SPACE, TAB } from './ascii.js'
 import { concatBytes, markLength, NO_BYTES, utf8 } from './bytes.js'
 import { openRecordScanner, type RecordScanner, SourceFault } from './record-scanner.js'
 import { isJson, type SourceFormat } from './source-format.js'
@@ -33,23 +33,39 @@ export type CutRun = Readonly<{
   namingRecords: readonly number[]
 }>
 
+export type CutOptions = Readonly<{
+  /** Finds the rows. Default: that of the format. */
+  scanner?: RecordScanner | undefined
+  /** Whether a source of nothing but blanks makes no runs. Default: false, it is a fault. */
+  allowEmpty?: boolean | undefined
+}>
+
 /**
  * Cuts a source into runs. A source without rows makes one run without rows.
- * @param scanner - Finds the rows. Default: that of the format.
- * @throws {SourceFault} if the source is not of this format, or a row is longer than `rowBytesMax`.
+ * @throws {SourceFault} if the source is empty or not of this format, or a row is longer than `rowBytesMax`.
  */
 export async function* cutRecords(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   limits: CutLimits,
-  scanner: RecordScanner = openRecordScanner(format),
+  { scanner = openRecordScanner(format), allowEmpty = false }: CutOptions = {},
 ): AsyncGenerator<CutRun> {
   const cutter = new RecordCutter(format, limits, scanner)
+  let isEmpty = true
   for await (const piece of withoutByteOrderMark(source)) {
+    isEmpty &&= isBlank(piece)
     cutter.take(piece)
     yield* cutter.fullRuns()
   }
-  yield* cutter.lastRuns()
+  if (!isEmpty) yield* cutter.lastRuns()
+  else if (!allowEmpty) throw new SourceFault('the file is empty', { isEmpty })
+}
+
+const BLANKS: ReadonlySet<number> = new Set([SPACE, TAB, LINE_FEED, CARRIAGE_RETURN])
+
+/** Whether bytes are only spaces, tabs and line ends. */
+export function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => BLANKS.has(byte))
 }
 
 /** The brackets around the rows of a body of JSON. */
@@ -98,7 +114,6 @@ class RecordCutter {
   *lastRuns(): Generator<CutRun> {
     this.#scanner.finish()
     this.take(NO_BYTES) // What was the last record may be the header.
-    if (this.#header === undefined) throw new SourceFault('the file is empty')
     yield* this.fullRuns()
     const left = this.#scanner.ends.length
     if (left > 0 || this.#runsCut === 0) yield this.#cut(left)

@@ -27,6 +27,8 @@ type FaultDetails = Readonly<{
   line?: number
   /** The source begins with a JSON object where an array is expected, as NDJSON does. */
   isObject?: boolean
+  /** The source has nothing but blanks. */
+  isEmpty?: boolean
 }>
 
 /** A source that is not of its format, or breaks off. */
@@ -35,12 +37,14 @@ export class SourceFault extends Error {
   readonly offset: number | undefined
   readonly line: number | undefined
   readonly isObject: boolean
+  readonly isEmpty: boolean
 
-  constructor(message: string, { offset, line, isObject }: FaultDetails = {}) {
+  constructor(message: string, { offset, line, isObject, isEmpty }: FaultDetails = {}) {
     super(message)
     this.offset = offset
     this.line = line
     this.isObject = isObject ?? false
+    this.isEmpty = isEmpty ?? false
   }
 }
 
@@ -211,7 +215,6 @@ class JsonScanner implements RecordScanner {
 
   finish(): void {
     if (this.#isArray) {
-      if (this.#phase === 'before') throw new SourceFault('the file is empty')
       if (this.#phase !== 'done') {
         throw new SourceFault('the file ends inside its JSON array', { offset: this.scanned })
       }

@@ -77,6 +77,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     '1 to 64 letters, digits, - and _, beginning with a letter or a digit',
   ),
   resume: flag,
+  allowEmpty: flag,
   receipt: flag,
   appId: checkId,
   fileName: nonEmpty,

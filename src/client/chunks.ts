@@ -28,20 +28,32 @@ export interface CountedChunk extends RowChunk {
   rowsBefore(record: number): number
 }
 
+export type ChunkSettings = Readonly<{
+  /** Default: that of a Blob; objects. */
+  format?: SourceFormat | undefined
+  /** Bytes of a chunk, at most. */
+  chunkBytes: number
+  /** Default: false. */
+  allowEmpty?: boolean | undefined
+}>
+
+/** Bytes of a chunk, and whether bytes that are all blank have no rows. */
+type CutSettings = Readonly<{ bytesMax: number; allowEmpty: boolean | undefined }>
+
 /** @throws {ClientError} if it is no input, the format of a Blob is not known, or its content is not of it */
 export function chunksOf(
   input: ImportInput,
-  given: SourceFormat | undefined,
-  chunkBytes: number,
+  { format: given, chunkBytes, allowEmpty }: ChunkSettings,
 ): AsyncIterable<RowChunk | CountedChunk> {
-  if (input instanceof Blob) return chunksOfBlob(input, given, chunkBytes)
+  const how = { bytesMax: chunkBytes, allowEmpty }
+  if (input instanceof Blob) return chunksOfBlob(input, given, how)
   const { chunks } = Object(input) as { chunks?: unknown }
   const chunked = streamPieces(chunks)
   if (chunked !== undefined) return chunked as AsyncIterable<RowChunk>
   const pieces = streamPieces(input)
   if (pieces !== undefined) {
     if (given === undefined) return chunksOfRows(pieces, chunkBytes)
-    return chunksOfBytes(bytesOf(pieces), given, chunkBytes)
+    return chunksOfBytes(bytesOf(pieces), given, how)
   }
   const isList = typeof input === 'object' && input !== null && Symbol.iterator in input
   if (isList && !ArrayBuffer.isView(input)) return chunksOfRows(input, chunkBytes)
@@ -54,12 +66,12 @@ export function chunksOf(
 function chunksOfBlob(
   blob: Blob,
   given: SourceFormat | undefined,
-  bytesMax: number,
+  how: CutSettings,
 ): AsyncIterable<RowChunk> {
   const { name = '' } = blob as Partial<File>
   const [type = ''] = blob.type.split(';')
   const format = given ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
-  if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, bytesMax)
+  if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, how)
   throw invalidArgument('The format of the rows is unknown: set `format`')
 }
 
@@ -76,13 +88,21 @@ async function* bytesOf(pieces: AsyncIterable<unknown>): AsyncGenerator<Uint8Arr
 async function* chunksOfBytes(
   pieces: AsyncIterable<Uint8Array>,
   format: SourceFormat,
-  bytesMax: number,
+  { bytesMax, allowEmpty }: CutSettings,
 ): AsyncGenerator<RowChunk> {
   const limits = { rowsMax: ROWS_MAX, bytesMax, rowBytesMax: ROW_BYTES_MAX }
+  let isEmpty = true
   try {
-    for await (const run of cutRecords(pieces, format, limits)) yield chunkOf(run, format)
+    for await (const run of cutRecords(pieces, format, limits, { allowEmpty })) {
+      isEmpty = false
+      yield chunkOf(run, format)
+    }
+    if (isEmpty) yield* chunksOfRows([], bytesMax)
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
+    if (failure.isEmpty) {
+      throw invalidArgument('The input is empty; allowEmpty: true says that this is meant')
+    }
     const { line, offset, message } = failure
     const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
     throw invalidArgument(`The input is not valid ${format.toUpperCase()} at ${where}: ${message}`)

@@ -19,6 +19,7 @@ const OF_TARGETS: readonly string[] = [...new Set(Object.values(OF_TARGET).flat(
 const OF_SENDING = [
   'onSchemaError',
   'format',
+  'allowEmpty',
   'chunkBytes',
   'parallel',
   'onProgress',

@@ -59,10 +59,9 @@ async function throughStash<T>(
   settings: ImportSettings,
   use: (rows: number) => Promise<T>,
 ): Promise<T> {
-  const { format, chunkBytes, stashId } = settings
   let isUsed = false
   try {
-    const rows = await stash.putAll(chunksOf(input, format, chunkBytes))
+    const rows = await stash.putAll(chunksOf(input, settings))
     const result = await use(rows)
     isUsed = true
     return result
@@ -70,7 +69,7 @@ async function throughStash<T>(
     throw failure instanceof ClientError ? stash.locate(failure) : failure
   } finally {
     // It expires by itself, so a failure here is none of the import.
-    const isLeft = stash.mayHoldChunks && (isUsed || stashId === undefined)
+    const isLeft = stash.mayHoldChunks && (isUsed || settings.stashId === undefined)
     if (isLeft) await cleanUp(requests, stash.id)
   }
 }

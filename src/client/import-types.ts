@@ -98,6 +98,11 @@ export type SendOptions = Abortable &
      * Blob, by the extension of its `name`, if it is a File, or by its type; a stream is one of objects.
      */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson' | undefined
+    /**
+     * Whether a Blob or a stream of 0 bytes, or of nothing but spaces, tabs and line ends, has no rows. Default: false; it
+     * fails with `argument_invalid`, because it may be a file whose writer failed, and would empty a table.
+     */
+    allowEmpty?: boolean | undefined
     /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
     chunkBytes?: number | undefined
     /** Chunks that are sent at the same time. Default: 4. Range: 1 to 64. */

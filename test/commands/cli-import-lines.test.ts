@@ -348,6 +348,40 @@ describe('a file whose name does not say what it is', () => {
   })
 })
 
+describe('a file without rows', () => {
+  const EMPTY = { csv: '', tsv: ' \n', json: '\ufeff', ndjson: '\r\n', gz: gzipSync('') }
+
+  test.each(Object.entries(EMPTY))('is refused as %s, unless it is meant', async (kind, text) => {
+    const name = kind === 'gz' ? 'meant.ndjson.gz' : `meant.${kind}`
+    await importText(name, kind === 'gz' ? gzipSync('{"id":1}\n') : (FULL[kind] ?? ''))
+    for (const mode of [['overwrite'], ['merge', '--by', 'id', '--missing', 'delete']]) {
+      for (const more of [[], ['--check'], ['--resume']]) {
+        await expect(importText(name, text, '--mode', ...mode, ...more)).rejects.toThrow(
+          /the file is empty; --allow-empty imports it as no rows/,
+        )
+      }
+    }
+    expect(await rowsOf(name)).toEqual([{ id: 1 }])
+    await importText(name, text, '--mode', 'overwrite', '--allow-empty')
+    expect(await rowsOf(name)).toEqual([])
+  })
+
+  test('is refused among others, and left out where it is meant', async () => {
+    const other = join(folder, 'other.csv')
+    await writeFile(other, 'id\n1\n')
+    await expect(importText('among.ndjson', '', other)).rejects.toThrow(/among\.ndjson: the file/)
+    await importText('among.ndjson', '', other, '--allow-empty')
+    expect(await rowsOf('among.ndjson')).toEqual([{ id: 1 }])
+  })
+
+  const FULL: Readonly<Record<string, string>> = {
+    csv: 'id\n1\n',
+    tsv: 'id\n1\n',
+    json: '[{"id":1}]',
+    ndjson: '{"id":1}\n',
+  }
+})
+
 test('--on-error takes the words of the library too', async () => {
   await importText('words.csv', 'n\n1\n')
   const adding = ['--mode', 'add', '--on-error']

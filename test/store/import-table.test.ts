@@ -195,6 +195,7 @@ describe('an error of a file at a URL', () => {
     await expect(load({ fromUrl: 1 as never })).rejects.toMatchObject(refused)
     await expect(load({ rows: [] } as never)).rejects.toMatchObject(refused)
     await expect(load()).rejects.toMatchObject({ message: 'The file is empty' })
+    await expect(load({ format: 'ndjson' })).rejects.toMatchObject({ message: 'The file is empty' })
   })
 
   test('a store that was given no sources fetches nothing', async () => {

@@ -171,6 +171,94 @@ describe('rows as a stream of text', () => {
   })
 })
 
+describe('a text without rows', () => {
+  const BLANKS = ['', ' \n', '\r\n\t\n', '\ufeff', '\ufeff \n']
+
+  test.each(FORMS)('of blanks is refused as %s, unless it is meant', async (form) => {
+    const store = await open()
+    const team = store.team('t')
+    const table = await tableOf(store, [{ n: 1 }])
+    for (const blank of BLANKS) {
+      for (const rows of [() => blank, () => piecesOf(blank, 1)]) {
+        const [given, meant] = [
+          () => ({ [form]: rows() }),
+          () => ({ [form]: rows(), allowEmpty: true }),
+        ]
+        const calls = (text: () => object) => [
+          () => table.overwrite({ rows: text() as RowsInput }),
+          () => table.merge({ rows: text() as RowsInput, key: ['n'], mode: 'replace' }),
+          () => table.preflight({ rows: text() as RowsInput }),
+          () =>
+            team.stash('s').put(0, text() as RowsInput, { signal: new AbortController().signal }),
+          () => team.startJob({ overwrite: { tableId: table.id, rows: text() as RowsInput } }),
+        ]
+        for (const call of calls(given)) {
+          await expect(call()).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+        }
+        expect(await rowsOf(table)).toEqual([{ n: '1' }])
+        for (const call of calls(meant).slice(0, 1)) await call()
+        expect(await rowsOf(table)).toEqual([])
+        await table.addRows([{ n: 1 }])
+        expect(await team.stash('s').put(0, meant() as unknown as RowsInput)).toEqual({ rows: 0 })
+      }
+    }
+  })
+
+  test('empties a table where it is well-formed', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ n: 1 }])
+    async function* none(): AsyncGenerator<object> {}
+    const texts = [{ json: '[]' }, { csv: 'n\n' }, { csv: piecesOf('n', 1) }, { tsv: 'n' }]
+    for (const rows of [...texts, { json: piecesOf('[ ]', 1) }, [], none()]) {
+      await table.overwrite({ rows: rows as RowsInput })
+      expect(await rowsOf(table)).toEqual([])
+      await table.addRows([{ n: 1 }])
+    }
+  })
+
+  test('of a wrong flag is refused', async () => {
+    const table = await tableOf(await open(), [{ n: 1 }])
+    const rows = { csv: '', allowEmpty: 'yes' } as unknown as RowsInput
+    await expect(table.overwrite({ rows })).rejects.toThrow('allowEmpty must be true or false')
+  })
+})
+
+describe('a text that looks like a path', () => {
+  const PATHS = [
+    'orders.csv',
+    'C:\\data\\x.csv',
+    './x',
+    '../x',
+    '/tmp/x',
+    '~/x',
+    'file:///x',
+    'https://h/x?y=1',
+  ]
+
+  test.each(FORMS)('is refused as %s, with what to do', async (form) => {
+    const store = await open()
+    for (const path of PATHS) {
+      const rows = { [form]: path } as unknown as RowsInput
+      await expect(tableOf(store, rows), path).rejects.toThrow(
+        /looks like a path or a URL: pass the content/,
+      )
+      await expect(store.team('t').stash('s').put(0, rows), path).rejects.toThrow(/a path/)
+      const boxed = { [form]: new String(path) } as unknown as RowsInput
+      await expect(tableOf(store, boxed)).rejects.toMatchObject({
+        code: 'REQUEST_VALIDATION_ERROR',
+      })
+    }
+    expect(await store.team('t').tables()).toEqual([])
+  })
+
+  test('is a header with a line end, and so is one that does not', async () => {
+    const store = await open()
+    for (const csv of ['orders.csv\n', 'id,total', 'a/b,c', '"x.csv"', 'price in €/h', 'v1.2']) {
+      await expect(tableOf(store, { csv }), csv).resolves.toBeDefined()
+    }
+  })
+})
+
 const anyText = fc.oneof(
   fc.string({ minLength: 1, unit: 'binary' }),
   fc.constantFrom(' ', 'a,b', '"', '\n', '\r\n', 'true', '5', '\ufeff', ' x ', '[]', 'null', "'"),
@@ -204,9 +292,10 @@ describe('rows that go out as text', () => {
       fc.asyncProperty(fc.array(anyCells, { maxLength: 8 }), async (rows) => {
         const table = await tableOf(store, rows, TYPES)
         const expected = await rowsOf(table)
-        const [csv, ndjson] = [table.toCSV(), table.toNDJSON()]
+        const csv = table.toCSV()
+        const ndjson = { ndjson: table.toNDJSON(), allowEmpty: true } // Of no rows it is no bytes.
         expect(await rowsOf(await tableOf(store, { csv }, TYPES))).toEqual(expected)
-        expect(await rowsOf(await tableOf(store, { ndjson }, TYPES))).toEqual(expected)
+        expect(await rowsOf(await tableOf(store, ndjson, TYPES))).toEqual(expected)
         for (const { id } of await store.team('t').tableNames())
           await store.team('t').table(id).delete()
       }),

@@ -100,7 +100,7 @@ export class ImportRun {
       },
     })
     this.#stash = stash
-    return stash.putAll(this.#counted(chunksOf(file, format, CHUNK_BYTES)))
+    return stash.putAll(this.#counted(chunksOf(file, { format, chunkBytes: CHUNK_BYTES })))
   }
 
   async *#counted(chunks: AsyncIterable<RowChunk>): AsyncGenerator<RowChunk> {

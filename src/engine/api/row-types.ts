@@ -11,19 +11,30 @@ import type { Receipt } from './receipt-types.js'
  */
 export type RowObject = Readonly<Record<string, unknown>>
 
+/** Beside rows as text. */
+type MayBeEmpty = Readonly<{
+  /**
+   * Whether a text of 0 bytes, or of nothing but spaces, tabs and line ends, has no rows. Default: false; it fails with
+   * REQUEST_VALIDATION_ERROR, because it may be a file whose writer failed, and would empty a table.
+   */
+  allowEmpty?: boolean | undefined
+}>
+
 /** Rows as text. Strings are decoded text, bytes are UTF-8; a byte order mark is dropped. */
-export type TextRows =
-  | Readonly<{
-      /** An array of objects, as bytes of UTF-8 or as text. */
-      json: Bytes | string
-      /**
-       * Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. Range:
-       * 0 to 2^53 - 1.
-       */
-      offset?: number | undefined
-    }>
-  | Readonly<{ csv: Bytes | string }>
-  | Readonly<{ tsv: Bytes | string }>
+export type TextRows = MayBeEmpty &
+  (
+    | Readonly<{
+        /** An array of objects, as bytes of UTF-8 or as text. */
+        json: Bytes | string
+        /**
+         * Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. Range:
+         * 0 to 2^53 - 1.
+         */
+        offset?: number | undefined
+      }>
+    | Readonly<{ csv: Bytes | string }>
+    | Readonly<{ tsv: Bytes | string }>
+  )
 
 /** A stream of bytes: a Node stream, a web stream, or any other async iterable of them. */
 export type ByteStream = AsyncIterable<Bytes> | ReadableStream<Bytes>
@@ -32,11 +43,13 @@ export type ByteStream = AsyncIterable<Bytes> | ReadableStream<Bytes>
  * Rows as a stream of text in UTF-8, of any length: it is read once, as it arrives, in bounded memory. `ndjson`, one
  * JSON object per line, may also be a whole text.
  */
-export type RowStream =
-  | Readonly<{ csv: ByteStream }>
-  | Readonly<{ tsv: ByteStream }>
-  | Readonly<{ json: ByteStream }>
-  | Readonly<{ ndjson: ByteStream | Bytes | string }>
+export type RowStream = MayBeEmpty &
+  (
+    | Readonly<{ csv: ByteStream }>
+    | Readonly<{ tsv: ByteStream }>
+    | Readonly<{ json: ByteStream }>
+    | Readonly<{ ndjson: ByteStream | Bytes | string }>
+  )
 
 /** An input row. It may be an instance of a class or an interface, but not an array or another iterable. */
 export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: never })

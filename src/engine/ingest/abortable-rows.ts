@@ -1,6 +1,7 @@
 // Rows of a caller who may abort the operation that takes them.
 import { isAsyncIterable, isIterable } from '../../base/options.js'
 import { checkNotAborted, untilAborted } from '../../base/signals.js'
+import type { SourceFormat } from '../../base/source-format.js'
 import type { RowInput, RowStream, RowsInput } from '../api/row-types.js'
 import { type GivenStream, streamOf } from './stream-rows.js'
 
@@ -23,17 +24,9 @@ export function abortableRows(
   return isIterable(rows) ? rowsUntil(what, rows, signal) : rows
 }
 
-function streamIn({ pieces, format }: GivenStream): RowStream {
-  switch (format) {
-    case 'csv':
-      return { csv: pieces }
-    case 'tsv':
-      return { tsv: pieces }
-    case 'json':
-      return { json: pieces }
-    case 'ndjson':
-      return { ndjson: pieces }
-  }
+function streamIn({ pieces, format, allowEmpty }: GivenStream): RowStream {
+  const members: Partial<Record<SourceFormat, unknown>> = { [format]: pieces }
+  return { ...members, allowEmpty } as RowStream
 }
 
 function* rowsUntil(

@@ -188,7 +188,8 @@ const TEXT_FORMS = ['json', 'csv', 'tsv'] as const
 
 /** Two texts, or one with an option that there is not, would be taken in part, without a word. */
 function checkMembers(input: object, form: (typeof TEXT_FORMS)[number]): void {
-  const other = Object.keys(input).find((name) => name !== form && name !== 'offset')
+  const known: readonly string[] = [form, 'offset', 'allowEmpty']
+  const other = Object.keys(input).find((name) => !known.includes(name))
   if (other === undefined) return
   const message = `rows accept no ${shown(other)} beside "${form}"; use exactly one of { json }, { ndjson }, { csv } and { tsv }`
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)

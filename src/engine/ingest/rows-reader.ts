@@ -83,7 +83,7 @@ export class RowsReader {
     const stream = streamOf(rows)
     if (stream !== null) {
       const pieces = whileOpen(this.#team, stream.pieces)
-      return this.#prepareSource(new SourceRows(pieces, stream.format))
+      return this.#prepareSource(new SourceRows({ ...stream, pieces }))
     }
     const { chunk, inline, files } = await prepareRows(this.#team, rows, true)
     this.#files.addAll(files)

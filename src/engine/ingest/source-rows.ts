@@ -10,7 +10,14 @@ import type { FileIds } from '../../format/file-references.js'
 import type { TextRows } from '../api/row-types.js'
 import type { TeamContext } from '../context/store-context.js'
 import { prepareRows } from './prepare-rows.js'
-import { CharacterPlace, countLineBreaks, faultOf, runLimits, textOfRun } from './stream-rows.js'
+import {
+  CharacterPlace,
+  countLineBreaks,
+  faultOf,
+  type GivenStream,
+  runLimits,
+  textOfRun,
+} from './stream-rows.js'
 
 /** Rows and bytes of a source that were read so far. */
 export type SourceProgress = Readonly<{ rows: number; bytes: number }>
@@ -19,16 +26,18 @@ export type SourceProgress = Readonly<{ rows: number; bytes: number }>
 export class SourceRows {
   readonly pieces: AsyncIterable<Bytes>
   readonly format: SourceFormat
+  /** Whether a source of blanks has no rows, and is no fault; undefined: its owner cannot say so. */
+  readonly allowEmpty: boolean | undefined
   readonly onProgress: (progress: SourceProgress) => void
 
   /** @param onProgress - Called after each chunk. */
   constructor(
-    pieces: AsyncIterable<Bytes>,
-    format: SourceFormat,
+    { pieces, format, allowEmpty }: Omit<GivenStream, 'allowEmpty'> & Partial<GivenStream>,
     onProgress: (progress: SourceProgress) => void = () => undefined,
   ) {
     this.pieces = pieces
     this.format = format
+    this.allowEmpty = allowEmpty
     this.onProgress = onProgress
   }
 }
@@ -42,7 +51,7 @@ export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => void
  */
 export async function readSource(
   team: TeamContext,
-  { pieces, format, onProgress }: SourceRows,
+  { pieces, format, allowEmpty, onProgress }: SourceRows,
   take: ChunkTaker,
 ): Promise<void> {
   const limits = runLimits(team.options)
@@ -51,7 +60,7 @@ export async function readSource(
   const place = new CharacterPlace()
   let columns: readonly ChunkColumn[] = []
   try {
-    for await (const run of cutRecords(pieces, format, limits)) {
+    for await (const run of cutRecords(pieces, format, limits, { allowEmpty })) {
       const text = textOfRun(run, format, place.of(run))
       const chunk = await prepareRun(team, text, { rows, lines: lineBreaks })
       columns = sameColumns(columns, chunk.chunk.columns) ? columns : chunk.chunk.columns
@@ -62,7 +71,7 @@ export async function readSource(
       onProgress({ rows, bytes: run.offset + run.bytes.length })
     }
   } catch (failure) {
-    throw failure instanceof SourceFault ? faultOf(failure) : failure
+    throw failure instanceof SourceFault ? faultOf(failure, allowEmpty !== undefined) : failure
   }
 }
 

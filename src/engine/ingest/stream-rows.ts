@@ -4,6 +4,7 @@ import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
 import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { shown, typeName } from '../../base/options.js'
+import { looksLikePath } from '../../base/path-text.js'
 import { utf8StringLength } from '../../base/platform.js'
 import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../../base/record-cutter.js'
 import { SourceFault } from '../../base/record-scanner.js'
@@ -13,11 +14,16 @@ import { streamPieces } from '../../base/web-stream.js'
 import { openCsv } from '../../schema/scan-csv.js'
 import { decodeJsonText, scanJsonRows } from '../../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../schema/scanned-row.js'
+import { checkFlag } from '../api/arguments.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { TextRows } from '../api/row-types.js'
 
 /** A stream of rows, and its format. It is read once. */
-export type GivenStream = Readonly<{ pieces: AsyncIterable<Bytes>; format: SourceFormat }>
+export type GivenStream = Readonly<{
+  pieces: AsyncIterable<Bytes>
+  format: SourceFormat
+  allowEmpty: boolean
+}>
 
 /** Rows and bytes of a run. A run is held in memory about four times: in the window, cut, scanned, as a segment. */
 const RUN_ROWS_MAX = 65_536
@@ -48,17 +54,29 @@ export function streamOf(
   const format = SOURCE_FORMATS.find((name) => Object.hasOwn(rows, name))
   if (format === undefined) return null
   const content: unknown = Reflect.get(rows, format)
-  const whole = typeof content === 'string' ? utf8(content) : content
-  const isWhole = whole instanceof Uint8Array
-  if (isWhole && format !== 'ndjson') return null
-  const stream = isWhole ? onePiece(whole) : streamPieces(content)
+  const allowEmpty = checkFlag('allowEmpty', Reflect.get(rows, 'allowEmpty'))
+  const isText = typeof content === 'string'
+  if (isText && looksLikePath(content)) throw pathForText(content, format)
+  const isWhole = isText || content instanceof Uint8Array
+  const isStreamed = format === 'ndjson' || allowEmpty || (isText && BLANK_TEXT.test(content))
+  if (isWhole && !isStreamed) return null
+  const stream = isWhole ? onePiece(isText ? utf8(content) : content) : streamPieces(content)
   if (stream === undefined && format !== 'ndjson') return null
   if (stream === undefined) {
     throw invalid(`ndjson must be a text, bytes or a stream of bytes, not ${typeName(content)}`)
   }
-  const other = Object.keys(rows).find((name) => name !== format)
+  const other = Object.keys(rows).find((name) => name !== format && name !== 'allowEmpty')
   if (other !== undefined) throw invalid(`rows accept no ${shown(other)} beside a stream`)
-  return { pieces: checkedPieces(readBy(stream)), format }
+  return { pieces: checkedPieces(readBy(stream)), format, allowEmpty }
+}
+
+/** A text that has no rows in any format. Bytes of CSV and TSV are left to the scanner, as bodies of HTTP are. */
+const BLANK_TEXT = /^\ufeff?[ \t\r\n]*$/
+
+function pathForText(text: string, format: SourceFormat): StoreError {
+  const problem = `the text of rows ${shown(text)} looks like a path or a URL`
+  const advice = `pass the content, such as { ${format}: createReadStream(path) } or the body of a response`
+  return invalid(`${problem}: ${advice}; a header alone ends with a line end`)
 }
 
 async function* onePiece(bytes: Bytes): AsyncGenerator<Bytes, void> {
@@ -87,11 +105,11 @@ export type StreamedRows = Readonly<{
 
 /** Reads a stream up to its header. @throws {StoreError} as the scanners; what the stream throws */
 export async function openStream(
-  { pieces, format }: GivenStream,
+  { pieces, format, allowEmpty }: GivenStream,
   options: ResolvedOptions,
   limits: ScanLimits,
 ): Promise<StreamedRows> {
-  const runs = cutRecords(pieces, format, runLimits(options))
+  const runs = cutRecords(pieces, format, runLimits(options), { allowEmpty })
   const first = await nextRun(runs)
   const rows = scanRuns(runs, first, format, limits)
   if (first === undefined || isJson(format)) return { header: null, rows }
@@ -182,7 +200,10 @@ export function countLineBreaks(bytes: Bytes): number {
   return count
 }
 
-export function faultOf({ message, line }: SourceFault): unknown {
-  const phrase = message.charAt(0).toUpperCase() + message.slice(1)
+/** @param canAllow - Whether the caller can say that an empty text is meant. */
+export function faultOf({ message, line, isEmpty }: SourceFault, canAllow = true): unknown {
+  const hint =
+    isEmpty && canAllow ? '; beside a text, allowEmpty: true says that this is meant' : ''
+  const phrase = message.charAt(0).toUpperCase() + message.slice(1) + hint
   return dataError('REQUEST_VALIDATION_ERROR', phrase, line === undefined ? {} : { line })
 }

@@ -42,7 +42,8 @@ export function importTable(
         team.lifecycle.checkOpen() // A close does not wait for the end of a long source.
         onProgress(progress)
       }
-      const rows = new SourceRows(source.body, format ?? formatOfSource(source), noted)
+      const given = { pieces: source.body, format: format ?? formatOfSource(source) }
+      const rows = new SourceRows(given, noted)
       const request = {
         rows,
         schema: undefined,

@@ -107,7 +107,10 @@ describe('NDJSON', () => {
     const row = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }))
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.tuple(row, fc.constantFrom('\n', '\r\n', '\n\n', ' \n')), { maxLength: 10 }),
+        fc.array(fc.tuple(row, fc.constantFrom('\n', '\r\n', '\n\n', ' \n')), {
+          minLength: 1,
+          maxLength: 10,
+        }),
         fc.integer({ min: 1, max: 4 }),
         pieceSizes,
         async (lines, rowsMax, sizes) => {
@@ -123,6 +126,7 @@ describe('NDJSON', () => {
   })
 
   test.each([
+    [' \n', 'the file is empty'],
     ['{"a":1},{"a":2}\n', 'unexpected "," at byte 8'],
     ['{"a":1', 'ends inside this JSON value'],
     ['{"a":"1', 'ends inside this JSON value'],

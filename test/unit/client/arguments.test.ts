@@ -449,6 +449,30 @@ describe('a stream of bytes', () => {
   })
 })
 
+describe('bytes without rows', () => {
+  test.each(['csv', 'tsv', 'json', 'ndjson'] as const)('are refused as %s', async (format) => {
+    const started = await start()
+    const { client, table } = started
+    const target = { tableId: table.id, mode: 'overwrite' } as const
+    for (const blank of ['', ' \r\n\t', '\ufeff\n']) {
+      const inputs = [() => new Blob([blank]), () => Readable.from([Buffer.from(blank)])]
+      for (const input of inputs) {
+        const import_ = () => client.importRows(input(), { ...target, format })
+        expect(await refused(started, import_)).toMatchObject({
+          type: 'argument_invalid',
+          message: expect.stringContaining('allowEmpty: true'),
+        })
+        const check = () => client.checkRows(input(), { ...target, format })
+        expect(await refused(started, check)).toMatchObject({ type: 'argument_invalid' })
+      }
+      expect(await textOf(table)).not.toBe('')
+      await client.importRows(inputs[0]?.() ?? [], { ...target, format, allowEmpty: true })
+      expect(await textOf(table)).toBe('')
+      await client.importRows(rowsOf(1), { tableId: table.id, mode: 'add' })
+    }
+  })
+})
+
 describe('a row is numbered in the whole input', () => {
   const BAD = 700
 

@@ -29,10 +29,14 @@ export function parseAppIds({ text, offset }: JsonPart): readonly string[] {
 
 /** The columns of a table's key, or null for none; how many there may be is the engine's rule. */
 export function parseKey(part: JsonPart): readonly string[] | null {
-  const key = parsePart(part)
-  if (key === null) return null
-  if (Array.isArray(key) && key.every(isString)) return key
-  throw invalidRequest('body', "'key' must be an array of column IDs, or null")
+  return part.text === 'null' ? null : parseColumnIds('key', part, ', or null')
+}
+
+/** @param or - What else it may be, for the message. */
+export function parseColumnIds(name: string, part: JsonPart, or = ''): readonly string[] {
+  const ids = parsePart(part)
+  if (Array.isArray(ids) && ids.every(isString)) return ids
+  throw invalidRequest('body', `'${name}' must be an array of column IDs${or}`)
 }
 
 /** Checks the shape of a schema; column types and the rules of IDs are the engine's. */

@@ -8,7 +8,14 @@ import type { Stash, TextRows } from '../engine/api/row-types.js'
 import { isSpace } from '../schema/json-cursor.js'
 import { decodeJsonText, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'
-import { parseAppIds, parseKey, parseName, parsePart, parseSchema } from './body-members.js'
+import {
+  parseAppIds,
+  parseColumnIds,
+  parseKey,
+  parseName,
+  parsePart,
+  parseSchema,
+} from './body-members.js'
 import type { CallTeam } from './limited-team.js'
 import type { ReceivedBody } from './read-body.js'
 import { invalidRequest, shownId } from './refusal.js'
@@ -18,6 +25,13 @@ export type CreateBody = Readonly<{
   schema?: WireSchema
   rows: TextRows | Stash
   appIds?: readonly string[]
+}>
+
+export type AlterBody = Readonly<{
+  name?: string
+  schema?: WireSchema
+  drop?: readonly string[]
+  key?: readonly string[] | null
 }>
 
 export type OverwriteBody = Readonly<{ schema?: WireSchema; rows: TextRows | Stash }>
@@ -63,20 +77,20 @@ export function parseAddBody(body: ReceivedBody, team: CallTeam): TextRows | Sta
   return bareRows(body, SEND_ROWS) ?? parseStashObject(wholeText(body.bytes), team)
 }
 
-/** PATCH /tables/{tableID}: `{ name?, schema? }`, or `{ key }`. */
-export function parseAlterBody({
-  bytes,
-}: ReceivedBody): Readonly<{ name?: string; schema?: WireSchema; key?: readonly string[] | null }> {
+/** PATCH /tables/{tableID}: `{ name?, schema?, drop? }`, or `{ key }`. */
+export function parseAlterBody({ bytes }: ReceivedBody): AlterBody {
   const isObject = firstByte(bytes) === OPEN_BRACE
-  const members = isObject ? readMembers(wholeText(bytes), ['name', 'schema', 'key']) : undefined
+  const names = ['name', 'schema', 'drop', 'key']
+  const members = isObject ? readMembers(wholeText(bytes), names) : undefined
   if (members === undefined || members.size === 0) {
     const problem = isObject ? 'it is empty' : 'it is not an object'
     throw invalidRequest('body', `${problem}; send { name }, { schema } or both, or { key }`)
   }
-  const [name, schema, key] = ['name', 'schema', 'key'].map((member) => members.get(member))
+  const [name, schema, drop, key] = names.map((member) => members.get(member))
   return {
     ...(name && { name: parseName(name) }),
     ...(schema && { schema: parseSchema(schema) }),
+    ...(drop && { drop: parseColumnIds('drop', drop) }),
     ...(key && { key: parseKey(key) }),
   }
 }

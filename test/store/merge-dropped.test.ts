@@ -49,7 +49,7 @@ async function droppedTable(store: Store): Promise<Table> {
   await table.updateRows(
     [1, 2].map((at) => ({ rowId: rowIds.get(at), cells: { gone: 'changed' } })),
   )
-  await table.alter({ schema: { columns: COLUMNS } })
+  await table.alter({ schema: { columns: COLUMNS }, drop: ['gone'] })
   await table.updateRow(rowIds.get(3), { v: 'updated' })
   return table
 }
@@ -124,7 +124,7 @@ describe.each(FORMS)('rows %s', (_, options) => {
     expect(await allOf(table.scan())).toEqual([...wanted, { k: 90, v: 'new' }])
     expect(await allOf(table.at(1).scan())).toEqual(ROWS)
     expect((await store.verify({ full: true })).ok).toBe(true)
-    await table.alter({ schema: { columns: COLUMNS } })
+    await table.alter({ schema: { columns: COLUMNS }, drop: ['gone'] })
     await table.alter({ schema: { columns: [...COLUMNS, GONE] } })
     await table.merge({ rows: [{ k: 6, v: 'again' }], key: ['k'] })
     expect((await allOf(table.scan())).filter((row) => 'gone' in row)).toEqual([])
@@ -171,7 +171,7 @@ test('a dry run during which the schema changes is judged by one moment', async 
 
   let isChanged = false
   then = async () => {
-    await table.alter({ schema: { columns: COLUMNS } })
+    await table.alter({ schema: { columns: COLUMNS }, drop: ['gone'] })
     isChanged = true
   }
   const dry = await table.merge(merge)

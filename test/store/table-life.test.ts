@@ -476,7 +476,9 @@ describe('a table whose columns change', () => {
       expect((await table.get(ids[0] ?? ''))?.version).toBe(1)
       await table.updateRow(ids[1] ?? '', { x: true })
 
-      expect(await table.alter({ schema: { columns: [X, N] } })).toEqual({ version: 4 })
+      expect(await table.alter({ schema: { columns: [X, N] }, drop: ['s'] })).toEqual({
+        version: 4,
+      })
       const plain = rows.map(({ n }) => (n === 1 ? { n, x: true } : { n }))
       expect(await shown()).toEqual(plain)
       expect((await table.get(ids[0] ?? ''))?.version).toBe(4)
@@ -499,7 +501,7 @@ describe('a table whose columns change', () => {
         expect(await shown()).toEqual([...last, { n: 100, s: 'added' }])
         await store.sweep()
       }
-      await table.alter({ schema: { columns: [N] } })
+      await table.alter({ schema: { columns: [N] }, drop: ['s', 'x'] })
       await table.addRows([{ n: 101, s: 'again' }], { onSchemaError: 'updateSchema' })
       const [numbers, hidden] = [last.map(({ n }) => ({ n })), { n: 100 }]
       expect(await shown()).toEqual([...numbers, hidden, { n: 101, s: 'again' }])
@@ -528,10 +530,39 @@ describe('a table whose columns change', () => {
     await expect(table.alter({ name: 'b', ifMatch: 0 })).rejects.toMatchObject({
       code: 'PRECONDITION_FAILED',
     })
-    expect(await table.alter({ name: 'b', schema: { columns: [S] }, ifMatch: 1 })).toEqual({
-      version: 2,
-    })
+    const change = { name: 'b', schema: { columns: [S] }, drop: ['n'], ifMatch: 1 }
+    expect(await table.alter(change)).toEqual({ version: 2 })
     expect(await table.info()).toMatchObject({ name: 'b', schema: { columns: [S] }, version: 2 })
+  })
+
+  test('drops what is named, and lists what would be lost otherwise', async () => {
+    const { make } = await openLife()
+    const odd = { id: '$odd', type: { kind: 'string' } } as const
+    const table = await make('a', [{ n: 1, s: 'x' }, { n: 2 }, { n: 3, s: 'y' }])
+    await table.alter({ schema: { columns: [N, S, odd] } })
+    const refused = [
+      [
+        [N],
+        undefined,
+        '"s" (2 cells that are not empty), "$odd" (0 cells that are not empty). Name',
+      ],
+      [[N], ['s'], 'would lose their cells: "$odd" (0'],
+      [[N, S], ['s', '$odd'], 'drop names no column to drop: the schema keeps column "s"'],
+      [[N, S], ['$odd', 'z'], 'drop names no column to drop: the table has no column "z"'],
+      [undefined, ['s'], 'drop needs a schema'],
+      [[N, S], 's', 'drop must be a list of column IDs, not "s"'],
+    ] as const
+    for (const [columns, drop, message] of refused) {
+      const request = { ...(columns && { schema: { columns } }), drop, name: 'b' } as never
+      await expect(table.alter(request)).rejects.toMatchObject({
+        code: 'REQUEST_VALIDATION_ERROR',
+        message: expect.stringContaining(message),
+      })
+    }
+    expect(await table.info()).toMatchObject({ name: 'a', version: 2 })
+    expect(await rowsOf(table.scan())).toEqual([{ n: 1, s: 'x' }, { n: 2 }, { n: 3, s: 'y' }])
+    await table.alter({ schema: { columns: [N] }, drop: ['$odd', 's'] })
+    expect(await rowsOf(table.scan())).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
   test('takes changes beside it in some order', async () => {
@@ -540,7 +571,7 @@ describe('a table whose columns change', () => {
     const ids = (await table.page()).rows.map(({ $rowID }) => $rowID)
     const settled = await Promise.allSettled([
       table.updateRow(ids[0] ?? '', { s: 'before or not at all' }),
-      table.alter({ schema: { columns: [N] } }),
+      table.alter({ schema: { columns: [N] }, drop: ['s'] }),
       table.updateRow(ids[1] ?? '', { s: 'after: refused' }),
       table.addRows([{ n: 1, s: 'x' }]),
     ])

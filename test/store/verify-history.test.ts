@@ -55,7 +55,7 @@ async function openWithHistory(): Promise<Opened> {
   await table.overwrite({ rows: rows.slice(0, 5) }) // 7
   const { rows: now } = await table.page()
   await table.updateRow(now[0]?.$rowID ?? '', { v: 'z' }) // 8
-  await table.alter({ schema: { columns: [{ id: 'n', type: 'number' }] } }) // 9
+  await table.alter({ schema: { columns: [{ id: 'n', type: 'number' }] }, drop: ['v'] }) // 9
   const key = parseTableId(tableId)
   if (key === null) throw new Error('The ID of a table names its records')
   return { store, acme: kv.partition('acme'), table: key, clock }

@@ -241,8 +241,8 @@ export const SCHEMAS = {
   },
   AlterRequest: {
     anyOf: [
-      closed({ name: NAME }, SCHEMA_MEMBER),
-      closed(SCHEMA_MEMBER, { name: NAME }),
+      closed({ name: NAME }),
+      closed(SCHEMA_MEMBER, { name: NAME, drop: list(TEXT) }),
       closed({ key: { anyOf: [KEY, { type: 'null' }] } }),
     ],
     'x-rowstash': true,

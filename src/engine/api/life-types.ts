@@ -46,12 +46,18 @@ export type AlterRequest = IfTableMatch &
     name?: string | undefined
     /**
      * The new columns, all of them. A column that the table has keeps its type; its display name and its place may
-     * change. A column that it does not have is added, without a cell. A column that is left out is dropped: its cells
-     * are not shown any more, not even if a column with its ID is added later. They stay stored until the rows are
-     * overwritten or their cells are changed. A type cannot be changed this way: `overwrite` does, and `updateSchema`
-     * of `addRows` widens one. Default: the columns stay.
+     * change. A column that it does not have is added, without a cell. A column that is left out must be in `drop`. A
+     * type cannot be changed this way: `overwrite` does, and `updateSchema` of `addRows` widens one. Default: the columns
+     * stay.
      */
     schema?: SchemaInput | undefined
+    /**
+     * IDs of the columns that `schema` leaves out, in any order. Their cells are not shown any more, not even if a column
+     * with the same ID is added later. They stay stored until the rows are overwritten or their cells are changed.
+     * Default: none; a schema without a column of the table fails with REQUEST_VALIDATION_ERROR, whose message names such
+     * columns and the number of their cells, in tables of up to 1,000,000 cells of such columns.
+     */
+    drop?: readonly string[] | undefined
     /**
      * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then
      * on no two rows have the same values in all of them, in whatever form the values are written: an operation that

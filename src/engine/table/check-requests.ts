@@ -187,32 +187,35 @@ export function checkIfTableMatch(what: string, given: IfTableMatch): number | b
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkRename(name: string, given: IfTableMatch): Alteration {
   checkTableName(name)
-  return { name, schema: undefined, ifMatch: checkIfTableMatch('rename', given) }
+  return { name, schema: undefined, drop: [], ifMatch: checkIfTableMatch('rename', given) }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
 export function checkAlter(given: AlterRequest, columnsMax: number): Alteration | KeyAlteration {
-  checkArguments('alter', given, ['name', 'schema', 'key', 'ifMatch', 'signal'])
-  const { name, schema, key } = given
+  checkArguments('alter', given, ['name', 'schema', 'drop', 'key', 'ifMatch', 'signal'])
+  const { name, schema, drop = [], key } = given
   const signal = checkSignal(given.signal)
+  if (!Array.isArray(drop) || !drop.every((id) => typeof id === 'string')) {
+    throw invalid(`drop must be a list of column IDs, not ${shown(drop)}`)
+  }
+  if (drop.length > 0 && schema === undefined) {
+    throw invalid('drop needs a schema: the columns of the table without those that are dropped')
+  }
   if (key !== undefined) {
     if (name !== undefined || schema !== undefined) {
-      const message = 'alter takes a key by itself: change the name and the schema in another call'
-      throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+      throw invalid('alter takes a key by itself: change the name and the schema in another call')
     }
     const columns = key === null ? null : checkKey(key)
     return { key: columns, ifMatch: checkIfMatchArgument(given.ifMatch), signal }
   }
   if (name === undefined && schema === undefined) {
-    throw new StoreError(
-      'REQUEST_VALIDATION_ERROR',
-      'alter takes a name, a schema, or both; or a key',
-    )
+    throw invalid('alter takes a name, a schema, or both; or a key')
   }
   if (name !== undefined) checkTableName(name)
   return {
     name,
     schema: schema === undefined ? undefined : parseTableSchema(schema, columnsMax),
+    drop,
     ifMatch: checkIfMatchArgument(given.ifMatch),
     signal,
   }

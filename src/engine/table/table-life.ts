@@ -5,6 +5,7 @@
 //   which leads the sweep to the rest. Every later commit of the table checks a head that is gone.
 // - Scans under way have pinned the generation that is retired, and read on by its nonce.
 import type { Bytes } from '../../base/bytes.js'
+import { shown } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { deadTableKey, encodeDeadTable } from '../../format/dead-table.js'
@@ -18,12 +19,14 @@ import {
 import type { ColumnPast } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { Where } from '../api/find-types.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
+import { lackedColumn } from '../find/unknown-column.js'
 import { checkIfMatch } from './if-match.js'
 import { type NewSchema, newSchemaOf, putSchema, underSchema } from './schema-change.js'
 import { alterKey, type KeyAlteration } from './table-key.js'
@@ -36,23 +39,32 @@ export type Alteration = Readonly<{
   name: string | undefined
   /** undefined: it keeps its columns. */
   schema: TableSchema | undefined
+  /** The columns that the schema leaves out. */
+  drop: readonly string[]
   ifMatch: IfMatch
   signal?: AbortSignal | undefined
 }>
 
+type Version = Readonly<{ version: number }>
+
+/** Columns that would be lost without being named; nothing is changed. */
+type Loss = Readonly<{ lost: readonly string[]; rows: number }>
+
 /**
  * Changes the name and the columns of a table in one commit. Rows stay as they are stored; cells of columns that are
  * dropped are hidden from then on. Its key is changed by a commit of its own.
+ * @param count - Counts rows of the table, for the message about columns that would be lost.
  * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, ABORTED
  */
-export function alterTable(
+export async function alterTable(
   place: TablePlace,
   alteration: Alteration | KeyAlteration,
-): Promise<Readonly<{ version: number }>> {
+  count: (where: Where) => Promise<number>,
+): Promise<Version> {
   if ('key' in alteration) return alterKey(place, alteration)
-  const { name, schema, ifMatch, signal } = alteration
+  const { name, schema, drop, ifMatch, signal } = alteration
   const { team, table } = place
-  const plan: Plan<Readonly<{ version: number }>> = async (head, read) => {
+  const plan: Plan<Version | Loss> = async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
     const { generation } = head
     const version = head.version + 1
@@ -62,6 +74,8 @@ export function alterTable(
     if (schema !== undefined) {
       const before = await team.schemas.get(table, generation.schemaNumber, read)
       const newSchema = alteredSchema(before, schema)
+      const lost = lostColumns(before, indexSchema(schema), drop)
+      if (lost.length > 0) return { result: { lost, rows: generation.liveRows } }
       if (newSchema !== null) {
         next = underSchema(generation, newSchema, version)
         puts.push(putSchema(table, next, newSchema, version), ...hintOfTable(team, table, version))
@@ -77,7 +91,61 @@ export function alterTable(
     },
   }
   const checkGoesOn = signal && ((): void => checkNotAborted('alter', signal))
-  return team.writers.change(place, plan, ahead, undefined, checkGoesOn)
+  const altered = await team.writers.change(place, plan, ahead, undefined, checkGoesOn)
+  if ('lost' in altered) throw await lossRefused(altered, count)
+  return altered
+}
+
+/**
+ * The columns that the new schema lacks and that nobody named.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for a named column that is not dropped
+ */
+function lostColumns(
+  before: IndexedSchema,
+  after: IndexedSchema,
+  drop: readonly string[],
+): readonly string[] {
+  for (const id of drop) {
+    const isKept = before.columns.has(id)
+    if (isKept && !after.columns.has(id)) continue
+    const problem = isKept
+      ? `the schema keeps column ${shown(id)}`
+      : lackedColumn(before.columns, id)
+    const details = { column: id }
+    throw new StoreError(
+      'REQUEST_VALIDATION_ERROR',
+      `drop names no column to drop: ${problem}`,
+      details,
+    )
+  }
+  const ids = before.schema.columns.map(({ id }) => id)
+  return ids.filter((id) => !after.columns.has(id) && !drop.includes(id))
+}
+
+/** Columns that a message about losses names, and cells that are looked at to count those that would be lost, at most. */
+const LOST_SHOWN_MAX = 20
+const CELLS_COUNTED_MAX = 1_000_000
+
+async function lossRefused(
+  { lost, rows }: Loss,
+  count: (where: Where) => Promise<number>,
+): Promise<StoreError> {
+  const named = lost.slice(0, LOST_SHOWN_MAX)
+  const isCounted = rows * named.length <= CELLS_COUNTED_MAX
+  const parts: string[] = []
+  for (const id of named) {
+    const cell = { [id.startsWith('$') ? `$${id}` : id]: { isEmpty: false } }
+    const cells = isCounted ? ` (${await count(cell)} cells that are not empty)` : ''
+    parts.push(`${shown(id)}${cells}`)
+  }
+  if (lost.length > named.length) parts.push(`${lost.length - named.length} more`)
+  const problem = `The schema leaves out columns of the table, which would lose their cells: ${parts.join(', ')}`
+  const details = { column: lost[0] ?? '' }
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `${problem}. Name them in drop, or keep them`,
+    details,
+  )
 }
 
 /** Nothing if the table has the name. */

@@ -331,16 +331,16 @@ export class TeamTable implements Table {
   }
 
   rename(name: string, options: IfTableMatch = {}): Promise<Version> {
-    return this.#runWriting(async (place) => {
-      return toPublicVersion(place.team, await alterTable(place, checkRename(name, options)))
-    })
+    return this.#runWriting((place) => this.#alter(place, checkRename(name, options)))
   }
 
   alter(request: AlterRequest): Promise<Version> {
-    return this.#runWriting(async (place) => {
-      const altered = await alterTable(place, checkAlter(request, this.#columnsMax))
-      return toPublicVersion(place.team, altered)
-    })
+    return this.#runWriting((place) => this.#alter(place, checkAlter(request, this.#columnsMax)))
+  }
+
+  async #alter(place: TablePlace, alteration: Parameters<typeof alterTable>[1]): Promise<Version> {
+    const altered = await alterTable(place, alteration, (where) => this.count(where))
+    return toPublicVersion(place.team, altered)
   }
 
   delete(options: IfTableMatch = {}): Promise<void> {

@@ -95,7 +95,12 @@ export const tableLifeCases: readonly ContractCase[] = [
         { id: 'x', displayName: 'New', type: { kind: 'boolean' } },
         { id: 'n', displayName: 'Number', type: { kind: 'number' } },
       ]
-      const altered = await api.ok('PATCH', table.path, { body: { schema: { columns } } })
+      for (const drop of [undefined, [], ['n', 's'], ['s', 'z'], 's']) {
+        await api.refused('PATCH', table.path, { body: { schema: { columns }, drop } }, VALIDATION)
+      }
+      await api.refused('PATCH', table.path, { body: { name: 'x', drop: ['s'] } }, VALIDATION)
+      const body = { schema: { columns }, drop: ['s'] }
+      const altered = await api.ok('PATCH', table.path, { body })
       assert.equal(etagOf(altered), '"2"')
       assert.deepEqual((await infoOf(api, table)).schema, { columns })
       assert.deepEqual(await api.cellsOf(table), [{ n: 1 }, { n: 2 }])

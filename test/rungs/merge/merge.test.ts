@@ -145,10 +145,10 @@ class Drops {
 
   async at(moment: number, table: Table, rows: StoredRow[]): Promise<void> {
     if (moment !== this.moment) return
-    if (this.hasGone) this.version = (await table.alter({ schema: SCHEMA })).version
+    if (this.hasGone) this.version = (await table.alter({ schema: SCHEMA, drop: ['gone'] })).version
     if (this.lost !== null) {
       const columns = SCHEMA.columns.filter(({ id }) => id !== this.lost)
-      this.version = (await table.alter({ schema: { columns } })).version
+      this.version = (await table.alter({ schema: { columns }, drop: [this.lost] })).version
       await table.alter({ schema: SCHEMA })
     }
     for (const [i, { id, version, cells }] of rows.entries()) {

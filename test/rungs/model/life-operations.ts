@@ -34,7 +34,12 @@ export function alterTable(
 ): Operation {
   return {
     text: `alter to ${schema.columns.map(({ id }) => id).join()} ifMatch ${ifMatch}`,
-    run: (world) => tableOf(world, target).alter({ schema: schema as SchemaInput, ifMatch }),
+    run: async (world) => {
+      const table = tableOf(world, target)
+      const columns = (await table.schema()).columns.map(({ id }) => id)
+      const drop = columns.filter((column) => !schema.columns.some(({ id }) => id === column))
+      return table.alter({ schema: schema as SchemaInput, drop, ifMatch })
+    },
     check(state, outcome) {
       onTable(state, target, outcome, (table) => {
         if (isPast(ifMatch, table)) return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })

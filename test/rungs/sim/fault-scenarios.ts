@@ -263,15 +263,23 @@ const CHANGES: readonly Scenario[] = [
 
 const LIFE: readonly Scenario[] = [
   onTable('rename a table', (table) => table.rename('another')),
-  onTable('drop a column', (table) => table.alter({ schema: WITHOUT_V })),
-  onTable('drop a column of segments', (table) => table.alter({ schema: WITHOUT_V }), SEGMENTS),
+  onTable('drop a column', (table) => table.alter({ schema: WITHOUT_V, drop: ['v'] })),
+  onTable(
+    'drop a column of segments',
+    (table) => table.alter({ schema: WITHOUT_V, drop: ['v'] }),
+    SEGMENTS,
+  ),
   onTable(
     'bring a column back, and rename the table',
     (table) => table.alter({ name: 'another', schema: SCHEMA }),
     SEGMENTS,
     withDroppedColumn,
   ),
-  onTable('drop a column with a history', (table) => table.alter({ schema: WITHOUT_V }), HISTORY),
+  onTable(
+    'drop a column with a history',
+    (table) => table.alter({ schema: WITHOUT_V, drop: ['v'] }),
+    HISTORY,
+  ),
   onTable('delete a table of row records', (table) => table.delete()),
   onTable('delete a table of segments', (table) => table.delete({ ifMatch: 1 }), SEGMENTS),
   onTable(
@@ -288,7 +296,7 @@ const LIFE: readonly Scenario[] = [
 async function withDroppedColumn(world: SimWorld): Promise<void> {
   await withTable(world)
   const table = await theTable(world)
-  await table.alter({ schema: WITHOUT_V })
+  await table.alter({ schema: WITHOUT_V, drop: ['v'] })
   await table.addRows([{ n: 9 }])
 }
 

@@ -34,7 +34,13 @@ export function alterTable(
     run: ({ team }) => {
       const target = team.table(table.id ?? '')
       if (hasFiles === undefined) return target.rename(name ?? '')
-      return target.alter({ schema: { columns }, ...(name !== undefined && { name }) })
+      const change = { schema: { columns }, ...(name !== undefined && { name }) }
+      if (hasFiles) return target.alter(change)
+      return target.alter({ ...change, drop: ['f'] }).catch((failure) => {
+        const lacksIt = String(failure).includes('drop names no column to drop')
+        if (lacksIt) return target.alter(change)
+        throw failure
+      })
     },
     apply: (state, outcome) => {
       const dropsKey = state?.key === 'f' && hasFiles === false

@@ -2,7 +2,7 @@
 //
 // Invariant: a file under the requested name is a complete backup on disk: it was written and synced under a
 // sibling name, and renamed.
-import { access, open, rename, rm } from 'node:fs/promises'
+import { lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { BackupOptions, Store } from '../../src/index.js'
 import { StoreError } from '../../src/index.js'
@@ -41,13 +41,12 @@ export async function saveBackup(
   backup: () => AsyncIterable<Uint8Array>,
 ): Promise<number> {
   const target = resolve(path)
-  if (await isThere(target)) {
-    throw new StoreError('OPTION_NOT_ALLOWED', `${target} already exists; name a new file`)
-  }
+  await checkFree(target)
   const temporary = temporaryPath(target)
   try {
     await removeUnfinishedBackups(dirname(target))
     const bytes = await writeFile(temporary, backup())
+    await checkFree(target) // Again: somebody may have made the file meanwhile.
     await rename(temporary, target)
     await syncDirectory(dirname(target))
     return bytes
@@ -57,11 +56,11 @@ export async function saveBackup(
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
+/** @throws {StoreError} if something has the name, even a link to nothing */
+async function checkFree(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined)
+  if (found === undefined) return
+  throw new StoreError('OPTION_NOT_ALLOWED', `${path} already exists; name a new file`)
 }
 
 async function writeFile(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {

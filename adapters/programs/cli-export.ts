@@ -8,6 +8,7 @@ import { createGzip } from 'node:zlib'
 import type { ExportOptions } from '../../src/index.js'
 import { pickById } from '../base/arguments.js'
 import { formatOfName } from '../base/records.js'
+import { temporaryPath } from '../directory/leftovers.js'
 import type { CommandIo } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, type TeamValues, withTable } from './cli-table-options.js'
@@ -63,6 +64,13 @@ type Format = (typeof FORMATS)[number]
 
 type Target = Readonly<{ path: string; format: Format; isCompressed: boolean }>
 
+type Writing = Readonly<{
+  output: NodeJS.WritableStream
+  progress: Progress
+  /** Whether the file may replace another one. */
+  mayReplace: boolean
+}>
+
 type Output = NodeJS.WritableStream & Readonly<{ isTTY?: boolean }>
 
 /** Runs `rowstash export`. @param output - The standard output. @throws {ProgramFailure} */
@@ -97,7 +105,8 @@ export async function runExport(
   // A bar would be drawn into rows that a terminal shows.
   const isShown = path !== '-' || output.isTTY !== true
   const progress = openProgress(isShown ? progressOutput : { write: () => true }, 0, values.json)
-  const writeTable = (table: CommandTable) => write(table, target, options, { output, progress })
+  const how = { output, progress, mayReplace: values.overwrite }
+  const writeTable = (table: CommandTable) => write(table, target, options, how)
   const warn = (line: string): void => (isShown ? progress.note(line) : io.warn(line))
   const rows = await withTable(values, { ...io, warn }, writeTable).finally(() => progress.close())
   if (path === '-') return
@@ -136,7 +145,7 @@ async function write(
   table: CommandTable,
   { path, format, isCompressed }: Target,
   options: ExportOptions,
-  { output, progress }: Readonly<{ output: NodeJS.WritableStream; progress: Progress }>,
+  { output, progress, mayReplace }: Writing,
 ): Promise<number> {
   const count = new ExportedCount()
   const rows = await bytesOf(table, format, options, count)
@@ -158,13 +167,14 @@ async function write(
     await send(output, false)
     return rowCount()
   }
-  const part = `${path}.part`
+  const temporary = temporaryPath(path)
   try {
-    await send(createWriteStream(part, { flush: true }), true)
-    await rename(part, path)
+    await send(createWriteStream(temporary, { flush: true, flags: 'wx' }), true)
+    await checkPlace(path, mayReplace) // Again: somebody may have made the file meanwhile.
+    await rename(temporary, path)
     return rowCount()
   } catch (failure) {
-    await rm(part, { force: true })
+    await rm(temporary, { force: true })
     if (!isOfFiles(failure)) throw failure
     throw new ProgramFailure('failed', `The file ${path} cannot be written: ${failure.message}`)
   }

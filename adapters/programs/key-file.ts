@@ -4,8 +4,9 @@
 // Invariant: a key is read only from a file that other users cannot read.
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { temporaryPath } from '../directory/leftovers.js'
 import { ProgramFailure } from './program-failure.js'
 
 const KEY_FILE = 'key'
@@ -133,14 +134,12 @@ function unreadable(path: string, failure: unknown): ProgramFailure {
 
 /** Under a temporary name first, so that a crash leaves a whole key or none. */
 async function writeKey(path: string, key: string): Promise<void> {
-  const temporary = `${path}.tmp`
-  await rm(temporary, { force: true })
-  const file = await open(temporary, 'wx', 0o600)
+  const temporary = temporaryPath(path)
   try {
-    await file.writeFile(`${key}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
+    await writeFile(temporary, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    await rename(temporary, path)
+  } catch (failure) {
+    await rm(temporary, { force: true })
+    throw failure
   }
-  await rename(temporary, path)
 }

@@ -1,5 +1,5 @@
 // `rowstash export` of a directory, and what the built program does with a directory that is open elsewhere.
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
@@ -23,7 +23,22 @@ describe('an export', () => {
     await exporting(path, '--table', 'Orders')
 
     expect(await readFile(path, 'utf8')).toBe(CSV)
-    expect((await readdir(folder)).filter((name) => name.endsWith('.part'))).toEqual([])
+    expect((await readdir(folder)).filter((name) => name.startsWith('out.csv.'))).toEqual([])
+  })
+
+  test('touches no other file, whatever its name', async () => {
+    const path = join(folder, 'beside.csv')
+    const [own, linked] = [`${path}.part`, join(folder, 'linked.txt')]
+    await writeFile(own, 'mine')
+    await writeFile(linked, 'mine')
+    await symlink(linked, `${path}.tmp`)
+    await exporting(path, '--table', 'Orders')
+    await expect(exporting(path, '--table', 'Orders')).rejects.toThrow(/exists/)
+
+    expect(await readFile(path, 'utf8')).toBe(CSV)
+    expect([await readFile(own, 'utf8'), await readFile(linked, 'utf8')]).toEqual(['mine', 'mine'])
+    const names = (await readdir(folder)).filter((name) => name.startsWith('beside.csv'))
+    expect(names.sort()).toEqual(['beside.csv', 'beside.csv.part', 'beside.csv.tmp'])
   })
 
   test('is compressed by its name, and can be imported again', async () => {
@@ -170,7 +185,7 @@ describe('an export', () => {
 
     await expect(wrong).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
     expect(await readFile(path, 'utf8')).toBe('before')
-    await expect(readFile(`${path}.part`)).rejects.toMatchObject({ code: 'ENOENT' })
+    expect((await readdir(folder)).filter((name) => name.startsWith('kept.csv.'))).toEqual([])
     const nowhere = exporting(join(folder, 'none', 'x.csv'), '--table', 'Orders')
     await expect(nowhere).rejects.toThrow(/^The file .*x\.csv cannot be written: ENOENT/)
   })

@@ -52,6 +52,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   onSchemaError: choice(ON_SCHEMA_ERROR),
   ifMatch: matching(/^/, 'a version as text, as the client returns it'),
   limit: integer(LIMIT),
+  pageSize: integer(LIMIT),
   continuation: text,
   where: record,
   columns: (name, value) => {

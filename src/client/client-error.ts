@@ -57,6 +57,11 @@ export class ClientError extends Error {
     this.places = places
   }
 
+  /** What `JSON.stringify` writes: name, message, status, type and places, but neither cause nor stack. */
+  toJSON(): object {
+    return { ...this, message: this.message }
+  }
+
   /** Whether it is known that no server took the request: there is none at the address, or it speaks no HTTP. */
   get isUnsent(): boolean {
     if (this.status !== 0) return false

@@ -243,14 +243,16 @@ export interface ClientTable {
   ): Promise<ClientPage>
   /**
    * All rows, or those that match, in order, page by page.
-   * @param options - `limit`: rows of a page, a positive integer. Default: as many as the server allows. `signal` ends
-   *   the rows at the next one.
+   * @param options - `limit`: rows at most, a positive integer. Default: all. `pageSize`: rows that are asked for at once,
+   *   a positive integer. Default: as many as the server allows. `signal` ends the rows at the next one.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * for await (const { id } of client.table(tableId).rows({ where: { id: { gt: 1 } } })) console.log(id) // 2
    */
   rows(
-    options?: Abortable & ClientFind & Readonly<{ limit?: number | undefined }>,
+    options?: Abortable &
+      ClientFind &
+      Readonly<{ limit?: number | undefined; pageSize?: number | undefined }>,
   ): AsyncIterableIterator<ClientRow>
   /**
    * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or
@@ -344,7 +346,7 @@ export interface ClientTable {
   deleteRow(rowId: string, options?: Abortable): Promise<Readonly<{ version: string }>>
 }
 
-/** As `ClientFind`, with the columns of a schema; `limit` as of `ClientTable.rows`. */
+/** As `ClientFind`, with the columns of a schema; `limit`: rows at most. */
 type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
   Readonly<{
     where?: TypedWhere<S> | undefined
@@ -370,7 +372,7 @@ export interface TypedClientTable<S extends AnySchema>
     }>
   >
   rows<Column extends ColumnOf<S> = ColumnOf<S>>(
-    options?: TypedFind<S, Column>,
+    options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>
   get(
     row: string | KeyValues,

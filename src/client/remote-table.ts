@@ -149,7 +149,7 @@ export class RemoteTable implements ClientTable {
     yield* this.#export(csvRows(written, delimiter), options)
   }
 
-  toNDJSON(options: RowsRequest = {}): AsyncIterableIterator<string> {
+  toNDJSON(options: ExportRequest = {}): AsyncIterableIterator<string> {
     checkCall('toNDJSON', options, OF_ROWS)
     return this.#export(NDJSON_ROWS, options)
   }
@@ -166,23 +166,27 @@ export class RemoteTable implements ClientTable {
   }
 
   rows(options: RowsRequest = {}): AsyncIterableIterator<ClientRow> {
-    checkCall('rows', options, OF_ROWS)
+    checkCall('rows', options, [...OF_ROWS, 'pageSize'])
     return this.#walk(options)
   }
 
-  async *#walk(options: RowsRequest): AsyncIterableIterator<ClientRow> {
+  async *#walk({ limit, pageSize, ...given }: RowsRequest): AsyncIterableIterator<ClientRow> {
     let next: string | undefined
-    do {
+    for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
+      const asked = Math.min(left, pageSize ?? left)
       const { rows, continuation } = await this.page({
-        ...options,
-        ...(next === undefined ? {} : { continuation: next }),
+        ...given,
+        ...(Number.isFinite(asked) && { limit: asked }),
+        ...(next !== undefined && { continuation: next }),
       })
-      for (const row of rows) {
-        options.signal?.throwIfAborted()
+      for (const row of rows.slice(0, left)) {
+        given.signal?.throwIfAborted()
         yield row
       }
+      if (continuation === undefined) return
+      left -= rows.length
       next = continuation
-    } while (next !== undefined)
+    }
   }
 
   async get(

@@ -42,34 +42,45 @@ const BYTES_PER_CHAR_MAX = 3
 /**
  * Reads the header of a CSV or TSV body, and opens its rows.
  *
- * @throws {StoreError} `REQUEST_VALIDATION_ERROR` for input that is empty, malformed or over a limit,
- *   `COLUMN_ID_NOT_UNIQUE` and `COLUMN_ID_RESERVED` for the header; the first also while rows are read.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` for input that is empty, malformed or over a limit, also while
+ *   rows are read; then `COLUMN_ID_NOT_UNIQUE` and `COLUMN_ID_RESERVED` for the header, after the last row.
  */
 export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimits): CsvScan {
   const records = readRecords(bytes, markLength(bytes), options, limits)
   const first = records.next()
   if (first.done === true) throw invalidCsv('The header line is missing')
   const fields = first.value.fields
-  checkHeader(fields, limits)
+  const problem = headerProblem(fields, limits)
   return {
     header: Object.freeze(fields.filter((id) => id !== '$rowID')),
-    rows: readRows(records, fields),
+    rows: readRows(records, fields, problem),
   }
 }
 
-function checkHeader(fields: readonly string[], { columnsMax }: ScanLimits): void {
+/** @returns the error of a column ID. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function headerProblem(
+  fields: readonly string[],
+  { columnsMax }: ScanLimits,
+): StoreError | undefined {
   const seen = new Set<string>()
+  let problem: StoreError | undefined
   for (const id of fields) {
     if (id === '') throw invalidCsv('A column has no name', { line: 1 })
-    if (id === '$stashID') throw reservedColumn(id, { line: 1 })
-    if (seen.has(id)) throw repeatedColumn(id, { line: 1 })
+    if (id === '$stashID') problem ??= reservedColumn(id, { line: 1 })
+    if (seen.has(id)) problem ??= repeatedColumn(id, { line: 1 })
     seen.add(id)
   }
   const columnCount = seen.size - (seen.has('$rowID') ? 1 : 0)
   if (columnCount > columnsMax) throw invalidCsv(`More than ${columnsMax} columns`, { line: 1 })
+  return problem
 }
 
-function* readRows(records: Iterable<CsvRecord>, header: readonly string[]): Generator<ScannedRow> {
+/** @param problem - Of the header: it is thrown at the end, because a body that is malformed is refused first. */
+function* readRows(
+  records: Iterable<CsvRecord>,
+  header: readonly string[],
+  problem: StoreError | undefined,
+): Generator<ScannedRow> {
   let row = 0
   for (const { fields, line } of records) {
     if (fields.length > header.length) {
@@ -91,6 +102,7 @@ function* readRows(records: Iterable<CsvRecord>, header: readonly string[]): Gen
     yield { ids, tokens, rowId, line }
     row++
   }
+  if (problem !== undefined) throw problem
 }
 
 type CsvRecord = Readonly<{ fields: string[]; line: number }>

@@ -113,7 +113,7 @@ export function* scanJsonRows(
     yield cells
   }
   cursor.row = undefined
-  expectEnd(cursor)
+  endRead(cursor, columns)
   return columns.ids
 }
 
@@ -131,10 +131,17 @@ export function scanJsonChanges(
   const cursor = openCursor(text)
   skipSpace(cursor)
   limitRow(cursor, limits.rowCharsMax)
-  const { ids, tokens } = readCells(cursor, newColumnCache(limits), 0)
+  const columns = newColumnCache(limits)
+  const { ids, tokens } = readCells(cursor, columns, 0)
   unlimit(cursor)
-  expectEnd(cursor)
+  endRead(cursor, columns)
   return new Map(ids.map((id, place) => [id, tokens[place] ?? null]))
+}
+
+/** A text that is malformed is refused first, whatever column it names before. */
+function endRead(cursor: Cursor, { reserved }: ColumnCache): void {
+  expectEnd(cursor)
+  if (reserved !== undefined) throw reserved
 }
 
 /**
@@ -270,6 +277,8 @@ type ColumnCache = {
   /** The keys of the last row by their place: rows mostly repeat them. */
   readonly expectedTokens: string[]
   readonly expectedColumns: number[]
+  /** The error of a column that no row may have. */
+  reserved: StoreError | undefined
 }
 
 /** Stands for `$rowID`, which is never a column. */
@@ -285,6 +294,7 @@ function newColumnCache({ columnsMax }: ScanLimits): ColumnCache {
     columnOfToken: new Map(),
     expectedTokens: [],
     expectedColumns: [],
+    reserved: undefined,
   }
 }
 
@@ -313,7 +323,8 @@ function readColumn(cursor: Cursor, columns: ColumnCache, member: number): numbe
 function addSpelling(cursor: Cursor, columns: ColumnCache, token: string): number {
   const id = decodeString(token)
   if (id === '$stashID') {
-    throw reservedColumn(id, cursor.row === undefined ? {} : { row: cursor.row })
+    columns.reserved ??= reservedColumn(id, cursor.row === undefined ? {} : { row: cursor.row })
+    return ROW_ID // No cell of the row counts.
   }
   const column = columns.columnOfId.get(id) ?? columns.ids.length
   if (column === columns.ids.length) {

@@ -326,12 +326,15 @@ function isQuotedKind(kind: ColumnKind): boolean {
   return kind !== 'number' && kind !== 'boolean' && kind !== 'duration'
 }
 
+const URI_RULE =
+  'with a scheme, if any a valid host and a port up to 65535, and no white space or <>"\\^`{|}'
+
 const RULE_OF_KIND = {
   string: 'text',
   markdown: 'text',
-  uri: 'a URI with a scheme, without white space',
-  imageURI: 'a URI of an image, with a scheme, without white space',
-  audioURI: 'a URI of audio, with a scheme, without white space',
+  uri: `a URI ${URI_RULE}`,
+  imageURI: `a URI of an image ${URI_RULE}`,
+  audioURI: `a URI of audio ${URI_RULE}`,
   emailAddress: 'an e-mail address',
   phoneNumber: 'a phone number of 3 to 20 digits',
   emoji: 'one or more emoji',

@@ -223,6 +223,70 @@ describe('a text without rows', () => {
   })
 })
 
+describe('rows behind one that does not fit', () => {
+  const COUNT = 200_000
+  const schema = { columns: [{ id: 'n', type: 'number' }] } as const
+
+  /** Rows or lines of which the second does not fit, and how many were read. */
+  function source(cell: unknown) {
+    const read = { count: 0, isEnded: false }
+    function* rows(): Generator<object> {
+      try {
+        for (; read.count < COUNT; read.count++) yield { n: read.count === 1 ? cell : read.count }
+      } finally {
+        read.isEnded = true
+      }
+    }
+    async function* streamed(): AsyncGenerator<object> {
+      yield* rows()
+    }
+    async function* lines(): AsyncGenerator<Uint8Array> {
+      for (const row of rows()) yield Buffer.from(`${JSON.stringify(row)}\n`)
+    }
+    return { read, forms: [() => rows(), () => streamed(), () => ({ ndjson: lines() })] }
+  }
+
+  test.each(['create', 'add', 'overwrite', 'overwrite with a schema', 'merge'])(
+    'are not read by %s',
+    async (operation) => {
+      const store = await open()
+      const team = store.team('t')
+      const table = await tableOf(store, [{ n: 1 }])
+      const run = (rows: RowsInput) => {
+        if (operation === 'create') return team.createTable({ name: 'x', schema, rows: rows as [] })
+        if (operation === 'add') return table.addRows(rows)
+        if (operation === 'merge') return table.merge({ rows, key: ['n'] })
+        return table.overwrite({ rows, ...(operation !== 'overwrite' && { schema }) })
+      }
+      for (const form of [0, 1, 2]) {
+        const { read, forms } = source('x')
+        await expect(run(forms[form]?.() as RowsInput)).rejects.toMatchObject({
+          code: 'COLUMN_HAS_INVALID_VALUE',
+          row: 1,
+          column: 'n',
+          value: '"x"',
+        })
+        expect(read.isEnded).toBe(true)
+        expect(read.count).toBeLessThan(form === 2 ? 70_000 : 100)
+      }
+      expect(await rowsOf(table)).toEqual([{ n: '1' }])
+      expect(await team.tables()).toHaveLength(1)
+    },
+  )
+
+  test('are read where they decide what becomes of it', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ n: 1 }])
+    const { read, forms } = source('x')
+    await table.overwrite({ rows: forms[0]?.() as RowsInput, onSchemaError: 'dropColumns' })
+    expect(read.count).toBe(COUNT)
+    const other = source({ x: 1 })
+    const { rejects } = expect(tableOf(store, other.forms[1]?.() as RowsInput))
+    await rejects.toMatchObject({ code: 'COLUMN_HAS_INVALID_VALUE', row: 1 })
+    expect(other.read.count).toBeLessThan(100)
+  })
+})
+
 describe('a text that looks like a path', () => {
   const PATHS = [
     'orders.csv',

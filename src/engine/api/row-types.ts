@@ -64,7 +64,11 @@ export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows 
  */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 
-/** The IDs of the rows of an operation, in input order. They are computed on access, never held as strings. */
+/**
+ * The IDs of the rows of an operation, in input order. They are computed on access, never held as strings. In
+ * `JSON.stringify` they are an array of strings; beyond 10,000 IDs its last element is the number of the others, as in
+ * `... 5 more`.
+ */
 export interface RowIds extends Iterable<string> {
   /** The number of row IDs. */
   readonly length: number

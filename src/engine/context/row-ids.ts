@@ -26,6 +26,9 @@ const JSON_ID_CHARS = ROW_ID_CHARS + 3
 /** IDs that are shown to a person, at most. */
 const SHOWN_IDS_MAX = 3
 
+/** IDs in the JSON of a result, at most. */
+const JSON_IDS_MAX = 10_000
+
 class RunRowIds implements RowIds {
   readonly length: number
   readonly runs: readonly RowIdRun[]
@@ -78,10 +81,19 @@ class RunRowIds implements RowIds {
 
   /** What `console.log` of Node, Deno and Bun shows: all fields would be the runs. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
-    const count = Math.min(this.length, SHOWN_IDS_MAX)
-    const ids = Array.from({ length: count }, (_, at) => `'${this.get(at)}'`)
+    return `RowIds(${this.length}) [${this.#first(SHOWN_IDS_MAX, (id) => `'${id}'`).join(', ')}]`
+  }
+
+  toJSON(): readonly string[] {
+    return this.#first(JSON_IDS_MAX, (id) => id)
+  }
+
+  /** The first IDs, and the number of the others. */
+  #first(idsMax: number, render: (id: string) => string): string[] {
+    const count = Math.min(this.length, idsMax)
+    const ids = Array.from({ length: count }, (_, at) => render(this.get(at)))
     if (count < this.length) ids.push(`... ${this.length - count} more`)
-    return `RowIds(${this.length}) [${ids.join(', ')}]`
+    return ids
   }
 
   /** See `jsonOfRowIds`. The IDs of a run differ in their last characters only. */

@@ -84,6 +84,11 @@ export class ChunkBuilder {
     return { texts, ...this.#columns.endSegment() }
   }
 
+  /** As `columns`, of the segment being built, as far as its values are judged. */
+  get columnsOfSegment(): ChunkColumn[] {
+    return this.#columns.ofSegment
+  }
+
   /** Summaries of the columns of all segments that were taken. */
   get columns(): ChunkColumn[] {
     return this.#columns.merged

@@ -146,6 +146,11 @@ export class ColumnsOfChunk {
     return { columns, claims }
   }
 
+  /** The column summaries of the segment that is being built. */
+  get ofSegment(): ChunkColumn[] {
+    return [...this.#columns.values()].map(({ summary, firstRow }) => ({ summary, firstRow }))
+  }
+
   /** The merged column summaries of all segments that have ended. */
   get merged(): ChunkColumn[] {
     return [...this.#columns.values()].map(({ merged, firstRow }) => ({

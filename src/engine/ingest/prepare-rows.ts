@@ -1,11 +1,12 @@
 // Reads the rows of an operation into stored segments, or, when they are few, into row texts that the
 // operation writes itself. Memory is bounded by one segment, whatever the length of the input.
+import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { isAsyncIterable, isIterable, shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import { isWellFormed } from '../../base/well-formed.js'
-import type { StoredChunk } from '../../format/chunk-records.js'
+import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
 import { openCsv } from '../../schema/scan-csv.js'
 import { type CsvByteScanner, openCsvBytes } from '../../schema/scan-csv-bytes.js'
@@ -28,7 +29,12 @@ export type PreparedRows = Readonly<{
   inline: RowBatch | null
   /** Files that the segments name, to be marked by the commit that names the segments. */
   files: FileIds
+  /** Rows that follow were not read, because `areRefused` said so. */
+  isCut: boolean
 }>
+
+/** Whether an operation is refused for rows with these columns, so that reading ends. */
+export type AreRefused = (columns: readonly ChunkColumn[]) => Awaitable<boolean>
 
 /** Rows that are collected before they are handed to the segment, about. */
 const DRAIN_ROWS = 64
@@ -36,6 +42,7 @@ const DRAIN_ROWS = 64
 /**
  * @param mayInline - Whether few rows may stay out of a segment.
  * @param target - Default: the object store.
+ * @param areRefused - Asked every few rows of an iterable or a stream. Default: all rows are read.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
  *   COLUMN_HAS_INVALID_VALUE (objects only: what JSON has no token for), STORAGE_…
  */
@@ -44,6 +51,7 @@ export async function prepareRows(
   input: RowsInput,
   mayInline: boolean,
   target: SegmentTarget = storedSegments(team),
+  areRefused?: AreRefused,
 ): Promise<PreparedRows> {
   const { options } = team
   const limits = { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax }
@@ -56,11 +64,12 @@ export async function prepareRows(
   const sink = new SegmentSink(team, target)
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
   try {
-    await readAll(rows, builder, sink, { isInline, slices: team.slices.begin() })
+    const slices = team.slices.begin()
+    const isCut = await readAll(rows, builder, sink, { isInline, areRefused, slices })
     const inline = isInline()
     const batch = builder.take()
     if (!inline) await sink.end(batch)
-    return preparedOf(team, builder, sink, inline ? batch : null)
+    return { ...preparedOf(team, builder, sink, inline ? batch : null), isCut }
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -156,7 +165,7 @@ function preparedOf(
   activity.rowsIn += rowCount
   const namesFiles = !files.isEmpty
   const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
-  return { chunk, inline, files }
+  return { chunk, inline, files, isCut: false }
 }
 
 type OpenedRows = Readonly<{
@@ -246,36 +255,47 @@ async function* scanAsync(rows: AsyncIterable<unknown>): AsyncGenerator<ScannedR
 }
 
 /** `isInline`: while it is true the rows stay with the builder. */
-type Reading = Readonly<{ isInline: () => boolean; slices: TimeSlices }>
+type Reading = Readonly<{
+  isInline: () => boolean
+  areRefused: AreRefused | undefined
+  slices: TimeSlices
+}>
 
+/** @returns whether it ended before the rows did, because they are refused */
 async function readAll(
   rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>,
   builder: ChunkBuilder,
   sink: SegmentSink,
-  { isInline, slices }: Reading,
-): Promise<void> {
+  { isInline, areRefused, slices }: Reading,
+): Promise<boolean> {
   const { longValues } = builder
   let work = 0
-  const afterRow = async (): Promise<void> => {
+  const isJudged = (): boolean =>
+    areRefused !== undefined && (builder.rowCount % DRAIN_ROWS === 0 || builder.isFull)
+  const endsAfterRow = async (): Promise<boolean> => {
     if (!longValues.isEmpty) await slices.run(longValues.judgeInSteps())
+    if (isJudged() && (await areRefused?.(builder.columnsOfSegment))) return true
     if (builder.isFull) await sink.end(builder.take())
     else await slices.pause()
+    return false
   }
   const isDue = (): boolean => {
     if (builder.pending.rows % DRAIN_ROWS === 0 && !isInline()) sink.add(builder.drain())
     const isOver = slices.spend(builder.work - work)
     work = builder.work
-    return isOver || builder.isFull || !longValues.isEmpty
+    return isOver || builder.isFull || !longValues.isEmpty || isJudged()
   }
   if (Symbol.iterator in rows) {
     for (const row of rows) {
       builder.add(row)
-      if (isDue()) await afterRow() // Not for every row: an await costs more than a row.
+      // Not for every row: an await costs more than a row.
+      if (isDue() && (await endsAfterRow())) return true
     }
-    return
+    return false
   }
   for await (const row of rows) {
     builder.add(row)
-    if (isDue()) await afterRow()
+    if (isDue() && (await endsAfterRow())) return true
   }
+  return false
 }

@@ -4,26 +4,30 @@
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { shiftPlace } from '../../base/data-error.js'
+import { invariant } from '../../base/invariant.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
-import type { ChunkColumn } from '../../format/chunk-records.js'
+import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { stashHeadKey } from '../../format/keys.js'
 import type { KvCheck, KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { RowsInput, Stash } from '../api/row-types.js'
+import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { abortableRows } from './abortable-rows.js'
 import type { RowBatch } from './chunk-builder.js'
 import { prepareRows } from './prepare-rows.js'
+import { policyOf } from './schema-of-rows.js'
 import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
 import { readSource, SourceRows } from './source-rows.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
 import {
+  areRefused,
   batchToStoredForm,
   chunkToStoredForm,
   decideColumns,
@@ -45,12 +49,21 @@ export type OperationRows = Readonly<{
 /** The rows that an operation gets: of a caller, or of a source that the store reads itself. */
 export type GivenRows = RowsInput | Stash | SourceRows
 
+/** What the rows of an operation must fit. */
+export type ExpectedRows = Readonly<{
+  /** null: the schema is inferred from the rows. */
+  readSchema: () => Awaitable<IndexedSchema | null>
+  onSchemaError: OnSchemaError
+}>
+
 /** Where an operation's rows come from; bodies are read once, stashes again for every try. */
 export class RowsReader {
   readonly #team: TeamContext
   readonly #what: string
   readonly #signal: AbortSignal | undefined
   readonly #stash: TeamStash | null
+  readonly #expected: ExpectedRows | undefined
+  #schema: IndexedSchema | null | undefined
   #prepared: OperationRows | null = null
   readonly #objects: ObjectId[] = []
   /** Files named by the segments that the operation writes: those of a stash were marked when they were put. */
@@ -59,8 +72,16 @@ export class RowsReader {
   /**
    * @param what - The operation, for the message when its caller aborts it.
    * @param rows - A stash must be of the same team.
+   * @param expected - Ends the reading of an iterable or a stream after a misfit. Default: all rows are read.
    */
-  constructor(team: TeamContext, what: string, rows: GivenRows, signal?: AbortSignal) {
+  constructor(
+    team: TeamContext,
+    what: string,
+    rows: GivenRows,
+    signal?: AbortSignal,
+    expected?: ExpectedRows,
+  ) {
+    this.#expected = expected
     this.#team = team
     this.#what = what
     this.#signal = signal
@@ -85,22 +106,43 @@ export class RowsReader {
       const pieces = whileOpen(this.#team, stream.pieces)
       return this.#prepareSource(new SourceRows({ ...stream, pieces }))
     }
-    const { chunk, inline, files } = await prepareRows(this.#team, rows, true)
+    const areRefused = this.#expected && this.#areRefused
+    const read = await prepareRows(this.#team, rows, true, undefined, areRefused)
+    const { chunk, inline, files, isCut } = read
     this.#files.addAll(files)
     for (const { object } of chunk.segments) this.#objects.push(object)
     this.#prepared = { chunks: [{ chunk }], inline, check: null }
+    if (isCut) await this.#refuse(this.#prepared)
+  }
+
+  #areRefused = async (columns: StoredChunk['columns']): Promise<boolean> => {
+    if (this.#expected === undefined) return false
+    const { readSchema, onSchemaError } = this.#expected
+    if (this.#schema === undefined) this.#schema = await readSchema()
+    return areRefused(this.#team, columns, this.#schema, onSchemaError)
+  }
+
+  /** Rows of which some were not read must not be linked. @throws the error of the first misfit */
+  async #refuse(read: OperationRows): Promise<never> {
+    const onSchemaError = this.#expected?.onSchemaError ?? 'abort'
+    await this.toStoredForm(read, policyOf(this.#team, read, this.#schema ?? null, onSchemaError))
+    invariant(false, 'rows that are refused have a misfit')
   }
 
   async #prepareSource(rows: SourceRows): Promise<void> {
     const chunks: { chunk: SerialChunk['chunk'] }[] = []
-    await readSource(this.#team, rows, (chunk, files) => {
+    let isCut = false
+    await readSource(this.#team, rows, async (chunk, files) => {
       this.#files.addAll(files)
       for (const { object } of chunk.segments) this.#objects.push(object)
       this.checkGoesOn() // When its objects are known, which are released.
       if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
       chunks.push({ chunk })
+      isCut = await this.#areRefused(chunk.columns)
+      return !isCut
     })
     this.#prepared = { chunks, inline: null, check: null }
+    if (isCut) await this.#refuse(this.#prepared)
   }
 
   /** The rows of a body that was read; null: they are in a stash. */

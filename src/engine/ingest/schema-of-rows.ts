@@ -11,8 +11,12 @@ import { widenType } from '../../schema/widen.js'
 import type { OnSchemaError } from '../api/row-types.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
-import type { OperationRows } from './rows-reader.js'
 import type { RowPolicy } from './stored-form.js'
+
+/** What is known of the columns of an operation's rows. */
+type ColumnsOfRows = Readonly<{
+  chunks: readonly Readonly<{ chunk: Readonly<{ columns: readonly ChunkColumn[] }> }>[]
+}>
 
 /**
  * The schema that the rows of an operation must fit, and what happens to cells that do not, by `onSchemaError`:
@@ -23,7 +27,7 @@ import type { RowPolicy } from './stored-form.js'
  */
 export function policyOf(
   { options }: StoreContext,
-  source: OperationRows,
+  source: ColumnsOfRows,
   base: IndexedSchema | null,
   onSchemaError: OnSchemaError,
 ): RowPolicy {
@@ -38,7 +42,7 @@ export function policyOf(
 }
 
 /** The columns of all chunks in order of first appearance, with the summaries of all their values. */
-function mergeColumns({ chunks }: OperationRows): ReadonlyMap<string, ColumnSummary> {
+function mergeColumns({ chunks }: ColumnsOfRows): ReadonlyMap<string, ColumnSummary> {
   const merged = new Map<string, ColumnSummary>()
   let last: readonly ChunkColumn[] | undefined
   for (const { chunk } of chunks) {

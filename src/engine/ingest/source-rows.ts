@@ -42,11 +42,11 @@ export class SourceRows {
   }
 }
 
-/** Takes up the chunks of a source, in order, as they are stored. */
-export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => void
+/** Takes up the chunks of a source, in order, as they are stored. @returns whether it takes more */
+export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => Promise<boolean>
 
 /**
- * Reads a source to its end. What was handed over before a failure stays with the taker.
+ * Reads a source to its end, or until the taker wants no more. What was handed over before a failure stays with it.
  * @throws {StoreError} as `prepareRows`; what the source throws
  */
 export async function readSource(
@@ -64,7 +64,7 @@ export async function readSource(
       const text = textOfRun(run, format, place.of(run))
       const chunk = await prepareRun(team, text, { rows, lines: lineBreaks })
       columns = sameColumns(columns, chunk.chunk.columns) ? columns : chunk.chunk.columns
-      take({ ...chunk.chunk, columns }, chunk.files)
+      if (!(await take({ ...chunk.chunk, columns }, chunk.files))) return
       rows += run.starts.length
       if (isJson(format)) place.pass(run)
       else lineBreaks += countLineBreaks(run.bytes)

@@ -21,6 +21,7 @@ import {
   summaryFits,
 } from '../../schema/summarize.js'
 import { isNumberToken } from '../../schema/value-rules.js'
+import type { OnSchemaError } from '../api/row-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
@@ -58,6 +59,24 @@ export function decideColumns(policy: RowPolicy, columns: StoredChunk['columns']
     }
   }
   return verdict
+}
+
+/**
+ * Whether an operation with rows of these columns is refused, whatever rows follow.
+ * @param schema - Of the table; null: it is inferred from the rows.
+ */
+export function areRefused(
+  { options: { formatChecks } }: StoreContext,
+  columns: StoredChunk['columns'],
+  schema: IndexedSchema | null,
+  onSchemaError: OnSchemaError,
+): boolean {
+  if (onSchemaError === 'dropColumns') return false
+  if (schema === null || onSchemaError === 'updateSchema') {
+    return columns.some(({ summary }) => (summary.seen & (SEEN.object | SEEN.misfit)) !== 0)
+  }
+  const policy = { schema, formatChecks, inferred: false, drops: false }
+  return decideColumns(policy, columns) === 'misfit'
 }
 
 /** The rules of a policy that single values are checked by. */

@@ -14,6 +14,7 @@ import {
 import type { KvView } from '../../kv/kv.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import { tableNotFound } from '../commit/table-writer.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext, TablePlace, TeamContext } from '../context/store-context.js'
 
 /** A generation, with the version of its rows as a whole. */
@@ -31,6 +32,14 @@ export function readHead(
   return chain(view.get(tableHeadKey(table)), (bytes) => {
     if (bytes === null) throw tableNotFound(tableId)
     return heads.decode(bytes)
+  })
+}
+
+/** The schema of a table as it is now. @throws {StoreError} TABLE_NOT_FOUND */
+export function readSchema({ team, table, tableId }: TablePlace): Promise<IndexedSchema> {
+  return team.partition.read(async (view) => {
+    const { generation } = await readHead(team, view, table, tableId)
+    return team.schemas.get(table, generation.schemaNumber, (key) => view.get(key))
   })
 }
 

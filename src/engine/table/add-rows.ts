@@ -12,7 +12,7 @@ import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
 import { RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
-import { readHead } from '../read/generations.js'
+import { readHead, readSchema } from '../read/generations.js'
 import { appendRows, lastPageKey, linkableBytes, linkableCount } from './append-rows.js'
 import type { CheckedAdd } from './check-requests.js'
 import {
@@ -41,7 +41,9 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
       })
     : firstOfLook(place, request, seen))
   if (first !== null) return first
-  const reader = new RowsReader(team, 'add', request.rows, request.signal)
+  const { onSchemaError } = request
+  const expected = { readSchema: () => readSchema(place), onSchemaError }
+  const reader = new RowsReader(team, 'add', request.rows, request.signal, expected)
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
     const look = seen ?? (ahead && (await team.writers.look(place, ahead)))
@@ -54,7 +56,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
       : firstOrBase(place, request, reader, look))
     if ('rowIds' in base) return base
     if (request.key !== undefined) await team.limits.checkKeys(team)
-    const { onSchemaError, receipt } = request
+    const { receipt } = request
     const receiptOf = receipt ? 'add' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
     const plan = planAdd(place, request, reader, ready)

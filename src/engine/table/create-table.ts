@@ -89,9 +89,11 @@ export async function createTable(
   team: TeamContext,
   request: CreateRequest,
 ): Promise<CreateResult> {
-  const { key } = request
+  const { key, onSchemaError } = request
   await team.ensureTeam()
-  const reader = new RowsReader(team, 'create', request.rows, request.signal)
+  const base = request.schema === undefined ? null : indexSchema(request.schema)
+  const expected = { readSchema: () => base, onSchemaError }
+  const reader = new RowsReader(team, 'create', request.rows, request.signal, expected)
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
     const source = await team.partition.read((snapshot) =>
@@ -103,8 +105,7 @@ export async function createTable(
     )
     if ('tableId' in source) return source
     if (key !== undefined) await team.limits.checkKeys(team)
-    const base = request.schema === undefined ? null : indexSchema(request.schema)
-    const policy = policyOf(team, source, base, request.onSchemaError)
+    const policy = policyOf(team, source, base, onSchemaError)
     const rows = await reader.toStoredForm(source, policy)
     const bytes = linkableBytes(rows)
     await team.limits.checkRows(team, bytes)

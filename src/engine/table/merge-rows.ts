@@ -20,7 +20,7 @@ import { INCOMING_ROWS_MAX } from '../merge/joined-extent.js'
 import { MergeChanges, type MergeDraft } from '../merge/merge-changes.js'
 import { KeyCollision } from '../merge/merged-row.js'
 import { TableRows } from '../merge/table-rows.js'
-import { readHead } from '../read/generations.js'
+import { readHead, readSchema } from '../read/generations.js'
 import { checkSameForm, keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
 import { KEYED_ROWS_MAX, tooManyKeys } from '../unique/keyed-rows-max.js'
@@ -54,7 +54,9 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     return firstMerge(place, request, (key) => view.get(key))
   })
   if (first !== null) return first
-  const reader = new RowsReader(team, 'merge', request.rows, request.signal)
+  const { onSchemaError } = request
+  const expected = { readSchema: () => readSchema(place), onSchemaError }
+  const reader = new RowsReader(team, 'merge', request.rows, request.signal, expected)
   const prepare = () => readAfterIfMatch(place, request.ifMatch, () => reader.prepare(request.rows))
   return linkUntilDone(reader, prepare, async () => {
     const base = await team.partition.read(async (view) => {
@@ -68,7 +70,7 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
     if (request.requestKey !== undefined) await team.limits.checkKeys(team)
     checkTableKey(base.tableKey, request.key)
-    const { onSchemaError, receipt, dryRun } = request
+    const { receipt, dryRun } = request
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
     checkKeptForm(base.tableKey, ready)

@@ -14,10 +14,10 @@ import { hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { nextGenerationStart } from '../context/extents.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
-import { indexSchema } from '../context/schema-cache.js'
+import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import { RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
-import { emptyGeneration, readHead } from '../read/generations.js'
+import { emptyGeneration, readHead, readSchema } from '../read/generations.js'
 import { appendRows, linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
@@ -74,9 +74,12 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
   let seen = ahead && (await team.writers.look(place, ahead)) // 404 goes first.
   if (seen === undefined) await team.partition.read((view) => readHead(team, view, table, tableId))
   if (given.guard !== undefined) seen = undefined // Its lease is renewed while the rows are read.
-  const { readSchema } = given
-  const schema = readSchema && deferred(readSchema)
-  const reader = new RowsReader(team, 'overwrite', given.rows, given.signal)
+  const schema = given.readSchema && deferred(given.readSchema)
+  const expected = {
+    readSchema: () => (schema === undefined ? readSchema(place) : indexedOrNull(schema)),
+    onSchemaError: given.onSchemaError,
+  }
+  const reader = new RowsReader(team, 'overwrite', given.rows, given.signal, expected)
   const prepareRequest = async (): Promise<OverwriteRequest> => ({
     ...given,
     schema: await prepare(place, given, schema, reader),
@@ -86,6 +89,16 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
     seen = undefined // The next try looks again.
     return attempt(place, request, reader, timesMoved >= KEPT_TRIES_MAX, { ahead, look })
   })
+}
+
+/** null: the schema has an error, which is reported after those of the rows. */
+export function indexedOrNull(schema: Deferred<TableSchema>): IndexedSchema | null {
+  try {
+    return indexSchema(schema())
+  } catch (failure) {
+    if (isDataError(failure)) return null
+    throw failure
+  }
 }
 
 /** @returns undefined: queries cost nothing here. */

@@ -28,6 +28,7 @@ import { readHead } from '../read/generations.js'
 import { checkSameForm, keptKeyColumnsOf, keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
 import { checkIfMatch } from './if-match.js'
+import { indexedOrNull } from './overwrite-rows.js'
 import { BodyKeys, compareKeys } from './preflight-keys.js'
 
 type GivenRows = RowsInput | Stash
@@ -120,13 +121,7 @@ function schemaOr(
   current: IndexedSchema,
   schema: Deferred<TableSchema> | undefined,
 ): IndexedSchema {
-  if (schema === undefined) return current
-  try {
-    return indexSchema(schema())
-  } catch (failure) {
-    if (isDataError(failure)) return current
-    throw failure
-  }
+  return (schema && indexedOrNull(schema)) ?? current
 }
 
 function checkSchema(schema: Deferred<TableSchema>, checkVersion: () => void): void {

@@ -4,7 +4,6 @@ import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import type { TableKey } from '../../format/keys.js'
 import { csvRows, NDJSON_ROWS } from '../../format/rows-writer.js'
 import { parseTableId } from '../../format/table-id.js'
-import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import type { Abortable } from '../api/abort-types.js'
@@ -66,7 +65,7 @@ import { readRows } from '../find/get-many.js'
 import { countMatches, scanRows } from '../find/scan-rows.js'
 import { changesOf, watchOf } from '../history/change-feed.js'
 import { TableAtVersion } from '../history/past-table.js'
-import { readHead } from '../read/generations.js'
+import { readHead, readSchema } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { pageOf } from '../read/page-walk.js'
 import { readRowJson } from '../read/point-read.js'
@@ -304,13 +303,7 @@ export class TeamTable implements Table {
   }
 
   schema(): Promise<TableSchema> {
-    return this.#run(({ team, table, tableId }) =>
-      team.partition.read(async (view) => {
-        const { generation } = await readHead(team, view, table, tableId)
-        const read: ReadRecord = (key) => view.get(key)
-        return (await team.schemas.get(table, generation.schemaNumber, read)).schema
-      }),
-    )
+    return this.#run(async (place) => (await readSchema(place)).schema)
   }
 
   info(): Promise<TableInfo> {

@@ -53,6 +53,13 @@ const DATA: readonly DataCase[] = [
   ['422 column_id_reserved: $stashID as a TSV header', 'n\t$stashID\n1\tx', TSV, RESERVED],
   ['422 column_id_not_unique: the same ID twice in a CSV header', 'n,n\n1,2', CSV, NOT_UNIQUE],
   ['422 column_id_not_unique: the same ID twice in a TSV header', 'n\tn\n1\t2', TSV, NOT_UNIQUE],
+  ['400 goes first: the same ID twice, and a long record', 'n,n\n1,2\n1,2,3', CSV, VALIDATION],
+  [
+    '400 goes first: a reserved ID, and text that is no JSON',
+    '[{"$stashID":1},{]',
+    undefined,
+    VALIDATION,
+  ],
   [
     'an unknown column named like a prototype member is unknown',
     [{ toString: 1 }],

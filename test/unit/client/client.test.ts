@@ -33,7 +33,7 @@ const AT_ONCE = { 'retry-after': '0' }
 
 async function valuesOf(client: Client, tableId: string, column: string): Promise<unknown[]> {
   const values: unknown[] = []
-  for await (const row of client.table(tableId).rows({ limit: 7 })) values.push(row[column])
+  for await (const row of client.table(tableId).rows({ pageSize: 7 })) values.push(row[column])
   return values
 }
 
@@ -457,6 +457,38 @@ describe('a row', () => {
   })
 })
 
+test('rows ends with its limit, whatever the pages are', async () => {
+  const { client, server } = await start()
+  const { tableId } = await client.importRows(rowsOf(20), { name: 'T' })
+  const read = async (options: object): Promise<[unknown[], (string | null)[]]> => {
+    const [values, before]: [unknown[], number] = [[], server.requests.length]
+    for await (const { n } of client.table(tableId).rows(options)) values.push(n)
+    const asked = server.requests.slice(before).map(({ path }) => {
+      return new URL(path, server.url).searchParams.get('limit')
+    })
+    return [values, asked]
+  }
+  const first = (count: number) => rowsOf(count).map(({ n }) => n)
+  expect(await read({ limit: 3 })).toEqual([first(3), ['3']])
+  expect(await read({ limit: 5, pageSize: 2 })).toEqual([first(5), ['2', '2', '1']])
+  expect(await read({ limit: 30, pageSize: 15 })).toEqual([first(20), ['15', '15']])
+  expect(await read({})).toEqual([first(20), [null]])
+})
+
+test('a failure has its message in JSON, without its cause', async () => {
+  const { client } = await start()
+  const failure = await client
+    .table('none')
+    .page()
+    .catch((reason) => reason)
+  expect(JSON.parse(JSON.stringify(failure))).toMatchObject({
+    name: 'ClientError',
+    message: failure.message,
+    type: 'table_not_found',
+    status: 404,
+  })
+})
+
 test('rows are found by conditions, and have the types of a schema', async () => {
   const { client } = await start()
   const schema = defineSchema({ columns: { n: 'number', tags: ['string'] } })
@@ -465,7 +497,7 @@ test('rows are found by conditions, and have the types of a schema', async () =>
   await table.addRows([{ n: 2 ** 60, tags: ['last'] }]) // As JSON it is 24 more.
 
   const found: number[] = []
-  for await (const row of table.rows({ where: { n: { gte: 17n } }, limit: 2 })) {
+  for await (const row of table.rows({ where: { n: { gte: 17n } }, pageSize: 2 })) {
     expectTypeOf(row).toEqualTypeOf<Row<typeof schema>>()
     found.push(row.n ?? 0)
   }

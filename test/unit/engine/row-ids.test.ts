@@ -30,6 +30,20 @@ test.each([0, 1, 3, 4, 8_000_000])('%d row IDs are printed in a short line', (co
   expect(line.length).toBeLessThan(200)
 })
 
+test.each([0, 1, 3, 10_000, 8_000_000])(
+  '%d row IDs are an array in JSON, at most 10,000',
+  (count) => {
+    const rowIds = rowIdsOfCount(count)
+    const first = Array.from({ length: Math.min(count, 10_000) }, (_, at) => rowIds.get(at))
+    const more = count > 10_000 ? [`... ${count - 10_000} more`] : []
+
+    expect(JSON.parse(JSON.stringify({ version: 1, rowIds }))).toEqual({
+      version: 1,
+      rowIds: [...first, ...more],
+    })
+  },
+)
+
 test.each([Symbol('s'), '0', 0.5, Number.NaN, {}])('%s is no index', (index) => {
   const rowIds = rowIdsOfCount(3)
 

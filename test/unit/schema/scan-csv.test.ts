@@ -172,6 +172,17 @@ describe('refusals', () => {
     expect(refusal('__proto__,a,__proto__\n')).toMatchObject({ ...place, column: '__proto__' })
   })
 
+  test.each(['a,a', '$stashID', 'a,$stashID,a'])(
+    '%s, after all of a body that is malformed',
+    (header) => {
+      const late = ['\n"1', '\n1,2,3,4', Uint8Array.of(0x0a, 0xff), '\n"1"2']
+      for (const rest of late) {
+        const body = Buffer.concat([Buffer.from(`${header}\n1\n`), Buffer.from(rest)])
+        expect(refusal(body)).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+      }
+    },
+  )
+
   test('$stashID as a header', () => {
     const failure = refusal('a,$stashID\n')
     expect(failure).toMatchObject({ code: 'COLUMN_ID_RESERVED', column: '$stashID', line: 1 })

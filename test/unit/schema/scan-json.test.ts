@@ -120,6 +120,15 @@ describe('rows', () => {
     }
   })
 
+  test.each([
+    '[{"$stashID":1},{]',
+    '[{"$stashID":1}',
+    '[{"$stashID":1}] x',
+    '[{"$stashID":1,"$stashID"}]',
+  ])('malformed text is refused before $stashID: %s', (text) => {
+    expect(refusal(text).code).toBe('REQUEST_VALIDATION_ERROR')
+  })
+
   test('odd column IDs are plain data', () => {
     const ids = ['__proto__', 'constructor', 'toString', '', '0', 'a.b', '😀', 'x"y', '\u0000']
     const row = `{${ids.map((id, i) => `${JSON.stringify(id)}:${i}`).join(',')}}`

@@ -296,6 +296,7 @@ describe('a reader must quote', () => {
 
 test('every type has a rule in words', () => {
   expect(describeRule(DATE, false)).toBe('a calendar day as YYYY-MM-DD')
+  expect(describeRule(URI, false)).toContain('a port up to 65535') // True of http://h:99999/, too.
   const numbers = arrayOf('number')
   expect(describeRule(numbers, false)).toBe('an array whose every element is a finite number')
   expect(describeRule(numbers, true)).toBe('a JSON array whose every element is a finite number')

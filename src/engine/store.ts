@@ -48,6 +48,7 @@ import { Lifecycle } from './context/lifecycle.js'
 import { ObjectHolds } from './context/object-holds.js'
 import { ObjectIds } from './context/object-ids.js'
 import { OpenUploads } from './context/open-uploads.js'
+import { Pauses } from './context/pauses.js'
 import { PointReadCache } from './context/point-read-cache.js'
 import { SchemaCache } from './context/schema-cache.js'
 import { SegmentCodecs } from './context/segment-codecs.js'
@@ -126,7 +127,12 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const pins = new GenerationPins()
   const incarnation = new Incarnation({ kv, ids, holds, pins, options, background })
   const onDisk = withDiskSpace(given, disk)
-  const objects = kv.shared ? withCheckedPuts(onDisk, () => incarnation.ready()) : onDisk
+  const pauses = new Pauses(options.orphanGraceMs)
+  const objects = withCheckedPuts(
+    onDisk,
+    () => incarnation.ready(),
+    () => pauses.check(),
+  )
   const heads = new TableHeads(shares.heads)
   const counts = new CountShares(kv)
   const uploads = new OpenUploads(options, counts)
@@ -161,6 +167,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     writers: new TableWriters(options, heads, shared, beside),
     ...beside,
     pins,
+    pauses,
     dueTeams: new DueTeams({ kv, options, background }),
     disk,
     lifecycle,
@@ -225,6 +232,7 @@ function startBackground(context: StoreContext, sweeper: Sweeper, jobs: JobRunne
   }
   const stops = [
     context.dueTeams.begin(),
+    context.pauses.begin(),
     repeat(context.kv.now === undefined ? 0 : Math.ceil(options.jobLeaseMs / 3), compare),
     repeat(options.jobIntervalMs, lookForJobs),
     repeat(options.sweepIntervalMs, sweep),

@@ -114,3 +114,16 @@ test('a clock that is off begins and ends no lifetime on a shared store', async 
   await vi.advanceTimersByTimeAsync(10_000)
   expect((await team.createTable(request)).tableId).toBe(tableId)
 })
+
+test('a reader whose process stood still for longer than the grace finds no damage', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { team, objects } = await open({ inlineRowsMax: 0, cacheBytesMax: 0 })
+  const { tableId } = await team.createTable({ name: 'a', rows: [{ n: 1 }] })
+  await objects.delete(await objects.list(''))
+  const read = () => team.table(tableId).page()
+  await expect(read()).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
+  vi.setSystemTime(Date.now() + HOUR_MS)
+  const paused = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
+  await expect(read()).rejects.toMatchObject(paused)
+})

@@ -133,7 +133,8 @@ export interface BehaviorOptions {
   readonly historyRetentionMs?: number
   /**
    * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
-   * The delay protects readers that looked the object up earlier. Default: 10 minutes. Range: 0 to 1 day.
+   * The delay protects readers that looked the object up earlier; those of a process that stood still for longer fail
+   * with STORAGE_UNAVAILABLE. Default: 10 minutes. Range: 0 to 1 day.
    */
   readonly orphanGraceMs?: number
   /** How long the signed location of an upload is valid, in milliseconds. Default: 15 minutes. Range: 1 second to 1 day. */

@@ -25,6 +25,7 @@ import type { Lifecycle } from './lifecycle.js'
 import type { ObjectHolds } from './object-holds.js'
 import type { ObjectIds } from './object-ids.js'
 import type { OpenUploads } from './open-uploads.js'
+import type { Pauses } from './pauses.js'
 import type { PointReadCache } from './point-read-cache.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCodecs } from './segment-codecs.js'
@@ -73,6 +74,7 @@ export type StoreContext = Readonly<{
   history: HistoryOf | undefined
   keyed: KeyedChangeOf
   pins: GenerationPins
+  pauses: Pauses
   dueTeams: DueTeams
   disk: DiskSpace
   lifecycle: Lifecycle

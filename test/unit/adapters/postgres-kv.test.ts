@@ -77,6 +77,14 @@ describe.skipIf(typeof server === 'string')(
       return kv
     }
 
+    test('tells the time of the database', async () => {
+      const kv = await open(optionsOf())
+      const before = Date.now() // The server is on this machine.
+      const now = await kv.now?.()
+      expect(now).toBeGreaterThanOrEqual(before)
+      expect(now).toBeLessThanOrEqual(Date.now())
+    })
+
     test('many processes may open a new store at once', async () => {
       const options = optionsOf({ viewConnectionsMax: 1, commitConnectionsMax: 1 })
 

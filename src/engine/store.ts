@@ -128,12 +128,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const incarnation = new Incarnation({ kv, ids, holds, pins, options, background })
   const onDisk = withDiskSpace(given, disk)
   const pauses = new Pauses(options.orphanGraceMs)
-  const objects = withCheckedPuts(
-    onDisk,
-    () => incarnation.ready(),
-    () => pauses.check(),
-  )
-  const heads = new TableHeads(shares.heads)
+  const objects = withCheckedPuts(onDisk, () => incarnation.ready(), pauses)
   const counts = new CountShares(kv)
   const uploads = new OpenUploads(options, counts)
   const readBuffers = new BufferPool(bufferShares.reading)
@@ -157,14 +152,13 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     lentBuffers: new BufferPool(bufferShares.lent),
     codecs: new SegmentCodecs(kv, objects, background, options.random),
     ...sources,
-    heads,
     chunkCounts: new ChunkCounts(),
     limits: new TeamLimits({ options, shares: counts }),
     tableCounts: new TableCounts(options),
     hotRows: new HotRowCache(shares.hotRows),
     keysOfHeads: new KeysOfHeads(),
     pointReads: new PointReadCache(shares.pointReads),
-    writers: new TableWriters(options, heads, shared, beside),
+    writers: new TableWriters(options, sources.heads, shared, beside),
     ...beside,
     pins,
     pauses,
@@ -188,11 +182,12 @@ function openSources(
   objects: ObjectStore,
   readBuffers: BufferPool,
   shares: ReturnType<typeof cacheSharesOf>,
-): Pick<StoreContext, 'segments' | 'forwards' | 'schemas' | 'extents'> {
+): Pick<StoreContext, 'segments' | 'forwards' | 'schemas' | 'heads' | 'extents'> {
   return {
     segments: new SegmentCache(new SegmentReads(objects, readBuffers), shares.segments),
     forwards: new ForwardCache(objects, shares.forwards),
     schemas: new SchemaCache(shares.schemas),
+    heads: new TableHeads(shares.heads),
     extents: new ExtentEntries(shares.extents),
   }
 }

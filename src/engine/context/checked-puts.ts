@@ -1,14 +1,15 @@
 import type { ObjectStore } from '../../objects/objects.js'
+import type { Pauses } from './pauses.js'
 
 /**
  * The objects, each of which is put only after a check.
  * @param check - Returns undefined if nothing has to be waited for; its failure is that of the put.
- * @param onMissing - Called when an object is missing; its failure is that of the read.
+ * @param pauses - Asked when an object is missing; its failure is that of the read.
  */
 export function withCheckedPuts(
   objects: ObjectStore,
   check: () => Promise<void> | undefined,
-  onMissing: () => void = () => undefined,
+  pauses?: Pick<Pauses, 'check'>,
 ): ObjectStore {
   const { presignPut, requestCostBytes } = objects
   return {
@@ -20,12 +21,12 @@ export function withCheckedPuts(
     },
     async get(id, range, memory) {
       const found = await objects.get(id, range, memory)
-      if (found === null) onMissing()
+      if (found === null) pauses?.check()
       return found
     },
     async stream(id, range) {
       const found = await objects.stream(id, range)
-      if (found === null) onMissing()
+      if (found === null) pauses?.check()
       return found
     },
     ...(presignPut && { presignPut: (id, terms) => presignPut.call(objects, id, terms) }),

@@ -65,8 +65,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an object is put before others know of its incarnation',
     file: 'engine/store.ts',
-    find: 'kv.shared ? withCheckedPuts(onDisk, () => incarnation.ready()) : onDisk',
-    replace: 'kv.shared ? withCheckedPuts(onDisk, () => undefined) : onDisk',
+    find: 'withCheckedPuts(onDisk, () => incarnation.ready(), pauses)',
+    replace: 'withCheckedPuts(onDisk, () => undefined, pauses)',
   },
   {
     name: 'a writer record counts although its incarnation has ended',

@@ -66,7 +66,7 @@ async function makeSource(directory: string): Promise<readonly string[]> {
 
 type Content = Readonly<{ digests: ReadonlyMap<string, string>; versions: readonly number[] }>
 
-/** Digests of all rows with their IDs, of schemas and of files; and the versions of all tables. */
+/** Digests of all rows with their IDs, of schemas and of files; usable stashes; and the versions of all tables. */
 async function contentOf(store: Store, files: readonly string[]): Promise<Content> {
   const digests = new Map<string, string>()
   const versions: number[] = []
@@ -85,6 +85,7 @@ async function contentOf(store: Store, files: readonly string[]): Promise<Conten
       digests.set(`${teamId} ${name} ${id}`, hash.digest('hex'))
       versions.push(await table.version())
     }
+    digests.set(`stashes of ${teamId}`, JSON.stringify(await team.stashes()))
   }
   for (const id of files) {
     const hash = createHash('sha256')

@@ -250,4 +250,24 @@ describe('a close', () => {
 
     expect(await ended).toBe('STORE_CLOSED')
   })
+
+  test('ends an operation that waits for the next piece of its stream', async () => {
+    const store = await openMemory()
+    let tell = (): void => undefined
+    const waiting = new Promise<void>((resolve) => {
+      tell = resolve
+    })
+    const csv = (async function* () {
+      yield new TextEncoder().encode('n\n1\n')
+      tell()
+      await new Promise(() => undefined)
+    })()
+    const ended = store.team('t').createTable({ name: 't', rows: { csv } })
+    const code = ended.catch((failure) => failure.code)
+    await waiting
+
+    await store.close()
+
+    expect(await code).toBe('STORE_CLOSED')
+  })
 })

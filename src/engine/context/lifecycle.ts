@@ -1,5 +1,6 @@
 // The lifecycle of a store: counts the operations under way, so that close can wait for them.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
+import { untilAborted } from '../../base/signals.js'
 import type { StoreErrorCode } from '../../base/store-error.js'
 import { isStoreError, StoreError, withOutcome } from '../../base/store-error.js'
 import type { DiskSpace } from './disk-space.js'
@@ -39,8 +40,21 @@ export class Lifecycle {
     try {
       return await work(ending.signal)
     } catch (failure) {
-      const isAborted = isStoreError(failure) && failure.code === 'ABORTED'
-      throw ending.signal.aborted && isAborted ? ending.signal.reason : failure
+      throw unlessClosed(ending, failure)
+    } finally {
+      this.#ending.delete(ending)
+    }
+  }
+
+  /** The pieces of a stream until a close, which waits neither for its end nor for the next one. @throws {StoreError} STORE_CLOSED */
+  async *whileOpen<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece, void> {
+    this.checkOpen()
+    const ending = new AbortController()
+    this.#ending.add(ending)
+    try {
+      yield* untilAborted('operation', pieces, ending.signal)
+    } catch (failure) {
+      throw unlessClosed(ending, failure)
     } finally {
       this.#ending.delete(ending)
     }
@@ -87,6 +101,12 @@ export class Lifecycle {
       this.#idle = resolve
     })
   }
+}
+
+/** The failure of work that a close may have ended. */
+function unlessClosed({ signal }: AbortController, failure: unknown): unknown {
+  const isAborted = isStoreError(failure) && failure.code === 'ABORTED'
+  return signal.aborted && isAborted ? signal.reason : failure
 }
 
 function storeClosed(): StoreError {

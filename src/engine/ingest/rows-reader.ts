@@ -103,7 +103,7 @@ export class RowsReader {
     const rows = abortableRows(this.#what, given as RowsInput, this.#signal)
     const stream = streamOf(rows)
     if (stream !== null) {
-      const pieces = whileOpen(this.#team, stream.pieces)
+      const pieces = this.#team.lifecycle.whileOpen(stream.pieces)
       return this.#prepareSource(new SourceRows({ ...stream, pieces }))
     }
     const areRefused = this.#expected && this.#areRefused
@@ -239,17 +239,6 @@ export class RowsReader {
 /** The records that `RowsReader.read` and `sourceHolds` ask for, beside the chunks of a stash. */
 export function recordsOfSource(rows: GivenRows): readonly Bytes[] {
   return rows instanceof TeamStash ? [stashHeadKey(rows.id)] : []
-}
-
-/** The pieces of a stream of any length, until the store is closed: a close does not wait for the end of a stream. */
-async function* whileOpen(
-  { lifecycle }: TeamContext,
-  pieces: AsyncIterable<Bytes>,
-): AsyncGenerator<Bytes, void> {
-  for await (const piece of pieces) {
-    lifecycle.checkOpen()
-    yield piece
-  }
 }
 
 /** Whether a plan may still link what was read: its stash must not have changed. */

@@ -20,7 +20,7 @@ const OWN_OPTIONS: readonly string[] = ['kv', 'objects', 'afterClose']
 
 /**
  * Opens the store in a directory, or creates one if the directory is missing or empty. Only one process may have a
- * directory open, and only once. Network file systems are not supported.
+ * directory open, and only once; `waitMs` waits for it. Network file systems are not supported.
  *
  * On a full disk the store opens for reading, with a warning, if another disk has room for a few files; writes fail
  * with INSUFFICIENT_STORAGE until there is room.
@@ -45,7 +45,15 @@ export async function openDirectory(
 ): Promise<Store> {
   const directory = pathOf('The directory', path)
   checkOptionNames('openDirectory', options, (name) => !OWN_OPTIONS.includes(name))
-  const { sources: given = {}, acceptLoss, durability, flushMs, onEvent, ...others } = options
+  const {
+    sources: given = {},
+    acceptLoss,
+    durability,
+    flushMs,
+    waitMs,
+    onEvent,
+    ...others
+  } = options
   const storeOptions = {
     ...others,
     onEvent: publishing(onEvent),
@@ -57,6 +65,7 @@ export async function openDirectory(
     acceptLoss,
     durability,
     flushMs,
+    waitMs,
   })
   try {
     return await openStore({ ...storeOptions, kv, objects, afterClose: close })

@@ -121,6 +121,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     env: {
       ROWSTASH_TEST_RUN: String(process.pid),
+      ROWSTASH_WAIT_MS: '0',
       ROWSTASH_ALL: runsAll ? '1' : '0',
       ROWSTASH_RUNS_SCALE: process.env['ROWSTASH_RUNS_SCALE'] ?? (isForAll ? '1' : SCALE),
     },

@@ -3,6 +3,7 @@
 //
 //     <directory>/FORMAT     identifies the directory; written once
 //     <directory>/HIGHWATER  the high-water mark of the store
+//     <directory>/OWNER.*    who has the store open
 //     <directory>/kv         the LevelDB database
 //     <directory>/objects    the objects
 //
@@ -10,17 +11,20 @@
 // - A directory that holds a FORMAT file is a whole store: it was made under a sibling name and renamed.
 // - Only an empty directory is turned into a store, and a store is never created again in place:
 //   LevelDB deletes the files of a database whose CURRENT it misses (LEVELDB.md, F5).
-// - A directory is open at most once in this process, whatever path names it. LevelDB opens one twice by
-//   two spellings of its path, and gives up its lock when a second open fails (LEVELDB.md, F9, F10).
+// - LevelDB is called only while this opening has the lock of the directory (directory-lock): it gives up its own
+//   when a second open fails, and opens one directory twice by two spellings of its path (LEVELDB.md, F9, F10, F19).
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { monotonicMs } from '../../src/base/clock.js'
 import { crc32 } from '../../src/base/platform.js'
 import { isStoreError, StoreError } from '../../src/base/store-error.js'
-import { readHighWater } from '../../src/kv/high-water.js'
+import { type HighWaterPlace, readHighWater } from '../../src/kv/high-water.js'
 import type { KvStore } from '../../src/kv/kv.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { resolveLevelOptions } from '../../src/kv/level-options.js'
 import type { ObjectStore } from '../../src/objects/objects.js'
+import { integerOption } from '../base/arguments.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
 import { openFsObjects } from '../fs/fs-objects.js'
@@ -30,7 +34,9 @@ import { checkDatabase } from '../leveldb/leveldb-check.js'
 import { openStandIn } from '../leveldb/stand-in-level.js'
 import { createDirectory } from './directory-creation.js'
 import { addFeatures, FORMAT_FILE, readFormatFile } from './directory-format.js'
+import { lockDirectory } from './directory-lock.js'
 import { highWaterOf } from './high-water-file.js'
+import type { OwnRecord } from './owner-record.js'
 
 export type DirectoryPorts = Readonly<{
   kv: KvStore
@@ -58,9 +64,19 @@ export interface DirectoryPortOptions {
   readonly durability?: 'commit' | 'interval' | 'none' | undefined
   /** With `interval`, the time after which a change is on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
   readonly flushMs?: number | undefined
+  /**
+   * How long to wait for another process, worker thread or store that has the directory open, in milliseconds. One in
+   * another container or PID namespace is given up after 7.5 seconds without a sign of life in any case.
+   * Default: 0. Range: 0 to 3,600,000.
+   */
+  readonly waitMs?: number | undefined
 }
 
-type PortOptions = DirectoryPortOptions &
+const WAIT_RANGE = { default: 0, min: 0, max: 3_600_000 } as const
+
+type WaitOption = Pick<DirectoryPortOptions, 'waitMs'>
+
+type PortOptions = Omit<DirectoryPortOptions, 'waitMs'> &
   Readonly<{
     /** See `LevelKvOptions`; set when a backup is restored. */
     versionBaseMin?: number
@@ -74,9 +90,11 @@ type PortOptions = DirectoryPortOptions &
  */
 export async function openDirectoryPorts(
   path: string,
-  options: PortOptions = {},
+  given: PortOptions & WaitOption = {},
 ): Promise<DirectoryPorts> {
   const absolute = resolve(path)
+  const { waitMs: givenWait, ...options } = given
+  const waitMs = integerOption('waitMs', givenWait, WAIT_RANGE)
   resolveLevelOptions(options)
   try {
     if ((await findDirectory(absolute)) !== 'store') {
@@ -84,9 +102,9 @@ export async function openDirectoryPorts(
       await findDirectory(absolute) // After a lost race of creation this finds the winner's store.
     }
     const real = await realpath(absolute)
-    const { dev, ino, mode } = await stat(real, { bigint: true })
-    const ports = await openRegistered(real, `${dev}:${ino}`, options)
-    warnOfOthers(real, Number(mode))
+    const { mode } = await stat(real)
+    const ports = await openLocked(real, waitMs, options)
+    warnOfOthers(real, mode)
     return ports
   } catch (failure) {
     throw fileError(failure, `The directory ${absolute} cannot be opened`)
@@ -131,53 +149,61 @@ async function findDirectory(path: string): Promise<'missing' | 'empty' | 'store
   throw new StoreError('FORMAT_UNKNOWN', `The directory ${path} is neither empty nor a store`)
 }
 
-/** Paths of open directories by device and inode; shared by all copies of this package. */
-function openDirectories(): Map<string, string> {
-  const holder = globalThis as { [REGISTRY]?: Map<string, string> }
-  holder[REGISTRY] ??= new Map()
-  return holder[REGISTRY]
-}
+/** A process that was killed may still be ending, and LevelDB's lock ends with it. */
+const ENDING_MS_MAX = 1_000
+const ENDING_PAUSE_MS = 20
 
-const REGISTRY = Symbol.for('rowstash.openDirectories')
-
-/** Registers a directory before the first call of classic-level, so that it is open only once in this process. */
-async function openRegistered(
+async function openLocked(
   path: string,
-  identity: string,
+  waitMs: number,
   options: PortOptions,
 ): Promise<DirectoryPorts> {
-  const registry = openDirectories()
-  if (registry.has(identity)) {
-    throw new StoreError('STORE_LOCKED', `This process already has the directory ${path} open`)
-  }
-  registry.set(identity, path)
+  const store = await checkParts(path)
+  const lock = await lockDirectory(path, waitMs)
   try {
-    const store = await checkParts(path)
-    await checkFiles(path, store, options)
-    const { kv, isClosed } = await openKv(path, store, options)
-    const objects = await openObjects(path, kv, options)
-    await requireFeatures(path, { kv, objects })
-    let closing: Promise<void> | undefined
-    const close = async (): Promise<void> => {
-      await objects.close()
+    const endsAt = monotonicMs() + Math.max(waitMs, ENDING_MS_MAX)
+    for (;;) {
       try {
-        await kv.close()
-      } finally {
-        if (isClosed()) registry.delete(identity)
+        return await openParts(path, store, lock, options)
+      } catch (failure) {
+        const isLocked = isStoreError(failure) && failure.code === 'STORE_LOCKED'
+        if (!isLocked || monotonicMs() >= endsAt) throw failure
       }
-    }
-    return {
-      kv,
-      objects,
-      path,
-      close() {
-        closing ??= close()
-        return closing
-      },
+      await pause(ENDING_PAUSE_MS)
     }
   } catch (failure) {
-    registry.delete(identity)
+    await lock.release()
     throw failure
+  }
+}
+
+async function openParts(
+  path: string,
+  store: string,
+  lock: OwnRecord,
+  options: PortOptions,
+): Promise<DirectoryPorts> {
+  await checkFiles(path, store, options)
+  const { kv, isClosed } = await openKv(path, highWaterOf(path, store, lock), options)
+  const objects = await openObjects(path, kv, options)
+  await requireFeatures(path, { kv, objects })
+  let closing: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    await objects.close()
+    try {
+      await kv.close()
+    } finally {
+      if (isClosed()) await lock.release()
+    }
+  }
+  return {
+    kv,
+    objects,
+    path,
+    close() {
+      closing ??= close()
+      return closing
+    },
   }
 }
 
@@ -240,7 +266,7 @@ async function checkFiles(path: string, store: string, { acceptLoss }: PortOptio
 }
 
 function lockedElsewhere(path: string, cause: unknown): StoreError {
-  const message = `Another process has the directory ${path} open`
+  const message = `Another process has the database of the directory ${path} open`
   return new StoreError('STORE_LOCKED', message, { cause })
 }
 
@@ -256,7 +282,11 @@ type DirectoryKv = Readonly<{
   isClosed(): boolean
 }>
 
-async function openKv(path: string, store: string, options: PortOptions): Promise<DirectoryKv> {
+async function openKv(
+  path: string,
+  highWater: HighWaterPlace,
+  options: PortOptions,
+): Promise<DirectoryKv> {
   let database: DirectoryLevel | undefined
   const openDatabase = () => {
     // It is reopened after a failed write, which may be a lack of descriptors: LevelDB does not distinguish that.
@@ -269,7 +299,7 @@ async function openKv(path: string, store: string, options: PortOptions): Promis
       ...options,
       written: true,
       flushBytes: WIDE_BUFFER_BYTES / 2,
-      highWater: highWaterOf(path, store),
+      highWater,
       async standIn(full) {
         database = await openStandIn(join(path, 'kv'), full)
         warnOfFull(path)

@@ -1,12 +1,13 @@
 // Checks that the directory of an open store still belongs to this process.
 //
-// LevelDB locks the file kv/LOCK, not its name. If that file is removed, another process can open the database,
-// and the first one keeps writing to files that are gone (LEVELDB.md, F15). So the inodes behind the names are
-// compared with those at open (PERFORMANCE.md, P30).
+// The owner record may be gone: somebody removed it, or another process took the directory over while this one was
+// paused. And LevelDB locks the file kv/LOCK, not its name: if that file is removed, another program can open the
+// database, and this process keeps writing to files that are gone (LEVELDB.md, F15). So the record must be there, and
+// the inodes behind the names are compared with those at open (PERFORMANCE.md, P30).
 //
 // Invariant: `check` returns only if no other process had begun to open the database when it was called. So a write
 // that is acknowledged after a check is read by the other process.
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
 import { fileError } from '../fs/fs-error.js'
@@ -19,6 +20,7 @@ export type Identity = Readonly<{ dev: number; ino: number }>
 
 export class HeldDirectory {
   readonly #path: string
+  readonly #record: string | undefined
   readonly #lockPath: string
   readonly #directory: Identity | undefined
   readonly #lock: Identity | undefined
@@ -28,9 +30,14 @@ export class HeldDirectory {
   /** The loss, which is permanent: LevelDB then releases its files, and new ones may get their inodes. */
   #loss: StoreError | undefined
 
-  /** Must be created while the database is open. @param path - The directory, without symbolic links. */
-  constructor(path: string) {
+  /**
+   * Must be created while the database is open.
+   * @param path - The directory, without symbolic links.
+   * @param record - The path of the owner record. Default: there is none.
+   */
+  constructor(path: string, record?: string) {
     this.#path = path
+    this.#record = record
     this.#lockPath = join(path, 'kv', 'LOCK')
     this.#directory = identityOf(path)
     this.#lock = identityOf(this.#lockPath)
@@ -47,13 +54,15 @@ export class HeldDirectory {
   }
 
   /**
-   * Checks that kv/LOCK is still the file that LevelDB has locked. Once a second, and with `all`, also checks the
+   * Checks that the owner record is there, and kv/LOCK is still the file that LevelDB has locked. Once a second, and with `all`, also checks the
    * high-water mark and that the directory is writable.
    * @throws {StoreError} DATA_LOSS: another process may have written; STORAGE_UNAVAILABLE: the directory is
    *   missing or not writable.
    */
   check(all: boolean): void {
     if (this.#loss !== undefined) throw this.#loss
+    const record = this.#record
+    if (record !== undefined && !existsSync(record)) throw this.#changed(record)
     if (!isSame(this.#lock, identityOf(this.#lockPath))) throw this.#changed(this.#lockPath)
     const now = performance.now()
     if (!all && now - this.#checkedAt < WHOLE_CHECK_MS) return

@@ -13,6 +13,7 @@ import { fileError, systemCode } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
 import { withDescriptor } from '../fs/process-descriptors.js'
 import { HeldDirectory } from './held-directory.js'
+import type { OwnRecord } from './owner-record.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
 
@@ -23,23 +24,33 @@ const PROBE_PIECE_BYTES = 65_536
 /** Bytes that are read, at most: enough to detect a file that is too long. */
 const BYTES_MAX = 1_024
 
-/** The place of a directory's high-water mark. @param store - The name of the store: 32 lower-case hex digits. */
-export function highWaterOf(directory: string, store: string): HighWaterPlace {
+/**
+ * The place of a directory's high-water mark.
+ * @param store - The name of the store: 32 lower-case hex digits.
+ * @param lock - The record of this owner. Default: nobody else knows of the directory.
+ */
+export function highWaterOf(
+  directory: string,
+  store: string,
+  lock?: Pick<OwnRecord, 'path'>,
+): HighWaterPlace {
   const name = fromHex(store)
   invariant(name !== null, 'the name of a store is hex')
-  return { file: new FsHighWater(directory), store: name }
+  return { file: new FsHighWater(directory, lock), store: name }
 }
 
 class FsHighWater implements HighWaterFile {
   readonly #directory: string
   readonly #path: string
+  readonly #lock: Pick<OwnRecord, 'path'> | undefined
   /** The handle of the file that was written last. */
   #handle: FileHandle | undefined
   /** Set with the first mark, which is written when the database is open. */
   #held: HeldDirectory | undefined
 
-  constructor(directory: string) {
+  constructor(directory: string, lock?: Pick<OwnRecord, 'path'>) {
     this.#directory = directory
+    this.#lock = lock
     this.#path = join(directory, HIGH_WATER_FILE)
   }
 
@@ -61,7 +72,7 @@ class FsHighWater implements HighWaterFile {
 
   async replace(bytes: Bytes): Promise<void> {
     const temporary = `${this.#path}.tmp`
-    const held = this.#held ?? new HeldDirectory(this.#directory)
+    const held = this.#held ?? new HeldDirectory(this.#directory, this.#lock?.path)
     this.#held = held
     try {
       const handle = await withDescriptor(() => open(temporary, 'w', PRIVATE_FILE))

@@ -5,11 +5,11 @@
 //   the same system that process can be looked up; elsewhere, as when containers share a disk, age decides.
 // - Remains that cannot be removed are harmless: the next run tries again.
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, open, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../fs/fs-calls.js'
 import { systemCode } from '../fs/fs-error.js'
+import { isRunning, ownStart, thisSystem } from './process-life.js'
 
 /** Idle time after which a process is considered dead, in milliseconds. */
 const LEFTOVER_AGE_MS = 24 * 3_600_000
@@ -90,8 +90,9 @@ async function namesIn(folder: string): Promise<string[]> {
 async function isAbandonedStore(path: string): Promise<boolean> {
   if (!(await lstat(path)).isDirectory()) return false
   const start = (await readStart(join(path, MAKER_FILE), MAKER_BYTES_MAX)).toString('latin1')
-  const [, system, pid = '', started] = MAKER_PATTERN.exec(start) ?? []
-  if (system === (await thisSystem())) return !(await isRunning(Number(pid), started ?? ''))
+  const [, system, pid = '', started = ''] = MAKER_PATTERN.exec(start) ?? []
+  if (system === (await thisSystem()))
+    return !(await isRunning({ pid: Number(pid), start: started }))
   // These change while the store is filled.
   const parts = ['.', 'HIGHWATER', 'kv', 'objects'].map((name) => isOld(join(path, name)))
   return (await Promise.all(parts)).every((old) => old)
@@ -122,53 +123,5 @@ async function readStart(path: string, bytesMax: number): Promise<Buffer> {
   } catch (failure) {
     if (systemCode(failure) !== 'ENOENT') throw failure
     return Buffer.alloc(0)
-  }
-}
-
-/** Identifies the scope of process IDs: one boot of a machine, and one PID namespace. */
-async function thisSystem(): Promise<string> {
-  try {
-    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'latin1')
-    return `${boot.trim()}/${await readlink('/proc/self/ns/pid')}`
-  } catch (failure) {
-    if (systemCode(failure) === undefined) throw failure
-    return encodeURIComponent(hostname())
-  }
-}
-
-async function isRunning(pid: number, started: string): Promise<boolean> {
-  try {
-    process.kill(pid, 0) // Sends nothing.
-  } catch (failure) {
-    if (systemCode(failure) === 'ESRCH') return false
-  }
-  const fields = await fieldsOf(pid)
-  if (fields === undefined) return true
-  return startIn(fields) === started && !isDead(fields) // Else the ID is another process's by now.
-}
-
-/** The start of this process, in ticks since boot; '' where the system does not report it. */
-async function ownStart(): Promise<string> {
-  const fields = await fieldsOf('self')
-  return fields === undefined ? '' : startIn(fields)
-}
-
-function startIn(fields: readonly string[]): string {
-  return fields[19] ?? ''
-}
-
-/** Whether a process is dead. A killed process keeps its ID until its parent reaps it, which some parents never do. */
-function isDead([state = '']: readonly string[]): boolean {
-  return state === 'Z' || state === 'X'
-}
-
-/** The system's status of a process, from its state on; undefined where there is none. */
-async function fieldsOf(pid: number | 'self'): Promise<readonly string[] | undefined> {
-  try {
-    const text = await readFile(`/proc/${pid}/stat`, 'latin1')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ') // The name before may hold anything.
-  } catch (failure) {
-    if (systemCode(failure) === undefined) throw failure
-    return undefined
   }
 }

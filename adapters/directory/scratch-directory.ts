@@ -2,7 +2,7 @@
 import { LIST_COUNT_MAX } from '../../src/objects/object-arguments.js'
 import type { ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { openFsObjects } from '../fs/fs-objects.js'
-import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
+import { type DirectoryPortOptions, type DirectoryPorts, openDirectoryPorts } from './directory.js'
 import { scratchKv } from './scratch-kv.js'
 
 /**
@@ -10,8 +10,12 @@ import { scratchKv } from './scratch-kv.js'
  * @param folder - Takes the new objects; its owner removes it.
  * @throws {StoreError} as `openDirectoryPorts`
  */
-export async function openScratchPorts(path: string, folder: string): Promise<DirectoryPorts> {
-  const below = await openDirectoryPorts(path)
+export async function openScratchPorts(
+  path: string,
+  folder: string,
+  wait: Pick<DirectoryPortOptions, 'waitMs'>,
+): Promise<DirectoryPorts> {
+  const below = await openDirectoryPorts(path, wait)
   try {
     const own = await openFsObjects(folder, { sync: false })
     const objects = scratchObjects(below.objects, own)

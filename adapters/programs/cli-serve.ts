@@ -15,6 +15,7 @@ import { openSharedStore, type PostgresPlace, parsePostgresPlace } from './postg
 import { ProgramFailure } from './program-failure.js'
 import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
+import { commandWaitMs } from './store-place.js'
 
 const DIRECTORY_DEFAULT = './rowstash-data'
 const PORT_DEFAULT = '8080'
@@ -72,7 +73,7 @@ function openServed(
   }
   return directory === undefined
     ? openMemory({ sources, ...limits })
-    : openDirectory(directory, { sources, acceptLoss, ...limits })
+    : openDirectory(directory, { sources, acceptLoss, waitMs: commandWaitMs(), ...limits })
 }
 
 /** Prints each entry of the log as a line of JSON. */

@@ -46,7 +46,7 @@ export async function runSweep(args: readonly string[], io: CommandIo): Promise<
   const options = isDirectory ? { ...OPTIONS_OF_STORE, orphanGraceMs: 0 } : OPTIONS_OF_STORE
   const store = await openAlone(
     place,
-    () => openStoreOf(place, io, options),
+    (wait) => openStoreOf(place, io, { ...options, ...wait }),
     'it sweeps on its own',
   )
   try {

@@ -14,7 +14,7 @@ import { openClient, retryNotes } from './command-client.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { openAlone, openStoreOf } from './store-place.js'
+import { openAlone, openStoreOf, type Wait } from './store-place.js'
 import { pullTable, type Twin, type Upstream } from './twin-pull.js'
 import { type PushPlan, planPush, pushTable } from './twin-push.js'
 import { TwinState, type TwinTable } from './twin-state.js'
@@ -100,8 +100,12 @@ export async function runTwin(
   const upstream = await parseUpstream(values, io)
   const place = values.directory
   if (place === undefined) throw new ProgramFailure('usage', 'Give --directory')
-  const open = () =>
-    action === 'pull' ? openDirectory(resolve(place), NO_BACKGROUND) : openStoreOf(place, io)
+  const open = (wait: Wait) => {
+    const options = { ...NO_BACKGROUND, ...wait }
+    return action === 'pull'
+      ? openDirectory(resolve(place), options)
+      : openStoreOf(place, io, options)
+  }
   const store = await openAlone(place, open, 'end it first')
   try {
     const find = action === 'pull' ? teamToImportInto : teamOf

@@ -10,7 +10,7 @@ import { openDirectory } from '../open-directory.js'
 import type { Asking } from './command-client.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { openAlone } from './store-place.js'
+import { openAlone, type Wait } from './store-place.js'
 
 /** Nobody connects to it: the host is only a part of URLs. */
 const URL_OF_DIRECTORY = 'http://directory.invalid'
@@ -25,12 +25,13 @@ export async function withServedDirectory<T>(
   teamOf: (store: Store) => Promise<Team>,
   use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
 ): Promise<T> {
-  return serving(directory, () => openDirectory(resolve(directory), NO_BACKGROUND), teamOf, use)
+  const open = (wait: Wait) => openDirectory(resolve(directory), { ...NO_BACKGROUND, ...wait })
+  return serving(directory, open, teamOf, use)
 }
 
 async function serving<T>(
   directory: string,
-  open: () => Promise<Store>,
+  open: (wait: Wait) => Promise<Store>,
   teamOf: (store: Store) => Promise<Team>,
   use: (server: Required<Pick<Asking, 'url' | 'key' | 'fetch'>>) => Promise<T>,
 ): Promise<T> {
@@ -57,15 +58,15 @@ export async function withCheckedDirectory<T>(
   const folder = await makeFolder(await existingParent(path), isNew)
   try {
     if (isNew) return await withServedDirectory(join(folder, 'store'), teamOf, use)
-    return await serving(path, () => openScratch(path, folder), teamOf, use)
+    return await serving(path, (wait) => openScratch(path, folder, wait), teamOf, use)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
 /** Opens the store in a directory, which stays as it is: the objects go to the folder. */
-async function openScratch(path: string, folder: string): Promise<Store> {
-  const { kv, objects, close } = await openScratchPorts(path, folder)
+async function openScratch(path: string, folder: string, wait: Wait): Promise<Store> {
+  const { kv, objects, close } = await openScratchPorts(path, folder, wait)
   try {
     return await openStore({ ...NO_BACKGROUND, kv, objects, afterClose: close })
   } catch (failure) {

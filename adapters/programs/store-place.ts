@@ -3,13 +3,23 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Store, StoreError, StoreOptions } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
+import { integerOption } from '../base/arguments.js'
 import { NO_BACKGROUND } from '../base/no-background.js'
 import { FORMAT_FILE } from '../directory/directory-format.js'
-import { openDirectory } from '../open-directory.js'
+import { type DirectoryOptions, openDirectory } from '../open-directory.js'
 import { isReached } from './admin-client.js'
 import { openSharedStore, type PostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { readServed, type Served } from './served-file.js'
+
+/** The default is longer than an owner in another container is watched before it counts as gone. */
+const WAIT_RANGE = { default: 10_000, min: 0, max: 3_600_000 } as const
+
+/** How long a command waits for a directory that is open elsewhere, in milliseconds. @throws {StoreError} */
+export function commandWaitMs(): number {
+  const given = process.env['ROWSTASH_WAIT_MS'] || undefined
+  return integerOption('ROWSTASH_WAIT_MS', given && Number(given), WAIT_RANGE)
+}
 
 /** Where the store of a command is: a directory, or a place in PostgreSQL. */
 export type StorePlace = string | PostgresPlace
@@ -20,7 +30,7 @@ type Output = Readonly<{ warn(line: string): void }>
 export async function openStoreOf(
   place: StorePlace,
   { warn }: Output,
-  options: StoreOptions = NO_BACKGROUND,
+  { waitMs, ...options }: StoreOptions & Wait = NO_BACKGROUND,
 ): Promise<Store> {
   if (typeof place !== 'string') {
     return openSharedStore(place, options, { warn: (message) => warn(`rowstash: ${message}`) })
@@ -31,12 +41,12 @@ export async function openStoreOf(
     () => false,
   )
   if (!isThere) throw new ProgramFailure('failed', `There is no store in ${path}`)
-  return openDirectory(path, options)
+  return openDirectory(path, { ...options, waitMs })
 }
 
 /** As `openStoreOf`, for a command that does not work through a server. @throws {ProgramFailure} as `openAlone` */
 export function openUnserved(place: StorePlace, output: Output): Promise<Store> {
-  return openAlone(place, () => openStoreOf(place, output))
+  return openAlone(place, (wait) => openStoreOf(place, output, { ...NO_BACKGROUND, ...wait }))
 }
 
 /**
@@ -46,19 +56,38 @@ export function openUnserved(place: StorePlace, output: Output): Promise<Store> 
  */
 export async function openAlone(
   place: StorePlace,
-  open: () => Promise<Store>,
+  open: (wait: Wait) => Promise<Store>,
   remedy?: string,
 ): Promise<Store> {
+  const hint = remedy === undefined ? 'if it serves the store over HTTP, use --url; else ' : ''
+  const opened = await openOrFind(place, open, `${hint}wait until it has ended, or stop it`)
+  if ('store' in opened) return opened.store
+  const { served, failure } = opened
+  const advice = remedy ?? `use --url ${served.url}, and its key with --key or --key-file`
+  const problem = `A server at ${served.url} has ${String(place)} open; ${advice}`
+  throw new ProgramFailure('failed', problem, { cause: failure })
+}
+
+export type Wait = Pick<DirectoryOptions, 'waitMs'>
+
+/** Opens a store at once, or finds the server that has its directory open, or waits until nobody has. */
+async function openOrFind(
+  place: StorePlace,
+  open: (wait: Wait) => Promise<Store>,
+  advice: string,
+): Promise<Readonly<{ store: Store }> | Readonly<{ served: Served; failure: StoreError }>> {
   try {
-    return await open()
+    return { store: await open({}) }
   } catch (failure) {
     if (!isLocked(failure)) throw failure
     const served = await lockingServer(place)
-    const problem =
-      served === null
-        ? `${failure.message}; ${remedy === undefined ? 'if it serves the store over HTTP, use --url; else ' : ''}wait until it has ended, or stop it`
-        : `A server at ${served.url} has ${String(place)} open; ${remedy ?? `use --url ${served.url}, and its key with --key or --key-file`}`
-    throw new ProgramFailure('failed', problem, { cause: failure })
+    if (served !== null) return { served, failure }
+  }
+  try {
+    return { store: await open({ waitMs: commandWaitMs() }) }
+  } catch (failure) {
+    if (!isLocked(failure)) throw failure
+    throw new ProgramFailure('failed', `${failure.message}; ${advice}`, { cause: failure })
   }
 }
 
@@ -85,15 +114,8 @@ export async function openStoreOrServer(
   place: StorePlace,
   output: Output,
   remedy: string,
-  options?: StoreOptions,
+  options: StoreOptions = NO_BACKGROUND,
 ): Promise<StoreOrServer> {
-  try {
-    return { store: await openStoreOf(place, output, options) }
-  } catch (failure) {
-    if (!isLocked(failure)) throw failure
-    const served = await lockingServer(place)
-    if (served !== null) return { served }
-    const problem = `${failure.message}; wait until it has ended, or ${remedy}`
-    throw new ProgramFailure('failed', problem, { cause: failure })
-  }
+  const open = (wait: Wait) => openStoreOf(place, output, { ...options, ...wait })
+  return openOrFind(place, open, `wait until it has ended, or ${remedy}`)
 }

@@ -45,7 +45,7 @@ import { cutText } from './shown-text.js'
  * - `DATA_LOSS`: acknowledged commits are missing from the database
  * - `OPTION_NOT_ALLOWED`: an option is unknown, out of its range, or names a place that does not fit
  * - `STORE_CLOSED`: the store was closed
- * - `STORE_LOCKED`: another process, or another store of this process, has the directory open
+ * - `STORE_LOCKED`: another process, thread or store has the directory open; the message names its owner
  * - `FORMAT_UNKNOWN`: the directory is not a store, or of a format that this version cannot read
  * - `ABORTED`: a signal of the caller, or a broken connection, ended the operation
  */

@@ -83,7 +83,9 @@ describe('rowstash serve', () => {
     const second = await runCli(cli.path, ['serve', '--directory', directory, '--port', '0'])
 
     expect(second).toMatchObject({ code: 1, stdout: '' })
-    expect(second.stderr).toMatch(/^rowstash: Another process has the directory .*held open\n$/)
+    expect(second.stderr).toMatch(
+      /^rowstash: Another process \(\d+ on \S+\) has the directory .*held open\n$/,
+    )
     expect(await first.stop()).toBe(0)
   })
 

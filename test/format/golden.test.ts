@@ -3,6 +3,7 @@
 // new golden file; `ROWSTASH_WRITE_GOLDEN=1` writes the files that are missing, never one that is there.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
+import { ownerName, parseOwnerName } from '../../adapters/directory/owner-record.js'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import { codecs } from '../../src/base/codecs.js'
 import { renderTarget } from '../../src/engine/files/upload-target.js'
@@ -188,10 +189,21 @@ const NAMING_ROWS = [
 ]
 
 const STORE = utf8('name-of-16-bytes')
+const OWNER = {
+  pid: 4711,
+  start: '300892',
+  boot: '00112233445566778899aabbccddeeff',
+  namespace: '4026531836',
+  device: '65024',
+  inode: '2203684',
+  nonce: 'e028948703b566e4',
+  host: 'web-1.example',
+}
 const MARK = { commit: 2 ** 40 + 9, closed: true, relaxed: true, versionBase: 2 ** 32 + 2 ** 20 }
 
 const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'high-water': () => encodeHighWater(STORE, MARK),
+  'owner-record': () => utf8(ownerName(OWNER)),
   'team-head': () => records.encodeTeamHead(258),
   'catalog-entry': () => records.encodeCatalogEntry({ table: TABLE, name: 'Orders ✓' }),
   'table-head': () => records.encodeTableHead(HEAD),
@@ -340,6 +352,14 @@ describe('golden bytes', () => {
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
     expect(decodeExtentPage(goldenBytes('extent-page-with-files'))).toEqual(NAMING_ENTRIES)
     expect(decodeExtentPage(goldenBytes('extent-page-settled'))).toEqual(SETTLED_ENTRIES)
+  })
+
+  test('the name of an owner record is read back', () => {
+    expect(Buffer.from(goldenBytes('owner-record')).toString()).toBe(ownerName(OWNER))
+    expect(parseOwnerName(ownerName(OWNER))).toEqual(OWNER)
+    for (const name of ['OWNER', 'OWNER.1.2.3@x', `${ownerName(OWNER)}/`, 'HIGHWATER']) {
+      expect(parseOwnerName(name)).toBe(undefined)
+    }
   })
 
   test('a high-water mark is read back', () => {

@@ -22,6 +22,20 @@ export function missingSmallDisk(folder: string): string | null {
   return status === 0 ? null : 'no file system may be mounted, not even in a namespace of its own'
 }
 
+/** Runs a command in a PID namespace of its own, which ends with the command. */
+export const NEW_NAMESPACES: readonly string[] = [
+  'unshare',
+  ...['--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'],
+]
+
+/** null: a process of ours may have a PID namespace of its own. */
+export function missingNamespaces(): string | null {
+  const [command = '', ...args] = NEW_NAMESPACES
+  const { error, status } = spawnSync(command, [...args, 'true'])
+  if (error !== undefined) return 'there is no unshare'
+  return status === 0 ? null : 'no PID namespace may be made'
+}
+
 /** null: the size of files can be limited while a process runs. */
 export function missingFileLimit(): string | null {
   const { error, status } = spawnSync('prlimit', ['--fsize=1000000:', 'true'])

@@ -56,7 +56,16 @@ function acknowledged(name: string, count: number): string[] {
 
 const lockRemoved = {
   code: 'DATA_LOSS',
-  message: expect.stringMatching(/kv\/LOCK was re(moved|placed) while the store was open/),
+  message: expect.stringMatching(
+    /(kv\/LOCK|OWNER\.\S+) was re(moved|placed) while the store was open/,
+  ),
+}
+
+/** The owner record and the lock of LevelDB. */
+async function locksOf(directory: string): Promise<string[]> {
+  const records = (await readdir(directory)).filter((name) => name.startsWith('OWNER.'))
+  expect(records).toHaveLength(1)
+  return [...records, 'kv/LOCK'].map((name) => join(directory, name))
 }
 
 describe('a store whose lock somebody removed', () => {
@@ -67,7 +76,7 @@ describe('a store whose lock somebody removed', () => {
       await first.ask('add')
       // With changes all the time, so that some are under way at whatever moment the other one opens it.
       const refused = first.ask('addUntilRefused')
-      await unlink(join(directory, 'kv', 'LOCK'))
+      for (const path of await locksOf(directory)) await unlink(path)
       const second = await openRemote({ directory, table, name: 'second' })
       await second.ask('add')
 
@@ -93,24 +102,27 @@ describe('a store whose lock somebody removed', () => {
   })
 
   test('refuses the first change after it, also while nobody else has opened it', async () => {
-    const { directory, table } = await newStore()
-    const first = await openRemote({ directory, table, name: 'first' })
-    await first.ask('add')
-    await unlink(join(directory, 'kv', 'LOCK'))
+    for (const index of [0, 1]) {
+      const { directory, table } = await newStore()
+      const first = await openRemote({ directory, table, name: 'first' })
+      await first.ask('add')
+      await unlink((await locksOf(directory))[index] ?? '')
 
-    expect((await first.ask('add')).failure).toMatchObject(lockRemoved)
+      expect((await first.ask('add')).failure).toMatchObject(lockRemoved)
+    }
   })
 
   test('notices within 10 seconds that another process opened it, although it writes nothing', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const { directory, table } = await newStore()
     const first = await openDirectory(directory, QUIET)
-    // The lock comes back, so that only the mark tells it.
-    const lock = join(directory, 'kv', 'LOCK')
-    await rename(lock, `${lock}.away`)
+    // The locks come back, so that only the mark tells it.
+    const locks = await locksOf(directory)
+    const away = (index: number) => `${directory}-away-${index}`
+    for (const [index, path] of locks.entries()) await rename(path, away(index))
     const second = await openRemote({ directory, table, name: 'second' })
     await second.ask('close')
-    await rename(`${lock}.away`, lock)
+    for (const [index, path] of locks.entries()) await rename(away(index), path)
     expect(await textsOf(first, table)).toEqual([])
     const warnings: Error[] = []
     const note = (warning: Error): void => void warnings.push(warning)

@@ -1,0 +1,183 @@
+// The lock of a directory. LevelDB's own is lost when this process closes any descriptor of kv/LOCK (LEVELDB.md, F19):
+// so an owner record is made first, and LevelDB's file is touched only by its owner.
+//
+// Invariants:
+// - Each opening makes a record of its own, then looks for others, and has the directory if all others are gone. Of
+//   two that look at the same time one sees the other: the higher nonce yields (the one-bit algorithm of Burns and
+//   Lynch).
+// - Names are used once, so what is removed is the record that was judged.
+// - A record is gone if it is released, or its process is known not to run. Where that cannot be seen, it is gone if it
+//   misses all its beats for a while and LevelDB's lock is free.
+// - A process that was paused may find its record gone. It looks for it before it acknowledges a commit
+//   (held-directory).
+import { randomBytes } from 'node:crypto'
+import { closeSync, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { monotonicMs } from '../../src/base/clock.js'
+import { StoreError } from '../../src/base/store-error.js'
+import { isLocked } from '../leveldb/directory-level.js'
+import {
+  BEAT_MS,
+  beatOf,
+  type OwnerRecord,
+  OwnRecord,
+  ownerRecords,
+  RELEASED_BEAT,
+  shownHost,
+} from './owner-record.js'
+import { isRunning, thisProcess } from './process-life.js'
+
+/** A record that cannot be judged otherwise is gone after so many missed beats. */
+const SILENCE_MS = 3 * BEAT_MS
+
+/** How long one that opens waits for another one to yield, which takes it some milliseconds. */
+const YIELD_MS_MAX = 1_000
+const YIELD_PAUSE_MS = 5
+
+const PAUSE_MS = 50
+
+/** Passes by itself, or in tests as they say. */
+export type Time = Readonly<{ nowMs(): number; pause(ms: number): Promise<unknown> }>
+
+/**
+ * Takes the lock of a directory.
+ * @param path - Without symbolic links.
+ * @param waitMs - How long to wait for an owner that lives.
+ * @throws {StoreError} STORE_LOCKED, which names the owner
+ */
+export async function lockDirectory(
+  path: string,
+  waitMs: number,
+  time: Time = { nowMs: monotonicMs, pause },
+): Promise<OwnRecord> {
+  const began = time.nowMs()
+  const { dev, ino } = await stat(path, { bigint: true })
+  const self = { ...(await thisProcess()), device: String(dev), inode: String(ino) }
+  const rivals = new Rivals(path, self, time)
+  for (;;) {
+    const found = await rivals.find()
+    if (found.length === 0) {
+      const nonce = randomBytes(8).toString('hex')
+      const own = await OwnRecord.create(path, { ...self, nonce })
+      if (await rivals.yieldTo(own)) return own
+      await own.release()
+      continue
+    }
+    const alive = found.find(({ state }) => state === 'alive')
+    if (alive !== undefined && time.nowMs() - began >= waitMs) throw locked(path, alive, self)
+    await time.pause(PAUSE_MS)
+  }
+}
+
+/** `silent`: it has not beaten yet, as long as it is watched. */
+type State = 'gone' | 'silent' | 'alive'
+
+type Rival = Readonly<{ record: OwnerRecord; state: Exclude<State, 'gone'> }>
+
+type Self = Omit<OwnerRecord, 'nonce'>
+
+/** The owner records of others in a directory. */
+class Rivals {
+  readonly #path: string
+  readonly #self: Self
+  readonly #time: Time
+  /** What was seen of records by their beats, by path. */
+  readonly #watched = new Map<string, Readonly<{ beat: number; since: number; beats: boolean }>>()
+  #looks = 0
+
+  constructor(path: string, self: Self, time: Time) {
+    this.#path = path
+    this.#self = self
+    this.#time = time
+  }
+
+  /** Those that are not gone; the others are removed. @param own - The nonce of the record that is none of them. */
+  async find(own?: string): Promise<readonly Rival[]> {
+    const rivals: Rival[] = []
+    this.#looks++
+    for (const [name, record] of await ownerRecords(this.#path)) {
+      if (record.nonce === own) continue
+      const path = join(this.#path, name)
+      const beat = await beatOf(path)
+      const state = beat === undefined ? 'gone' : await this.#stateOf(path, record, beat)
+      if (state === 'gone') await rm(path, { force: true })
+      else rivals.push({ record, state })
+    }
+    return rivals
+  }
+
+  /** Waits until no other record is there. @returns false: another one goes first. */
+  async yieldTo(own: OwnRecord): Promise<boolean> {
+    const began = this.#time.nowMs()
+    for (;;) {
+      const found = await this.find(own.nonce)
+      if (!own.isThere) return false
+      if (found.length === 0) return true
+      const isLower = found.some(({ record }) => record.nonce < own.nonce)
+      if (isLower || this.#time.nowMs() - began > YIELD_MS_MAX) return false
+      await this.#time.pause(YIELD_PAUSE_MS)
+    }
+  }
+
+  async #stateOf(path: string, record: OwnerRecord, beat: number): Promise<State> {
+    if (beat === RELEASED_BEAT) return 'gone'
+    const self = this.#self
+    const isCopy = record.device !== self.device || record.inode !== self.inode
+    const isHere = record.host === shownHost(self.host)
+    const isOtherBoot = record.boot !== self.boot && record.boot !== '' && self.boot !== ''
+    if (isCopy || (isHere && isOtherBoot)) return this.#unlessLocked()
+    const isSeen = record.boot === self.boot && record.namespace === self.namespace
+    if (!isSeen || (self.boot === '' && !isHere)) return this.#watch(path, beat)
+    if (!(await isRunning(record))) return 'gone'
+    const isOurs = record.pid === self.pid && record.start === self.start
+    return isOurs && !isOpenHere(path) ? 'gone' : 'alive'
+  }
+
+  async #watch(path: string, beat: number): Promise<State> {
+    const now = this.#time.nowMs()
+    const seen = this.#watched.get(path)
+    if (seen === undefined || seen.beat !== beat) {
+      // A record that was not there at the first look is a sign of life as well.
+      const beats = seen !== undefined || this.#looks > 1
+      this.#watched.set(path, { beat, since: now, beats })
+      return beats ? 'alive' : 'silent'
+    }
+    if (now - seen.since >= SILENCE_MS) return this.#unlessLocked()
+    return seen.beats ? 'alive' : 'silent'
+  }
+
+  /** What only LevelDB's lock can tell. */
+  async #unlessLocked(): Promise<State> {
+    return (await isLocked(join(this.#path, 'kv'))) ? 'alive' : 'gone'
+  }
+}
+
+const DESCRIPTORS = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
+
+/** Whether this process has a file open: the system closes those of a worker thread that ends. */
+function isOpenHere(path: string): boolean {
+  let probe: number | undefined
+  try {
+    probe = openSync(path, 'r')
+    const { dev, ino } = fstatSync(probe)
+    const isSame = (name: string): boolean => {
+      const found = statSync(join(DESCRIPTORS, name), { throwIfNoEntry: false })
+      return found?.dev === dev && found.ino === ino
+    }
+    // One is the probe. If there is none, the system does not tell.
+    return readdirSync(DESCRIPTORS).filter(isSame).length !== 1
+  } catch {
+    return true
+  } finally {
+    if (probe !== undefined) closeSync(probe)
+  }
+}
+
+function locked(path: string, { record }: Rival, self: Self): StoreError {
+  const { pid, start, host } = record
+  const isOurs = pid === self.pid && start === self.start && record.namespace === self.namespace
+  const who = isOurs ? 'This process already has' : `Another process (${pid} on ${host}) has`
+  return new StoreError('STORE_LOCKED', `${who} the directory ${path} open`)
+}

@@ -1,0 +1,121 @@
+// The owner records of a directory: empty files, whose names say who has the store open (FORMAT.md, section 1).
+//
+// A file without content is there as a whole or not at all, also after a power cut, and a full disk has room for it.
+import { closeSync, existsSync, futimes, openSync } from 'node:fs'
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { every } from '../../src/base/platform.js'
+import { PRIVATE_FILE } from '../fs/fs-calls.js'
+import { systemCode } from '../fs/fs-error.js'
+import { withDescriptor } from '../fs/process-descriptors.js'
+import type { ProcessLife } from './process-life.js'
+
+/** Who opened a store, and in which directory. */
+export type OwnerRecord = ProcessLife &
+  Readonly<{
+    /** The file system of the directory, and its number there: a copy has another one. */
+    device: string
+    inode: string
+    /** 16 random hex digits. */
+    nonce: string
+  }>
+
+/** A name has at most 255 bytes. */
+const HOST_CHARS_MAX = 100
+const NAME_PATTERN =
+  /^OWNER\.(\d{1,10})\.(\d{0,20})\.([0-9a-f]{0,32})\.(\d{0,20})\.(\d{1,20})\.(\d{1,20})\.([0-9a-f]{16})@([\w.%-]{0,100})$/
+
+export function ownerName(record: OwnerRecord): string {
+  const { pid, start, boot, namespace, device, inode, nonce, host } = record
+  return `OWNER.${[pid, start, boot, namespace, device, inode, nonce].join('.')}@${shownHost(host)}`
+}
+
+/** A host as it is in a name: `%` and `/` cannot be mistaken. */
+export function shownHost(host: string): string {
+  return encodeURIComponent(host)
+    .replace(/[!'()*~]/g, '_')
+    .slice(0, HOST_CHARS_MAX)
+}
+
+/** undefined: the name of something else. */
+export function parseOwnerName(name: string): OwnerRecord | undefined {
+  const [, pid, start, boot, namespace, device, inode, nonce, host] = NAME_PATTERN.exec(name) ?? []
+  if (pid === undefined || start === undefined || boot === undefined) return undefined
+  if (namespace === undefined || device === undefined || inode === undefined) return undefined
+  if (nonce === undefined || host === undefined) return undefined
+  return { pid: Number(pid), start, boot, namespace, device, inode, nonce, host }
+}
+
+/** The names of the owner records in a directory, and what they say. */
+export async function ownerRecords(
+  directory: string,
+): Promise<readonly (readonly [string, OwnerRecord])[]> {
+  const found: [string, OwnerRecord][] = []
+  for (const name of await readdir(directory)) {
+    const record = parseOwnerName(name)
+    if (record !== undefined) found.push([name, record])
+  }
+  return found
+}
+
+/** The beat of a record, which changes while its owner lives; undefined: there is no such record any more. */
+export async function beatOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).mtimeMs
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return undefined
+    throw failure
+  }
+}
+
+/** The beat of a record that its owner has released. */
+export const RELEASED_BEAT = 0
+
+/** Time between two beats, in milliseconds. */
+export const BEAT_MS = 2_500
+
+const setTimes = promisify(futimes)
+
+/** A record of this process, which beats until it is released. */
+export class OwnRecord {
+  readonly path: string
+  readonly nonce: string
+  readonly #descriptor: number
+  readonly #stop: () => void
+  #beats = 0
+
+  private constructor(path: string, nonce: string, descriptor: number) {
+    this.path = path
+    this.nonce = nonce
+    this.#descriptor = descriptor
+    this.#stop = every(BEAT_MS, () => {
+      this.#beats++
+      // A failed beat is one that is missed: the next one may succeed.
+      setTimes(descriptor, this.#beats, this.#beats).catch((failure: unknown) => failure)
+    })
+  }
+
+  static async create(directory: string, record: OwnerRecord): Promise<OwnRecord> {
+    const path = join(directory, ownerName(record))
+    // It stays open: as long as it is, the thread lives that made it. Opened on this thread: a thread that ends while
+    // another one opens a file for it leaves the file open.
+    const descriptor = await withDescriptor(async () => openSync(path, 'wx', PRIVATE_FILE))
+    return new OwnRecord(path, record.nonce, descriptor)
+  }
+
+  /** Whether nobody has taken the directory over. */
+  get isThere(): boolean {
+    return existsSync(this.path)
+  }
+
+  /** Lets others have the directory. Never fails: a record that cannot be removed says that it is released. */
+  async release(): Promise<void> {
+    this.#stop()
+    await setTimes(this.#descriptor, RELEASED_BEAT, RELEASED_BEAT).catch(
+      (failure: unknown) => failure,
+    )
+    await rm(this.path, { force: true }).catch((failure: unknown) => failure)
+    closeSync(this.#descriptor)
+  }
+}

@@ -109,7 +109,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const parsed = parsedBody(request)
     const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
     if (refusal !== undefined && isEndless(request)) return refuseAtOnce(response, refusal)
-    const onSlow = () => refuseSlow(request, response)
+    const onSlow = () => void refuseSlow(request, response)
     const { client, onKey } = clientOf(request, response)
     const answering = () =>
       contract.handle(
@@ -282,16 +282,20 @@ function refuse(
 }
 
 /** Refuses a request whose body arrives too slowly, and ends its connection. */
-function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
+async function refuseSlow(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (response.headersSent) return
+  const body = errorJson('request_timeout', 'The request body came too slowly')
   response.writeHead(408, {
     ...SECURITY_HEADERS,
     'content-type': JSON_TYPE,
     'access-control-allow-origin': '*', // Also for the page that sends a file.
+    'content-length': Buffer.byteLength(body),
     connection: 'close',
   })
-  const body = errorJson('request_timeout', 'The request body came too slowly')
-  response.end(body, () => request.destroy())
+  response.write(body)
+  await drainRequest(request)
+  response.end()
+  request.destroy()
 }
 
 function contractRequest(

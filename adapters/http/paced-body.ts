@@ -12,7 +12,7 @@ const EVENTS = ['readable', 'end', 'error', 'close'] as const
  * The bytes of a request. Ends without destroying the request, because its connection still carries the response.
  * Unlike a generator, it can be ended by `return` while a piece is awaited.
  *
- * @param onSlow - Called once if the bytes arrive too slowly. It must end the request, or the wait continues.
+ * @param onSlow - Called once if the bytes arrive too slowly. They then end with an error; the request is left open.
  */
 export function pacedBody(
   request: IncomingMessage,
@@ -20,6 +20,7 @@ export function pacedBody(
 ): AsyncIterableIterator<Uint8Array> {
   const patience = new Patience(SENDER_PATIENCE_MS)
   let state: 'new' | 'open' | 'over' = 'new'
+  let isSlow = false
   let wake = (): void => {}
   const onEvent = (): void => wake()
 
@@ -34,6 +35,12 @@ export function pacedBody(
     wake()
   }
 
+  function giveUp(): void {
+    isSlow = true
+    end()
+    onSlow()
+  }
+
   async function next(): Promise<IteratorResult<Uint8Array, undefined>> {
     if (state === 'new') begin()
     while (state === 'open') {
@@ -44,8 +51,9 @@ export function pacedBody(
       }
       if (request.readableEnded) end()
       else if (request.destroyed) throw broken(request, end)
-      else await patience.wait(woken(), onSlow)
+      else await patience.wait(woken(), giveUp)
     }
+    if (isSlow) throw new Error('The request body came too slowly')
     return { value: undefined, done: true }
   }
 

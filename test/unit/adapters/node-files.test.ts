@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
 import { openMemory, type Store } from '../../../src/index.js'
+import { atRest, turns, until } from '../../support/until.js'
 
 const KEY = 'a-key-of-the-team'
 const OPTIONS = { keys: [{ key: KEY, teamId: 'team' }] }
@@ -81,16 +82,12 @@ describe('a file that is read', () => {
     const socket = open(url)
     socket.pause()
     socket.write('GET /files/x HTTP/1.1\r\nHost: x\r\n\r\n')
-    await expect.poll(() => made()).toBeGreaterThan(0)
-    let before = -1
-    while (made() !== before) {
-      before = made()
-      await sleep(200)
-    }
+    await until(() => made() > 0)
+    const before = await atRest(made)
 
-    expect(made()).toBeLessThan(16 * MIB)
+    expect(before).toBeLessThan(16 * MIB)
     socket.resume()
-    await expect.poll(() => made()).toBeGreaterThan(before + 16 * MIB)
+    await until(() => made() > before + 16 * MIB)
   })
 
   test('is let go as soon as the client goes away', async () => {
@@ -99,11 +96,11 @@ describe('a file that is read', () => {
     const socket = open(url)
     socket.write('GET /files/x HTTP/1.1\r\nHost: x\r\n\r\n')
     socket.resume()
-    await expect.poll(() => made()).toBeGreaterThan(MIB)
+    await until(() => made() > MIB)
 
     socket.destroy()
 
-    await expect.poll(() => isClosed()).toBe(true)
+    await until(isClosed)
     expect(made()).toBeLessThan(1_024 * MIB)
   })
 })
@@ -123,21 +120,18 @@ describe('the reader of an answer', () => {
     fakePaceTimers()
     socket.pause()
     socket.write('GET /files/x HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until(() => made() > 0)
     let seconds = 0
     for (; seconds < 600 && !isClosed; seconds += 30) {
-      await settles(made)
+      await atRest(made)
       for (let left = bytesPerHalfMinute; left > 0 && !isClosed; await sleep(1)) {
         left -= (socket.read() as Buffer | null)?.length ?? 0
       }
-      await settles(made)
+      await atRest(made)
       vi.advanceTimersByTime(30_000)
-      await sleep(20)
+      await turns()
     }
     return seconds
-  }
-
-  async function settles(count: () => number): Promise<void> {
-    for (let before = -1; count() !== before; await sleep(50)) before = count()
   }
 
   test('may take its time at 100 KB a second', async () => {
@@ -168,31 +162,37 @@ describe('a file that is sent', () => {
       go = resolve
     })
     let bytes = 0
+    let hasBegun = false
     const receive: Receive = async (body) => {
       for await (const piece of body) {
+        hasBegun = true
         await held
         bytes += piece.length
       }
     }
-    const { url } = await listen(nodeHandler(storeReceiving(receive), OPTIONS))
+    const { url, server } = await listen(nodeHandler(storeReceiving(receive), OPTIONS))
+    const connected = once(server, 'connection')
     const socket = open(url)
+    const [peer] = (await connected) as [Socket]
+    const peerBytes = () => peer.bytesRead
     const reply = received(socket)
     socket.write(`${PUT}Content-Length: ${64 * MIB}\r\n\r\n`)
     socket.write(Buffer.alloc(64 * MIB))
-    await sleep(500)
+    await until(() => hasBegun)
 
-    expect(socket.bytesWritten - socket.writableLength).toBeLessThan(32 * MIB)
+    expect(await atRest(peerBytes)).toBeLessThan(32 * MIB)
     expect(bytes).toBe(0)
     go()
-    await expect.poll(reply, { timeout: 10_000 }).toContain('200 OK')
+    await until(() => reply().includes('200 OK'))
     expect(bytes).toBe(64 * MIB)
   })
 
   test('fails in the store when the client goes away', async () => {
     let failure: unknown
+    let bytes = 0
     const receive: Receive = async (body) => {
       try {
-        for await (const _ of body);
+        for await (const piece of body) bytes += piece.length
       } catch (caught) {
         failure = caught
         throw caught
@@ -201,18 +201,20 @@ describe('a file that is sent', () => {
     const { url } = await listen(nodeHandler(storeReceiving(receive), OPTIONS))
     const socket = open(url)
     socket.write(`${PUT}Content-Length: 100\r\n\r\nhalf`)
-    await sleep(50)
+    await until(() => bytes === 'half'.length)
 
     socket.destroy()
 
-    await expect.poll(() => failure).toBeInstanceOf(Error)
+    await until(() => failure !== undefined)
+    expect(failure).toBeInstanceOf(Error)
   })
 
   test('is refused with 408 when it stays silent for ten seconds, and told so', async () => {
     let failure: unknown
+    let bytes = 0
     const receive: Receive = async (body) => {
       try {
-        for await (const _ of body);
+        for await (const piece of body) bytes += piece.length
       } catch (caught) {
         failure = caught
         throw caught
@@ -224,18 +226,45 @@ describe('a file that is sent', () => {
     const reply = received(socket)
     socket.write(`${PUT}Content-Length: 9999999\r\n\r\n`)
     socket.write(Buffer.alloc(160_000))
-    await sleep(200)
+    await until(() => bytes === 160_000)
+    await turns() // It waits for more now.
     vi.advanceTimersByTime(9_900)
-    await sleep(100)
+    await turns()
     expect(reply()).toBe('')
 
     vi.advanceTimersByTime(200)
 
-    await vi.waitFor(() => expect(reply()).toContain('"type":"request_timeout"'))
+    await until(() => reply().includes('"type":"request_timeout"'))
     expect(reply()).toMatch(/^HTTP\/1\.1 408 /)
     expect(reply().toLowerCase()).toContain('connection: close')
-    await vi.waitFor(() => expect(failure).toBeInstanceOf(Error))
-    await vi.waitFor(() => expect(socket.destroyed || socket.readableEnded).toBe(true))
+    await until(() => failure !== undefined)
+    expect(failure).toBeInstanceOf(Error)
+    vi.advanceTimersByTime(5_000) // The rest would be read so long.
+    await until(() => socket.destroyed)
+  })
+
+  test('is refused so that a client which writes on can read it', async () => {
+    let hasBegun = false
+    const receive: Receive = async (body) => {
+      for await (const _ of body) hasBegun = true
+    }
+    const { url } = await listen(nodeHandler(storeReceiving(receive), OPTIONS))
+    fakePaceTimers()
+    const socket = open(url)
+    const reply = received(socket)
+    socket.write(`${PUT}Content-Length: 9999999\r\n\r\nx`)
+    await until(() => hasBegun)
+    await turns()
+    socket.pause()
+    vi.advanceTimersByTime(10_100)
+    for (let sent = 0; sent < 10; sent++) {
+      socket.write(Buffer.alloc(1_000))
+      await turns(2)
+    }
+    socket.resume()
+
+    await until(() => reply() !== '' || socket.destroyed)
+    expect(reply()).toMatch(/^HTTP\/1\.1 408 /)
   })
 
   test('is not blamed for the time in which the store takes nothing', async () => {
@@ -243,8 +272,12 @@ describe('a file that is sent', () => {
     const held = new Promise<void>((resolve) => {
       go = resolve
     })
+    let bytes = 0
     const receive: Receive = async (body) => {
-      for await (const _ of body) await held
+      for await (const piece of body) {
+        bytes += piece.length
+        await held
+      }
     }
     const { url } = await listen(nodeHandler(storeReceiving(receive), OPTIONS))
     fakePaceTimers()
@@ -252,14 +285,15 @@ describe('a file that is sent', () => {
     const reply = received(socket)
     socket.write(`${PUT}Content-Length: 200000\r\n\r\n`)
     socket.write(Buffer.alloc(100_000))
-    await sleep(200)
+    await until(() => bytes > 0)
 
     vi.advanceTimersByTime(3_600_000)
     go()
-    await sleep(50)
+    await until(() => bytes === 100_000)
     socket.write(Buffer.alloc(100_000))
 
-    await vi.waitFor(() => expect(reply()).toMatch(/^HTTP\/1\.1 200 /))
+    await until(() => reply() !== '')
+    expect(reply()).toMatch(/^HTTP\/1\.1 200 /)
   })
 })
 
@@ -268,11 +302,6 @@ function fakePaceTimers(): void {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
   })
-}
-
-/** Waits in real time; `vi.waitFor` would move faked time on. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(1)
 }
 
 describe('the body of a request', () => {
@@ -292,12 +321,15 @@ describe('the body of a request', () => {
     const opening = `${head}Content-Type: text/csv\r\nContent-Length: ${BODY_BYTES}\r\n\r\n`
     socket.write(opening)
     const bytes = Buffer.alloc(bytesPerSecond, ' ')
-    for (let left = BODY_BYTES; left > 0 && reply() === ''; left -= bytes.length) {
-      socket.write(bytes.subarray(0, left))
-      await until(() => peer.bytesRead >= opening.length + BODY_BYTES - left || reply() !== '')
-      await sleep(2)
+    for (let left = BODY_BYTES; left > bytes.length && reply() === ''; left -= bytes.length) {
+      socket.write(bytes)
+      const sent = opening.length + BODY_BYTES - left + bytes.length
+      // Time goes on only while the server waits for more.
+      await until(() => (peer.bytesRead === sent && vi.getTimerCount() === 1) || reply() !== '')
+      await turns(2)
       vi.advanceTimersByTime(1_000)
     }
+    socket.write(bytes)
     await until(() => reply() !== '')
     return reply()
   }

@@ -6,10 +6,11 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { RequestMessage } from '../../../adapters/node.js'
 import { nodeHandler, openDirectory, publishEvent } from '../../../adapters/node.js'
 import { openMemory, type StoreEvent } from '../../../src/index.js'
+import { until } from '../../support/until.js'
 
 const KEY = 'a-key-of-the-first-team'
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
@@ -42,7 +43,7 @@ test('a request has one object for its start and its end, where its answer is de
   const url = await listen()
   await fetch(`${url}/tables`, { headers: HEADERS }).then((answer) => answer.text())
   await fetch(`${url}/tables/none/rows`, { headers: HEADERS }).then((answer) => answer.text())
-  await vi.waitFor(() => expect(ends.length).toBe(2))
+  await until(() => ends.length === 2)
 
   expect(ends).toEqual(starts)
   expect(ends[0]).toBe(starts[0])
@@ -69,14 +70,14 @@ test('a request whose client has gone ends too, and so does one that the contrac
   const held = request(`${url}/stashes/s/0`, { method: 'PUT', headers: HEADERS })
   held.on('error', () => undefined)
   held.write('[{"a":')
-  await vi.waitFor(() => expect(starts.length).toBe(1))
+  await until(() => starts.length === 1)
   expect(ends.length).toBe(0)
   held.destroy()
-  await vi.waitFor(() => expect(ends.length).toBe(1))
+  await until(() => ends.length === 1)
 
   const withBody = request(`${url}/tables`, { headers: { ...HEADERS, 'content-length': 2 } })
   withBody.on('error', () => undefined).end('{}')
-  await vi.waitFor(() => expect(ends.length).toBe(2))
+  await until(() => ends.length === 2)
   expect(ends[1]?.answered).toBeUndefined()
 })
 

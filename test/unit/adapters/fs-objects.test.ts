@@ -6,6 +6,7 @@ import { fileError } from '../../../adapters/fs/fs-error.js'
 import { Folders, SharedSync } from '../../../adapters/fs/fs-folders.js'
 import { openFsObjects } from '../../../adapters/fs/fs-objects.js'
 import { utf8 } from '../../../src/base/bytes.js'
+import { until } from '../../support/until.js'
 
 const INCARNATION = '0123456789abcdef'
 
@@ -86,13 +87,15 @@ test('a put that waits for bytes fails at close and leaves nothing', async () =>
   const gate = new Promise<void>((resolve) => {
     release = resolve
   })
+  let isWaiting = false
   async function* slow() {
     yield new Uint8Array(10)
+    isWaiting = true
     await gate
     yield new Uint8Array(10)
   }
   const putting = objects.put(idOf(1), slow())
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => isWaiting)
   await objects.close()
   release()
 

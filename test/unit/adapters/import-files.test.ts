@@ -3,13 +3,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeHandler } from '../../../adapters/node.js'
 import { type FileImport, importFiles } from '../../../adapters/programs/import-files.js'
 import { AnswerReader } from '../../../src/client/answer-reader.js'
 import { openMemory } from '../../../src/index.js'
 import { type Answer, type Asked, fakeServer } from '../../support/fake-server.js'
+import { turns, until } from '../../support/until.js'
 
 // Nothing waits between attempts here.
 vi.mock('../../../src/client/pause-unless.js', () => ({ pauseUnless: async () => undefined }))
@@ -282,9 +282,14 @@ describe('an import', () => {
 
   test('that fails deletes the stash after the chunks that the server is still putting', async () => {
     const done: string[] = []
+    let others = 0
     const { url } = await fakeServer(async ({ method, path }) => {
-      if (path.endsWith('/0')) return { status: 400 }
-      if (method === 'PUT') await sleep(300)
+      if (path.endsWith('/0')) {
+        await until(() => others > 0)
+        return { status: 400 }
+      }
+      others++
+      if (method === 'PUT') await turns(100)
       done.push(method)
       return { status: 200 }
     })

@@ -12,6 +12,7 @@ import { openCutProxy } from '../../support/cut-proxy.js'
 import { connectTo } from '../../support/postgres-client.js'
 import { startPostgres } from '../../support/postgres-server.js'
 import { seeded } from '../../support/seeded.js'
+import { turns } from '../../support/until.js'
 
 const server = await startPostgres()
 
@@ -325,15 +326,17 @@ describe.skipIf(typeof server === 'string')(
       const options = optionsOf({ urls: [cut], connectionsMax: 3 })
       const objects = await open(options)
       const { counts } = await look(options)
-      const timer = setInterval(() => proxy.cut(), 100)
-      onTestFinished(() => clearInterval(timer))
       const content = pattern(BATCH_BYTES + PIECE_BYTES)
       const ids = Array.from({ length: 60 }, (_, i) => idOf(i))
 
-      for (const id of ids) {
+      for (const [i, id] of ids.entries()) {
         const isLong = Number(`0x${id.slice(-1)}`) % 3 === 0
-        await objects.put(id, isLong ? content : utf8(id))
-        const found = (await objects.get(id)) ?? utf8('')
+        const putting = objects.put(id, isLong ? content : utf8(id))
+        if (i % 2 === 0) void turns(i % 7).then(proxy.cut)
+        await putting
+        const getting = objects.get(id)
+        if (i % 3 === 0) void turns(i % 5).then(proxy.cut)
+        const found = (await getting) ?? utf8('')
         expect(Buffer.compare(found, isLong ? content : utf8(id))).toBe(0)
       }
       await objects.delete(ids.slice(0, 20))

@@ -32,7 +32,7 @@ test('without the package pg the entry loads, and a call fails at once with what
   await writeFile(join(folder, 'program.mjs'), PROGRAM)
   const run = promisify(execFile)(process.execPath, ['program.mjs'], {
     cwd: folder,
-    timeout: 10_000,
+    timeout: 60_000,
   })
   const calls = (await run).stdout
     .trim()

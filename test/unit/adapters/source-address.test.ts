@@ -214,8 +214,10 @@ test.each([
 
 test('an answer takes microseconds', () => {
   const count = runs(50_000)
-  const start = performance.now()
+  const before = process.cpuUsage() // Not the time of the clock, in which other programs run.
   for (let i = 0; i < count; i++) isPublicAddress(`2606:4700::${(i % 65_536).toString(16)}`)
 
-  expect((performance.now() - start) / count).toBeLessThan(0.2)
+  const { user, system } = process.cpuUsage(before)
+
+  expect((user + system) / count).toBeLessThan(200)
 })

@@ -1,19 +1,20 @@
 // Goal: what a well-behaved source sends arrives whole, with its name and type, and a reader may stop any time.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeSources, type SourceOptions } from '../../../adapters/node.js'
 import type { FetchedSource } from '../../../src/index.js'
+import { turns, until } from '../../support/until.js'
 import { goodAnswer, rawServer, redirectAnswer } from './raw-server.js'
 import { watchSockets } from './socket-watch.js'
 import { TEST_CERTIFICATE, TEST_KEY } from './tls-certificate.js'
 
 const BYTES_MAX = 1_000
 const LIMITS = { bytesMax: BYTES_MAX }
-const SMALL: SourceOptions = {
+/** Limits that only a hang reaches. */
+const PATIENT: SourceOptions = {
   allowPrivate: true,
-  connectTimeoutMs: 500,
-  idleTimeoutMs: 500,
-  totalTimeoutMs: 2_000,
+  connectTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
+  totalTimeoutMs: 60_000,
 }
 const TLS = { tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } }
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -29,10 +30,16 @@ async function fetchFrom(
   path = '/',
   options: SourceOptions = {},
 ): Promise<FetchedSource> {
-  return await nodeSources({ ...SMALL, ...options }).fetch(
+  return await nodeSources({ ...PATIENT, ...options }).fetch(
     `http://127.0.0.1:${port}${path}`,
     LIMITS,
   )
+}
+
+/** The clock that limits a fetch. */
+function fakeTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
 }
 
 describe('an answer arrives whole', () => {
@@ -77,7 +84,7 @@ describe('an answer arrives whole', () => {
     const server = await rawServer((socket) => socket.end(answer, 'latin1'))
 
     expect(await readAll(await fetchFrom(server.port))).toBe(body)
-    await vi.waitFor(() => expect(server.open()).toBe(0), { interval: 5 })
+    await until(() => server.open() === 0)
   })
 
   test('byte by byte', async () => {
@@ -248,7 +255,7 @@ describe('a reader', () => {
     options: SourceOptions = {},
     signal?: AbortSignal,
   ): Promise<FetchedSource> =>
-    await nodeSources({ ...SMALL, ...options }).fetch(`http://127.0.0.1:${port}/`, huge, signal)
+    await nodeSources({ ...PATIENT, ...options }).fetch(`http://127.0.0.1:${port}/`, huge, signal)
 
   test('that stops lets go of the source', async () => {
     const server = await endless()
@@ -256,7 +263,7 @@ describe('a reader', () => {
 
     for await (const _piece of source.body) break
 
-    await vi.waitFor(() => expect(server.open()).toBe(0), { interval: 5 })
+    await until(() => server.open() === 0)
   })
 
   test.each(['before', 'while'])(
@@ -271,15 +278,17 @@ describe('a reader', () => {
       source.close()
 
       await expect(reading ?? readAll(source)).rejects.toMatchObject({ code: 'ABORTED' })
-      await vi.waitFor(() => expect(server.open()).toBe(0), { interval: 5 })
+      await until(() => server.open() === 0)
     },
   )
 
   test('that never comes is not waited for longer than the total time', async () => {
     const server = await endless()
-    const source = await fetchHuge(server.port, { totalTimeoutMs: 100 })
+    fakeTimers()
+    const source = await fetchHuge(server.port)
+    vi.advanceTimersByTime(60_000)
 
-    await vi.waitFor(() => expect(server.open()).toBe(0), { interval: 5 })
+    await until(() => server.open() === 0)
     await expect(readAll(source)).rejects.toMatchObject({ code: 'SOURCE_URL_TIMEOUT' })
   })
 
@@ -288,11 +297,13 @@ describe('a reader', () => {
     const server = await endless((bytes) => {
       sent += bytes
     })
-    const source = await fetchHuge(server.port, { idleTimeoutMs: 50 })
+    fakeTimers()
+    const source = await fetchHuge(server.port, { totalTimeoutMs: 86_400_000 })
     let read = 0
 
     for await (const piece of source.body) {
-      await sleep(100)
+      await turns(5)
+      vi.advanceTimersByTime(120_000)
       read += piece.length
       if (read > 300_000) break
     }
@@ -301,12 +312,15 @@ describe('a reader', () => {
   })
 
   test('finds out that the source broke off before it began to read', async () => {
+    let reset = (): unknown => undefined
     const server = await rawServer((socket) => {
       socket.write(`${OK}Content-Length: 900\r\n\r\nhello`)
-      setTimeout(() => socket.resetAndDestroy(), 30)
+      reset = () => socket.resetAndDestroy()
     })
     const source = await fetchFrom(server.port)
-    await sleep(80)
+    reset()
+    await until(() => server.open() === 0)
+    await turns()
 
     await expect(readAll(source)).rejects.toMatchObject({ code: 'SOURCE_URL_FAILED' })
   })
@@ -317,12 +331,17 @@ describe('a reader', () => {
       const server = when === 'while it reads' ? await endless() : await rawServer(() => undefined)
       const controller = new AbortController()
       if (when === 'at once') controller.abort()
-      else setTimeout(() => controller.abort(new Error('enough')), 50)
 
       const reading = fetchHuge(server.port, {}, controller.signal).then(readAll)
+      reading.catch(() => undefined)
+      if (when !== 'at once') {
+        await until(() => server.requests.length === 1)
+        await turns()
+        controller.abort(new Error('enough'))
+      }
 
       await expect(reading).rejects.toMatchObject({ code: 'ABORTED' })
-      await vi.waitFor(() => expect(server.open()).toBe(0), { interval: 5 })
+      await until(() => server.open() === 0)
       if (when === 'at once') expect(server.connections()).toBe(0)
     },
   )
@@ -342,7 +361,7 @@ describe('a reader', () => {
 describe('a resolver', () => {
   test('that never answers is a timeout', async () => {
     const sources = nodeSources({
-      ...SMALL,
+      ...PATIENT,
       connectTimeoutMs: 50,
       lookup: () => new Promise(() => undefined),
     })
@@ -355,15 +374,20 @@ describe('a resolver', () => {
   test('that answers too late opens nothing any more', async () => {
     const server = await rawServer((socket) => socket.end(goodAnswer('hello')))
     const watch = watchSockets()
-    const lookup = async (): Promise<string[]> => await sleep(150, ['127.0.0.1'])
-    const sources = nodeSources({ ...SMALL, connectTimeoutMs: 50, lookup })
+    let answer: (addresses: string[]) => void = () => undefined
+    const lookup = () =>
+      new Promise<string[]>((resolve) => {
+        answer = resolve
+      })
+    const sources = nodeSources({ ...PATIENT, connectTimeoutMs: 50, lookup })
 
     await expect(
       sources.fetch(`http://source.example:${server.port}/`, LIMITS),
     ).rejects.toMatchObject({
       code: 'SOURCE_URL_TIMEOUT',
     })
-    await sleep(200)
+    answer(['127.0.0.1'])
+    await turns()
     expect(watch.opened).toEqual([])
     expect(server.connections()).toBe(0)
   })
@@ -375,7 +399,7 @@ test('a port where nobody listens is a failure', async () => {
 
 describe('TLS', () => {
   const lookup = async (): Promise<string[]> => ['127.0.0.1']
-  const secure: SourceOptions = { ...SMALL, ca: TEST_CERTIFICATE, lookup }
+  const secure: SourceOptions = { ...PATIENT, ca: TEST_CERTIFICATE, lookup }
   const fetchSecure = async (url: string, options: SourceOptions = {}): Promise<string> =>
     await readAll(await nodeSources({ ...secure, ...options }).fetch(url, LIMITS))
 
@@ -390,7 +414,7 @@ describe('TLS', () => {
   test('of a host with another name, or signed by an unknown authority, fails', async () => {
     const server = await rawServer((socket) => socket.end(goodAnswer('hello')), TLS)
     const failed = { code: 'SOURCE_URL_FAILED' }
-    const withoutCa = nodeSources({ ...SMALL, lookup })
+    const withoutCa = nodeSources({ ...PATIENT, lookup })
 
     await expect(fetchSecure(`https://other.example:${server.port}/`)).rejects.toMatchObject(failed)
     await expect(
@@ -425,7 +449,7 @@ describe('TLS', () => {
     await expect(fetchSecure(`https://source.example:${plain.port}/`)).rejects.toMatchObject({
       code: 'SOURCE_URL_FAILED',
     })
-    await vi.waitFor(() => expect(silent.open()).toBe(0), { interval: 5 })
+    await until(() => silent.open() === 0)
   })
 
   test('may redirect to TLS, and http may too', async () => {

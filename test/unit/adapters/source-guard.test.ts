@@ -2,12 +2,13 @@
 // Method: the proof is not the answer but the sockets. Every connect of this process is seen where Node
 // makes it, and servers on this machine count who comes.
 import { get, globalAgent } from 'node:http'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeSources, type SourceLookup, type SourceOptions } from '../../../adapters/node.js'
 import { isPublicAddress } from '../../../adapters/sources/source-address.js'
 import { parseSourceUrl } from '../../../adapters/sources/source-guard.js'
 import { resolveSourceOptions } from '../../../adapters/sources/source-options.js'
 import { isStoreError, type StoreError } from '../../../src/index.js'
+import { turns, until } from '../../support/until.js'
 import { HOSTILE_ADDRESSES, HOSTILE_NAMES, HOSTILE_URLS } from './hostile-urls.js'
 import { goodAnswer, type RawServer, rawServer, redirectAnswer } from './raw-server.js'
 import { type SocketWatch, watchSockets } from './socket-watch.js'
@@ -16,14 +17,15 @@ const PUBLIC_V4 = '93.184.216.34'
 const PUBLIC_V4_TOO = '93.184.216.35'
 const PUBLIC_V6 = '2606:4700::1'
 const LIMITS = { bytesMax: 1_000 }
-const FAST = { connectTimeoutMs: 500, idleTimeoutMs: 500, totalTimeoutMs: 2_000 }
+/** Limits that only a hang reaches. */
+const PATIENT = { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, totalTimeoutMs: 60_000 }
 const NOT_ALLOWED =
   'The source URL is not allowed: it must be an http or https URL of a public address'
 
 /** Fetches all of a source; a failure is handed back. */
 async function outcomeOf(url: string, options: SourceOptions): Promise<string | StoreError> {
   try {
-    const source = await nodeSources({ ...FAST, ...options }).fetch(url, LIMITS)
+    const source = await nodeSources({ ...PATIENT, ...options }).fetch(url, LIMITS)
     const pieces: Uint8Array[] = []
     for await (const piece of source.body) pieces.push(piece)
     return Buffer.concat(pieces).toString()
@@ -382,7 +384,7 @@ describe('the address that a socket reached', () => {
     await expectRefused('http://public.example/', { lookup: atPublic })
     await expectRefused('https://public.example/', { lookup: atPublic })
 
-    await new Promise((later) => setTimeout(later, 20))
+    await turns()
     expect(watch.opened.map(({ socket }) => socket.bytesWritten)).toEqual([0, 0])
     expect(watch.opened.every(({ socket }) => socket.destroyed)).toBe(true)
     expect(server.bytesReceived()).toBe(0)
@@ -415,8 +417,7 @@ describe('sockets of other code', () => {
         response.resume().on('end', done)
       }).on('error', reject)
     })
-    await new Promise((later) => setTimeout(later, 20))
-    expect(Object.keys(globalAgent.freeSockets).length).toBe(1)
+    await until(() => Object.keys(globalAgent.freeSockets).length === 1)
 
     expect(await outcomeOf('http://public.example/', { lookup: atPublic })).toBe('hello')
     await expectRefused('http://public.example/', { lookup: async () => ['127.0.0.1'] })
@@ -478,9 +479,14 @@ describe('several addresses of a name', () => {
     const watch = watchSockets()
     watch.divert(PUBLIC_V4, { port: undefined })
     watch.divert(PUBLIC_V4_TOO, { port: server.port, shownAddress: PUBLIC_V4_TOO })
-    const options = { lookup: async () => [PUBLIC_V4, PUBLIC_V4_TOO], connectTimeoutMs: 200 }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const options = { lookup: async () => [PUBLIC_V4, PUBLIC_V4_TOO], connectTimeoutMs: 2_000 }
+    const outcome = outcomeOf('http://public.example/', options)
+    await until(() => watch.opened.length === 1)
+    vi.advanceTimersByTime(1_000)
 
-    expect(await outcomeOf('http://public.example/', options)).toBe('hello')
+    expect(await outcome).toBe('hello')
   })
 
   test.each([1, 2, 4])('when none of %i answers, that is a timeout', async (count) => {

@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
 import { openMemory } from '../../../src/index.js'
+import { turns } from '../../support/until.js'
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\n'
 
@@ -147,7 +148,7 @@ test("a request without a Host reaches a host's own routes, unless it keeps the 
 test('a refusal is not taken for the answer to the request before it', async () => {
   const server = await listen((request, response) => {
     request.resume()
-    setTimeout(() => response.end('first'), 50)
+    void turns().then(() => response.end('first'))
   })
 
   const reply = await replyTo(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\nGARBAGE\r\n\r\n')

@@ -163,7 +163,7 @@ describe('in runtimes', () => {
   })
 })
 
-describe.skipIf(NEXT === undefined)('in Next.js', { timeout: 240_000 }, () => {
+describe.skipIf(NEXT === undefined)('in Next.js', () => {
   test.each([
     ['next-app', 'app/api/[...path]/route.js'],
     ['next-pages', 'pages/api/[...path].js'],
@@ -198,7 +198,7 @@ const ASKED_TWICE = {
       const server = createServer((request, response) => answer(request, response).catch(reject))
       server.listen(0, '127.0.0.1', async () => {
         const url = 'http://127.0.0.1:' + server.address().port + '/api/healthz'
-        await fetch(url, { signal: AbortSignal.timeout(2_000) }).then(({ status }) => resolve(status), reject)
+        await fetch(url, { signal: AbortSignal.timeout(60_000) }).then(({ status }) => resolve(status), reject)
         server.close()
         server.closeAllConnections()
       })

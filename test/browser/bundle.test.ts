@@ -61,7 +61,7 @@ describe.skipIf(found.path === undefined)('in Chromium', () => {
   let programs: Readonly<Record<string, string>>
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: found.path ?? '', timeout: 30_000 })
+    browser = await chromium.launch({ executablePath: found.path ?? '', timeout: 60_000 })
     const platform = 'browser'
     const alias = { 'node:assert/strict': join(ROOT, 'test/browser/bundles/assert.ts') }
     programs = {

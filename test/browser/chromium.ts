@@ -18,7 +18,7 @@ export function findChromium(): FoundChromium {
   if (path === undefined) return { reason: `none of ${NAMES.join(', ')} is in PATH` }
   // Some systems have a script of this name that only says how to get the browser.
   const asked = spawnSync(path, ['--version', '--no-sandbox'], {
-    timeout: 30_000,
+    timeout: 60_000,
     encoding: 'utf8',
   })
   if (asked.status === 0) return { path }

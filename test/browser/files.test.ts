@@ -19,7 +19,7 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
   let browser: Browser
 
   // Playwright starts it without its sandbox of processes, which it could not have as root.
-  const launch = () => chromium.launch({ executablePath: found.path ?? '', timeout: 30_000 })
+  const launch = () => chromium.launch({ executablePath: found.path ?? '', timeout: 60_000 })
 
   beforeAll(async () => {
     store = await openMemory()
@@ -52,7 +52,7 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
     await page.goto(`${sites.urls.shop}/`)
 
     await page.setInputFiles('input', { name: 'Größe 1.png', mimeType: 'image/png', buffer: IMAGE })
-    const handle = await page.waitForFunction(() => window.outcome, null, { timeout: 10_000 })
+    const handle = await page.waitForFunction(() => window.outcome, null, { timeout: 60_000 })
     const outcome = await handle.jsonValue()
     await context.close()
 

@@ -24,7 +24,7 @@ describe.skipIf(found.path === undefined)('in Chromium', () => {
     const cache = join(ROOT, 'node_modules', '.cache')
     await mkdir(cache, { recursive: true })
     folder = await mkdtemp(join(cache, 'rowstash-level-'))
-    browser = await chromium.launch({ executablePath: found.path ?? '', timeout: 30_000 })
+    browser = await chromium.launch({ executablePath: found.path ?? '', timeout: 60_000 })
     const outfile = join(folder, 'offline.mjs')
     const entry = 'test/browser/bundles/offline-program.ts'
     programs = { [PROGRAM]: await bundle(entry, outfile, { platform: 'browser' }) }

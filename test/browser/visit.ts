@@ -20,7 +20,7 @@ export type Visit = Readonly<{
 /** The browser did not do within its time what it always does. It says nothing about the files. */
 export class BrowserStuck extends Error {}
 
-const STEP_MS_MAX = 25_000
+const STEP_MS_MAX = 90_000
 
 /** Playwright bounds some of its steps only. */
 export async function within<T>(step: string, doing: Promise<T>): Promise<T> {
@@ -35,7 +35,7 @@ export async function within<T>(step: string, doing: Promise<T>): Promise<T> {
   }
 }
 
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 const POLL = { timeout: WAIT_MS, interval: 25 }
 
 /** @param site - The site of the files. The page that meets them is always one of the shop. */

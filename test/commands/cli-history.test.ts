@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
 import { openDirectory } from '../../adapters/node.js'
 import { runImport } from '../../adapters/programs/cli-import.js'
@@ -14,6 +14,7 @@ import { runStats } from '../../adapters/programs/cli-stats.js'
 import { runSweep } from '../../adapters/programs/cli-sweep.js'
 import { StoreError, type StoreOptions, type UrlFetcher } from '../../src/index.js'
 import { openDirectoryPage } from '../page/opened-store.js'
+import { turns } from '../support/until.js'
 import { printedAt, type Run } from './orders-store.js'
 
 const KEPT: StoreOptions = { historyRetentionMs: 86_400_000, overwrittenRowsTtlMs: 0 }
@@ -115,8 +116,11 @@ test('rowstash open without --write changes no record, also of a job that did no
   await store.close()
   const before = await records()
   expect(before.length).toBeGreaterThan(5)
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
   const opened = await openDirectoryPage(directory)
-  await new Promise((done) => setTimeout(done, 300))
+  await vi.advanceTimersByTimeAsync(60 * 60_000)
+  await turns(50)
   await opened.close()
   expect(await records()).toEqual(before)
 })

@@ -85,5 +85,4 @@ test.each([
     expect(after.stdout.trim().split('\n')).toHaveLength(1)
     expect((await readFile(path)).equals(await readFile(source))).toBe(true)
   },
-  120_000,
 )

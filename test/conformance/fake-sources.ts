@@ -40,10 +40,12 @@ export const SOURCE_URLS = {
   slow: `${HOST}/slow`,
   /** Is larger than any limit. */
   endless: `${HOST}/endless`,
-  /** Rows of CSV, the last of which comes after `LATE_MS`. */
+  /** Rows of CSV, the last of which comes when `lateNow` is fetched. */
   late: `${HOST}/late.csv`,
   /** The same, with a record that is too long at the end. */
   lateFault: `${HOST}/late-fault.csv`,
+  /** Lets all late sources go on that wait. */
+  lateNow: `${HOST}/late-now`,
   /** CSV that breaks off. */
   brokenCsv: `${HOST}/broken.csv`,
   /** CSV that is larger than any limit. */
@@ -66,8 +68,8 @@ export const SOURCE_URLS = {
   latin1: `${HOST}/latin1.csv`,
 } as const
 
-/** How long the late sources take, in milliseconds: longer than an operation that is answered at once. */
-const LATE_MS = 3_000
+/** Late sources that wait. State of the module, as a host has one object of sources for all its stores. */
+const late = new Set<() => void>()
 
 type MakeSource = (url: string, bytesMax: number) => FetchedSource
 
@@ -88,6 +90,11 @@ const URLS: Readonly<Record<string, MakeSource>> = {
     source(url, ['a\n1\n'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),
   [SOURCE_URLS.late]: (url) => lateSource(url, '3\n'),
   [SOURCE_URLS.lateFault]: (url) => lateSource(url, '3,4\n'),
+  [SOURCE_URLS.lateNow]: (url) => {
+    for (const goOn of late) goOn()
+    late.clear()
+    return source(url, ['now'])
+  },
   [SOURCE_URLS.brokenCsv]: (url) =>
     source(url, ['a\n1'], {}, new StoreError('SOURCE_URL_FAILED', 'The source broke off')),
   [SOURCE_URLS.csv]: (url) =>
@@ -115,7 +122,7 @@ const URLS: Readonly<Record<string, MakeSource>> = {
 function lateSource(url: string, end: string): FetchedSource {
   async function* body(): AsyncGenerator<Uint8Array, void> {
     yield new TextEncoder().encode('n\n1\n2\n')
-    await new Promise((resolve) => setTimeout(resolve, LATE_MS))
+    await new Promise<void>((resolve) => void late.add(resolve))
     yield new TextEncoder().encode(end)
   }
   return { contentType: 'text/csv', fileName: undefined, url, body: body(), close() {} }

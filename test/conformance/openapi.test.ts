@@ -5,7 +5,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { MemoryLevel } from 'memory-level'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openLevelKv, openMemory, openStore } from '../../src/index.js'
 import { OpenApiProof } from '../support/openapi-proof.js'
 import { Api } from './contract/api.js'
@@ -195,6 +195,8 @@ describe('answers that take a server of their own', () => {
   })
 
   test('a client with too many unknown keys', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] }) // All come within one minute.
+    onTestFinished(() => void vi.useRealTimers())
     const server = await serveContract((options) => openMemory(options), {
       proof,
       adminKeys: [ADMIN_KEY],

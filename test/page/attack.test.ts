@@ -48,7 +48,7 @@ const ATTACK = `async ({ origin, tableId, row, token }) => {
     await attempt(mode + ' DELETE', async () => (await fetch(rows.slice(0, -5), { ...options, method: 'DELETE' })).status)
   }
   for (const path of ['/tables', rows.slice(origin.length), '/page/session'])
-    await attempt('script ' + path, () => settled(document.createElement('script'), origin + path), 20_000)
+    await attempt('script ' + path, () => settled(document.createElement('script'), origin + path), 60_000)
   await attempt('image', () => settled(new Image(), origin + '/tables'))
   await attempt('beacon', async () => navigator.sendBeacon(rows, row))
   for (const path of ['/', '/tables', '/?token=' + token]) await attempt('frame ' + path, async () => {

@@ -18,7 +18,7 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
   let store: Store
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 30_000 })
+    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 60_000 })
     context = await browser.newContext()
     store = await openMemory({ historyRetentionMs: 86_400_000 })
     const team = store.team('default')

@@ -53,7 +53,7 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     const launched = chromium.launch({
       executablePath: findChromium().path ?? '',
       args: [`--remote-debugging-port=${debuggingPort}`],
-      timeout: 30_000,
+      timeout: 60_000,
     })
     cli = await buildCli()
     browser = await launched

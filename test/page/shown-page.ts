@@ -47,7 +47,7 @@ export async function makeShownDirectory<T>(
     const browser = await chromium.launch({
       executablePath: found.path ?? '',
       args: [`--host-resolver-rules=MAP ${HOSTILE_NAME} 127.0.0.1`],
-      timeout: 30_000,
+      timeout: 60_000,
     })
     ends.push(() => browser.close())
     const context = await browser.newContext({ viewport: VIEWPORT })

@@ -31,7 +31,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
   let people: Readonly<{ table: Table; first: string }>
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 30_000 })
+    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 60_000 })
     context = await browser.newContext()
     directory = await makeDirectory(async () => undefined)
     store = await openDirectory(directory.path, { historyRetentionMs: 86_400_000 })

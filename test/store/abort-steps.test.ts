@@ -2,12 +2,12 @@
 // nothing, and can be made again.
 // Method: the steps of a call on the ports are counted; then it is made in other stores with the same content, and is
 // aborted before its first step, and before some of the others.
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { isStoreError, openStore, type Store, type Table, type Team } from '../../src/index.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { damageOf } from '../support/damage.js'
 import { dumpTeam, fillRichly, RICH_SIZES } from '../support/rich-store.js'
+import { turns } from '../support/until.js'
 import { openStepPorts, Steps } from './step-ports.js'
 
 const REASON = new Error('the user closed the page')
@@ -251,7 +251,7 @@ for (const [
       expect(stepsLeft, `from step ${at} of ${count} on`).toBeLessThanOrEqual(stepsMax)
 
       const { writes } = world.steps
-      await delay(10)
+      await turns(10)
       expect(world.steps.writes).toBe(writes)
       if (outcome === 'ABORTED') aborted++
       else expect(outcome).toBe('done') // Its commit had begun.

@@ -1,17 +1,15 @@
 // Goal: a caller can give up every call that takes rows. Nothing is changed then, and nothing of the input stays open.
 import { getEventListeners } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Abortable, RowInput, Store, Team } from '../../src/index.js'
 import { openMemory, StoreError } from '../../src/index.js'
 
 const REASON = new Error('the user closed the page')
 
-/** A signal that is aborted in a moment. */
-function soon(): AbortSignal {
+/** A signal, and what aborts it in the next turn of the event loop. */
+function abortable(): Readonly<{ signal: AbortSignal; soon: () => void }> {
   const aborting = new AbortController()
-  void delay(20).then(() => aborting.abort(REASON))
-  return aborting.signal
+  return { signal: aborting.signal, soon: () => void setImmediate(() => aborting.abort(REASON)) }
 }
 
 function aborted(what: string): unknown {
@@ -28,8 +26,9 @@ async function openTeam(options = {}): Promise<Team> {
   return store.team('team')
 }
 
-/** Two items, and then nothing more. */
+/** Two items, and then nothing more but an abort. */
 function stalled<Item>(items: readonly Item[]) {
+  const { signal, soon } = abortable()
   const seen = { begun: 0, left: 0 }
   const iterable: AsyncIterable<Item> = {
     [Symbol.asyncIterator]() {
@@ -38,7 +37,10 @@ function stalled<Item>(items: readonly Item[]) {
       return {
         next: () => {
           const value = items[next++]
-          if (value === undefined) return new Promise(() => undefined)
+          if (value === undefined) {
+            soon()
+            return new Promise(() => undefined)
+          }
           return Promise.resolve({ value, done: false })
         },
         return: () => {
@@ -48,10 +50,11 @@ function stalled<Item>(items: readonly Item[]) {
       }
     },
   }
-  return { iterable, seen }
+  return { iterable, seen, signal }
 }
 
-function* endless(): Generator<RowInput> {
+function* endless(onBegin: () => void): Generator<RowInput> {
+  onBegin()
   for (let a = 0; ; a++) yield { a }
 }
 
@@ -87,10 +90,10 @@ for (const [what, call] of Object.entries(CALLS)) {
     const rows = stalled<RowInput>([{ a: 2 }, { a: 3 }])
     const csv = stalled([new TextEncoder().encode('a\n4\n')])
 
-    await expect(call(team, tableId, rows.iterable, { signal: soon() })).rejects.toEqual(
+    await expect(call(team, tableId, rows.iterable, { signal: rows.signal })).rejects.toEqual(
       aborted(what),
     )
-    const streamed = call(team, tableId, { csv: csv.iterable }, { signal: soon() })
+    const streamed = call(team, tableId, { csv: csv.iterable }, { signal: csv.signal })
     await expect(streamed).rejects.toEqual(aborted(what))
 
     expect([rows.seen, csv.seen]).toEqual([
@@ -106,7 +109,10 @@ for (const [what, call] of Object.entries(CALLS)) {
     const { tableId } = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
     const before = await stateOf(team)
 
-    await expect(call(team, tableId, endless(), { signal: soon() })).rejects.toEqual(aborted(what))
+    const { signal, soon } = abortable()
+    const calling = call(team, tableId, endless(soon), { signal })
+
+    await expect(calling).rejects.toEqual(aborted(what))
 
     expect(await stateOf(team)).toEqual(before)
   })
@@ -187,17 +193,19 @@ test('a stash is not used by a call that is aborted', async () => {
 })
 
 test('an import from a URL ends with the signal', async () => {
+  const own = abortable()
   const team = await openTeam({
     sources: {
       fetch: (_url: string, _limits: unknown, signal: AbortSignal) =>
         new Promise((_, reject) => {
+          own.soon()
           signal.addEventListener('abort', () => {
             reject(new StoreError('ABORTED', 'The fetch was aborted'))
           })
         }),
     },
   })
-  const importing = team.importTable({ fromUrl: 'https://example.com/x.csv', signal: soon() })
+  const importing = team.importTable({ fromUrl: 'https://example.com/x.csv', signal: own.signal })
 
   await expect(importing).rejects.toEqual(aborted('import'))
   expect(await team.tables()).toEqual([])

@@ -1,6 +1,6 @@
 // Goal: a store counts what it does exactly, and reports it as events that no failure of the host can hurt.
 import { MemoryLevel } from 'memory-level'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import {
   memoryObjects,
   openLevelKv,
@@ -9,6 +9,7 @@ import {
   type StoreEvent,
   type StoreOptions,
 } from '../../src/index.js'
+import { until } from '../support/until.js'
 
 const OFF = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
 
@@ -220,10 +221,10 @@ test('a job is running until its end, which is an event', async () => {
   const { store, team, named } = await open()
   const job = await team.startJob({ create: { name: 'T', rows: [{ a: 1 }] } })
   expect(store.activity().jobsRunning).toBe(1)
-  await job.wait(10_000)
+  await job.wait(60_000)
   const missing = await team.startJob({ create: { name: 'U', rows: team.stash('none') } })
-  await missing.wait(10_000)
-  await vi.waitFor(() => expect(store.activity().jobsRunning).toBe(0))
+  await missing.wait(60_000)
+  await until(() => store.activity().jobsRunning === 0)
 
   expect(named('job')).toEqual([
     { name: 'job', teamId: 'team', jobId: job.id, outcome: 'succeeded', ms: expect.any(Number) },

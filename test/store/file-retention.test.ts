@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RowsInput, StoredFile, Table, Team } from '../../src/index.js'
 import { putTo } from '../conformance/store/upload-request.js'
+import { turns } from '../support/until.js'
 import {
   DAY_MS,
   HOUR_MS,
@@ -571,7 +572,7 @@ describe('the background', () => {
 
     await world.open({ fileSweepIntervalMs })
 
-    await new Promise((done) => setTimeout(done, 50)) // The sweep of the opening is over.
+    await turns(50) // The sweep of the opening is over.
     if (fileSweepIntervalMs !== DAY_MS) world.clock.pass(RETENTION_MS + 1)
     for (const file of files) await expect.poll(() => world.isThere(file)).toBe(false)
   })

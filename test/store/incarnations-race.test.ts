@@ -152,9 +152,7 @@ class Run {
   }
 }
 
-test(`nothing is lost or left over in ${RUNS} runs of several processes`, {
-  timeout: 120_000,
-}, async () => {
+test(`nothing is lost or left over in ${RUNS} runs of several processes`, async () => {
   const seed = Number(process.env['ROWSTASH_SEED'] ?? Date.now() % 2 ** 31)
   console.log(`incarnations: seed ${seed}`)
   let failures = 0

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
 import { openDirectoryPorts } from '../../adapters/directory/directory.js'
 import { openDirectory } from '../../adapters/node.js'
@@ -31,6 +31,8 @@ import {
 import { leftOpenJobs } from '../rungs/model/wiped-team.js'
 import { damageOf } from '../support/damage.js'
 import { randomTestSeed } from '../support/seed-record.js'
+import { until } from '../support/until.js'
+import { turns } from './engine-world.js'
 import { type Mortal, World } from './mortal-engine.js'
 
 const MINUTE_MS = 60_000
@@ -350,7 +352,7 @@ describe('a job', () => {
     const { team } = await openTeam({ sources, jobIntervalMs: 10 })
     const job = await team.startJob({ import: FROM_URL })
 
-    await expect.poll(async () => (await job.status()).status, { timeout: 5_000 }).toBe('succeeded')
+    await expect.poll(async () => (await job.status()).status).toBe('succeeded')
     expect(failures).toBe(-1)
   })
 })
@@ -457,7 +459,7 @@ describe('killed and continued', () => {
       let isOver = false
       const ended = (async () => {
         jobId ??= (await team.startJob(request(tableId))).id
-        return team.job(jobId).wait(2_000)
+        return team.job(jobId).wait(60_000)
       })()
       const status = await Promise.race([ended, died(engine, () => isOver)])
       isOver = true
@@ -482,7 +484,7 @@ describe('killed and continued', () => {
     while (!engine.isDead && !over()) await new Promise((resolve) => setTimeout(resolve, 2))
   }
 
-  test(`a job has its effect once over ${KILLS} random deaths`, { timeout: 40_000 }, async () => {
+  test(`a job has its effect once over ${KILLS} random deaths`, async () => {
     const random = randomOf(randomTestSeed())
     let deaths = 0
     for (let run = 0; deaths < KILLS; run++) {
@@ -515,14 +517,20 @@ describe('a lease that is taken over in the last moment', () => {
     const team = engine.store.team('t')
     const { tableId } = await team.createTable({ name: 'was', rows: [{ n: 0 }] })
     // The head of a table is in the commit of a create and of an overwrite, after the job has seen its lease.
-    engine.beforePutInto(KEY_SPACE.tableHead, () => takeLeases(world))
+    let isTaken = false
+    engine.beforePutInto(KEY_SPACE.tableHead, async () => {
+      await takeLeases(world)
+      isTaken = true
+    })
     const rows = [{ n: 1 }]
 
     const job = await team.startJob(
       kind === 'create' ? { create: { name: 'job', rows } } : { overwrite: { tableId, rows } },
     )
 
-    expect((await job.wait(200)).status).toBe('running')
+    await until(() => isTaken)
+    await turns()
+    expect((await job.wait(0)).status).toBe('running')
     expect(await team.tables()).toHaveLength(1)
     expect(await rowsOf(team, tableId)).toEqual([{ n: 0 }])
   })
@@ -542,6 +550,8 @@ describe('a lease that is taken over in the last moment', () => {
 
 describe('two engines on one key-value store, their clocks 10 minutes apart', () => {
   const LEASE_MS = 600
+  const STEP_MS = 20
+  const TIMERS = ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const
   /** A job that nobody takes over is not waited for any longer. */
   const END_MS = 10_000
   const ahead = { clock: { now: () => Date.now() + 10 * MINUTE_MS } }
@@ -551,6 +561,8 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
     hold: () => Promise<void>,
     skewed: 'first' | 'second',
   ): Promise<Readonly<{ world: World; first: Mortal; second: Mortal; fetches: () => number }>> {
+    vi.useFakeTimers({ toFake: ['performance', ...TIMERS] })
+    onTestFinished(() => void vi.useRealTimers())
     const world = await World.create(true)
     let fetches = 0
     const counted: UrlFetcher = {
@@ -570,14 +582,33 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
     return { world, first, second, fetches: () => fetches }
   }
 
+  /** Lets virtual time pass. */
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= STEP_MS) {
+      vi.advanceTimersByTime(STEP_MS)
+      await turns()
+    }
+  }
+
+  /** Lets virtual time pass until a job ends. */
+  async function endOf(job: Job): Promise<JobStatus> {
+    let isOver = false
+    const ended = job.wait(END_MS).finally(() => {
+      isOver = true
+    })
+    ended.catch(() => undefined)
+    while (!isOver) await pass(STEP_MS)
+    return ended
+  }
+
   test.each(['first', 'second'] as const)(
     'a job that is worked on is left alone, however long it takes (%s is ahead)',
     async (skewed) => {
-      const held = new Promise<void>((resolve) => setTimeout(resolve, 4 * LEASE_MS))
-      const { first, second, fetches } = await openTwo(() => held, skewed)
+      const held = () => new Promise<void>((resolve) => setTimeout(resolve, 4 * LEASE_MS))
+      const { first, second, fetches } = await openTwo(held, skewed)
       const { id } = await first.store.team('t').startJob({ import: FROM_URL })
 
-      const status = await second.store.team('t').job(id).wait(END_MS)
+      const status = await endOf(second.store.team('t').job(id))
 
       expect(status.status).toBe('succeeded')
       expect(fetches()).toBe(1)
@@ -595,7 +626,7 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
       first.dieAfter(0)
       const start = performance.now()
 
-      const status = await second.store.team('t').job(id).wait(END_MS)
+      const status = await endOf(second.store.team('t').job(id))
 
       expect(status.status).toBe('succeeded')
       expect(performance.now() - start).toBeGreaterThan(LEASE_MS / 2)
@@ -622,11 +653,12 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
     other.fill(7, 1, 17)
     await partition.commit({ puts: [[key, other]] })
     wake()
-    await expect.poll(async () => (await team.job(id).wait(0)).status).toBe('running')
-    await new Promise((resolve) => setTimeout(resolve, LEASE_MS / 2))
+    await turns()
+    expect((await team.job(id).wait(0)).status).toBe('running')
+    await pass(LEASE_MS / 2)
     expect(await team.tables()).toEqual([])
 
-    expect((await second.store.team('t').job(id).wait(END_MS)).status).toBe('succeeded')
+    expect((await endOf(second.store.team('t').job(id))).status).toBe('succeeded')
     expect(await team.tables()).toHaveLength(1)
     expect(fetches()).toBeGreaterThanOrEqual(2)
   })

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MemoryLevel } from 'memory-level'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
 import { memoryObjects, openLevelKv, openMemory, openStore } from '../../src/index.js'
+import { turns } from '../support/until.js'
 
 test.each([0, 1_000])(
   'a row that kept its ID does not answer to the ID of its position (inline up to %i rows)',
@@ -43,7 +43,7 @@ test('an overwrite that keeps IDs ends, though a row is deleted whenever it has 
     const deleted = deleteNext()
     deletes.push(deleted)
     // In its turn the overwrite goes first, so it must not be held up until the delete is done.
-    await Promise.race([deleted, sleep(DELETE_MS)])
+    await Promise.race([deleted, turns(DELETE_TURNS)])
     return bytes
   }
   const store = await openStore({ kv: await memoryKv(), objects, sweepIntervalMs: 0 })
@@ -66,7 +66,8 @@ test('an overwrite that keeps IDs ends, though a row is deleted whenever it has 
   expect(found?.row['n']).toBe(1)
 })
 
-const DELETE_MS = 50
+/** Turns of the event loop in which a delete is done. */
+const DELETE_TURNS = 50
 
 const memoryKv = () => openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
 

@@ -1,6 +1,8 @@
 // Settle: segments of some age are stored in a smaller form, and nothing that can be read changes. The codec is deflate,
 // which every runtime has.
 import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { deflateRaw } from 'node:zlib'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
@@ -19,6 +21,7 @@ import {
   type StoreOptions,
   type Table,
 } from '../../src/index.js'
+import { until } from '../support/until.js'
 
 const MINUTE_MS = 60_000
 
@@ -632,8 +635,12 @@ describe('a settle of small segments', () => {
     await expectClean(store)
   })
 
-  /** Within it, others are compressed on other threads, and handed in. */
-  const HANDED_IN_MS = 500
+  const deflateThere = promisify(deflateRaw)
+
+  /** Lets others be compressed on other threads, which take work in its order, and handed in. */
+  async function handedIn(): Promise<void> {
+    for (let turn = 0; turn < 200; turn++) await deflateThere(new Uint8Array(50_000))
+  }
 
   type Rows = readonly Readonly<{ n: number; text: string }>[]
 
@@ -663,7 +670,7 @@ describe('a settle of small segments', () => {
       hooks.put = async () => {
         hooks.put = () => undefined
         resolve()
-        await new Promise((done) => setTimeout(done, HANDED_IN_MS))
+        await handedIn()
       }
     })
     const first = team.stash('waits').put('0', [{ n: 0 }])
@@ -937,7 +944,7 @@ describe('in the background, a settle', () => {
   test('waits no longer when a caller asks for a sweep', async () => {
     const { store, segments } = await open({ ...SLOW, segmentRowsMax: 1_000 })
     await store.team('t').createTable({ name: 'a', rows: rowsFrom(0, 4_000) })
-    await vi.waitFor(async () => expect((await segments()).codecs).toContain(DEFLATE), 60_000)
+    await until(async () => (await segments()).codecs.includes(DEFLATE))
     await store.sweep()
     await store.sweep()
 

@@ -12,6 +12,7 @@ import {
   type StoreOptions,
 } from '../../src/index.js'
 import type { KvCommit } from '../../src/kv/kv.js'
+import { until } from '../support/until.js'
 import { Hooks, hookedKv } from './hooked-ports.js'
 
 afterEach(() => {
@@ -145,9 +146,11 @@ test('a sweep that fails with DATA_CORRUPT tells the host, each time', async () 
   })
   const corrupt = { task: 'sweep', failure: expect.objectContaining({ code: 'DATA_CORRUPT' }) }
 
-  await vi.waitFor(() => expect(failures).toEqual([corrupt]))
+  await until(() => failures.length > 0)
+  expect(failures).toEqual([corrupt])
   await vi.advanceTimersByTimeAsync(1_000)
-  await vi.waitFor(() => expect(failures).toEqual([corrupt, corrupt]))
+  await until(() => failures.length > 1)
+  expect(failures).toEqual([corrupt, corrupt])
 
   await store.close()
 })
@@ -159,10 +162,10 @@ test('without a function, the first failure of each task is a warning of the pro
   const partition = vi.spyOn(kv, 'partition')
   const store = await openStore({ kv, objects: memoryObjects(), ...OFF, sweepIntervalMs: 1_000 })
 
-  await vi.waitFor(() => expect(emitWarning).toHaveBeenCalledTimes(1))
+  await until(() => emitWarning.mock.calls.length === 1)
   const before = partition.mock.calls.length
   await vi.advanceTimersByTimeAsync(3_000)
-  await vi.waitFor(() => expect(partition.mock.calls.length).toBeGreaterThan(before))
+  await until(() => partition.mock.calls.length > before)
   await store.close() // Waits for the sweep.
 
   expect(emitWarning.mock.calls).toEqual([

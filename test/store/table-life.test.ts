@@ -294,7 +294,7 @@ describe('a deleted table', () => {
     await team.stash('s').put(0, [{ n: 3 }])
     const job = await team.startJob({ overwrite: { tableId: table.id, rows: team.stash('s') } })
     await table.delete()
-    const status = await job.wait(10_000)
+    const status = await job.wait(60_000)
 
     if (status.status === 'succeeded') return // It came before.
     expect(status).toMatchObject({ status: 'failed', error: NOT_FOUND })

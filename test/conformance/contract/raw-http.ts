@@ -9,7 +9,8 @@ export type RawReply = Readonly<{
   body: string
 }>
 
-const REPLY_MS_MAX = 20_000
+/** Only a hang reaches it. */
+const REPLY_MS_MAX = 60_000
 
 /** A connection to the server of the suite. */
 export class RawConnection {

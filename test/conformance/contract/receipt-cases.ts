@@ -12,6 +12,7 @@ import {
   uniqueName,
   VALIDATION,
 } from './api.js'
+import { letLateSourcesGoOn } from './job-cases.js'
 
 type Receipt = Readonly<{
   operation: string
@@ -57,6 +58,7 @@ async function endOfJob(api: Api, jobId: string): Promise<unknown> {
     const { json } = await api.ok('GET', `/jobs/${jobId}`)
     const { status, result } = (json as { data: { status: string; result?: unknown } }).data
     if (status !== 'running') return result
+    await letLateSourcesGoOn(api)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -115,10 +115,11 @@ const steps: ContractCase[] = [
     run: async (api) => {
       const upload = await createUpload(api)
       const hanging = new RawConnection(api)
-      const headers = ['Content-Type: image/png', 'Content-Length: 100000']
+      const headers = ['Content-Type: image/png', 'Content-Length: 100000', 'Expect: 100-continue']
       const lines = head(api, `PUT ${basePath(api)}${upload.location}`, ...headers)
-      hanging.write(`${lines.join('\r\n')}\r\n\r\nonly the beginning`)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      hanging.write(`${lines.join('\r\n')}\r\n\r\n`)
+      assert.equal((await hanging.reply()).status, 100) // It is read from now on.
+      hanging.write('only the beginning')
       await putBytes(api, upload, 'whole')
       const reply = await hanging.reply()
       announce(api, lines, reply)

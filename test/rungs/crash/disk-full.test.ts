@@ -28,7 +28,7 @@ import { Ledger } from './ledger.js'
 import { failingCalls } from './system-calls.js'
 import { type BuiltPrograms, buildPrograms, startWriter } from './writer-process.js'
 
-const TIMEOUT_MS = { push: 300_000, deep: 3_600_000 }[tier]
+const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 const DISK_MEBIBYTES = 16
 const SHOWN = 10
 

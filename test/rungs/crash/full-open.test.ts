@@ -13,7 +13,7 @@ import { missingSmallDisk, smallDiskCommand } from './capabilities.js'
 import type { FullOpenCase, FullOpenResult } from './full-open-job.js'
 import { type BuiltPrograms, buildPrograms } from './writer-process.js'
 
-const TIMEOUT_MS = { push: 300_000, deep: 3_600_000 }[tier]
+const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 const DISK_MEBIBYTES = 24
 const SHOWN = 10
 

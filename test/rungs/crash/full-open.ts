@@ -15,7 +15,8 @@ import type { FullOpenCase, FullOpenJob, FullOpenResult } from './full-open-job.
 
 const FIRST_ROWS = 2_000
 const TEXT_BYTES = 2_000
-const RECOVERY_MS_MAX = 5_000
+/** Only a hang reaches it. */
+const RECOVERY_MS_MAX = 60_000
 const PAUSE_MS = 50
 const FLUSHED_MS = 1_500
 const QUIET = {

@@ -17,7 +17,7 @@ import { type Seeded, seeded } from '../../support/seeded.js'
 import { BIG_TEAM, bigText } from './big-import-job.js'
 import { type BuiltPrograms, buildPrograms } from './writer-process.js'
 
-const TIMEOUT_MS = { push: 300_000, deep: 7_200_000 }[tier]
+const TIMEOUT_MS = { push: 1_200_000, deep: 7_200_000 }[tier]
 const KILLS = { push: 3, deep: 10 }[tier]
 const CHUNK_ROWS = 1_000
 /** A kill while the table is made comes within this. */

@@ -21,7 +21,7 @@ import {
 } from './planned-jobs.js'
 import { type BuiltPrograms, buildPrograms, startWriter } from './writer-process.js'
 
-const TIMEOUT_MS = { push: 300_000, deep: 3_600_000 }[tier]
+const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 
 /** Numbers of jobs that one process has for itself. */
 const JOBS_OF_PROCESS = 1_000

@@ -17,7 +17,7 @@ import { type BuiltPrograms, buildPrograms, startWriter } from './writer-process
 
 const ROUNDS_OF_DIRECTORY = 50
 const OPERATIONS_OF_WRITER = 1_000_000
-const TIMEOUT_MS = { push: 300_000, deep: 3_600_000 }[tier]
+const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 
 let programs: BuiltPrograms
 let folder = ''

@@ -22,7 +22,7 @@ import { parseTrace, type SystemCall, straceCommand } from './system-calls.js'
 import { TracedDisk } from './traced-disk.js'
 import { type BuiltPrograms, buildPrograms, startWriter } from './writer-process.js'
 
-const TIMEOUT_MS = { push: 300_000, deep: 3_600_000 }[tier]
+const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 const LEVELDB_FOLDER = 'kv'
 const missing = missingStrace()
 

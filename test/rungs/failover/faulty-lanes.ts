@@ -10,7 +10,7 @@ import { Pace } from './journal.js'
 const LANES_OF_STORE = 2
 
 /** How long a lane may find no change taken. */
-const RECOVERY_MS_MAX = 30_000
+const RECOVERY_MS_MAX = 120_000
 
 type Begun = Readonly<{ what: string; at: number }>
 

@@ -6,7 +6,7 @@ import type { Exchange } from '../../support/openapi-proof.js'
 import type { Conversation, Sent } from './wire.js'
 
 /** How long a request may stay without an answer while its connection stays open. */
-const ANSWER_MS_MAX = 45_000
+const ANSWER_MS_MAX = 120_000
 /** How long the client waits before it ends a connection on which the server may still expect bytes. */
 const PATIENCE_MS = 150
 const PIECES_MAX = 5

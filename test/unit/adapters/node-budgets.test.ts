@@ -1,16 +1,18 @@
 // Goal: what the budgets of bodies and answers decide reaches clients. Time is virtual, connections are real.
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
 import { openMemory, type Store } from '../../../src/index.js'
+import { atRest, turns, until } from '../../support/until.js'
 
 const KEYS = ['a', 'b', 'c'].map((team) => ({ key: `the-key-of-team-${team}`, teamId: team }))
 /** Nothing in common: one body at a time. */
 const LIMITS = { bodyBytesMax: 1_024, bodyBytesInFlightMax: 1_024 }
 
 const opened: (() => unknown)[] = []
+/** The connections of the servers, as they have them. */
+const peers: Socket[] = []
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -21,17 +23,20 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
   for (const close of opened.splice(0).reverse()) close()
+  peers.length = 0
 })
 
 /** A server whose store takes rows as long as `held` is not settled. */
 async function listen(
   held: Promise<void>,
   limits = LIMITS,
-): Promise<{ port: number; added: () => number }> {
+): Promise<{ port: number; begun: () => number; added: () => number }> {
+  let begun = 0
   let added = 0
   const table = {
     version: async () => 1,
     addRows: async () => {
+      begun++
       await held
       added++
       return { version: 2, rowIds: [] }
@@ -39,12 +44,14 @@ async function listen(
   }
   const known = { pageRowsMax: 1, pageBytesMax: 1 }
   const store = { team: () => ({ table: () => table }), limits: known } as unknown as Store
-  return { port: await serve(nodeHandler(store, { keys: KEYS, ...limits })), added: () => added }
+  const port = await serve(nodeHandler(store, { keys: KEYS, ...limits }))
+  return { port, begun: () => begun, added: () => added }
 }
 
 async function serve(handler: RequestListener): Promise<number> {
   const server = createServer(serverOptions, handler)
   hardenServer(server)
+  server.on('connection', (peer: Socket) => peers.push(peer))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   opened.push(
     () => server.close(),
@@ -76,8 +83,14 @@ function send(port: number, team: number, lines: readonly string[], body = '') {
   return { socket, reply: () => text }
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(1)
+/** Lets virtual time pass until something is so. @returns how much passed, in milliseconds */
+async function passUntil(isSo: () => boolean): Promise<number> {
+  let passed = 0
+  for (; !isSo(); passed += 100) {
+    vi.advanceTimersByTime(100)
+    await turns(1)
+  }
+  return passed
 }
 
 test('a body that finds no memory for 30 s is 503 with Retry-After, and changed nothing', async () => {
@@ -85,18 +98,14 @@ test('a body that finds no memory for 30 s is 503 with Retry-After, and changed 
   const held = new Promise<void>((resolve) => {
     end = resolve
   })
-  const { port, added } = await listen(held)
+  const { port, begun, added } = await listen(held)
   const first = add(port, 0, 'x'.repeat(900))
-  await sleep(100)
+  await until(() => begun() === 1)
   const second = add(port, 1, 'x'.repeat(900))
-  await sleep(100)
-  vi.advanceTimersByTime(29_000)
-  await sleep(50)
-  expect(second.reply()).toBe('')
 
-  vi.advanceTimersByTime(2_000)
+  const waited = await passUntil(() => second.reply().includes('}}'))
 
-  await until(() => second.reply().includes('}}'))
+  expect(waited).toBeGreaterThanOrEqual(30_000)
   expect(second.reply()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: [1-9][0-9]*\r\n/i)
   expect(second.reply()).toContain('"type":"storage_unavailable"')
   expect(second.reply()).toContain('nothing was changed')
@@ -108,14 +117,13 @@ test('a body that finds no memory for 30 s is 503 with Retry-After, and changed 
 test('a body that comes slowly is 503 once another waits for its memory', async () => {
   const { port } = await listen(Promise.resolve())
   const slow = add(port, 0, 'x'.repeat(900), 1_000)
-  await sleep(100)
+  await until(() => vi.getTimerCount() === 1) // It waits for the rest of the body.
   const quick = add(port, 1, 'x'.repeat(900))
-  await sleep(100)
+  await until(() => vi.getTimerCount() === 2) // It waits for memory.
+  await turns()
   expect([slow.reply(), quick.reply()]).toEqual(['', ''])
 
-  vi.advanceTimersByTime(2_500)
-
-  await until(() => quick.reply().includes('201 Created') && slow.reply().includes('}}'))
+  await passUntil(() => quick.reply().includes('201 Created') && slow.reply().includes('}}'))
   expect(slow.reply()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: /i)
 })
 
@@ -123,7 +131,7 @@ test('bodies of one team that stop half way leave memory to another team', async
   const limits = { bodyBytesMax: 1_024, bodyBytesInFlightMax: 5_120 }
   const { port } = await listen(Promise.resolve(), limits)
   const stopped = Array.from({ length: 10 }, () => add(port, 0, 'x'.repeat(900), 1_000))
-  await sleep(100)
+  await atRest(() => peers.reduce((sum, { bytesRead }) => sum + bytesRead, 0))
   const other = add(port, 1, 'x'.repeat(900))
 
   await until(() => other.reply().includes('201 Created'))
@@ -141,9 +149,11 @@ test('a page that nobody reads is cut off once another waits for its memory', as
   const unread = send(port, 0, get)
   unread.socket.pause()
   await until(() => unread.socket.bytesRead > 1_000)
-  await sleep(300)
+  await atRest(() => peers.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0))
+  const timers = vi.getTimerCount()
   const waiting = send(port, 0, get)
-  await sleep(300)
+  await until(() => vi.getTimerCount() > timers) // It waits for memory.
+  await turns()
   expect(waiting.reply()).toBe('')
 
   vi.advanceTimersByTime(3_000)

@@ -1,9 +1,11 @@
 // Goal: the adapter delivers what the contract answers, whatever the client or the framework around it does.
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
 import { openMemory, type RowIds, type Store } from '../../../src/index.js'
+import { atRest, until } from '../../support/until.js'
 
 const KEY = 'a-key-of-the-team'
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
@@ -181,13 +183,11 @@ describe('row IDs of millions of rows', () => {
     ]
     socket.pause()
     socket.write(`${lines.join('\r\n')}\r\n\r\n[]`)
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    const madeUnread = made()
-    expect(madeUnread).toBeGreaterThan(0)
+    await until(() => made() > 0)
+    const madeUnread = await atRest(made)
     expect(madeUnread).toBeLessThan(1_000_000)
     socket.destroy()
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(made()).toBeLessThan(madeUnread + 100_000)
+    expect(await atRest(made)).toBeLessThan(madeUnread + 100_000)
   })
 })
 
@@ -293,17 +293,22 @@ test('a mistake of the host in onFailure ends the connection, not the process', 
 
 test('an unread request of a client that never ends it is cut off in bounded time', async () => {
   const url = await listen(nodeHandler(await memory(), OPTIONS))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   opened.push(async () => socket.destroy())
   let received = ''
   socket.on('data', (bytes: Buffer) => {
     received += bytes.toString()
   })
+  const closed = once(socket, 'close')
   socket.write('POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx')
   await expect.poll(() => received).toContain('404')
   expect(received.toLowerCase()).toContain('connection: close')
-  await new Promise<void>((resolve) => socket.once('close', () => resolve()))
-}, 15_000)
+  expect(socket.closed).toBe(false)
+  vi.advanceTimersByTime(5_000)
+  await closed
+})
 
 test('the type of a handler fits frameworks', () => {
   const handler: (request: IncomingMessage, response: never) => void = nodeHandler(

@@ -2,7 +2,7 @@
 // not notice.
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   hardenServer,
   type NodeHandlerOptions,
@@ -16,7 +16,10 @@ const KEYS = ['first', 'second'].map((teamId) => ({ key: `a-key-of-the-${teamId}
 const [FIRST = '', SECOND = ''] = KEYS.map(({ key }) => key)
 const MAX = 5
 
+/** A server for which no time passes: the keys of a minute are counted, however long they take. */
 async function serve(options: Partial<NodeHandlerOptions> = {}) {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const store = await openMemory()
   const handler = nodeHandler(store, { keys: KEYS, refusedKeysPerMinuteMax: MAX, ...options })
   const { trustedProxies = [] } = options

@@ -1,16 +1,20 @@
 // Goal: however many requests one connection sends at once, all others are served meanwhile.
+import { once } from 'node:events'
 import { createServer, type ServerOptions } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
 import type { Store } from '../../../src/index.js'
+import { turns, until } from '../../support/until.js'
 import { type RawClient, rawClient } from './raw-client.js'
 
 const KEY = 'a-key-of-a-team-for-tests'
 const REQUEST = `HEAD /tables/x/rows HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n\r\n`
 
-/** A server of one table, whose version is what `serve` gives, and a client of it. */
-async function connected(serve: () => Promise<number>): Promise<RawClient> {
+/** A server of one table, whose version is what `serve` gives, and a client of it; `peer` is its end of the connection. */
+async function connected(
+  serve: () => Promise<number>,
+): Promise<RawClient & { peer: () => Socket }> {
   const store = {
     team: () => ({ table: () => ({ version: serve }) }),
     limits: { pageRowsMax: 1, pageBytesMax: 1 },
@@ -22,7 +26,10 @@ async function connected(serve: () => Promise<number>): Promise<RawClient> {
     server.closeAllConnections()
     server.close()
   })
-  return rawClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const accepted = once(server, 'connection') as Promise<[Socket]>
+  const client = await rawClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const [peer] = await accepted
+  return { ...client, peer: () => peer }
 }
 
 /** Holds all requests until they are let go. */
@@ -77,7 +84,7 @@ test('nothing more is read of a connection on which too many wait', async () => 
   await expect.poll(requests.count).toBe(1)
   for (let sent = 0; sent < 20; sent++) {
     client.socket.write(REQUEST.repeat(10))
-    await new Promise((turned) => setTimeout(turned, 5))
+    await turns(2)
   }
   requests.letGo()
   await client.ended
@@ -92,7 +99,7 @@ test('a flood of them ends its connection at once, with nothing served but the f
   client.socket.write(REQUEST.repeat(10_000))
   await client.ended
   requests.letGo()
-  await new Promise((turned) => setTimeout(turned, 50))
+  await turns()
 
   expect(client.statuses()).toEqual([])
   expect(requests.count()).toBe(1)
@@ -120,9 +127,9 @@ test('nothing is served for a client that has gone', async () => {
   client.socket.write(REQUEST.repeat(10))
   await expect.poll(requests.count).toBe(1)
   client.socket.destroy()
-  await new Promise((turned) => setTimeout(turned, 50))
+  await until(() => client.peer().destroyed)
   requests.letGo()
-  await new Promise((turned) => setTimeout(turned, 50))
+  await turns()
 
   expect(requests.count()).toBe(1)
 })

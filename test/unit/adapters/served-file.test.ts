@@ -41,7 +41,7 @@ test('a note that cannot be written is one warning, and is written as soon as it
   expect((await stat(inTheWay)).isDirectory()).toBe(true)
   await rmdir(inTheWay)
   await vi.advanceTimersByTimeAsync(10_000)
-  await vi.waitFor(async () => expect(await readServed(directory)).toEqual(SERVED))
+  await expect.poll(() => readServed(directory)).toEqual(SERVED)
   await takeBack()
 
   expect(warnings).toEqual([expect.stringMatching(/^verify and backup do not reach this server /)])

@@ -13,6 +13,7 @@ import {
   type Store,
 } from '../../../src/index.js'
 import { collectGarbage } from '../../support/collect-garbage.js'
+import { atRest, turns } from '../../support/until.js'
 
 const KEYS = ['a', 'b'].map((team) => ({ key: `the-key-of-team-${team}`, teamId: team }))
 const MIB = 1 << 20
@@ -104,8 +105,6 @@ async function begin({ body }: ContractResponse): Promise<AsyncIterator<Uint8Arr
   return pieces
 }
 
-const turns = () => new Promise((resolve) => setTimeout(resolve, 20))
-
 describe('a page', () => {
   test.each([
     ['plenty of memory', 256 * MIB],
@@ -135,14 +134,21 @@ describe('a page', () => {
     collectGarbage()
     await turns() // Buffers are given back by another thread, after the collection.
     const before = process.memoryUsage().arrayBuffers
-    const reading = Array.from({ length: 60 }, async () => begin(await server.send('GET', path)))
-    for (let turn = 0; turn < 20; turn++) await turns()
-    collectGarbage()
-    await turns()
-    const held = process.memoryUsage().arrayBuffers - before
+    let begun = 0
+    const reading = Array.from({ length: 60 }, async () => {
+      const pieces = await begin(await server.send('GET', path))
+      begun++
+      return pieces
+    })
+    await atRest(() => begun)
+    const held = (): number => {
+      collectGarbage()
+      return process.memoryUsage().arrayBuffers - before
+    }
 
+    expect(begun).toBeLessThan(60) // The others wait.
+    await expect.poll(held).toBeLessThan(48 * MIB) // A fifth of 60 pages.
     for (const pieces of reading) await (await pieces).return?.()
-    expect(held).toBeLessThan(48 * MIB) // A fifth of 60 pages.
   })
 
   test('waits while another has all of the memory, and comes as soon as that is read', async () => {
@@ -179,10 +185,8 @@ describe('a page', () => {
     const first = server.send('GET', path) // The disk is slow, so it is not to blame.
     await turns()
     const waiting = server.send('GET', path)
-    await turns()
-    vi.advanceTimersByTime(31_000)
 
-    const { status, headers, body } = await waiting
+    const { status, headers, body } = await passUntil(waiting)
 
     expect([status, headers['retry-after']]).toEqual([503, '1'])
     expect(body).toContain('nothing was changed')
@@ -199,16 +203,24 @@ describe('a page', () => {
     await turns()
     vi.advanceTimersByTime(3_600_000)
     expect(slow.signal?.aborted).toBe(false)
-    const waiting = server.send('GET', path)
-    await turns()
 
-    vi.advanceTimersByTime(2_500)
+    const waiting = await passUntil(server.send('GET', path))
 
     expect(slow.signal?.aborted).toBe(true)
-    expect((await waiting).status).toBe(200)
+    expect(waiting.status).toBe(200)
     await expect(readOn(pieces)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
   })
 })
+
+/** Lets virtual time pass until there is an answer: the request may take some turns to begin to wait. */
+async function passUntil(answering: Promise<ContractResponse>): Promise<ContractResponse> {
+  let isOver = false
+  const answered = answering.finally(() => {
+    isOver = true
+  })
+  for (; !isOver; await turns(1)) vi.advanceTimersByTime(500)
+  return answered
+}
 
 async function readOn(pieces: AsyncIterator<Uint8Array>): Promise<void> {
   while (!(await pieces.next()).done);

@@ -1,6 +1,7 @@
 // Goal: the operations of the server's operator, over a store in memory.
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type ContractOptions, createContract, openMemory, type Store } from '../../../src/index.js'
+import { until } from '../../support/until.js'
 
 const KEY = 'a-key-of-the-team'
 const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
@@ -64,13 +65,22 @@ test('each finding has its line', async () => {
   expect(linesOf(body)).toEqual([{ finding }, { finding }, { finding }, report])
 })
 
+/** Resolves when the time between two lines has passed once, in virtual time. */
+async function endOfVerify(): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  await until(() => vi.getTimerCount() === 1)
+  vi.advanceTimersByTime(1_000)
+  await until(() => vi.getTimerCount() === 1)
+}
+
 test('while a verify goes on, it says how far it has come', async () => {
   const { store, send } = await open()
   const report = await store.verify()
   const checked = { ...report.checked, rows: 1 }
   store.verify = async ({ onProgress } = {}) => {
     onProgress?.(checked)
-    await new Promise((done) => setTimeout(done, 1_200)) // Longer than the time between two lines.
+    await endOfVerify()
     return report
   }
 
@@ -81,7 +91,7 @@ test('a verify whose first step takes long has empty lines until it says how far
   const { store, send } = await open()
   const report = await store.verify()
   store.verify = async () => {
-    await new Promise((done) => setTimeout(done, 1_200)) // Longer than the time between two lines.
+    await endOfVerify()
     return report
   }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BufferPool } from '../../../src/base/buffer-pool.js'
 import type { BodyLimits } from '../../../src/contract/collect-body.js'
 import { MemoryBudget } from '../../../src/contract/memory-budget.js'
@@ -8,6 +8,7 @@ import type { BodyFormat } from '../../../src/contract/read-body.js'
 import { withBody } from '../../../src/contract/read-body.js'
 import { collectGarbage } from '../../support/collect-garbage.js'
 import { runOptions } from '../../support/fast-check-options.js'
+import { until } from '../../support/until.js'
 
 const ALL: readonly BodyFormat[] = ['json', 'csv', 'tsv']
 
@@ -170,9 +171,9 @@ describe('the memory of a body', () => {
       }
     })()
     const give = async (bytes: number | undefined) => {
-      await vi.waitFor(() => expect(waiting).toHaveLength(1))
+      await until(() => waiting.length === 1)
       waiting.shift()?.(bytes === undefined ? undefined : new Uint8Array(bytes).fill(0x20))
-      await new Promise((resolve) => setTimeout(resolve, 2))
+      if (bytes !== undefined) await until(() => waiting.length === 1)
     }
     return { body, give }
   }

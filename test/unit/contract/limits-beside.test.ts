@@ -2,7 +2,7 @@
 // LIMITS.md says; and a client of another team beside it is served as always. (Limits with tests of their own: of keys in
 // key-limits, of what teams keep in store/team-limits, of files in store/upload-limits, of memory in
 // adapters/node-budgets, of connections in adapters/connections, of unknown keys in adapters/refused-keys.)
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import {
   type ContractOptions,
   createContract,
@@ -10,6 +10,7 @@ import {
   type StoreOptions,
   type UrlFetcher,
 } from '../../../src/index.js'
+import { until } from '../../support/until.js'
 import { bodyOf, KEYS } from './two-teams.js'
 
 type TeamName = (typeof KEYS)[number]['teamId']
@@ -207,12 +208,12 @@ test('jobsInFlightMax: jobs of a team beyond its half wait, beyond 100 are 429; 
     store.team('first').startJob(from(`held${n}`)),
   )
   const jobs = await Promise.all(started)
-  await vi.waitFor(() => expect(begun.length).toBe(1))
+  await until(() => begun.length === 1)
 
   await expect(store.team('first').startJob(from('held'))).rejects.toMatchObject({
     code: 'RATE_LIMITED',
   })
-  const beside = await (await store.team('second').startJob(from('free'))).wait(10_000)
+  const beside = await (await store.team('second').startJob(from('free'))).wait(60_000)
   const [read, listed] = await Promise.all([
     send('second', `GET /jobs/${beside.id}`),
     send('first', 'GET /tables'),
@@ -221,7 +222,7 @@ test('jobsInFlightMax: jobs of a team beyond its half wait, beyond 100 are 429; 
   expect([beside.status, read.data.status, listed.status]).toEqual(['succeeded', 'succeeded', 200])
   expect(begun.length).toBe(2)
   letGo()
-  const ends = await Promise.all(jobs.map((job) => job.wait(20_000)))
+  const ends = await Promise.all(jobs.map((job) => job.wait(60_000)))
   expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['succeeded']))
   expect(warnings).toEqual([]) // As Node gives one for a signal with more than 10 listeners.
 })

@@ -8,6 +8,7 @@ import type {
   RegisteredMetric,
 } from '../../../src/index.js'
 import { createContract, openMemory } from '../../../src/index.js'
+import { until } from '../../support/until.js'
 
 const KEY = 'a-key-of-the-first-team'
 const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
@@ -188,9 +189,8 @@ test('memory that requests wait for shows in the budgets', async () => {
   ]
   const request = { method: 'POST', path: '/tables', query: '', headers, body: slowly() }
   const answering = contract.handle(request)
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => Number(read().get('rowstash_budget_bytes{budget="bodies"}')) > 0)
 
-  expect(read().get('rowstash_budget_bytes{budget="bodies"}')).toBeGreaterThan(0)
   release()
   expect((await answering).status).toBe(201)
   expect(read().get('rowstash_budget_bytes{budget="bodies"}')).toBe(0)

@@ -6,6 +6,7 @@ import { openLevelKv } from '../../../src/kv/level-kv.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import type { PortStep } from '../../conformance/faults/fault-plan.js'
 import { allowAnyAnswer } from '../../support/undescribed-answers.js'
+import { until } from '../../support/until.js'
 
 const KEY = 'a-key-of-the-first-team'
 
@@ -98,7 +99,8 @@ test.each([
     expect(JSON.parse(String(body)).error.message).toMatch(message)
 
     isBroken = false
-    await vi.waitFor(() => expect(store.status()).toEqual({ writable: true }), { timeout: 10_000 })
+    await until(() => store.status().writable)
+    expect(store.status()).toEqual({ writable: true })
     expect(await send('GET', '/readyz')).toMatchObject({ status: 200 })
     await store.team('t').createTable({ name: 'T', rows: [] })
   },

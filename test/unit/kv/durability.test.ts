@@ -290,10 +290,12 @@ describe('in a directory', () => {
       onTestFinished(() => rm(folder, { recursive: true, force: true }))
       const path = join(folder, 'store')
       const id = '0123456789abcdef0000000000000001'
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+      onTestFinished(() => void vi.useRealTimers())
       const first = await openDirectoryPorts(path, { durability, flushMs: 10 })
       await first.objects.put(id, utf8('content'))
       await put(first.kv, 'a')
-      await new Promise((resolve) => setTimeout(resolve, 30))
+      vi.advanceTimersByTime(10)
       await put(first.kv, 'b')
       await first.close()
 

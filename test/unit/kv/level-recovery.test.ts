@@ -37,7 +37,7 @@ async function storedText(kv: KvStore, key: string): Promise<string | null> {
 
 /** Repeats an action while the store says that it cannot write now. */
 async function onceItWorks<T>(action: () => Promise<T>): Promise<T> {
-  for (let tries = 0; tries < 1_000; tries++) {
+  for (let tries = 0; tries < 30_000; tries++) {
     try {
       return await action()
     } catch (failure) {

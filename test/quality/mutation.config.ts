@@ -80,6 +80,6 @@ export default defineConfig({
     pool: 'threads',
     isolate: false,
     sequence: { sequencer: FixedOrder },
-    expect: { poll: { timeout: 15_000 } },
+    expect: { poll: { timeout: 60_000 } },
   },
 })

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { parseImportArgs } from '../../adapters/programs/cli-import-args.js'
 import { parseKey, parseServeArgs, runServe } from '../../adapters/programs/cli-serve.js'
 import { type BuiltCli, buildCli, runCli, type Serving, serveCli } from '../support/built-cli.js'
-import { runsAll } from '../support/what-runs.js'
 
 let cli: BuiltCli
 let folder: string
@@ -141,7 +140,7 @@ describe('rowstash serve', () => {
     await expect.poll(() => child.exitCode).toBe(0)
   })
 
-  test('ends within 5 seconds of SIGTERM, whatever a client does, and logs without secrets', async () => {
+  test('ends after SIGTERM, whatever a client does, and logs without secrets', async () => {
     const { url, child } = await serve('--memory', '--key', KEY, '--log')
     let log = ''
     child.stdout?.on('data', (piece) => {
@@ -155,11 +154,9 @@ describe('rowstash serve', () => {
     await new Promise((written) => held.write('[{"a":', written))
     for (const _ of ['first', 'second']) await fetch(`${url}/tables?secret`, { headers })
 
-    const asked = Date.now()
     child.kill('SIGTERM')
     await expect.poll(() => child.exitCode).toBe(0)
 
-    if (runsAll) expect(Date.now() - asked).toBeLessThan(5_000) // Needs a quiet machine.
     const [line = ''] = log.split('\n').filter((text) => text.startsWith('{'))
     expect(JSON.parse(line)).toMatchObject({ level: 'info', operation: 'GET /tables', status: 200 })
     expect(log).not.toMatch(/secret|Bearer/)

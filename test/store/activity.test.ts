@@ -1,6 +1,6 @@
 // Goal: a store counts what it does exactly, and reports it as events that no failure of the host can hurt.
 import { MemoryLevel } from 'memory-level'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   memoryObjects,
   openLevelKv,

@@ -35,8 +35,8 @@ const MEMORY_MORE_MIB_MAX = 32
 const PAUSE_MS = 2_000
 /** Before the last look: when nothing happens for some seconds, V8 gives back what it does not use. */
 const END_PAUSE_MS = { push: 2_000, deep: 30_000 }[tier]
-/** How fast others are served, and how much memory stays, needs a quiet machine. */
-const HEALTHY_P99_MS_MAX = { push: 1_000, deep: 250 }[tier]
+/** Asserted with `--deep`, on a machine that does nothing else. */
+const HEALTHY_P99_MS_MAX = 250
 /** The share of requests that come to a handler that takes a body. */
 const BODY_SHARE_MIN = 0.6
 const PROBLEMS_MAX = 20
@@ -174,7 +174,7 @@ test('no request ends, stalls or confuses the server', { timeout: 7_200_000 }, a
   expect(problems.slice(0, PROBLEMS_MAX)).toEqual([])
   expect(failures).toEqual([])
   expect(healthy.failed).toBe(0)
-  if (runsAll) expect(healthy.p99).toBeLessThanOrEqual(HEALTHY_P99_MS_MAX)
+  if (tier === 'deep') expect(healthy.p99).toBeLessThanOrEqual(HEALTHY_P99_MS_MAX)
   expect(share).toBeGreaterThanOrEqual(BODY_SHARE_MIN)
   const base = memory[Math.floor(WARM_SHARE * memory.length)] ?? 0
   if (runsAll) expect((memory.at(-1) ?? 0) - base).toBeLessThanOrEqual(MEMORY_MORE_MIB_MAX)

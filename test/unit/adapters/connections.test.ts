@@ -15,6 +15,7 @@ import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http
 import { addressOf } from '../../../adapters/http/remote-address.js'
 import { type RunningServer, startServer } from '../../../adapters/programs/server.js'
 import { openMemory } from '../../../src/index.js'
+import { turns } from '../../support/until.js'
 import { type RawClient, rawClient } from './raw-client.js'
 import { TEST_CERTIFICATE, TEST_KEY } from './tls-certificate.js'
 
@@ -137,6 +138,27 @@ describe('a server that is closed', () => {
 
     await closeServer(server, 50)
     await client.ended
+  })
+
+  test('ends within 5 seconds, as a program, whatever its clients do', async () => {
+    const server = await start()
+    const client = await rawClient(server.url)
+    client.send(...CREATE)
+    const later = await rawClient(server.url)
+    later.send(...LIST)
+    await expect.poll(later.statuses).toEqual([200])
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let isClosed = false
+    const closing = server.close().finally(() => {
+      isClosed = true
+    })
+    await later.ended
+    await turns()
+    expect(isClosed).toBe(false)
+    vi.advanceTimersByTime(4_400)
+
+    await Promise.all([closing, client.ended])
   })
 
   test('must have been hardened', async () => {

@@ -576,6 +576,33 @@ describe('a key in two processes', () => {
     await expectSound(other)
   })
 
+  test('is given although two rows had it at some of the reads', async () => {
+    let reads = Number.POSITIVE_INFINITY
+    let met = 0
+    const [one, other] = await openTwo(async () => {
+      reads--
+      if (reads === 0) met++
+      const isTwin = reads === 0 || reads === -3 // The second time for who has looked again.
+      if (isTwin || reads === -1 || reads === -4) {
+        await same.updateRow(ids.get(0), { email: isTwin ? 'e1' : 'e0' })
+      }
+    })
+    const rows = numbered(0, 2)
+    const made = await one.team('t').createTable({ name: 'k', schema: SCHEMA, rows })
+    const ids = made.rowIds
+    const table = one.team('t').table(made.tableId)
+    const same = other.team('t').table(made.tableId)
+    for (let at = 1; at <= met + 1; at++) {
+      await same.alter({ key: null })
+      reads = at
+      await table.alter({ key: ['email'] })
+      reads = Number.POSITIVE_INFINITY
+      expect((await same.info()).key).toEqual(['email'])
+    }
+    expect(met).toBeGreaterThan(2)
+    await expectSound(other)
+  })
+
   test.each([false, true])('is changed and swept beside a merge, dry run %j', async (dryRun) => {
     const outcomes: unknown[] = []
     for (let at = 1, isMet = true; isMet; at++) {

@@ -270,18 +270,19 @@ async function readAll(
 ): Promise<boolean> {
   const { longValues } = builder
   let work = 0
+  let isOver = false
   const isJudged = (): boolean =>
     areRefused !== undefined && (builder.rowCount % DRAIN_ROWS === 0 || builder.isFull)
   const endsAfterRow = async (): Promise<boolean> => {
     if (!longValues.isEmpty) await slices.run(longValues.judgeInSteps())
     if (isJudged() && (await areRefused?.(builder.columnsOfSegment))) return true
     if (builder.isFull) await sink.end(builder.take())
-    else await slices.pause()
+    else if (isOver) await slices.pause()
     return false
   }
   const isDue = (): boolean => {
     if (builder.pending.rows % DRAIN_ROWS === 0 && !isInline()) sink.add(builder.drain())
-    const isOver = slices.spend(builder.work - work)
+    isOver = slices.spend(builder.work - work)
     work = builder.work
     return isOver || builder.isFull || !longValues.isEmpty || isJudged()
   }

@@ -544,9 +544,9 @@ describe('a table whose columns change', () => {
       [
         [N],
         undefined,
-        '"s" (2 cells that are not empty), "$odd" (0 cells that are not empty). Name',
+        '"s" (cells that are not empty: 2), "$odd" (cells that are not empty: 0). Name',
       ],
-      [[N], ['s'], 'would lose their cells: "$odd" (0'],
+      [[N], ['s'], 'would lose their cells: "$odd" (cells'],
       [[N, S], ['s', '$odd'], 'drop names no column to drop: the schema keeps column "s"'],
       [[N, S], ['$odd', 'z'], 'drop names no column to drop: the table has no column "z"'],
       [undefined, ['s'], 'drop needs a schema'],

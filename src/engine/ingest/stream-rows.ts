@@ -202,8 +202,8 @@ export function countLineBreaks(bytes: Bytes): number {
 
 /** @param canAllow - Whether the caller can say that an empty text is meant. */
 export function faultOf({ message, line, isEmpty }: SourceFault, canAllow = true): unknown {
-  const hint =
-    isEmpty && canAllow ? '; beside a text, allowEmpty: true says that this is meant' : ''
-  const phrase = message.charAt(0).toUpperCase() + message.slice(1) + hint
+  const meant = 'the text of rows is empty; allowEmpty: true beside it says that this is meant'
+  const problem = isEmpty && canAllow ? meant : message
+  const phrase = problem.charAt(0).toUpperCase() + problem.slice(1)
   return dataError('REQUEST_VALIDATION_ERROR', phrase, line === undefined ? {} : { line })
 }

@@ -135,7 +135,7 @@ async function lossRefused(
   const parts: string[] = []
   for (const id of named) {
     const cell = { [id.startsWith('$') ? `$${id}` : id]: { isEmpty: false } }
-    const cells = isCounted ? ` (${await count(cell)} cells that are not empty)` : ''
+    const cells = isCounted ? ` (cells that are not empty: ${await count(cell)})` : ''
     parts.push(`${shown(id)}${cells}`)
   }
   if (lost.length > named.length) parts.push(`${lost.length - named.length} more`)

@@ -1,7 +1,7 @@
 // Checks of the arguments of functions of `rowstash/node`, by the rules of the core.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { typeName } from '../../src/base/options.js'
+import { isUrl, typeName } from '../../src/base/options.js'
 
 export { didYouMean, nearestWord } from '../../src/base/nearest-word.js'
 export { pickById } from '../../src/base/pick-by-id.js'
@@ -30,7 +30,7 @@ export {
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function pathOf(what: string, given: unknown): string {
-  if (given instanceof URL) return pathOfUrl(what, given)
+  if (isUrl(given)) return pathOfUrl(what, given)
   if (typeof given !== 'string') {
     throw invalid(`${what} must be given as a path or a file: URL, not ${typeName(given)}`)
   }

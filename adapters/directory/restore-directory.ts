@@ -7,7 +7,8 @@
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
+import { hasMethods } from '../../src/base/options.js'
 import { checkNotAborted } from '../../src/base/signals.js'
 import type { RestorePorts, RestoreResult, RestoreTarget } from '../../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../../src/index.js'
@@ -80,7 +81,7 @@ export async function restoreDirectory(
 
 /** Adds a listener, without which an early error would end the process. The reader still gets the error. */
 function keepError(backup: AsyncIterable<Uint8Array>): void {
-  if (backup instanceof Readable) backup.once('error', () => undefined)
+  if (hasMethods(backup, ['once'])) (backup as Readable).once('error', () => undefined)
 }
 
 async function checkFree(path: string): Promise<void> {

@@ -40,7 +40,7 @@ export function originOf(request: IncomingMessage, basePath: string): string {
 export function parsedBody(request: IncomingMessage): Uint8Array | null {
   const { body } = request as { body?: unknown }
   if (!request.readableDidRead || !request.readableEnded || body === undefined) return null
-  if (body instanceof Uint8Array) return body
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
   if (typeof body === 'string') return new TextEncoder().encode(body)
   try {
     // Parsers of Express 4 leave an empty object for a body that they do not accept.

@@ -1,5 +1,5 @@
 // A partition as the database and the checksums know it.
-import { type Bytes, concatBytes, utf8 } from '../../src/base/bytes.js'
+import { type Bytes, bytesOf, concatBytes, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { byteText } from '../../src/base/platform.js'
 import { encodePartitionPrefix, openValue } from '../../src/kv/record-envelope.js'
@@ -32,6 +32,7 @@ export function openCell(
 }
 
 export function bytesOfCell(cell: Cell | undefined): Bytes {
-  invariant(cell instanceof Uint8Array, 'a column of type bytea comes as bytes')
-  return cell
+  const bytes = bytesOf(cell)
+  invariant(bytes !== undefined, 'a column of type bytea comes as bytes')
+  return bytes
 }

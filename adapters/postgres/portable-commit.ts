@@ -1,7 +1,7 @@
 // A commit in plain SQL, for databases that speak PostgreSQL's protocol: a SERIALIZABLE transaction that reads what is
 // checked, and writes if it is as expected. Tried on PostgreSQL only.
 import type { Bytes } from '../../src/base/bytes.js'
-import { sameBytes } from '../../src/base/bytes.js'
+import { bytesOf, sameBytes } from '../../src/base/bytes.js'
 import { byteText } from '../../src/base/platform.js'
 import { encodeByteaArray } from './bytea-array.js'
 import type { CommitPlan, Pairs } from './commit-plan.js'
@@ -82,14 +82,15 @@ function holds({ locked, shared, inserted, held }: CommitPlan, rows: readonly Ro
   const present = new Map(rows.map(([key, value]) => [textOf(key), value]))
   const isEqual = ({ keys, values }: Pairs): boolean =>
     keys.every((key, i) => {
-      const value = present.get(byteText(key))
+      const value = bytesOf(present.get(byteText(key)))
       const expected = values[i]
-      return value instanceof Uint8Array && expected !== undefined && sameBytes(value, expected)
+      return value !== undefined && expected !== undefined && sameBytes(value, expected)
     })
   const isAbsent = (key: Bytes): boolean => !present.has(byteText(key))
   return isEqual(locked) && isEqual(shared) && [...inserted.keys, ...held].every(isAbsent)
 }
 
 function textOf(key: Row[number] | undefined): string {
-  return key instanceof Uint8Array ? byteText(key) : ''
+  const bytes = bytesOf(key)
+  return bytes === undefined ? '' : byteText(bytes)
 }

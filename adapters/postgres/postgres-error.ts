@@ -1,4 +1,5 @@
 // What a failure of PostgreSQL, or of the connection to it, says about a statement.
+import { reasonOf } from '../../src/base/shown-text.js'
 import type { StoreErrorCode, WriteOutcome } from '../../src/base/store-error.js'
 import { isStoreError, StoreError } from '../../src/base/store-error.js'
 
@@ -77,7 +78,7 @@ export function postgresError(
 ): StoreError {
   if (isStoreError(failure)) return failure
   const code = CODES.get(sqlState(failure)) ?? 'STORAGE_UNAVAILABLE'
-  const reason = failure instanceof Error ? `: ${failure.message}` : ''
+  const reason = reasonOf(failure)
   const details = outcome === undefined ? { cause: failure } : { cause: failure, outcome }
   return new StoreError(code, `${message}${reason}`, details)
 }

@@ -1,7 +1,7 @@
 // Finds the server that takes writes, among those of several URLs.
 import { createTell } from '../../src/base/hooks.js'
 import { warn } from '../../src/base/platform.js'
-import { StoreError } from '../../src/base/store-error.js'
+import { isStoreError, StoreError } from '../../src/base/store-error.js'
 import { PostgresConnection } from './postgres-connection.js'
 import { postgresError, sqlState } from './postgres-error.js'
 import type { PostgresWarning, ResolvedPostgresOptions } from './postgres-options.js'
@@ -121,7 +121,7 @@ export class PrimaryFinder {
 }
 
 function isPermanent(failure: unknown): boolean {
-  return failure instanceof StoreError || PERMANENT.has(sqlState(failure))
+  return isStoreError(failure) || PERMANENT.has(sqlState(failure))
 }
 
 function tooOld(version: number): StoreError {

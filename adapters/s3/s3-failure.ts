@@ -1,5 +1,7 @@
 // Failures of requests to an S3 server: whether to repeat them, and the advice of their messages.
+
 import { optionError } from '../../src/base/options.js'
+import { messageOf } from '../../src/base/shown-text.js'
 import { isStoreError, StoreError, type WriteOutcome } from '../../src/base/store-error.js'
 import type { S3Settings } from './s3-options.js'
 
@@ -106,7 +108,7 @@ export function connectionFailure(failure: Error): S3Failure {
 /** The failure of a function that returns credentials. A StoreError is about what it has returned, and stays. */
 export function credentialsFailure(failure: unknown): unknown {
   if (isStoreError(failure)) return failure
-  const reason = failure instanceof Error ? failure.message : String(failure)
+  const reason = messageOf(failure)
   return new S3Failure(`there are no credentials: ${reason}`, {
     isRetryable: true,
     isAmbiguous: false,

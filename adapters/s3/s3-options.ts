@@ -6,6 +6,7 @@ import {
   hasMethods,
   type IntegerRange,
   integerOptions,
+  isUrl,
   optionError,
   shown,
   typeName,
@@ -230,7 +231,7 @@ function matches(value: unknown, pattern: RegExp): value is string {
 }
 
 function bucketUrl(name: string, given: unknown, bucket: string, addressing: 'path' | 'host'): URL {
-  const text = given instanceof URL ? given.href : given
+  const text = isUrl(given) ? given.href : given
   if (typeof text !== 'string' || !URL.canParse(text)) {
     throw optionError(name, `must be an http or https URL, not ${shown(given)}`)
   }

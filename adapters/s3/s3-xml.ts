@@ -8,9 +8,8 @@ export type ListedKeys = Readonly<{ keys: readonly string[]; continuation: strin
 export function xmlText(body: Uint8Array): string {
   try {
     return fromUtf8(body)
-  } catch (failure) {
-    if (failure instanceof TypeError) return ''
-    throw failure
+  } catch {
+    return ''
   }
 }
 

@@ -193,8 +193,7 @@ function fileNameOf({ rawHeaders }: IncomingMessage): string | undefined {
 function headerText(header: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))
-  } catch (failure) {
-    if (failure instanceof TypeError) return header
-    throw failure
+  } catch {
+    return header
   }
 }

@@ -1,3 +1,4 @@
+import { tagOf } from './options.js'
 import { builtInHex } from './platform.js'
 
 /** A run of bytes, which is not changed after it was passed on. */
@@ -11,6 +12,14 @@ export const NO_BYTES: Bytes = new Uint8Array(0)
 /** The same memory without what a runtime's own class of bytes adds: parts of it are made quicker. */
 export function plainView({ buffer, byteOffset, length }: Bytes): Bytes {
   return new Uint8Array(buffer, byteOffset, length)
+}
+
+/** Bytes of a caller, also of another realm; those of shared memory are copied. undefined: it is something else. */
+export function bytesOf(given: unknown): Bytes | undefined {
+  if (!ArrayBuffer.isView(given) || tagOf(given) !== 'Uint8Array') return undefined
+  const { buffer, byteOffset, byteLength } = given
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength)
+  return tagOf(buffer) === 'SharedArrayBuffer' ? bytes.slice() : bytes
 }
 
 export function utf8(text: string): Bytes {

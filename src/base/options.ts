@@ -40,15 +40,25 @@ export function checkOptions(what: string, given: unknown): asserts given is obj
  */
 export function isRecord(given: unknown): given is Readonly<Record<string, unknown>> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
+  if (ArrayBuffer.isView(given)) return false
+  return isPlain(given) || Object.keys(given).length > 0
+}
+
+/** Whether a value is an object of no class, in whatever realm. */
+export function isPlain(given: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(given)
-  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
-  return isPlain || Object.keys(given).length > 0
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /** Whether a value has methods, as what implements an interface has. */
 export function hasMethods(given: unknown, names: readonly string[]): boolean {
   if (typeof given !== 'object' || given === null) return false
   return names.every((name) => typeof (given as Record<string, unknown>)[name] === 'function')
+}
+
+/** Whether a value is a URL object, of any realm. */
+export function isUrl(given: unknown): given is URL {
+  return typeof given === 'object' && given !== null && tagOf(given) === 'URL'
 }
 
 export function isIterable<Item>(given: object | Iterable<Item>): given is Iterable<Item> {
@@ -158,13 +168,20 @@ export function shown(value: unknown): string {
 /** The type of a value, as a message names it. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  if (value instanceof Promise) return 'a Promise; an await is missing'
-  const name = typeof value === 'object' ? tagOf(value) : typeof value
+  const name = typeof value === 'object' ? nameOfTag(tagOf(value)) : typeof value
+  if (name === 'Promise') return 'a Promise; an await is missing'
   return /^[aeio]/i.test(name) ? `an ${name}` : `a ${name}`
 }
 
-/** Like Map, Date or Uint8Array. */
-function tagOf(value: object): string {
-  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1)
+/** Like Map, Date or Uint8Array, whatever realm the value is of. */
+export function tagOf(value: object): string {
+  try {
+    return Object.prototype.toString.call(value).slice('[object '.length, -1)
+  } catch {
+    return 'Object' // A proxy that was revoked.
+  }
+}
+
+function nameOfTag(tag: string): string {
   return tag === 'Object' || tag === 'Array' ? tag.toLowerCase() : tag
 }

@@ -8,6 +8,18 @@ export function cutText(text: string, charsMax: number): string {
   return `${text.slice(0, splitsPair ? charsMax - 1 : charsMax)}…`
 }
 
+/** What a failure says; it may be an error of another realm, or no error. */
+export function messageOf(failure: unknown): string {
+  const { message } = Object(failure) as { message?: unknown }
+  return typeof message === 'string' ? message : String(failure)
+}
+
+/** What a failure says, as the end of a message; empty if it says nothing. */
+export function reasonOf(failure: unknown): string {
+  const { message } = Object(failure) as { message?: unknown }
+  return typeof message === 'string' && message !== '' ? `: ${message}` : ''
+}
+
 /**
  * A copy. A part of a text keeps the whole text in memory (V8), so a part that is kept for long is copied.
  */

@@ -5,7 +5,7 @@
 //   repeated, moved or taken from another backup is noticed.
 // - The last frame has the SHA-256 of all bytes before it, and nothing follows it. So a truncated backup, and one with
 //   bytes after its end, is refused.
-import { type Bytes, sameBytes, toHex, utf8 } from '../base/bytes.js'
+import { type Bytes, bytesOf, sameBytes, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { typeName } from '../base/options.js'
 import { crc32, type Hash, openHash } from '../base/platform.js'
@@ -294,12 +294,13 @@ class PieceReader {
   async #more(): Promise<boolean> {
     const { done, value } = await this.#pieces.next()
     if (done) return false
-    if (!(value instanceof Uint8Array)) {
+    const bytes = bytesOf(value)
+    if (bytes === undefined) {
       const message = `A backup must be read as pieces of bytes, not ${typeName(value)}`
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
     }
-    this.#held.push(value)
-    this.#heldBytes += value.length
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.length
     return true
   }
 }

@@ -1,5 +1,6 @@
 // How we speak to an abstract-level database: bytes in and out, every value checked, every failure
 // a StoreError.
+
 import type {
   AbstractBatchOptions,
   AbstractGetManyOptions,
@@ -11,6 +12,7 @@ import type {
 import type { Bytes } from '../base/bytes.js'
 import { compareBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { reasonOf } from '../base/shown-text.js'
 import type { StoreErrorCode, WriteOutcome } from '../base/store-error.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import type { KvScan } from './kv.js'
@@ -252,7 +254,7 @@ export function storageError(
 ): StoreError {
   if (isStoreError(failure) && outcome === undefined) return failure
   const details = outcome === undefined ? { cause: failure } : { cause: failure, outcome }
-  const reason = failure instanceof Error ? `: ${failure.message}` : ''
+  const reason = reasonOf(failure)
   return new StoreError(codeOf(failure), `${message}${reason}`, details)
 }
 
@@ -260,16 +262,16 @@ export function storageError(
 function codeOf(failure: unknown): StoreErrorCode {
   let code: StoreErrorCode | undefined
   let inner = failure
-  for (let depth = 0; inner instanceof Error && depth < CAUSES_MAX; depth++) {
-    const { code: levelCode } = inner as { code?: unknown }
+  for (let depth = 0; typeof inner === 'object' && inner !== null && depth < CAUSES_MAX; depth++) {
+    const { code: levelCode, message, cause } = inner as Partial<Error & { code: unknown }>
     if (typeof levelCode === 'string' && Object.hasOwn(CODE_OF_LEVEL_CODE, levelCode)) {
       code = CODE_OF_LEVEL_CODE[levelCode]
-    } else if (/No space left on device|Disk quota exceeded/i.test(inner.message)) {
+    } else if (/No space left on device|Disk quota exceeded/i.test(message ?? '')) {
       code = 'INSUFFICIENT_STORAGE'
     } else if (NOT_OPEN_CODES.has(levelCode)) {
-      code = inner.cause === undefined ? 'STORE_CLOSED' : 'STORAGE_UNAVAILABLE'
+      code = cause === undefined ? 'STORE_CLOSED' : 'STORAGE_UNAVAILABLE'
     }
-    inner = inner.cause
+    inner = cause
   }
   return code ?? 'STORAGE_UNAVAILABLE'
 }

@@ -1,3 +1,4 @@
+import { bytesOf } from '../base/bytes.js'
 import {
   booleanOption,
   checkFunctionOption,
@@ -129,6 +130,6 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
 }
 
 function isPlace(given: unknown): given is HighWaterPlace {
-  if (!isRecord(given) || !(given['store'] instanceof Uint8Array)) return false
+  if (!isRecord(given) || bytesOf(given['store']) === undefined) return false
   return hasMethods(given['file'], ['read', 'replace', 'overwrite', 'probe', 'close'])
 }

@@ -90,14 +90,17 @@ type WrittenValue<Kind> = Kind extends 'number'
     ? boolean
     : Kind extends 'duration'
       ? string | number | bigint
-      : string
+      : TextOrDate<Kind>
+
+/** A `Date` is its ISO text, which is a `dateTime`. */
+type TextOrDate<Kind> = Kind extends 'dateTime' ? string | Date : string
 
 type WrittenCell<Spec extends ColumnSpec> =
   ShapeOf<Spec> extends readonly [infer Kind]
     ? readonly WrittenValue<Kind>[]
     : WrittenValue<ShapeOf<Spec>>
 
-/** Cells of a row as they are written, by column ID. null and undefined are empty cells. */
+/** Cells of a row as they are written, by column ID. null is an empty cell; undefined is as absent. */
 export type Cells<Specs extends ColumnSpecs> = Readonly<{
   [Column in keyof Specs]?: WrittenCell<Specs[Column]> | null | undefined
 }>
@@ -118,24 +121,24 @@ export type InputRow<S extends AnySchema> =
     ? Input & Readonly<{ $rowID?: string | undefined }>
     : never
 
-type TextTest = Equality<string> & Order<string> & TextPart & Emptiness
+type TextTest<Kind> = Equality<TextOrDate<Kind>> & Order<TextOrDate<Kind>> & TextPart & Emptiness
 type NumberTest = Equality<NumberText> & Order<NumberText> & Emptiness
 /** A number, a BigInt, or the text of a number, which may have more digits than both. */
 type NumberText = number | bigint | `${number}`
 
 type Equality<Value> = Readonly<{
-  eq?: Value | null | undefined
-  ne?: Value | null | undefined
-  in?: readonly Value[] | undefined
+  eq?: Value | null
+  ne?: Value | null
+  in?: readonly Value[]
 }>
 type Order<Value> = Readonly<{
-  gt?: Value | undefined
-  gte?: Value | undefined
-  lt?: Value | undefined
-  lte?: Value | undefined
+  gt?: Value
+  gte?: Value
+  lt?: Value
+  lte?: Value
 }>
-type TextPart = Readonly<{ startsWith?: string | undefined; contains?: string | undefined }>
-type Emptiness = Readonly<{ isEmpty?: boolean | undefined }>
+type TextPart = Readonly<{ startsWith?: string; contains?: string }>
+type Emptiness = Readonly<{ isEmpty?: boolean }>
 
 type TestedValue<Kind> = Kind extends 'number'
   ? NumberText
@@ -143,19 +146,19 @@ type TestedValue<Kind> = Kind extends 'number'
     ? boolean
     : Kind extends 'duration'
       ? string | number | bigint
-      : string
+      : TextOrDate<Kind>
 
 type TestOf<Kind> = Kind extends 'number'
   ? NumberTest
   : Kind extends 'boolean' | 'duration'
     ? Equality<TestedValue<Kind>> & Emptiness
-    : TextTest
+    : TextTest<Kind>
 
 type ArrayTest<Kind> = Emptiness &
   Readonly<{
-    has?: TestedValue<Kind> | undefined
-    eq?: null | undefined
-    ne?: null | undefined
+    has?: TestedValue<Kind>
+    eq?: null
+    ne?: null
   }>
 
 type CellTest<Spec extends ColumnSpec> =
@@ -168,13 +171,13 @@ type WhereName<Column> = Column extends `$${string}` ? `$${Column}` : Column
 
 /** Which rows are wanted, as `Where`, with the columns of a schema and the operators that each of them takes. */
 export type WhereOf<Specs extends ColumnSpecs> = Readonly<
-  { [Column in keyof Specs as WhereName<Column>]?: CellTest<Specs[Column]> | undefined } & {
+  { [Column in keyof Specs as WhereName<Column>]?: CellTest<Specs[Column]> } & {
     /** All of the conditions must hold. */
-    $and?: readonly WhereOf<Specs>[] | undefined
+    $and?: readonly WhereOf<Specs>[]
     /** One of the conditions must hold. */
-    $or?: readonly WhereOf<Specs>[] | undefined
+    $or?: readonly WhereOf<Specs>[]
     /** The condition must not hold. */
-    $not?: WhereOf<Specs> | undefined
+    $not?: WhereOf<Specs>
   }
 >
 

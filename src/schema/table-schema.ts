@@ -69,7 +69,8 @@ function parseColumns(value: unknown, columnsMax: number, nameCharsMax: number):
   const list = parseObject(value, 'schema', ['columns']).get('columns')
   if (!Array.isArray(list)) {
     const problem = "must be an array of columns such as { id: 'total', type: 'number' }"
-    const remedy = list instanceof Object ? '; defineSchema makes one of columns by ID' : ''
+    const remedy =
+      typeof list === 'object' && list !== null ? '; defineSchema makes one of columns by ID' : ''
     throw shapeError('schema.columns', `${problem}${remedy}`)
   }
   if (list.length > columnsMax) {

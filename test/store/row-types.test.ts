@@ -22,6 +22,7 @@ const orders = defineSchema({
     lasts: 'duration',
     $price: { type: 'number', displayName: 'Price' },
     due: { type: 'date' },
+    at: 'dateTime',
   },
 })
 
@@ -119,6 +120,7 @@ test('conditions have the columns of the schema and the operators of their kinds
   const conditions: TypedWhere<typeof orders>[] = [
     { name: 'x', qty: { gt: 1, lte: '1e3' }, paid: true, tags: { has: 'a' }, sizes: { has: 1 } },
     { $or: [{ name: { startsWith: 'x' } }, { $not: { due: { lt: '2026-01-01' } } }] },
+    { at: { gte: new Date(0) } },
     { $$price: { in: [1, 2n, '3.50'] }, tags: null, lasts: 'PT1S', name: { ne: null } },
     // @ts-expect-error No such column.
     { nam: 'x' },
@@ -138,10 +140,18 @@ test('conditions have the columns of the schema and the operators of their kinds
     { tags: { has: 1 } },
     // @ts-expect-error Written with one more `$`.
     { $price: 1 },
+    // @ts-expect-error Undefined is no value of a condition.
+    { qty: undefined },
+    // @ts-expect-error Nor of an operator.
+    { qty: { gt: undefined } },
+    // @ts-expect-error Nor of a list of values.
+    { name: { in: ['x', undefined] } },
+    // @ts-expect-error Nor a condition within.
+    { $or: undefined },
     // @ts-expect-error No such column, also within.
     { $and: [{ nam: 'x' }] },
   ]
-  expect(conditions).toHaveLength(13)
+  expect(conditions).toHaveLength(18)
 })
 
 test('a table of a schema is read and written without casts', async () => {

@@ -1,4 +1,5 @@
 // Goal: rows come in as streams of text of any length, and go out as text that comes in again as the same rows.
+import vm from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -484,4 +485,49 @@ test('a row that goes out has no row ID', async () => {
   const rows: RowWithId[] = []
   for await (const row of table.scan()) rows.push(row)
   expect(await textOf(table.toNDJSON())).not.toContain(rows[0]?.$rowID)
+})
+
+describe('values of another realm', () => {
+  const foreign = (text: string) => vm.runInNewContext(text, { Symbol, setTimeout }) as never
+
+  test('bytes and streams of bytes are read wherever rows and files are given', async () => {
+    const store = await open()
+    const team = store.team('t')
+    const csv = () => foreign('new Uint8Array([97,10,49,10])')
+    const json = () => foreign('new Uint8Array([91,123,125,93])')
+    const streamed = async function* () {
+      yield csv()
+    }
+    const shared = new Uint8Array(new SharedArrayBuffer(4))
+    shared.set([97, 10, 49, 10])
+    for (const rows of [{ csv: csv() }, { csv: streamed() }, { json: json() }, { csv: shared }]) {
+      const options = { name: 'T', rows, idempotencyKey: crypto.randomUUID() }
+      expect((await team.createTable(options)).rowIds).toHaveLength(1)
+    }
+    const { tableId, rowIds } = await team.createTable({ name: 'T', rows: [{ a: 1 }] })
+    const table = team.table(tableId)
+    await table.updateRowJson(rowIds.get(0), foreign('new Uint8Array([123,34,97,34,58,50,125])'))
+    expect(await rowsOf(table)).toEqual([{ a: '2' }])
+    const about = { fileName: 'a.csv', contentType: 'text/csv' }
+    expect((await team.files.put(csv(), about)).bytes).toBe(4)
+  })
+
+  test('rows, dates, conditions, options and signals are what they are in their realm', async () => {
+    const store = await open()
+    const team = store.team('t')
+    const made = foreign("({ name: 'T', rows: [{ at: new Date(0), l: ['x'], n: new Number(5) }] })")
+    const table = team.table((await team.createTable(made)).tableId)
+
+    expect(await table.count(foreign('({ $or: [{ at: { in: [new Date(0)] } }] })'))).toBe(1)
+    await expect(table.addRows(foreign('[{ at: new Date(NaN) }]'))).rejects.toMatchObject({
+      code: 'COLUMN_HAS_INVALID_VALUE',
+      value: 'an invalid Date',
+    })
+    await expect(table.addRows(foreign('[new Map()]'))).rejects.toThrow(/not a Map$/)
+    await expect(table.addRows(foreign('[{ n: Promise.resolve(1) }]'))).rejects.toThrow(
+      /an await is missing/,
+    )
+    const { deleted } = await table.deleteRows(foreign('({ where: { n: 5 } })'))
+    expect(deleted).toBe(1)
+  })
 })

@@ -1,4 +1,5 @@
 // Checks the arguments that callers of the library pass: objects with known properties, and known words.
+import { bytesOf } from '../../base/bytes.js'
 import { NAME_CHARS_MAX } from '../../base/limits.js'
 import { didYouMean } from '../../base/nearest-word.js'
 import { hasMethods, isRecord, isSignal, optionError, shown, typeName } from '../../base/options.js'
@@ -75,7 +76,7 @@ export function checkNumbers(given: unknown): NumberForm {
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkMemory(given: unknown): void {
-  if (given === undefined || given instanceof Uint8Array) return
+  if (given === undefined || bytesOf(given) !== undefined) return
   throw invalid(`memory must be a Uint8Array, not ${shown(given)}`)
 }
 
@@ -153,7 +154,8 @@ const DIGEST_BYTES = 32
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkRequestDigest(given: unknown): Uint8Array | undefined {
   if (given === undefined) return undefined
-  if (given instanceof Uint8Array && given.length === DIGEST_BYTES) return given
+  const digest = bytesOf(given)
+  if (digest?.length === DIGEST_BYTES) return digest
   throw invalid(`requestDigest must be a Uint8Array of ${DIGEST_BYTES} bytes`)
 }
 

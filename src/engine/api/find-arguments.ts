@@ -3,7 +3,7 @@ import { isRecord, shown, typeName } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import { checkArguments, checkNumbers, checkSignal, checkText } from './arguments.js'
-import type { CountOptions, FindBounds, ScanOptions } from './find-types.js'
+import type { CountOptions, FindBounds, ScanOptions, Where } from './find-types.js'
 
 export const FIND_ARGUMENTS = Object.freeze(['where', 'columns', 'from'])
 
@@ -19,7 +19,7 @@ export function checkFindBounds({
   from,
   continuation,
 }: FindBounds & Readonly<{ continuation?: string | undefined }>): void {
-  checkWhere(where)
+  if (where !== undefined) checkWhere(where)
   if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0)) {
     throw invalid(`from must be a row number, an integer of at least 0, not ${shown(from)}`)
   }
@@ -50,13 +50,14 @@ export function checkScan(
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkCount(where: unknown, given: CountOptions): void {
-  checkWhere(where)
+  if (where !== undefined) checkWhere(where)
   checkArguments('count', given, ['signal'])
   checkSignal(given.signal)
 }
 
-function checkWhere(given: unknown): void {
-  if (given === undefined || isRecord(given)) return
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkWhere(given: unknown): Where {
+  if (isRecord(given)) return given as Where
   throw invalid(`where must be an object of conditions, not ${shown(given)}`)
 }
 

@@ -3,8 +3,8 @@ import type { DisposableIterator } from '../../base/disposable.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
 
-/** A value in a condition. */
-export type WhereValue = string | number | bigint | boolean
+/** A value in a condition. A `Date` is its ISO text. */
+export type WhereValue = string | number | bigint | boolean | Date
 
 /**
  * What a cell must be; of several members all must hold. The members that a column takes depend on its type: see
@@ -12,42 +12,43 @@ export type WhereValue = string | number | bigint | boolean
  */
 export type WhereCell = Readonly<{
   /** Equal to the value. null stands for an empty cell. */
-  eq?: WhereValue | null | undefined
+  eq?: WhereValue | null
   /** The opposite of `eq`: an empty cell is not equal to a value. */
-  ne?: WhereValue | null | undefined
+  ne?: WhereValue | null
   /** Greater than the value. EMBEDDING.md says how values are compared. */
-  gt?: WhereValue | undefined
+  gt?: WhereValue
   /** Greater than the value, or equal to it. */
-  gte?: WhereValue | undefined
+  gte?: WhereValue
   /** Less than the value. */
-  lt?: WhereValue | undefined
+  lt?: WhereValue
   /** Less than the value, or equal to it. */
-  lte?: WhereValue | undefined
+  lte?: WhereValue
   /** Equal to one of the values. At most 1,000. */
-  in?: readonly WhereValue[] | undefined
+  in?: readonly WhereValue[]
   /** An array with an element that is equal to the value. */
-  has?: WhereValue | undefined
+  has?: WhereValue
   /** Text that begins with this one. */
-  startsWith?: string | undefined
+  startsWith?: string
   /** Text that contains this one. */
-  contains?: string | undefined
+  contains?: string
   /** Whether the cell is empty. An array without elements is not. */
-  isEmpty?: boolean | undefined
+  isEmpty?: boolean
 }>
 
 /**
  * Which rows are wanted: conditions by column ID, all of which must hold. A value alone is `{ eq: value }`. `$and`,
  * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with a second one: `$$price`.
+ * A condition with `undefined` is refused.
  */
 export type Where = Readonly<{
   /** All of the conditions must hold. */
-  $and?: readonly Where[] | undefined
+  $and?: readonly Where[]
   /** One of the conditions must hold. */
-  $or?: readonly Where[] | undefined
+  $or?: readonly Where[]
   /** The condition must not hold. */
-  $not?: Where | undefined
-  [column: string]: WhereValue | null | WhereCell | Where | readonly Where[] | undefined
-}>
+  $not?: Where
+}> &
+  Readonly<{ [column: string]: WhereValue | null | WhereCell | Where | readonly Where[] }>
 
 /** Which rows and cells are read. */
 export type FindBounds = Readonly<{

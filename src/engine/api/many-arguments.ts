@@ -1,7 +1,10 @@
 // Checks the arguments of calls that take many rows.
-import { shown, typeName } from '../../base/options.js'
+import { isRecord, shown, typeName } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
-import { checkText } from './arguments.js'
+import { checkArguments, checkFlag, checkText } from './arguments.js'
+import { checkWhere } from './find-arguments.js'
+import type { Where } from './find-types.js'
+import type { RowsToDelete } from './many-types.js'
 
 /** Rows of one call, at most: they are found, and written, in one go. */
 export const ROWS_PER_CALL_MAX = 10_000
@@ -30,6 +33,17 @@ export function checkRowList(
   for (let index = 0; index < given.length; index++) {
     if (!(index in given)) throw invalid(`${what} takes ${wanted}; index ${index} has none`)
   }
+}
+
+type DeleteCondition = Readonly<{ where: Where; all: boolean }>
+
+/** The condition that names rows; undefined: there is none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function conditionIn(which: RowsToDelete): DeleteCondition | undefined {
+  if (Array.isArray(which) || !isRecord(which)) return undefined
+  checkArguments('deleteRows', which, ['where', 'all'])
+  const { all: given, where } = which as Readonly<Record<string, unknown>>
+  const all = checkFlag('all', given)
+  return { where: all && !('where' in which) ? {} : checkWhere(where), all }
 }
 
 function invalid(problem: string): StoreError {

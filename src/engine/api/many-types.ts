@@ -23,8 +23,13 @@ export type UpdateRowsOptions = Readonly<{
 /** The version of the table, how many rows were deleted, and how many IDs named no row. */
 export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
 
+/** The rows that match a condition. One that every row matches needs `all`, which may also stand alone. */
+export type ConditionToDelete<W = Where> =
+  | Readonly<{ where: W; all?: boolean | undefined }>
+  | Readonly<{ all: true }>
+
 /** Rows by their IDs, or those that match a condition, at most 10,000. */
-export type RowsToDelete = readonly string[] | Readonly<{ where: Where }>
+export type RowsToDelete = readonly string[] | ConditionToDelete
 
 /** Operations of a table on many rows, each in one commit. */
 export interface ManyRows {
@@ -51,7 +56,8 @@ export interface ManyRows {
   /**
    * Deletes rows, all in one commit. An ID without a row is not an error: it is counted as missing, and so is the
    * second occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted,
-   * all of them as the table is at that moment.
+   * all of them as the table is at that moment. A condition that every row matches, such as `{}`, is refused without
+   * `all: true`.
    * @param options - `signal`, which ends the search with ABORTED before the next 256 KiB of rows.
    * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows; ABORTED;
    *   TRANSACTION_CONFLICT with outcome `unchanged` if other processes changed the table during each of 8 searches

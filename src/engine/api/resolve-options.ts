@@ -13,6 +13,7 @@ import {
 import { warn } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
 import { openSystemRandom } from '../../base/random.js'
+import { messageOf } from '../../base/shown-text.js'
 import { isStoreError } from '../../base/store-error.js'
 import { FILTERED_COLUMNS_MAX } from '../../format/column-values.js'
 import type { Compression, CompressionByRows } from '../../format/frame-codec.js'
@@ -211,7 +212,7 @@ function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
     if (warned.has(task)) return
     warned.add(task)
     const code = isStoreError(failure) ? `${failure.code}: ` : ''
-    const problem = failure instanceof Error ? failure.message : String(failure)
+    const problem = messageOf(failure)
     const message = `${TASK_TITLES[task]} failed and will be retried: ${code}${problem}`
     warn(
       `${message} (set onBackgroundFailure to receive every failure)`,

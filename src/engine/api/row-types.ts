@@ -6,8 +6,8 @@ import type { Abortable } from './abort-types.js'
 import type { Receipt } from './receipt-types.js'
 
 /**
- * A row: cells by column ID. null and undefined are empty cells. A BigInt is stored with all its digits, also
- * within an array; `ReadOptions` says how to read it.
+ * A row: cells by column ID. null is an empty cell, and a member that is undefined is absent. EMBEDDING.md, "JavaScript
+ * values", says what other values mean; `ReadOptions` says how to read a BigInt.
  */
 export type RowObject = Readonly<Record<string, unknown>>
 

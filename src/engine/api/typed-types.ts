@@ -13,7 +13,7 @@ import type {
 import type { Abortable } from './abort-types.js'
 import type { CountOptions } from './find-types.js'
 import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
-import type { DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
+import type { ConditionToDelete, DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
 import type { PageBounds } from './read-types.js'
 import type {
@@ -132,7 +132,7 @@ export interface TypedRows<S extends AnySchema> {
     options?: UpdateRowsOptions,
   ): Promise<Readonly<{ version: number }>>
   deleteRows(
-    rows: readonly string[] | Readonly<{ where: TypedWhere<S> }>,
+    rows: readonly string[] | ConditionToDelete<TypedWhere<S>>,
     options?: Abortable,
   ): Promise<DeleteRowsResult>
   changes(request: ChangesRequest): DisposableIterator<TypedChange<S>>

@@ -4,7 +4,7 @@
 // - Content that breaks a rule fails the `put` of its object, which then leaves nothing.
 // - At most one piece is read beyond the limit, and none of it is stored.
 // - The last piece of a whole file is returned only if the digest of the file matches.
-import { type Bytes, sameBytes, utf8 } from '../../base/bytes.js'
+import { type Bytes, bytesOf, sameBytes, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { type Hash, openHash } from '../../base/platform.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
@@ -145,8 +145,8 @@ export function wrongLength(contentLength: number): StoreError {
 
 /** The pieces of content of any accepted form. */
 export async function* piecesOf(content: FileContent): AsyncGenerator<Bytes, void> {
-  if (typeof content === 'string') yield* slices(utf8(content))
-  else if (content instanceof Uint8Array) yield* slices(content)
+  const whole = typeof content === 'string' ? utf8(content) : bytesOf(content)
+  if (whole !== undefined) yield* slices(whole)
   else for await (const piece of iterable(content)) yield* slices(checkPiece(piece))
 }
 
@@ -166,8 +166,9 @@ function iterable(content: unknown): AsyncIterable<unknown> {
 }
 
 function checkPiece(piece: unknown): Bytes {
-  if (piece instanceof Uint8Array) return piece
-  throw wrongContent()
+  const bytes = bytesOf(piece)
+  if (bytes === undefined) throw wrongContent()
+  return bytes
 }
 
 function wrongContent(): StoreError {

@@ -5,6 +5,7 @@
 // - Text is in the order of its code points, numbers in that of their exact values, times in that of moments.
 import { dataError } from '../../base/data-error.js'
 import { isRecord, shown } from '../../base/options.js'
+import { plainValue, ValueFault } from '../../base/plain-value.js'
 import { StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import type { Column, ColumnKind } from '../../schema/column-kind.js'
@@ -94,6 +95,34 @@ export function columnsOf(condition: Condition): Set<string> {
   return new Set(condition.conditions.flatMap((part) => [...columnsOf(part)]))
 }
 
+/** Whether every row matches, whatever its cells are. */
+export function matchesAll(condition: Condition | null): boolean {
+  if (condition === null) return true
+  switch (condition.op) {
+    case 'all':
+      return condition.conditions.every(matchesAll)
+    case 'any':
+      return condition.conditions.some(matchesAll)
+    case 'not':
+      return matchesNone(condition.condition)
+    case 'cell':
+      return false
+  }
+}
+
+function matchesNone(condition: Condition): boolean {
+  switch (condition.op) {
+    case 'all':
+      return condition.conditions.some(matchesNone)
+    case 'any':
+      return condition.conditions.every(matchesNone)
+    case 'not':
+      return matchesAll(condition.condition)
+    case 'cell':
+      return 'values' in condition && condition.values.length === 0
+  }
+}
+
 /** Reads one condition of a caller, within the limits of its size. */
 class WhereReader {
   readonly #columns: Columns
@@ -110,7 +139,6 @@ class WhereReader {
     if (!isRecord(where)) throw invalid(`must be an object of conditions, not ${shown(where)}`)
     const conditions: Condition[] = []
     for (const [name, given] of Object.entries(where)) {
-      if (given === undefined) continue
       if (name === '$and' || name === '$or') {
         const op = name === '$and' ? 'all' : 'any'
         conditions.push({ op, conditions: this.#readList(name, given, depth) })
@@ -144,16 +172,16 @@ class WhereReader {
       const phrase = `where: ${lackedColumn(this.#columns, id)}`
       throw dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
     }
-    if (!isRecord(given)) return [this.#readTest(column, 'eq', given)]
-    return Object.entries(given).flatMap(([operator, value]) => {
-      if (value === undefined) return []
+    const plain = plainOf(column, 'eq', given)
+    if (!isRecord(plain)) return [this.#readTest(column, 'eq', plain)]
+    return Object.entries(plain).map(([operator, value]) => {
       if (!isOperator(operator)) {
         const known = OPERATORS.join(', ')
         throw invalid(
           `has the unknown operator ${shown(operator)} for column ${shown(id)}; known are ${known}`,
         )
       }
-      return [this.#readTest(column, operator, value)]
+      return this.#readTest(column, operator, plainOf(column, operator, value))
     })
   }
 
@@ -217,7 +245,7 @@ class WhereReader {
       throw tooLarge(`has ${given.length} values in one in; at most ${WHERE_LIST_MAX} are allowed`)
     }
     this.#count(given.length)
-    return given
+    return Array.from(given, (value: unknown) => plainOf(column, 'in', value)) // Of holes, too.
   }
 
   #textOf(column: Column, operator: 'startsWith' | 'contains', given: unknown): string {
@@ -292,6 +320,16 @@ const TIME_RULES = Object.freeze({
   dateTime: { fits: isDateTime, words: 'a date, or a date with a time' },
 })
 
+/** As `plainValue`. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function plainOf(column: Column, operator: Operator, given: unknown): unknown {
+  try {
+    return plainValue(given)
+  } catch (failure) {
+    if (!(failure instanceof ValueFault)) throw failure
+    throw wrongValue(column, operator, given, failure.rule, failure.value)
+  }
+}
+
 function isOperator(name: string): name is Operator {
   return (OPERATORS as readonly string[]).includes(name)
 }
@@ -317,7 +355,13 @@ function wrongOperator({ id }: Column, operator: Operator, why: string): StoreEr
   return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
 }
 
-function wrongValue({ id }: Column, operator: Operator, given: unknown, rule: string): StoreError {
+function wrongValue(
+  { id }: Column,
+  operator: Operator,
+  given: unknown,
+  rule: string,
+  value = shown(given),
+): StoreError {
   const phrase = `where: invalid value for ${operator} of column ${shown(id)}`
-  return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id, value: shown(given), rule })
+  return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id, value, rule })
 }

@@ -19,7 +19,7 @@ export function abortableRows(
   if (signal === undefined || typeof rows !== 'object' || rows === null) return rows
   const stream = streamOf(rows, (pieces) => untilAborted(what, pieces, signal))
   if (stream !== null) return streamIn(stream)
-  if (rows instanceof Uint8Array) return rows
+  if (ArrayBuffer.isView(rows)) return rows
   if (isAsyncIterable(rows)) return untilAborted(what, rows, signal)
   return isIterable(rows) ? rowsUntil(what, rows, signal) : rows
 }

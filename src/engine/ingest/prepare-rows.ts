@@ -1,7 +1,7 @@
 // Reads the rows of an operation into stored segments, or, when they are few, into row texts that the
 // operation writes itself. Memory is bounded by one segment, whatever the length of the input.
 import type { Awaitable } from '../../base/awaitable.js'
-import { type Bytes, utf8 } from '../../base/bytes.js'
+import { type Bytes, bytesOf, utf8 } from '../../base/bytes.js'
 import { isAsyncIterable, isIterable, shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { TimeSlices } from '../../base/time-slices.js'
@@ -39,19 +39,25 @@ export type AreRefused = (columns: readonly ChunkColumn[]) => Awaitable<boolean>
 /** Rows that are collected before they are handed to the segment, about. */
 const DRAIN_ROWS = 64
 
+type Preparation = Readonly<{
+  /** Whether few rows may stay out of a segment. */
+  mayInline?: boolean
+  /** As of `scanRowObject`. */
+  drops?: boolean
+  /** Default: the object store. */
+  target?: SegmentTarget
+  /** Asked every few rows of an iterable or a stream. Default: all rows are read. */
+  areRefused?: AreRefused | undefined
+}>
+
 /**
- * @param mayInline - Whether few rows may stay out of a segment.
- * @param target - Default: the object store.
- * @param areRefused - Asked every few rows of an iterable or a stream. Default: all rows are read.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
  *   COLUMN_HAS_INVALID_VALUE (objects only: what JSON has no token for), STORAGE_…
  */
 export async function prepareRows(
   team: TeamContext,
   input: RowsInput,
-  mayInline: boolean,
-  target: SegmentTarget = storedSegments(team),
-  areRefused?: AreRefused,
+  { mayInline = false, drops = false, target = storedSegments(team), areRefused }: Preparation = {},
 ): Promise<PreparedRows> {
   const { options } = team
   const limits = { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax }
@@ -59,7 +65,7 @@ export async function prepareRows(
   const quick = stream === null ? await prepareFast(team, input, mayInline, target) : null
   if (quick !== null) return quick
   const { header, rows } =
-    stream === null ? openRows(input, limits) : await openStream(stream, options, limits)
+    stream === null ? openRows(input, limits, drops) : await openStream(stream, options, limits)
   const builder = new ChunkBuilder(options, header)
   const sink = new SegmentSink(team, target)
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
@@ -97,8 +103,8 @@ async function prepareFast(
 ): Promise<PreparedRows | null> {
   if (!isTextRows(input)) return null
   if ('json' in input) {
-    const { json } = input
-    if (!(json instanceof Uint8Array)) return null
+    const json = bytesOf(input.json)
+    if (json === undefined) return null
     if (mayInline && json.length <= team.options.inlineBytesMax) return null
     return prepareJson(team, json, target)
   }
@@ -175,18 +181,17 @@ type OpenedRows = Readonly<{
 }>
 
 /** Of rows that are no stream. */
-function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
+function openRows(input: RowsInput, limits: ScanLimits, drops: boolean): OpenedRows {
   if (isTextRows(input)) return openTextRows(input, limits)
-  if (isAsyncIterable(input)) return { header: null, rows: scanAsync(input) }
-  if (isIterable(input)) return { header: null, rows: scanSync(input) }
+  if (isAsyncIterable(input)) return { header: null, rows: scanAsync(input, drops) }
+  if (isIterable(input)) return { header: null, rows: scanSync(input, drops) }
   throw noRows('an object that is none of these')
 }
 
 function isTextRows(input: RowsInput): input is TextRows {
   if (typeof input === 'string')
     throw noRows('a string: use { json }, { ndjson }, { csv } or { tsv }')
-  if (input instanceof Uint8Array)
-    throw noRows('bytes: use { json }, { ndjson }, { csv } or { tsv }')
+  if (ArrayBuffer.isView(input)) throw noRows('bytes: use { json }, { ndjson }, { csv } or { tsv }')
   if (typeof input !== 'object' || input === null) throw noRows(shown(input))
   const form = TEXT_FORMS.find((name) => Object.hasOwn(input, name))
   if (form !== undefined) checkMembers(input, form)
@@ -233,7 +238,8 @@ function checkCsv(input: Exclude<TextRows, { json: unknown }>): CsvBody {
 
 /** A string with a lone surrogate could not be stored as it is. */
 function checkText(text: unknown): Bytes | string {
-  if (text instanceof Uint8Array) return text
+  const bytes = bytesOf(text)
+  if (bytes !== undefined) return bytes
   if (typeof text !== 'string')
     throw invalidText(`must be a string or a Uint8Array, not ${shown(text)}`)
   if (!isWellFormed(text)) throw invalidText('has a lone surrogate')
@@ -244,14 +250,17 @@ function invalidText(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', `The text of rows ${problem}`)
 }
 
-function* scanSync(rows: Iterable<unknown>): Generator<ScannedRow> {
+function* scanSync(rows: Iterable<unknown>, drops: boolean): Generator<ScannedRow> {
   let index = 0
-  for (const row of rows) yield scanRowObject(row, index++)
+  for (const row of rows) yield scanRowObject(row, drops, index++)
 }
 
-async function* scanAsync(rows: AsyncIterable<unknown>): AsyncGenerator<ScannedRow> {
+async function* scanAsync(
+  rows: AsyncIterable<unknown>,
+  drops: boolean,
+): AsyncGenerator<ScannedRow> {
   let index = 0
-  for await (const row of rows) yield scanRowObject(row, index++)
+  for await (const row of rows) yield scanRowObject(row, drops, index++)
 }
 
 /** `isInline`: while it is true the rows stay with the builder. */

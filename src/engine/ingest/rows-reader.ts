@@ -106,9 +106,11 @@ export class RowsReader {
       const pieces = this.#team.lifecycle.whileOpen(stream.pieces)
       return this.#prepareSource(new SourceRows({ ...stream, pieces }))
     }
-    const areRefused = this.#expected && this.#areRefused
-    const read = await prepareRows(this.#team, rows, true, undefined, areRefused)
-    const { chunk, inline, files, isCut } = read
+    const { chunk, inline, files, isCut } = await prepareRows(this.#team, rows, {
+      mayInline: true,
+      drops: this.#expected?.onSchemaError === 'dropColumns',
+      areRefused: this.#expected && this.#areRefused,
+    })
     this.#files.addAll(files)
     for (const { object } of chunk.segments) this.#objects.push(object)
     this.#prepared = { chunks: [{ chunk }], inline, check: null }

@@ -81,7 +81,7 @@ async function prepareRun(
   before: Readonly<{ rows: number; lines: number }>,
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   try {
-    const { chunk, files } = await prepareRows(team, text, false)
+    const { chunk, files } = await prepareRows(team, text)
     const firstLine = chunk.firstLine === 0 ? 0 : chunk.firstLine + before.lines
     return { chunk: { ...chunk, firstLine }, files }
   } catch (failure) {

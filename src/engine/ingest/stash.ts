@@ -68,11 +68,7 @@ export class TeamStash implements Stash {
       await this.#team.ensureTeam()
       const checked = this.#team.limits.checkChunk(this.#team, this.id)
       if (!isSync(checked)) await checked
-      const { chunk, files } = await prepareRows(
-        this.#team,
-        abortableRows(PUT, rows, signal),
-        false,
-      )
+      const { chunk, files } = await prepareRows(this.#team, abortableRows(PUT, rows, signal))
       const objects = chunk.segments.map(({ object }) => object)
       try {
         checkNotAborted(PUT, signal)

@@ -1,7 +1,7 @@
 // Rows that callers give as a stream of text: found among the forms of rows, and scanned run by run, for callers that take
 // one row after the other. Memory is bounded by a run.
 import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
-import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
+import { type Bytes, bytesOf, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { shown, typeName } from '../../base/options.js'
 import { looksLikePath } from '../../base/path-text.js'
@@ -57,10 +57,10 @@ export function streamOf(
   const allowEmpty = checkFlag('allowEmpty', Reflect.get(rows, 'allowEmpty'))
   const isText = typeof content === 'string'
   if (isText && looksLikePath(content)) throw pathForText(content, format)
-  const isWhole = isText || content instanceof Uint8Array
+  const whole = isText ? utf8(content) : bytesOf(content)
   const isStreamed = format === 'ndjson' || allowEmpty || (isText && BLANK_TEXT.test(content))
-  if (isWhole && !isStreamed) return null
-  const stream = isWhole ? onePiece(isText ? utf8(content) : content) : streamPieces(content)
+  if (whole !== undefined && !isStreamed) return null
+  const stream = whole === undefined ? streamPieces(content) : onePiece(whole)
   if (stream === undefined && format !== 'ndjson') return null
   if (stream === undefined) {
     throw invalid(`ndjson must be a text, bytes or a stream of bytes, not ${typeName(content)}`)
@@ -85,10 +85,11 @@ async function* onePiece(bytes: Bytes): AsyncGenerator<Bytes, void> {
 
 async function* checkedPieces(stream: AsyncIterable<unknown>): AsyncGenerator<Bytes, void> {
   for await (const piece of stream) {
-    if (!(piece instanceof Uint8Array)) {
+    const bytes = bytesOf(piece)
+    if (bytes === undefined) {
       throw invalid(`a stream of rows must yield Uint8Array, not ${typeName(piece)}`)
     }
-    yield piece
+    yield bytes
   }
 }
 

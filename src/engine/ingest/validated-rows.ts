@@ -1,6 +1,7 @@
 // Rows that pass a validator of the caller before the store reads them.
 
 import { isAsyncIterable, isIterable } from '../../base/options.js'
+import { membersOf } from '../../base/plain-value.js'
 import { escapeControls } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
 import { validatorOf } from '../../schema/define-schema.js'
@@ -42,6 +43,7 @@ async function validatedRow(
   given: RowInput,
   index: number,
 ): Promise<RowInput> {
+  if (membersOf(given) === undefined) return given // It is refused as no row.
   const { $rowID, ...cells } = given as Readonly<Record<string, unknown>>
   const result = await validator['~standard'].validate($rowID === undefined ? given : cells)
   if (result.issues !== undefined) throw refusedRow(result.issues, index)

@@ -1,7 +1,7 @@
 // Reads a whole segment in order and checks every byte of it, for verification and backup.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
-import { StoreError } from '../../base/store-error.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import { codecBit } from '../../format/frame-codec.js'
 import type { FramePlace } from '../../format/segment-footer.js'
@@ -139,7 +139,7 @@ function wrongLength(ref: SegmentRef, found: number): Problem {
 }
 
 function corruptProblem(failure: unknown): Problem {
-  if (failure instanceof StoreError && failure.code === 'DATA_CORRUPT') {
+  if (isStoreError(failure) && failure.code === 'DATA_CORRUPT') {
     return { kind: 'segment', message: failure.message }
   }
   throw failure

@@ -2,7 +2,6 @@
 
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
-import { isRecord, typeName } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
@@ -11,8 +10,8 @@ import { spliceRowText } from '../../format/row-text.js'
 import { hideDropped } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { checkArguments, checkIfMatchArgument, checkText } from '../api/arguments.js'
-import type { ScanOptions, Where } from '../api/find-types.js'
-import { checkRowIds, checkRowList, ROWS_PER_CALL_MAX } from '../api/many-arguments.js'
+import type { ScanOptions } from '../api/find-types.js'
+import { checkRowIds, checkRowList, conditionIn, ROWS_PER_CALL_MAX } from '../api/many-arguments.js'
 import type { DeleteRowsResult, RowsToDelete, RowUpdate } from '../api/many-types.js'
 import type { RowWithId } from '../api/read-types.js'
 import type { OnSchemaError } from '../api/row-types.js'
@@ -25,6 +24,7 @@ import { hintOfRecord, hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { matchesAll, parseWhere } from '../find/where.js'
 import type { RowPolicy } from '../ingest/stored-form.js'
 import { readHead } from '../read/generations.js'
 import {
@@ -57,7 +57,10 @@ export type CheckedUpdate = Readonly<{
 }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
-export function checkUpdates(updates: readonly RowUpdate[]): readonly CheckedUpdate[] {
+export function checkUpdates(
+  updates: readonly RowUpdate[],
+  onSchemaError: OnSchemaError,
+): readonly CheckedUpdate[] {
   checkRowList('updateRows', 'an array of updates', updates)
   return updates.map((update, index) => {
     let rowId: string | undefined
@@ -65,19 +68,11 @@ export function checkUpdates(updates: readonly RowUpdate[]): readonly CheckedUpd
       checkArguments('An update', update, ['rowId', 'cells', 'ifMatch'])
       rowId = checkText('rowId', update.rowId)
       const ifMatch = checkIfMatchArgument(update.ifMatch)
-      return { rowId, ifMatch, cells: deferred(() => changesOfObject(update.cells)) }
+      return { rowId, ifMatch, cells: deferred(() => changesOfObject(update.cells, onSchemaError)) }
     } catch (failure) {
       throw ofUpdate(failure, index, rowId)
     }
   })
-}
-
-/** Whether rows are named by a condition. @throws {StoreError} REQUEST_VALIDATION_ERROR */
-function isCondition(which: RowsToDelete): which is Readonly<{ where: Where }> {
-  if (Array.isArray(which) || !isRecord(which)) return false
-  checkArguments('deleteRows', which, ['where'])
-  if (isRecord(which['where'])) return true
-  throw invalid(`where must be an object of conditions, not ${typeName(which['where'])}`)
 }
 
 /** The failure of one update, with its index and its row ID. */
@@ -149,10 +144,17 @@ export function deleteGiven(
   signal: AbortSignal | undefined,
 ): Promise<DeleteRowsResult> {
   const checkGoesOn = signal && ((): void => checkNotAborted('delete', signal))
-  if (!isCondition(rows)) return deleteRows(place, checkRowIds('deleteRows', rows), checkGoesOn)
-  return deleteFound(place, checkGoesOn, async () => {
+  const condition = conditionIn(rows)
+  if (condition === undefined) {
+    return deleteRows(place, checkRowIds('deleteRows', rows), checkGoesOn)
+  }
+  const { where, all } = condition
+  return deleteFound(place, checkGoesOn, async ({ columns }) => {
+    if (!all && matchesAll(parseWhere(where, columns))) {
+      throw invalid('deleteRows: every row matches this condition; add all: true if that is meant')
+    }
     const rowIds: string[] = []
-    const wanted = { where: rows.where, columns: [], limit: ROWS_PER_CALL_MAX + 1, signal }
+    const wanted = { where, columns: [], limit: ROWS_PER_CALL_MAX + 1, signal }
     for await (const { $rowID } of scan(wanted)) rowIds.push($rowID)
     return rowIds
   })
@@ -179,24 +181,26 @@ type FoundRows = Readonly<{ commitNonce: Bytes; rowIds: readonly string[] }>
 
 /**
  * Deletes the rows that a search finds, all of them as the table is then.
- * @param search - Finds the row IDs; it stops beyond `ROWS_PER_CALL_MAX`.
+ * @param search - Finds the row IDs, given the schema; it stops beyond `ROWS_PER_CALL_MAX`.
  * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` if others change the table during each search
  */
 function deleteFound(
   place: TablePlace,
   checkGoesOn: CheckGoesOn | undefined,
-  search: () => Promise<readonly string[]>,
+  search: (schema: IndexedSchema) => Promise<readonly string[]>,
 ): Promise<DeleteRowsResult> {
   const { team, table, tableId } = place
   let searches = 0
   /** @param wanted - The commit that the search must be of; null: any. @returns null: there is another one. */
   const find = async (wanted: Bytes | null): Promise<FoundRows | null> => {
-    const { commitNonce } = await team.partition.read((view) =>
-      readHead(team, view, table, tableId),
-    )
+    const { commitNonce, schema } = await team.partition.read(async (view) => {
+      const { commitNonce, generation } = await readHead(team, view, table, tableId)
+      const read: ReadRecord = (key) => view.get(key)
+      return { commitNonce, schema: await team.schemas.get(table, generation.schemaNumber, read) }
+    })
     if (wanted !== null && !sameBytes(commitNonce, wanted)) return null
     if (searches++ === SEARCHES_MAX) throw busyForSearches()
-    const rowIds = await search()
+    const rowIds = await search(schema)
     if (rowIds.length <= ROWS_PER_CALL_MAX) return { commitNonce, rowIds }
     throw invalid(
       `more than ${ROWS_PER_CALL_MAX} rows match: use several calls with narrower conditions`,

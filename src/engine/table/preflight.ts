@@ -163,8 +163,9 @@ async function readBody(
   }
   const compression = { short: 'none', other: 'none' } as const
   const plain = { ...team, options: { ...team.options, compression } }
+  const drops = onSchemaError === 'dropColumns'
   const given = abortableRows('preflight', rows as RowsInput, signal)
-  const { chunk } = await prepareRows(plain, given, false, target)
+  const { chunk } = await prepareRows(plain, given, { drops, target })
   team.ids.release(chunk.segments.map(({ object }) => object))
   const source = { chunks: [{ chunk }], inline: null, check: null }
   return { source, found: problems.end(chunk), keys }

@@ -1,6 +1,6 @@
 // The digest of a request with an idempotency key. A repeat with the same key must be the same request: another one
 // would be answered with a result that is not its own, and its rows would be lost.
-import { type Bytes, concatBytes, toHex, utf8 } from '../../base/bytes.js'
+import { type Bytes, bytesOf, concatBytes, toHex, utf8 } from '../../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
 import { checkIdempotencyKey, checkRequestDigest } from '../api/arguments.js'
@@ -67,8 +67,7 @@ async function digestOfCall(about: readonly unknown[], rows: unknown): Promise<B
 function textMember(rows: unknown, form: 'json' | 'csv' | 'tsv'): Bytes | undefined {
   if (typeof rows !== 'object' || rows === null || !Object.hasOwn(rows, form)) return undefined
   const text: unknown = Reflect.get(rows, form)
-  if (text instanceof Uint8Array) return text
-  return typeof text === 'string' ? utf8(text) : undefined
+  return typeof text === 'string' ? utf8(text) : bytesOf(text)
 }
 
 /** Characters of row texts after which other work runs. */
@@ -94,7 +93,7 @@ async function* slicesOfRows(rows: readonly unknown[]): AsyncGenerator<Bytes> {
 /** A row that cannot be stored is refused later, in its turn. */
 function textOfRow(row: unknown, index: number): string {
   try {
-    const { ids, tokens, rowId } = scanRowObject(row, index)
+    const { ids, tokens, rowId } = scanRowObject(row, true, index)
     return JSON.stringify([ids, tokens, rowId])
   } catch (failure) {
     if (isStoreError(failure)) return '[]'

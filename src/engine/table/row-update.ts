@@ -1,7 +1,7 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
-import { type Bytes, utf8 } from '../../base/bytes.js'
+import { type Bytes, bytesOf, utf8 } from '../../base/bytes.js'
 import type { Deferred } from '../../base/data-error.js'
 import { typeName } from '../../base/options.js'
 import type { Random } from '../../base/random.js'
@@ -57,19 +57,23 @@ type RowPlace = Readonly<{
 }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_HAS_INVALID_VALUE */
-export function changesOfObject(cells: RowInput): CellChanges {
-  const { ids, tokens } = scanRowObject(cells)
+export function changesOfObject(cells: RowInput, onSchemaError: OnSchemaError): CellChanges {
+  const { ids, tokens } = scanRowObject(cells, onSchemaError === 'dropColumns')
   return new Map(ids.map((id, i) => [id, tokens[i] ?? null]))
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
 export function changesOfText(json: Bytes | string, options: ResolvedOptions): CellChanges {
-  if (typeof json !== 'string' && !(json instanceof Uint8Array)) {
+  const text = typeof json === 'string' ? json : bytesOf(json)
+  if (text === undefined) {
     const message = `updateRowJson takes the text or the bytes of a JSON object, not ${typeName(json)}`
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }
-  const text = typeof json === 'string' ? json : decodeJsonText(json)
-  return scanJsonChanges(text, { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax })
+  const decoded = typeof text === 'string' ? text : decodeJsonText(text)
+  return scanJsonChanges(decoded, {
+    columnsMax: options.columnsMax,
+    rowCharsMax: options.rowBytesMax,
+  })
 }
 
 export function updateRow(

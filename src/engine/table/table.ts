@@ -19,7 +19,7 @@ import {
   checkText,
   checkVersion,
 } from '../api/arguments.js'
-import { FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
+import { checkWhere, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
 import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
@@ -37,6 +37,7 @@ import type { Receipt } from '../api/receipt-types.js'
 import type {
   AddOptions,
   ChangeResult,
+  OnSchemaError,
   OverwriteRequest,
   RowInput,
   RowsInput,
@@ -196,7 +197,7 @@ export class TeamTable implements Table {
   }
 
   find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
-    return this.scan({ ...options, where })
+    return this.scan({ ...options, where: checkWhere(where) })
   }
 
   count(where?: Where, options: CountOptions = {}): Promise<number> {
@@ -245,7 +246,7 @@ export class TeamTable implements Table {
   }
 
   updateRow(rowId: string, cells: RowInput, options: UpdateOptions = {}): Promise<Version> {
-    return this.#update(rowId, () => changesOfObject(cells), options)
+    return this.#update(rowId, (onSchemaError) => changesOfObject(cells, onSchemaError), options)
   }
 
   updateRowJson(
@@ -266,7 +267,7 @@ export class TeamTable implements Table {
     return this.#runWriting(async (place) => {
       checkArguments('updateRows', options, ['onSchemaError'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
-      const given = this.#ofTable(() => checkUpdates(updates))
+      const given = this.#ofTable(() => checkUpdates(updates, onSchemaError))
       const updated = await updateRows(place, isSync(given) ? given : await given, onSchemaError)
       place.team.activity.rowsIn += updates.length
       return toPublicVersion(place.team, updated)
@@ -340,14 +341,18 @@ export class TeamTable implements Table {
     return this.#run((place) => deleteTable(place, checkIfTableMatch('delete', options)))
   }
 
-  #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
+  #update(
+    rowId: string,
+    changes: (onSchemaError: OnSchemaError) => CellChanges,
+    options: UpdateOptions,
+  ): Promise<Version> {
     return this.#runWriting(async (place) => {
       checkRowId(rowId)
       checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       const wanted = { ifMatch, onSchemaError }
-      const given = this.#ofTable(() => deferred(changes))
+      const given = this.#ofTable(() => deferred(() => changes(onSchemaError)))
       const updated = await updateRow(place, rowId, isSync(given) ? given : await given, wanted)
       place.team.activity.rowsIn++
       return toPublicVersion(place.team, updated)

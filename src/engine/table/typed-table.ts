@@ -6,6 +6,7 @@ import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import { columnIndex } from '../../schema/table-schema.js'
 import type { Abortable } from '../api/abort-types.js'
+import { checkWhere } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { MergeRequest } from '../api/merge-types.js'
@@ -143,7 +144,7 @@ class SchemaTable
   }
 
   find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
-    return this.scan({ ...options, where })
+    return this.scan({ ...options, where: checkWhere(where) })
   }
 
   count(where?: Where, options?: CountOptions) {

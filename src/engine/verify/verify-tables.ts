@@ -1,5 +1,7 @@
 // Checks the tables of a team: the catalog entries that name them, and their generations with all rows.
+
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
+import { messageOf } from '../../base/shown-text.js'
 import { DEAD_TABLES_RANGE, deadTableKey, decodeDeadTable } from '../../format/dead-table.js'
 import {
   CATALOG_RANGE,
@@ -245,7 +247,7 @@ async function verifySchema(
     }
   } catch (failure) {
     const isOfSchema = failure instanceof SyntaxError || !isStorage(failure)
-    const message = failure instanceof Error ? failure.message : String(failure)
+    const message = messageOf(failure)
     const problem = isOfSchema ? { kind: 'record' as const, message } : problemOf(failure, 'record')
     findings.add({ ...problem, place }, where)
   }

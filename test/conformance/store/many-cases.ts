@@ -1,5 +1,6 @@
 // Many rows of a table changed by one call.
 import assert from 'node:assert/strict'
+import { defineSchema } from '../../../src/index.js'
 import {
   cellsOf,
   columnOf,
@@ -170,9 +171,82 @@ export const manyCases: readonly StoreCase[] = [
       })
       assert.deepEqual(await columnOf(table, 'n'), [2, 3, 4, 7])
       const code = 'REQUEST_VALIDATION_ERROR'
-      for (const given of [{}, { where: 1 }, { where: {}, other: 1 }]) {
+      for (const given of [{}, { where: 1 }, { where: { n: 1 }, other: 1 }]) {
         await failsWithoutEffect(table, () => table.deleteRows(given as never), code)
       }
+    },
+  },
+  {
+    name: 'a condition that every row matches deletes rows only if all of them are meant',
+    async run(fixture) {
+      const { table } = await fixture.create(numbered(3), { n: 'number' })
+      const every: object[] = [{}, { n: {} }, { $and: [] }, { $or: [{ n: 1 }, {}] }]
+      every.push({ $and: [{}, { n: {} }] }, { $not: { $or: [] } }, { $not: { n: { in: [] } } })
+      for (const where of every) {
+        const code = 'REQUEST_VALIDATION_ERROR'
+        await failsWithoutEffect(table, () => table.deleteRows({ where } as never), code)
+        await fails(
+          fixture.team.transaction((t) => t.table(table.id).deleteRows({ where } as never)),
+          code,
+        )
+      }
+      for (const given of [{ all: false }, { where: undefined, all: true }, { all: 1 }]) {
+        const code = 'REQUEST_VALIDATION_ERROR'
+        await failsWithoutEffect(table, () => table.deleteRows(given as never), code)
+      }
+      assert.equal((await table.deleteRows({ where: { $or: [] } })).deleted, 0)
+      assert.equal((await table.deleteRows({ where: { n: 1 }, all: true })).deleted, 1)
+      assert.equal((await table.deleteRows({ where: {}, all: true })).deleted, 2)
+      await table.addRows(numbered(2))
+      assert.equal((await table.deleteRows({ all: true })).deleted, 2)
+    },
+  },
+  {
+    name: 'a condition with undefined is refused wherever it stands, and nothing is deleted or read',
+    async run(fixture) {
+      const { table } = await fixture.create(numbered(2), { n: 'number' })
+      const typed = fixture.team.table(
+        table.id,
+        defineSchema({ columns: { n: 'number' } }),
+      ) as never as typeof table
+      const bare: object[] = [{ n: undefined }, { typo: undefined }, { n: 1, typo: undefined }]
+      for (const operator of ['eq', 'ne', 'in', 'gt', 'lte', 'has', 'isEmpty', 'startsWith']) {
+        bare.push({ n: { [operator]: undefined } })
+      }
+      bare.push(
+        { n: { in: [1, undefined] } },
+        { n: { in: new Array(1) } },
+        { n: { typo: undefined } },
+      )
+      const nested = bare.flatMap((where) => [{ $or: [where] }, { $and: [{}, where] }])
+      const lists = [{ $or: undefined }, { $and: undefined }, { $not: undefined }]
+      const holes = [{ $or: [undefined] }, { $and: new Array(1) }, { typo$: undefined }]
+      const all = [
+        ...bare,
+        ...nested,
+        ...bare.map((where) => ({ $not: where })),
+        ...lists,
+        ...holes,
+      ]
+      for (const where of all as never[]) {
+        for (const of of [table, typed]) {
+          const uses = [
+            () => of.deleteRows({ where }),
+            () => of.deleteRows({ where, all: true }),
+            () => of.count(where),
+            () => of.page({ where }),
+            () => of.find(where).next(),
+            () => of.scan({ where }).next(),
+            () => fixture.team.transaction((t) => t.table(of.id).deleteRows({ where })),
+            () => fixture.team.transaction((t) => t.table(of.id).page({ where } as never)),
+          ]
+          const names = bare.includes(where) ? /"(?:n|typo)"/ : /where/
+          for (const use of uses) await assert.rejects(use, { code: 'REQUEST_VALIDATION_ERROR' })
+          await assert.rejects(of.count(where), names)
+        }
+      }
+      assert.throws(() => table.find(undefined as never), /where must be an object/)
+      assert.equal(await table.version(), 1)
     },
   },
   {

@@ -226,7 +226,7 @@ export const rowCases: readonly StoreCase[] = [
       assert.deepEqual(await cellsOf(table), ['{"b":"Y","c":"z","d":"new"}'])
 
       await table.updateRow(rowId, { a: 'again', b: undefined })
-      assert.deepEqual(await cellsOf(table), ['{"c":"z","d":"new","a":"again"}'])
+      assert.deepEqual(await cellsOf(table), ['{"b":"Y","c":"z","d":"new","a":"again"}'])
     },
   },
   {

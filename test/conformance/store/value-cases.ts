@@ -230,6 +230,116 @@ export const valueCases: readonly StoreCase[] = [
       await fails(table.addRows([{}, { n }]), 'COLUMN_HAS_INVALID_VALUE', place)
     }
   }),
+  ...inBothSizes(
+    'a value that means nothing is refused, or dropped and counted',
+    async (fixture) => {
+      const kinds = {
+        n: 'number',
+        s: 'string',
+        l: { kind: 'array', items: { kind: 'number' } },
+      } as const
+      const { table, rowIds } = await fixture.create([{ n: 1, s: 'x' }], kinds)
+      const rowId = rowIds.get(0)
+      const hole: unknown[] = [1]
+      const within: unknown[] = []
+      hole[2] = 1
+      within.push(within)
+      const thrower = {
+        toJSON() {
+          throw new Error('no')
+        },
+      }
+      const none = [
+        Number.NaN,
+        Number.NEGATIVE_INFINITY,
+        new Date('31.12.2026'),
+        () => 1,
+        Symbol('s'),
+      ]
+      const odd = [new Map([[1, 2]]), new Uint8Array(2), Promise.resolve(1), { toJSON: () => null }]
+      for (const s of [...none, ...odd, hole, [undefined], [Number.NaN], within, thrower]) {
+        const place = { row: 1, column: 's' }
+        const code = 'COLUMN_HAS_INVALID_VALUE'
+        await fails(table.addRows([{}, { s }]), code, place)
+        await fails(table.updateRow(rowId, { s }), code, { column: 's' })
+      }
+      const s = new Date('31.12.2026')
+      const rows = [{ n: 2 }, { n: 3, s }]
+      const code = 'COLUMN_HAS_INVALID_VALUE'
+      await fails(table.addRows(rows, { onSchemaError: 'updateSchema' }), code, { row: 1 })
+      await fails(fixture.create(rows), code, { row: 1, column: 's', value: 'an invalid Date' })
+      await fails(table.merge({ rows, key: ['n'] }), code, { row: 1, column: 's' })
+      await fails(fixture.team.stash('s').put(0, rows), code, { row: 1, column: 's' })
+      await fails(table.updateRows([{ rowId, cells: { s } }]), code, { row: 0, column: 's' })
+      const onSchemaError = 'dropColumns'
+      await table.updateRow(rowId, { s, n: 1 }, { onSchemaError })
+      const added = await table.addRows(rows, { onSchemaError, receipt: true })
+      assert.equal(added.receipt?.dropped.first[0]?.value, '{"no JSON":"an invalid Date"}')
+      assert.equal(added.receipt.dropped.count, 1)
+      assert.deepEqual(await cellsOf(table), ['{"n":1,"s":"x"}', '{"n":2}', '{"n":3}'])
+      const getter = Object.defineProperty({}, 's', { enumerable: true, get: thrower.toJSON })
+      await fails(table.addRows([getter]), 'COLUMN_HAS_INVALID_VALUE', { row: 0, column: 's' })
+    },
+  ),
+  ...inBothSizes('dates, wrapped and converted values are what they mean', async (fixture) => {
+    const day = { toJSON: () => '2026-12-31' } // As Temporal.PlainDate.
+    class Point {
+      x = Object(1n)
+      toJSON = undefined
+    }
+    const kinds = { at: 'dateTime', d: 'date', n: 'number', s: 'string', x: 'number' } as const
+    const rows = [
+      { at: new Date(0), d: day, n: new Number(5), s: new String('x'), [Symbol('k')]: Number.NaN },
+      new Point(),
+      { toJSON: () => ({ n: 10n ** 30n }) },
+    ]
+    const table = await fixture.createTable(rows, kinds)
+
+    assert.deepEqual(await cellsOf(table), [
+      '{"at":"1970-01-01T00:00:00.000Z","d":"2026-12-31","n":5,"s":"x"}',
+      '{"x":1}',
+      '{"n":1000000000000000000000000000000}',
+    ])
+    assert.equal(await table.count({ at: { lte: new Date(0) }, n: Object(5) }), 1)
+    await assert.rejects(table.count({ at: { lt: new Date('x') } }), { column: 'at' })
+    for (const row of [
+      new Map(),
+      new Date(0),
+      new Uint8Array(1),
+      null,
+      undefined,
+      [],
+      1,
+      'x',
+      new Set([1]),
+    ]) {
+      await fails(table.addRows([row as never]), 'REQUEST_VALIDATION_ERROR', { row: 0 })
+    }
+  }),
+  ...inBothSizes('a member that is undefined is absent', async (fixture) => {
+    const schema = { id: 'number', title: 'string', done: 'boolean' } as const
+    const { table, rowIds } = await fixture.create([{ id: 1, title: 'a', done: undefined }], schema)
+    const rowId = rowIds.get(0)
+    const before = '{"id":1,"title":"a"}'
+    await table.updateRow(rowId, { title: undefined, unknown: undefined })
+    await table.updateRows([{ rowId, cells: { title: undefined } }])
+    assert.equal(await table.version(), 1)
+    await table.merge({ key: ['id'], rows: [{ id: 1, title: undefined }] })
+    assert.deepEqual(await cellsOf(table), [before])
+    await table.updateRow(rowId, { title: undefined, done: true })
+    assert.deepEqual(await cellsOf(table), ['{"id":1,"title":"a","done":true}'])
+
+    // A row that lacks a column which other rows of a merge name is emptied there.
+    const rows = [
+      { id: 2, title: 'b' },
+      { id: 1, title: undefined },
+    ]
+    await table.merge({ key: ['id'], rows })
+    assert.deepEqual(await cellsOf(table), ['{"id":1,"done":true}', '{"id":2,"title":"b"}'])
+    await table.addRows([{ id: 3, unknown: undefined }])
+    const made = await fixture.createTable([{ a: 1, b: undefined }])
+    assert.deepEqual(await kindsOf(made), { a: 'number' })
+  }),
   ...inBothSizes('integers of any size are kept to the digit', async (fixture) => {
     const table = await fixture.createTable([{ n: 9007199254740993n }], { n: 'number' })
     await table.addRows({ json: '[{"n":-123456789012345678901234567890}]' })

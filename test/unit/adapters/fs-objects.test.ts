@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { fileError } from '../../../adapters/fs/fs-error.js'
 import { Folders, SharedSync } from '../../../adapters/fs/fs-folders.js'
@@ -255,11 +256,13 @@ test('an object that cannot be written fails the put, which changed nothing', as
 
 test('a full disk is told apart', () => {
   for (const code of ['ENOSPC', 'EDQUOT']) {
-    const failure = Object.assign(new Error('full'), { code })
+    // A test runner may give modules an `Error` of their own: the system's are of another realm.
+    const failure = Object.assign(runInNewContext("new Error('full')"), { code })
     expect(fileError(failure, 'x', 'unchanged')).toMatchObject({
       code: 'INSUFFICIENT_STORAGE',
       outcome: 'unchanged',
       cause: failure,
+      message: 'x: full',
     })
   }
 })

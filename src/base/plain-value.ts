@@ -1,0 +1,155 @@
+// What a JavaScript value of a caller means, in a cell and in a condition. The table in EMBEDDING.md, "JavaScript
+// values", has the same rules.
+import { isPlain, isRecord, tagOf, typeName } from './options.js'
+
+/** Levels of arrays and objects in a value, at most. */
+const LEVELS_MAX = 32
+
+/** The rule of a value that has no meaning. */
+const OF_JSON = 'a value that JSON can represent'
+
+/** A value without a meaning, as messages show it, and the rule that it breaks. */
+export class ValueFault extends Error {
+  readonly value: string
+  readonly rule: string
+  /** Names and indexes that lead to the value from the one that was read. */
+  readonly path: (string | number)[] = []
+
+  constructor(value: string, rule = OF_JSON, cause?: unknown) {
+    super(`must be ${rule}, not ${value}`, { cause })
+    this.value = value
+    this.rule = rule
+  }
+}
+
+type Plain = string | number | bigint | boolean | null | undefined | object
+
+/**
+ * The primitive, array or object of members that a value means; undefined: as if it were not there.
+ * @throws {ValueFault}
+ */
+export function plainValue(given: unknown): Plain {
+  switch (typeof given) {
+    case 'number':
+      if (Number.isFinite(given)) return given
+      throw new ValueFault(String(given), 'a finite number')
+    case 'function':
+    case 'symbol':
+      throw new ValueFault(typeof given)
+    case 'object':
+      return given === null ? null : plainObject(given)
+    default:
+      return given as string | bigint | boolean | undefined
+  }
+}
+
+function plainObject(given: object): Plain {
+  try {
+    const { toJSON } = given as { toJSON?: unknown }
+    if (ArrayBuffer.isView(given)) throw new ValueFault(typeName(given))
+    if (typeof toJSON === 'function') return resultOf(given, toJSON.call(given, ''))
+    if (Array.isArray(given) || isPlain(given)) return given
+    const unwrap = WRAPPERS.get(tagOf(given))
+    if (unwrap !== undefined) return plainValue(unwrap.call(given as never))
+    if (isRecord(given)) return given
+  } catch (cause) {
+    throw cause instanceof ValueFault
+      ? cause
+      : new ValueFault('one that cannot be read', OF_JSON, cause)
+  }
+  throw new ValueFault(typeName(given))
+}
+
+/** An invalid date has no result; it must not become an empty cell. */
+function resultOf(given: object, result: unknown): Plain {
+  if (result === null || result === undefined) {
+    const isDate = tagOf(given) === 'Date'
+    throw new ValueFault(
+      isDate ? 'an invalid Date' : `${typeName(given)} whose toJSON returns ${result}`,
+    )
+  }
+  return typeof result === 'object' ? result : plainValue(result)
+}
+
+const WRAPPERS: ReadonlyMap<string, (this: never) => unknown> = new Map<string, () => unknown>([
+  ['Number', Number.prototype.valueOf],
+  ['String', String.prototype.valueOf],
+  ['Boolean', Boolean.prototype.valueOf],
+  ['BigInt', BigInt.prototype.valueOf],
+])
+
+/**
+ * The JSON of a value, with all digits of a BigInt; undefined: as if it were not there.
+ * @throws {ValueFault}
+ */
+export function jsonOf(given: unknown, above: readonly object[] = []): string | undefined {
+  const plain = plainValue(given)
+  if (typeof plain === 'string') return JSON.stringify(plain)
+  if (typeof plain !== 'object' || plain === null)
+    return plain === undefined ? plain : String(plain)
+  if (above.includes(plain)) throw new ValueFault('one within itself')
+  if (above.length === LEVELS_MAX) throw new ValueFault(`one of more than ${LEVELS_MAX} levels`)
+  return jsonOfMembers(plain, [...above, plain])
+}
+
+function jsonOfMembers(plain: object, above: readonly object[]): string {
+  let at: string | number = 0
+  const texts: string[] = []
+  const add = (name: string, value: unknown): void => {
+    const text = jsonOf(value, above)
+    if (text === undefined) throw new ValueFault('undefined')
+    texts.push(name + text)
+  }
+  try {
+    if (Array.isArray(plain)) {
+      for (; at < plain.length; at++) add('', plain[at])
+      return `[${texts.join()}]`
+    }
+    for (at of Object.keys(plain)) add(`${JSON.stringify(at)}:`, Reflect.get(plain, at))
+    return `{${texts.join()}}`
+  } catch (failure) {
+    throw faultAt(at, failure)
+  }
+}
+
+function faultAt(at: string | number, failure: unknown): ValueFault {
+  const isFault = failure instanceof ValueFault
+  const fault = isFault ? failure : new ValueFault('one that cannot be read', OF_JSON, failure)
+  fault.path.unshift(at)
+  return fault
+}
+
+/** What stands for a value that is to be dropped: no column takes an object. */
+function misfitOf(failure: unknown): string {
+  return JSON.stringify({ 'no JSON': faultAt(0, failure).value })
+}
+
+/**
+ * The JSON of a cell; null: empty; undefined: absent.
+ * @param drops - Whether a value without a meaning is left to be dropped, as others that do not fit.
+ * @throws {ValueFault} unless `drops`
+ */
+export function cellToken(
+  members: Readonly<Record<string, unknown>>,
+  id: string,
+  drops: boolean,
+): string | null | undefined {
+  try {
+    const given = members[id]
+    const token = typeof given === 'string' ? JSON.stringify(given) : jsonOf(given)
+    return token === 'null' ? null : token
+  } catch (failure) {
+    if (drops) return misfitOf(failure)
+    throw faultAt(id, failure)
+  }
+}
+
+/** The members of a row or of the cells of an update; undefined: it has none, as bytes, a Map or a Date. */
+export function membersOf(row: unknown): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const plain = plainValue(row)
+    return isRecord(plain) ? plain : undefined
+  } catch {
+    return undefined
+  }
+}

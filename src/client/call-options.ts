@@ -18,6 +18,7 @@ import {
 import { SOURCE_FORMATS } from '../base/source-format.js'
 import { StoreError } from '../base/store-error.js'
 import { invalidArgument } from './client-error.js'
+import { whereText } from './row-text.js'
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 type Rule = (name: string, value: unknown) => void
@@ -54,7 +55,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   limit: integer(LIMIT),
   pageSize: integer(LIMIT),
   continuation: text,
-  where: record,
+  where: (name, value) => {
+    record(name, value)
+    whereText(value as object)
+  },
   columns: (name, value) => {
     if (!isTexts(value))
       throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)
@@ -138,7 +142,7 @@ function matching(pattern: RegExp, rule: string): Rule {
 }
 
 function isTexts(given: unknown): given is readonly string[] {
-  return Array.isArray(given) && given.every((id) => typeof id === 'string')
+  return Array.isArray(given) && Array.from(given).every((id) => typeof id === 'string') // Of holes, too.
 }
 
 function checkKey(name: string, given: unknown): void {

@@ -1,6 +1,6 @@
 // Cuts the input of an import into chunks, always the same for the same input.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
-import { type Bytes, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
+import { type Bytes, bytesOf, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { typeName } from '../base/options.js'
 import { type CutRun, cutRecords, partsOfRun } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
@@ -13,7 +13,8 @@ import {
 } from '../base/source-format.js'
 import { readWebStream, streamPieces } from '../base/web-stream.js'
 import { invalidArgument } from './client-error.js'
-import type { ImportInput, RowChunk } from './import-types.js'
+import type { ImportInput, OnSchemaError, RowChunk } from './import-types.js'
+import { isBlob } from './own-realm.js'
 import { BYTES_ADVICE, rowText } from './row-text.js'
 
 /** Rows of a chunk, at most. */
@@ -35,6 +36,8 @@ export type ChunkSettings = Readonly<{
   chunkBytes: number
   /** Default: false. */
   allowEmpty?: boolean | undefined
+  /** Default: `abort`. */
+  onSchemaError?: OnSchemaError | undefined
 }>
 
 /** Bytes of a chunk, and whether bytes that are all blank have no rows. */
@@ -43,20 +46,20 @@ type CutSettings = Readonly<{ bytesMax: number; allowEmpty: boolean | undefined 
 /** @throws {ClientError} if it is no input, the format of a Blob is not known, or its content is not of it */
 export function chunksOf(
   input: ImportInput,
-  { format: given, chunkBytes, allowEmpty }: ChunkSettings,
+  { format: given, chunkBytes, allowEmpty, onSchemaError }: ChunkSettings,
 ): AsyncIterable<RowChunk | CountedChunk> {
   const how = { bytesMax: chunkBytes, allowEmpty }
-  if (input instanceof Blob) return chunksOfBlob(input, given, how)
+  if (isBlob(input)) return chunksOfBlob(input, given, how)
   const { chunks } = Object(input) as { chunks?: unknown }
   const chunked = streamPieces(chunks)
   if (chunked !== undefined) return chunked as AsyncIterable<RowChunk>
   const pieces = streamPieces(input)
   if (pieces !== undefined) {
-    if (given === undefined) return chunksOfRows(pieces, chunkBytes)
-    return chunksOfBytes(bytesOf(pieces), given, how)
+    if (given === undefined) return chunksOfRows(pieces, chunkBytes, onSchemaError)
+    return chunksOfBytes(pieces, given, how)
   }
   const isList = typeof input === 'object' && input !== null && Symbol.iterator in input
-  if (isList && !ArrayBuffer.isView(input)) return chunksOfRows(input, chunkBytes)
+  if (isList && !ArrayBuffer.isView(input)) return chunksOfRows(input, chunkBytes, onSchemaError)
   const advice = typeof input === 'string' || ArrayBuffer.isView(input) ? BYTES_ADVICE : ''
   const taken =
     'objects, as an array or iterable; a Blob; a stream of bytes with `format`; or { chunks }'
@@ -75,9 +78,10 @@ function chunksOfBlob(
   throw invalidArgument('The format of the rows is unknown: set `format`')
 }
 
-async function* bytesOf(pieces: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+async function* checkedPieces(pieces: AsyncIterable<unknown>): AsyncGenerator<Bytes> {
   for await (const piece of pieces) {
-    if (piece instanceof Uint8Array) yield piece
+    const bytes = bytesOf(piece)
+    if (bytes !== undefined) yield bytes
     else
       throw invalidArgument(
         `With \`format\`, a stream must be of Uint8Array, not ${typeName(piece)}`,
@@ -86,14 +90,14 @@ async function* bytesOf(pieces: AsyncIterable<unknown>): AsyncGenerator<Uint8Arr
 }
 
 async function* chunksOfBytes(
-  pieces: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<unknown>,
   format: SourceFormat,
   { bytesMax, allowEmpty }: CutSettings,
 ): AsyncGenerator<RowChunk> {
   const limits = { rowsMax: ROWS_MAX, bytesMax, rowBytesMax: ROW_BYTES_MAX }
   let isEmpty = true
   try {
-    for await (const run of cutRecords(pieces, format, limits, { allowEmpty })) {
+    for await (const run of cutRecords(checkedPieces(pieces), format, limits, { allowEmpty })) {
       isEmpty = false
       yield chunkOf(run, format)
     }
@@ -114,6 +118,7 @@ const COMMA = utf8(',')
 async function* chunksOfRows(
   rows: Iterable<unknown> | AsyncIterable<unknown>,
   bytesMax: number,
+  onSchemaError?: OnSchemaError,
 ): AsyncGenerator<RowChunk> {
   let parts: Bytes[] = []
   let starts: number[] = []
@@ -131,7 +136,7 @@ async function* chunksOfRows(
   }
   for await (const row of rows) {
     const place = { chunk: chunks, row: starts.length, inputRow: number }
-    const text = utf8(rowText(row, `Row ${number++} (counted from 0)`, place))
+    const text = utf8(rowText(row, `Row ${number++} (counted from 0)`, onSchemaError, place))
     const at = (ends.at(-1) ?? -1) + 1
     if (starts.length > 0 && (at + text.length > bytesMax || starts.length === ROWS_MAX))
       yield cut()

@@ -35,6 +35,7 @@ import type {
   ImportTarget,
   SendOptions,
 } from './import-types.js'
+import { isBlob, ownBlob } from './own-realm.js'
 import { listChunks } from './remote-stash.js'
 import { RemoteTable } from './remote-table.js'
 import { Requests } from './requests.js'
@@ -183,7 +184,7 @@ class RemoteTeam implements Client {
   }
 
   async upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>> {
-    if (!(file instanceof Blob)) {
+    if (!isBlob(file)) {
       const problem = `upload takes a Blob or a File, not ${typeName(file)}`
       throw invalidArgument(`${problem}; bytes are one by new Blob([bytes])`)
     }
@@ -202,7 +203,7 @@ class RemoteTeam implements Client {
       method: 'PUT',
       path: new URL(uploadLocation),
       headers: { 'content-type': contentType },
-      body: file,
+      body: await ownBlob(file),
       isRepeatable: true,
       signal,
       onProgress,

@@ -2,6 +2,7 @@
 import { integerOption, optionError } from '../base/options.js'
 import { CHUNK_BYTES, checkCall, notTaken, PARALLEL, START_AT } from './call-options.js'
 import type { ImportOptions, ImportTarget, SendOptions } from './import-types.js'
+import { ownSignal } from './own-realm.js'
 
 export type ImportSettings = ImportOptions &
   Readonly<{ startAt: number; chunkBytes: number; parallel: number }>
@@ -42,6 +43,7 @@ export function checkImport(call: 'importRows' | 'checkRows', given: unknown): I
   }
   return {
     ...options,
+    signal: ownSignal(options.signal),
     startAt: integerOption('startAt', startAt, START_AT),
     chunkBytes: integerOption('chunkBytes', options.chunkBytes, CHUNK_BYTES),
     parallel: integerOption('parallel', options.parallel, PARALLEL),

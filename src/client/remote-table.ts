@@ -31,8 +31,9 @@ import type {
   OnSchemaError,
 } from './client-types.js'
 import { exportRows, type PageTexts, rowsOf } from './export-rows.js'
+import { ownSignal } from './own-realm.js'
 import type { ClientRequest, Requests } from './requests.js'
-import { rowText } from './row-text.js'
+import { rowText, whereText } from './row-text.js'
 import { tablePath } from './table-operation.js'
 
 /** Calls of a function that makes new cells of a row, at most. */
@@ -130,7 +131,7 @@ export class RemoteTable implements ClientTable {
     const query = new URLSearchParams()
     if (limit !== undefined) query.set('limit', String(limit))
     if (continuation !== undefined) query.set('continuation', continuation)
-    if (where !== undefined) query.set('where', JSON.stringify(where, numberText))
+    if (where !== undefined) query.set('where', whereText(where))
     if (columns !== undefined) query.set('columns', JSON.stringify(columns))
     const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
     return this.#send({ method: 'GET', path, signal }, read)
@@ -180,7 +181,7 @@ export class RemoteTable implements ClientTable {
         ...(next !== undefined && { continuation: next }),
       })
       for (const row of rows.slice(0, left)) {
-        given.signal?.throwIfAborted()
+        ownSignal(given.signal)?.throwIfAborted()
         yield row
       }
       if (continuation === undefined) return
@@ -237,8 +238,10 @@ export class RemoteTable implements ClientTable {
         `addRows takes an array of objects, not ${typeName(rows)}; see importRows`,
       )
     }
-    const texts = rows.map((row, i) => rowText(row, `Row ${i} (counted from 0)`))
     const { signal, onSchemaError } = options
+    const texts = Array.from(rows, (row, i) =>
+      rowText(row, `Row ${i} (counted from 0)`, onSchemaError),
+    )
     const key = this.#hasIdempotencyKeys
       ? { 'idempotency-key': this.#requests.newId() }
       : ({} as Record<string, string>)
@@ -299,7 +302,7 @@ export class RemoteTable implements ClientTable {
     cells: ClientCells,
     { ifMatch, onSchemaError, signal }: UpdateOptions,
   ): Promise<Readonly<{ version: string }>> {
-    const body = rowText(cells, 'The change of a row')
+    const body = rowText(cells, 'The change of a row', onSchemaError)
     const request = {
       method: 'PATCH',
       path: this.#pathOf(rowId) + schemaQuery(onSchemaError),
@@ -349,13 +352,6 @@ function keyProblem(tableId: string, key: readonly string[], ids: readonly strin
   const problem = `The table '${tableId}' has no key, so get finds no row by ${given}`
   const body = JSON.stringify({ key: ids.length === 0 ? ['id'] : ids })
   return `${problem}: use rows({ where }), or set a key by PATCH /tables/${tableId} with ${body}`
-}
-
-/** JSON has no BigInt; a condition takes the text of a number too. */
-function numberText(_: string, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value
-  const number = Number(value)
-  return Number.isSafeInteger(number) ? number : String(value)
 }
 
 function schemaQuery(onSchemaError: OnSchemaError | undefined): string {

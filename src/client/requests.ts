@@ -3,8 +3,10 @@ import { openBackoff } from '../base/backoff.js'
 import { toHex } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
 import { openSystemRandom } from '../base/random.js'
+import { messageOf } from '../base/shown-text.js'
 import { ANSWER_INVALID, type Failed, failedAnswer } from './answers.js'
 import { ClientError, givenUp } from './client-error.js'
+import { ownSignal } from './own-realm.js'
 import { pauseUnless } from './pause-unless.js'
 
 const BACKOFF = { firstMs: 500, maxMs: 15_000 }
@@ -66,7 +68,8 @@ export class Requests {
    * @returns what `read` made of the answer
    * @throws {ClientError} for every other answer; the signal's reason
    */
-  async send<T>(request: ClientRequest, read: (answer: Response) => T | Promise<T>): Promise<T> {
+  async send<T>(given: ClientRequest, read: (answer: Response) => T | Promise<T>): Promise<T> {
+    const request = { ...given, signal: ownSignal(given.signal) }
     const { onRetry, advice } = this.#sending
     const startMs = monotonicMs()
     for (let tries = 1; ; tries++) {
@@ -196,8 +199,8 @@ function failureOf(cause: unknown, answer: Response | undefined): ClientError {
 function reasonOf(failure: unknown): string {
   const { cause = failure } = failure as { cause?: unknown }
   // A host of several addresses has a failure for each, and no message of its own.
-  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
-  const reasons = causes.map((each) => (each instanceof Error ? firstLine(each.message) : ''))
+  const { errors = [cause] } = Object(cause) as { errors?: readonly unknown[] }
+  const reasons = errors.map((each) => firstLine(messageOf(each)))
   const reason = reasons.filter((text) => text !== '').join(', ')
   return reason === '' ? '' : `: ${reason}`
 }
@@ -218,5 +221,5 @@ function mayRepeat(failure: ClientError, { isRepeatable }: ClientRequest): boole
 /** Whether fetch refuses the URL itself, as it does for ports of other protocols, or where it leads. */
 function isRefusedByFetch({ cause }: ClientError): boolean {
   const { cause: reason } = Object(cause) as { cause?: unknown }
-  return reason instanceof Error && /^(?:bad port|redirect count exceeded)$/.test(reason.message)
+  return /^(?:bad port|redirect count exceeded)$/.test(messageOf(reason))
 }

@@ -1,36 +1,57 @@
-// The JSON of a row that a caller hands in.
-import { isRecord, typeName } from '../base/options.js'
+// The JSON of rows and conditions that a caller hands in.
+import { optionError, typeName } from '../base/options.js'
+import { cellToken, jsonOf, membersOf, ValueFault } from '../base/plain-value.js'
 import { type ChunkPlace, type ClientError, invalidArgument } from './client-error.js'
+import type { OnSchemaError } from './import-types.js'
 
 /** What the message says to whoever has bytes or a text of rows. */
 export const BYTES_ADVICE =
   "; rows as bytes or text are given as a Blob or a stream of bytes, with `format`, such as 'csv'"
 
 /**
- * The JSON of a row. Maps, bytes and the like are no rows, although JSON.stringify makes objects of them.
+ * The JSON of a row.
  * @param what - The row, for the message.
  * @throws {ClientError} argument_invalid
  */
-export function rowText(row: unknown, what: string, place?: ChunkPlace): string {
-  let text: string | undefined
-  try {
-    text = isCells(row) ? JSON.stringify(row) : undefined
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw invalidArgument(`${what} cannot be sent as JSON: ${reason}`, place)
+export function rowText(
+  row: unknown,
+  what: string,
+  onSchemaError?: OnSchemaError,
+  place?: ChunkPlace,
+): string {
+  const members = membersOf(row)
+  if (members === undefined) throw noCells(row, what, place)
+  const cells: string[] = []
+  for (const id of Object.keys(members)) {
+    try {
+      const token = cellToken(members, id, onSchemaError === 'dropColumns')
+      if (token !== undefined) cells.push(`${JSON.stringify(id)}:${token}`)
+    } catch (failure) {
+      if (!(failure instanceof ValueFault)) throw failure
+      throw invalidArgument(`${what}, column '${id}': ${failure.message}`, place)
+    }
   }
-  if (text?.startsWith('{') === true) return text
-  throw noCells(row, what, place)
-}
-
-function isCells(row: unknown): boolean {
-  if (ArrayBuffer.isView(row)) return false
-  return isRecord(row) || typeof (Object(row) as { toJSON?: unknown }).toJSON === 'function'
+  return `{${cells.join()}}`
 }
 
 function noCells(row: unknown, what: string, place: ChunkPlace | undefined): ClientError {
+  const type = typeName(row)
   const isBytes = typeof row === 'string' || ArrayBuffer.isView(row)
-  const isMap = row instanceof Map
-  const advice = isBytes ? BYTES_ADVICE : isMap ? '; see Object.fromEntries' : ''
-  return invalidArgument(`${what} is not an object of cells but ${typeName(row)}${advice}`, place)
+  const advice = isBytes ? BYTES_ADVICE : type === 'a Map' ? '; see Object.fromEntries' : ''
+  return invalidArgument(`${what} is not an object of cells but ${type}${advice}`, place)
+}
+
+/**
+ * The JSON of a condition, of which no member may be undefined.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function whereText(where: object): string {
+  try {
+    return jsonOf(where) ?? 'null'
+  } catch (failure) {
+    if (!(failure instanceof ValueFault)) throw failure
+    const names = failure.path.filter((name) => typeof name === 'string')
+    const name = names.find((each) => !/^\$(?:and|or|not)$/.test(each)) ?? names[0]
+    throw optionError('where', `has an invalid value for '${name}': ${failure.message}`)
+  }
 }

@@ -618,3 +618,83 @@ test('a table without a key says how to set one', async () => {
   const message = `The table '${table.id}' has no key, so get finds no row by n: use rows({ where }), or set a key by PATCH /tables/${table.id} with {"key":["n"]}`
   expect(found).toMatchObject({ status: 0, type: 'not_the_key', message })
 })
+
+describe('values', () => {
+  test('a row or a condition with a value that means nothing is refused', async () => {
+    const started = await start()
+    const { client, table } = started
+    const INVALID_ROW = { type: 'argument_invalid', message: expect.stringContaining("column 'n'") }
+    for (const n of [Number.NaN, new Date('31.12.2026'), [undefined], new Map(), () => 1]) {
+      const calls = [
+        () => client.importRows([{ n }], { name: 'N' }),
+        () => table.addRows([{ n }]),
+        () => table.updateRow('r', { n }),
+      ]
+      for (const call of calls) expect(await refused(started, call)).toMatchObject(INVALID_ROW)
+      const where = { n } as never
+      for (const call of [() => table.page({ where }), () => table.rows({ where }).next()]) {
+        expect(await refused(started, call)).toMatchObject(REFUSED)
+      }
+    }
+    for (const where of [
+      { n: undefined },
+      { n: { eq: undefined } },
+      { n: { in: [undefined] } },
+      { $or: undefined },
+      { $or: [{ n: undefined }] },
+      { $not: { n: undefined } },
+    ]) {
+      const failure = await refused(started, () => table.toNDJSON({ where: where as never }).next())
+      expect(failure).toMatchObject({ ...REFUSED, message: expect.stringMatching(/'(?:n|\$or)'/) })
+    }
+  })
+
+  test('dates, BigInts and undefined mean what they mean in the library', async () => {
+    const { client, table } = await start()
+    const rows = [{ n: 1n, at: new Date(0), big: 2n ** 70n, none: undefined }]
+    const { tableId } = await client.importRows(rows, { name: 'V' })
+    const made = client.table(tableId)
+    const cells = '{"n":1,"at":"1970-01-01T00:00:00.000Z","big":1180591620717411303424}\n'
+    expect(await textOf(made)).toBe(cells)
+    const where = { at: { lte: new Date(0) }, big: { gt: 2n ** 70n - 1n } }
+    const [row] = (await made.page({ where })).rows
+    await made.updateRow(row?.$rowID ?? '', { n: undefined, at: null })
+    expect(await textOf(made)).toBe('{"n":1,"big":1180591620717411303424}\n')
+
+    await table.addRows([{ n: Number.NaN }], { onSchemaError: 'dropColumns' })
+    const tableWithDrops = { tableId: table.id, mode: 'add', onSchemaError: 'dropColumns' } as const
+    const added = await client.importRows([{ n: () => 1 }], { ...tableWithDrops, receipt: true })
+    expect(added.receipt).toMatchObject({ dropped: { count: 1 } })
+    expect(await textOf(table)).toBe('{"n":0}\n{"n":1}\n{"n":2}\n{}\n{}\n')
+  })
+
+  test('blobs, signals and responses of another realm or implementation are taken', async () => {
+    const { server } = await start()
+    // node-fetch and jsdom have classes of their own, of which these have as much as the client needs.
+    const foreignFetch = (async (...request: Parameters<typeof fetch>) => {
+      const answer = await fetch(...request)
+      const { ok, status, headers, body } = answer
+      return { ok, status, headers, body, json: () => answer.json(), text: () => answer.text() }
+    }) as typeof fetch
+    const client = createClient({ url: server.url, key: server.key, fetch: foreignFetch })
+    const blob = {
+      [Symbol.toStringTag]: 'Blob',
+      size: 4,
+      type: 'text/csv',
+      stream: () => new Blob(['n\n1\n']).stream(),
+    } as never
+    const ends = new EventTarget()
+    const signal = Object.assign(ends, { aborted: false, reason: new Error('enough') }) as never
+    const { rows } = await client.importRows(blob, { name: 'B', signal })
+    expect(rows).toBe(1)
+    const underWay = client.importRows(
+      (async function* () {
+        yield { n: 1 }
+        ends.dispatchEvent(new Event('abort'))
+        yield { n: 2 }
+      })(),
+      { name: 'C', signal },
+    )
+    await expect(underWay).rejects.toThrow('enough')
+  })
+})

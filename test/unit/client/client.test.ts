@@ -364,7 +364,11 @@ describe('an import', () => {
   })
 
   test.each<[string, object[] | Blob, RegExp]>([
-    ['a cell without JSON', [{ n: 1n }], /^Row 0 \(counted from 0\) cannot be sent as JSON: /],
+    [
+      'a cell without JSON',
+      [{ n: Number.NaN }],
+      /^Row 0 \(counted from 0\), column 'n': must be a finite number, not NaN$/,
+    ],
     [
       'a row that is an array',
       [[1]],

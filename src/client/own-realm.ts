@@ -1,0 +1,29 @@
+// Values of another realm or implementation, as fetch of this realm takes them.
+import { bytesOf } from '../base/bytes.js'
+import { hasMethods, tagOf } from '../base/options.js'
+import { readWebStream } from '../base/web-stream.js'
+
+export function isBlob(given: unknown): given is Blob {
+  return hasMethods(given, ['stream']) && /^(?:Blob|File)$/.test(tagOf(given as object))
+}
+
+/** The same content; of another realm it is a copy, for which fetch would send the name of its type. */
+export async function ownBlob(given: Blob): Promise<Blob> {
+  if (given instanceof Blob) return given
+  const pieces: BlobPart[] = []
+  for await (const piece of readWebStream((given as Blob).stream())) {
+    pieces.push((bytesOf(piece) ?? piece) as BlobPart)
+  }
+  return new Blob(pieces)
+}
+
+/** The same signal, or one that follows it: fetch refuses those of another realm. */
+export function ownSignal(given: AbortSignal | undefined): AbortSignal | undefined {
+  if (given === undefined || given instanceof AbortSignal) return given
+  const signal = given as AbortSignal
+  const follower = new AbortController()
+  const follow = (): void => follower.abort(signal.reason)
+  if (signal.aborted) follow()
+  else signal.addEventListener('abort', follow, { once: true })
+  return follower.signal
+}

@@ -229,7 +229,7 @@ describe('the core runs anywhere', () => {
     expect([...packageImports(core)].sort()).toEqual([
       '#csv-parse',
       'emoji-regex',
-      'fflate/browser',
+      'fflate',
       'memory-level',
     ])
   })

@@ -1,6 +1,6 @@
 // Compression of pieces of bytes: what the runtime has, else what the core brings. Large pieces are compressed off the
 // main thread; small ones are converted on it, as a trip to another thread and back takes longer than that.
-import { deflateSync, inflateSync } from 'fflate/browser'
+import { deflateSync, inflateSync } from 'fflate'
 import type { Awaitable } from './awaitable.js'
 import { type Bytes, plainView } from './bytes.js'
 import { KeptZlib } from './kept-zlib.js'

@@ -32,7 +32,7 @@ test('a store that is closed does nothing in the background any more', async () 
     ...{ settledCompression: 'deflate', settleIntervalMs: 1_000 },
   })
 
-  expect(vi.getTimerCount()).toBe(before + 5)
+  expect(vi.getTimerCount()).toBe(before + 6)
   await store.close()
   expect(vi.getTimerCount()).toBe(before)
 })

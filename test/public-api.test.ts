@@ -190,6 +190,7 @@ test('the entry points export exactly these names', () => {
         "type ColumnSpec",
         "type ColumnSpecs",
         "type ColumnType",
+        "type ConditionToDelete",
         "type Contract",
         "type ContractHooks",
         "type ContractKey",

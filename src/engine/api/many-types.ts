@@ -23,7 +23,10 @@ export type UpdateRowsOptions = Readonly<{
 /** The version of the table, how many rows were deleted, and how many IDs named no row. */
 export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
 
-/** The rows that match a condition. One that every row matches needs `all`, which may also stand alone. */
+/**
+ * The rows that match a condition. One that every row matches needs `all: true`, which may also stand alone.
+ * Default of `all`: false.
+ */
 export type ConditionToDelete<W = Where> =
   | Readonly<{ where: W; all?: boolean | undefined }>
   | Readonly<{ all: true }>

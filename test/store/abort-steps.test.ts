@@ -108,7 +108,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   'alter of the schema': {
     call: ({ table }, options) => {
       const columns = [{ id: 'n', type: 'number' }] as const
-      return table.alter({ schema: { columns }, ...options })
+      return table.alter({ schema: { columns }, drop: ['text', 'odd'], ...options })
     },
     stepsMax: 2,
   },

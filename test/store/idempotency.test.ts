@@ -513,11 +513,16 @@ test('an operation without a key, or that has failed, writes no record', async (
 })
 
 test('the objects that a repeat wrote before it found the first result are swept', async () => {
-  const { store, team, clock } = await open({ compression: 'none', inlineRowsMax: 0 })
+  const { store, team, clock, holdSecondView } = await open({
+    compression: 'none',
+    inlineRowsMax: 0,
+  })
   const { tableId } = await team.createTable({ name: 'Rows', rows: [{ text: '' }] })
   const table = team.table(tableId)
   const rows = [{ text: 'x'.repeat(70_000) }] // Too long for a segment that shares an object.
-  await Promise.all(rowsOf(8).map(() => table.addRows(rows, { idempotencyKey: 'k' })))
+  const add = () => table.addRows(rows, { idempotencyKey: 'k' })
+  holdSecondView(async () => void (await add()))
+  await add()
 
   await store.sweep()
   clock.pass(HOUR_MS)

@@ -35,6 +35,17 @@ export function versionOf({ headers }: Response): string {
   return ETAG.exec(headers.get('etag') ?? '')?.[1] ?? ''
 }
 
+/** The headers of a condition on versions. */
+export function conditionOf(
+  ifMatch: string | undefined,
+  ifNoneMatch?: string | undefined,
+): Readonly<Record<string, string>> {
+  return {
+    ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
+    ...(ifNoneMatch !== undefined && { 'if-none-match': `"${ifNoneMatch}"` }),
+  }
+}
+
 /** As `versionOf`, of an answer that is asked for its version. @throws {ClientError} answer_invalid */
 export function neededVersionOf(answer: Response): string {
   const version = versionOf(answer)
@@ -161,11 +172,20 @@ export async function failedAnswer(
   url: string,
 ): Promise<Failed> {
   const { status, headers } = answer
+  if (status === 304) return { failure: notModified(), retryAfterMs: undefined }
   const { type, message } = errorIn(await errorText(answer))
   const isUnknownKey = status === 404 && message !== undefined && UNKNOWN_KEY.test(message)
   const hint = isUnknownKey ? `: the server at ${url} does not know this key` : ''
   const failure = new ClientError((message ?? messageOf(status, target)) + hint, status, type)
   return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
+}
+
+function notModified(): ClientError {
+  return new ClientError(
+    'Nothing has changed since the version of ifNoneMatch',
+    304,
+    'not_modified',
+  )
 }
 
 /** The beginning of the body of an error. */

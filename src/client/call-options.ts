@@ -35,6 +35,7 @@ export const PARALLEL = { default: 4, min: 1, max: 64 }
 export const START_AT = { default: 0, min: 0, max: CHUNKS_MAX }
 
 const text = matching(/^/, 'a string')
+const version = matching(/^/, 'a version as text, as the client returns it')
 const nonEmpty = matching(/./s, 'a string that is not empty')
 const choice = (choices: readonly [string, ...string[]]): Rule => {
   return (name, value) => void choiceOption(name, value, choices)
@@ -51,7 +52,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   signal: (_, value) => checkSignal(value),
   onProgress: checkFunctionOption,
   onSchemaError: choice(ON_SCHEMA_ERROR),
-  ifMatch: matching(/^/, 'a version as text, as the client returns it'),
+  ifMatch: version,
+  ifNoneMatch: version,
   limit: integer(LIMIT),
   pageSize: integer(LIMIT),
   continuation: text,

@@ -50,3 +50,12 @@ export type ClientFind = Readonly<{
   /** The columns whose cells are returned. Default: all. */
   columns?: readonly string[] | undefined
 }>
+
+/** A condition on a version, for reads. */
+export type IfNoneMatch = Readonly<{
+  /**
+   * A `version` that was read before. If it is still the current one, the call fails with the type `not_modified` and
+   * reads no rows. Only a server of rowstash evaluates it. Default: no condition.
+   */
+  ifNoneMatch?: string | undefined
+}>

@@ -17,6 +17,7 @@ import type {
   ClientPage,
   ClientRow,
   ClientTableInfo,
+  IfNoneMatch,
 } from './client-rows.js'
 import type {
   Abortable,
@@ -239,12 +240,14 @@ export interface ClientTable {
   page(
     request?: Abortable &
       ClientFind &
+      IfNoneMatch &
       Readonly<{ limit?: number | undefined; continuation?: string | undefined }>,
   ): Promise<ClientPage>
   /**
    * All rows, or those that match, in order, page by page.
    * @param options - `limit`: rows at most, a positive integer. Default: all. `pageSize`: rows that are asked for at once,
-   *   a positive integer. Default: as many as the server allows. `signal` ends the rows at the next one.
+   *   a positive integer. Default: as many as the server allows. `signal` ends the rows at the next one. `ifNoneMatch`: the
+   *   `version` of the table, which `version` and `page` return.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * for await (const { id } of client.table(tableId).rows({ where: { id: { gt: 1 } } })) console.log(id) // 2
@@ -252,6 +255,7 @@ export interface ClientTable {
   rows(
     options?: Abortable &
       ClientFind &
+      IfNoneMatch &
       Readonly<{ limit?: number | undefined; pageSize?: number | undefined }>,
   ): AsyncIterableIterator<ClientRow>
   /**
@@ -294,7 +298,7 @@ export interface ClientTable {
    */
   get(
     row: string | KeyValues,
-    options?: Abortable,
+    options?: Abortable & IfNoneMatch,
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null>
   /**
    * Adds rows at the end, in one request. For many rows there is `importRows`.
@@ -348,6 +352,7 @@ export interface ClientTable {
 
 /** As `ClientFind`, with the columns of a schema; `limit`: rows at most. */
 type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
+  IfNoneMatch &
   Readonly<{
     where?: TypedWhere<S> | undefined
     columns?: readonly Column[] | undefined
@@ -376,7 +381,7 @@ export interface TypedClientTable<S extends AnySchema>
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>
   get(
     row: string | KeyValues,
-    options?: Abortable,
+    options?: Abortable & IfNoneMatch,
   ): Promise<Readonly<{ row: Row<S>; version: string }> | null>
   addRows(
     rows: readonly CellsOf<S>[],

@@ -3,7 +3,7 @@
 // Invariants:
 // - The operation is sent when all chunks are acknowledged, and with the stash's ID as idempotency key.
 // - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
-import { dataOf, jsonOf, versionOf } from './answers.js'
+import { conditionOf, dataOf, jsonOf, versionOf } from './answers.js'
 import { chunksOf } from './chunks.js'
 import { ClientError } from './client-error.js'
 import type { ImportSettings } from './import-options.js'
@@ -107,7 +107,7 @@ async function finalize(
     headers: {
       'content-type': 'application/json',
       ...(isPost && hasIdempotencyKeys ? { 'idempotency-key': stash.id } : {}),
-      ...ifMatchOf(ifMatch),
+      ...conditionOf(ifMatch),
       ...(receipt === true ? { prefer: 'return=receipt' } : {}),
     },
     body: JSON.stringify(body),
@@ -123,10 +123,6 @@ async function finalize(
   if (receipt !== true || !hasReceipt) return made
   const found = await receiptOf(requests, made.tableId, made.version, signal)
   return { ...made, ...(found && { receipt: found }) }
-}
-
-function ifMatchOf(version: string | undefined): Readonly<Record<string, string>> {
-  return version === undefined ? {} : { 'if-match': `"${version}"` }
 }
 
 /**
@@ -187,7 +183,7 @@ function sendCheck<T>(
   const request = {
     method,
     path: `${path}?${query}`,
-    headers: { 'content-type': 'application/json', ...ifMatchOf(ifMatch) },
+    headers: { 'content-type': 'application/json', ...conditionOf(ifMatch) },
     body: JSON.stringify(body),
     isRepeatable: true,
     signal,

@@ -11,6 +11,7 @@ import {
   withRowIds,
 } from '../format/rows-writer.js'
 import {
+  conditionOf,
   dataIn,
   dataOf,
   invalidAnswer,
@@ -44,6 +45,8 @@ type PageRequest = Parameters<ClientTable['page']>[0] & {}
 type ExportRequest = Parameters<ClientTable['toCSV']>[0] & {}
 
 type RowsRequest = Parameters<ClientTable['rows']>[0] & {}
+
+type GetOptions = Parameters<ClientTable['get']>[1] & {}
 
 type AddOptions = Parameters<ClientTable['addRows']>[1] & {}
 
@@ -116,7 +119,7 @@ export class RemoteTable implements ClientTable {
   }
 
   async page(request: PageRequest = {}): Promise<ClientPage> {
-    checkCall('page', request, [...OF_ROWS, 'continuation'])
+    checkCall('page', request, [...OF_ROWS, 'continuation', 'ifNoneMatch'])
     return this.#readPage(request, async (answer) => {
       const { data, ...rest } = await jsonOf(answer)
       const rows = dataIn<ClientRow[]>(answer, { data }, 'list')
@@ -125,7 +128,7 @@ export class RemoteTable implements ClientTable {
   }
 
   #readPage<T>(
-    { limit, continuation, where, columns, signal }: PageRequest,
+    { limit, continuation, where, columns, ifNoneMatch, signal }: PageRequest,
     read: (answer: Response) => Promise<T>,
   ): Promise<T> {
     const query = new URLSearchParams()
@@ -134,7 +137,8 @@ export class RemoteTable implements ClientTable {
     if (where !== undefined) query.set('where', whereText(where))
     if (columns !== undefined) query.set('columns', JSON.stringify(columns))
     const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
-    return this.#send({ method: 'GET', path, signal }, read)
+    const headers = conditionOf(undefined, ifNoneMatch)
+    return this.#send({ method: 'GET', path, headers, signal }, read)
   }
 
   toCSV(options: ExportRequest = {}): AsyncIterableIterator<string> {
@@ -167,7 +171,7 @@ export class RemoteTable implements ClientTable {
   }
 
   rows(options: RowsRequest = {}): AsyncIterableIterator<ClientRow> {
-    checkCall('rows', options, [...OF_ROWS, 'pageSize'])
+    checkCall('rows', options, [...OF_ROWS, 'pageSize', 'ifNoneMatch'])
     return this.#walk(options)
   }
 
@@ -178,7 +182,7 @@ export class RemoteTable implements ClientTable {
       const { rows, continuation } = await this.page({
         ...given,
         ...(Number.isFinite(asked) && { limit: asked }),
-        ...(next !== undefined && { continuation: next }),
+        ...(next !== undefined && { continuation: next, ifNoneMatch: undefined }),
       })
       for (const row of rows.slice(0, left)) {
         ownSignal(given.signal)?.throwIfAborted()
@@ -192,15 +196,16 @@ export class RemoteTable implements ClientTable {
 
   async get(
     wanted: Parameters<ClientTable['get']>[0],
-    options: Abortable = {},
+    options: GetOptions = {},
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null> {
-    checkCall('get', options, ['signal'])
-    const { signal } = options
+    checkCall('get', options, ['ifNoneMatch', 'signal'])
+    const { ifNoneMatch, signal } = options
     const rowId = isRecord(wanted) ? await this.#rowIdOf(wanted, signal) : wanted
     if (rowId === null) return null
     checkIdArgument('The row to get', rowId)
     try {
-      const request = { method: 'GET', path: this.#pathOf(rowId), signal }
+      const headers = conditionOf(undefined, ifNoneMatch)
+      const request = { method: 'GET', path: this.#pathOf(rowId), headers, signal }
       return await this.#send(request, async (answer) => ({
         row: await dataOf<ClientRow>(answer, { $rowID: 'string' }),
         version: neededVersionOf(answer),
@@ -308,7 +313,7 @@ export class RemoteTable implements ClientTable {
       path: this.#pathOf(rowId) + schemaQuery(onSchemaError),
       headers: {
         'content-type': 'application/json',
-        ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+        ...conditionOf(ifMatch),
       },
       body,
       isRepeatable: ifMatch === undefined,

@@ -37,6 +37,7 @@ const KEYED_REQUEST_HEADERS: readonly string[] = [
   'authorization',
   'content-type',
   'if-match',
+  'if-none-match',
   'idempotency-key',
   'x-glide-asynchronous',
   'prefer',

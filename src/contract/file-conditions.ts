@@ -1,5 +1,5 @@
-// Conditional requests for files (RFC 9110, 13). A file never changes, so its ETag is its only validator:
-// there are no dates, and a condition on a date is ignored or not met.
+// Conditional requests (RFC 9110, 13). ETags are the only validators: there are no dates, and a condition on a date is
+// ignored or not met.
 import { StoreError } from '../base/store-error.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -16,6 +16,11 @@ export function isNotModified(headers: HeaderList, etag: string): boolean {
   if (wanted.length > 0 && !names(wanted, etag, 'strong')) {
     throw new StoreError('PRECONDITION_FAILED', 'If-Match does not match the ETag of this file')
   }
+  return isKnown(headers, etag)
+}
+
+/** Evaluates `If-None-Match`: whether the client has what this ETag names. */
+export function isKnown(headers: HeaderList, etag: string): boolean {
   return names(headerValues(headers, 'if-none-match'), etag, 'weak')
 }
 

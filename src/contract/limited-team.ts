@@ -81,6 +81,7 @@ function missingTable(id: string): Table {
     page: fail,
     pageBytes: fail,
     openPage: fail,
+    pageVersion: fail,
     findBytes: fail,
     scan: walk,
     find: walk,

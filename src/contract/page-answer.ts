@@ -94,7 +94,7 @@ export async function answerFound(
 }
 
 /** A condition that does not fit the table is an error of the query. */
-function asQueryError(failure: unknown): unknown {
+export function asQueryError(failure: unknown): unknown {
   const isOfArguments = isStoreError(failure) && failure.code === 'REQUEST_VALIDATION_ERROR'
   return isOfArguments ? invalidRequest('query', failure.message) : failure
 }

@@ -1,12 +1,15 @@
 // CONTRACT.md, section 6.
+import type { FindBounds } from '../engine/api/find-types.js'
+import type { PageBounds, Table } from '../engine/api/store-types.js'
 import { rowNotFound } from '../engine/read/row-lookup.js'
 import { parseAddBody, parseCellsBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
+import { isKnown } from './file-conditions.js'
 import { parseFindBounds } from './find-query.js'
-import type { ContractResponse } from './message.js'
+import { type ContractResponse, headerValues } from './message.js'
 import { inOrder } from './order-of-refusals.js'
-import { answerFound, answerPage } from './page-answer.js'
+import { answerFound, answerPage, asQueryError } from './page-answer.js'
 import { parseIfMatch, renderETag } from './precondition.js'
 import {
   parseAt,
@@ -28,7 +31,8 @@ import { parseIdempotencyKey, prefersReceipt } from './request-headers.js'
 /** HEAD /tables/{tableID}/rows */
 export async function headRows(call: Call, tableId: string): Promise<ContractResponse> {
   const version = await call.team.table(tableId).version()
-  return { status: 200, headers: { etag: renderETag(version) }, body: null }
+  const etag = renderETag(version)
+  return { status: isKnown(call.headers, etag) ? 304 : 200, headers: { etag }, body: null }
 }
 
 /** GET /tables/{tableID}/rows */
@@ -42,9 +46,21 @@ export async function listRows(call: Call, tableId: string): Promise<ContractRes
   }
   const table = call.team.table(tableId)
   const found = parseFindBounds(call.query)
+  if (headerValues(call.headers, 'if-none-match').length > 0) {
+    const etag = renderETag(await versionOfPage(table, { ...bounds, ...found }))
+    if (isKnown(call.headers, etag)) return { status: 304, headers: { etag }, body: null }
+  }
   return found === undefined
     ? answerPage(table, bounds, call.openAnswerRoom())
     : answerFound(table, { ...bounds, ...found }, call.openAnswerRoom())
+}
+
+async function versionOfPage(table: Table, bounds: PageBounds & FindBounds): Promise<number> {
+  try {
+    return await table.pageVersion(bounds)
+  } catch (failure) {
+    throw asQueryError(failure)
+  }
 }
 
 /** POST /tables/{tableID}/rows */
@@ -93,6 +109,8 @@ export async function readRow(
   const found = await (at === undefined ? table : table.at(at)).getJson(rowId)
   if (found === null) throw rowNotFound(rowId)
   const { json, version } = found
+  const etag = renderETag(version)
+  if (isKnown(call.headers, etag)) return { status: 304, headers: { etag }, body: null }
   return jsonResponse(200, `{"data":${json}}`, version)
 }
 

@@ -1,5 +1,12 @@
 // What the page asks of the contract.
-import { dataIn, dataOf, jsonOf, neededVersionOf, textOf } from '../../../src/client/answers.js'
+import {
+  conditionOf,
+  dataIn,
+  dataOf,
+  jsonOf,
+  neededVersionOf,
+  textOf,
+} from '../../../src/client/answers.js'
 import { ClientError } from '../../../src/client/client-error.js'
 import type { Client, ClientRow, ClientTableInfo } from '../../../src/client/client-types.js'
 import { type ClientRequest, Requests } from '../../../src/client/requests.js'
@@ -96,10 +103,17 @@ export class Api {
     return this.#get(tablePath(tableId), read, signal)
   }
 
-  /** The version of a table now. */
-  async version(tableId: string, signal?: Signal): Promise<number> {
+  /** Whether a table has a version that is later than one. @returns it, or undefined */
+  async newerVersion(tableId: string, known: number, signal?: Signal): Promise<number | undefined> {
     const path = `${tablePath(tableId)}/rows`
-    return Number(await this.#send({ method: 'HEAD', path, signal }, neededVersionOf))
+    const headers = conditionOf(undefined, String(known))
+    const request = { method: 'HEAD', path, headers, signal }
+    try {
+      return Number(await this.#send(request, neededVersionOf))
+    } catch (failure) {
+      if (failure instanceof ClientError && failure.status === 304) return undefined
+      throw failure
+    }
   }
 
   async rows(tableId: string, request: RowsRequest, signal?: Signal): Promise<RowsPage> {

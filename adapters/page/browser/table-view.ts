@@ -216,10 +216,10 @@ class TableView {
 
   #lookForVersion(): void {
     if (document.hidden || !this.#notice.hidden) return
-    const { id } = this.#info
-    const asked = this.#api.version(id, this.#context.signal)
+    const { id, version } = this.#info
+    const asked = this.#api.newerVersion(id, version, this.#context.signal)
     start(
-      asked.then((found) => this.#sayVersion(found)),
+      asked.then((found) => found !== undefined && this.#sayVersion(found)),
       () => undefined,
     ) // A server that does not answer shows at the next read.
   }

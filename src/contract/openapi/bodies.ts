@@ -35,6 +35,13 @@ export function versioned(description: string, schema: JsonSchema): Success {
   return { description, headers: ['ETag'], content: json(schema) }
 }
 
+/** The answer to `If-None-Match`. */
+export const UNCHANGED: Success & { ours: true } = {
+  description: 'The client has this version already.',
+  headers: ['ETag'],
+  ours: true,
+}
+
 /** The answer to a change of rows, which may have a receipt. */
 export function changed(description: string, schema: JsonSchema): Success {
   return { description, headers: ['ETag', 'PreferenceApplied'], content: json(schema) }

@@ -1,5 +1,5 @@
 // CONTRACT.md, section 6.
-import { changed, EMPTY, json, type Operation, tabular, versioned } from './bodies.js'
+import { changed, EMPTY, json, type Operation, tabular, UNCHANGED, versioned } from './bodies.js'
 import { FILLING, KEYED, MISFITS, RECEIVING, WRITING } from './codes.js'
 import { ref } from './schemas.js'
 
@@ -9,7 +9,11 @@ export const ROW_OPERATIONS = {
     tag: 'Rows',
     summary: 'Read the version of a table',
     security: 'team',
-    success: { 200: { description: 'The ETag is the version.', headers: ['ETag'] } },
+    parameters: ['ifNoneMatch'],
+    success: {
+      200: { description: 'The ETag is the version.', headers: ['ETag'] },
+      304: UNCHANGED,
+    },
     errors: [...KEYED, 'TABLE_NOT_FOUND'],
   },
   'GET /tables/{tableID}/rows': {
@@ -19,8 +23,8 @@ export const ROW_OPERATIONS = {
     description:
       'Rows are in order of insertion. A walk to the last page yields every row that existed throughout the walk exactly once.',
     security: 'team',
-    parameters: ['limit', 'continuation', 'where', 'columns', 'from'],
-    success: { 200: versioned('A page.', ref('Page')) },
+    parameters: ['limit', 'continuation', 'where', 'columns', 'from', 'ifNoneMatch'],
+    success: { 200: versioned('A page.', ref('Page')), 304: UNCHANGED },
     errors: [...KEYED, 'TABLE_NOT_FOUND', 'CONTINUATION_INVALID'],
   },
   'POST /tables/{tableID}/rows': {
@@ -69,8 +73,11 @@ export const ROW_OPERATIONS = {
     tag: 'Rows',
     summary: 'Read a row',
     security: 'team',
-    parameters: ['at'],
-    success: { 200: versioned('The ETag is the version of the row.', ref('RowAnswer')) },
+    parameters: ['at', 'ifNoneMatch'],
+    success: {
+      200: versioned('The ETag is the version of the row.', ref('RowAnswer')),
+      304: UNCHANGED,
+    },
     errors: [...KEYED, 'TABLE_NOT_FOUND', 'ROW_NOT_FOUND', 'HISTORY_GONE'],
   },
   'PATCH /tables/{tableID}/rows/{rowID}': {

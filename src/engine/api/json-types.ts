@@ -104,6 +104,8 @@ export interface TableJson {
   pageBytes(request?: PageBytesRequest): Promise<PageBytes>
   /** As `page` with `where`, `columns` or `from`, as JSON bytes. */
   findBytes(request: FindBytesRequest): Promise<PageBytes>
+  /** The `version` of the page that such a request gets, without reading rows. Fails as `page` does. */
+  pageVersion(request?: PageBounds & FindBounds): Promise<number>
   /** As `pageBytes`, read in pieces: for a server that sends many pages at the same time. */
   openPage(request?: OpenPageRequest): Promise<OpenPage>
   /** As `get`, with the row as JSON text. */

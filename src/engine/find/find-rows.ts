@@ -8,7 +8,8 @@ import { type Awaitable, chain } from '../../base/awaitable.js'
 import { dataError } from '../../base/data-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
-import { checkFindBounds } from '../api/find-arguments.js'
+import { checkArguments } from '../api/arguments.js'
+import { checkFindBounds, FIND_ARGUMENTS } from '../api/find-arguments.js'
 import type { FindBounds, Where } from '../api/find-types.js'
 import type { PageBounds, PageBytes } from '../api/store-types.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
@@ -50,7 +51,7 @@ export async function findPage(place: TablePlace, request: FindRequest): Promise
   const { signal, reserve, pinned, from = 0, continuation } = request
   checkFindBounds(request)
   const limit = rowsOfPage(team, request.limit)
-  const token = continuation === undefined ? undefined : tokenOf(team, continuation)
+  const token = tokenOf(team, continuation)
   const start = from > 0 ? await startAtRow(place, undefined, from) : token
   const chosen = await chooseRows(place, { token: start, reserve, pinned })
   const { plan, limits, version, tokenAt } = chosen
@@ -66,6 +67,24 @@ export async function findPage(place: TablePlace, request: FindRequest): Promise
   const page = { json: writer.finish(true), rowCount: writer.rowCount, version }
   return after === null ? page : { ...page, continuation: tokenAt(after) }
 }
+
+/** The version of a page that `findPage` would read: its request is checked, and no row is read. */
+export async function pageVersion(
+  place: TablePlace,
+  request: PageBounds & FindBounds,
+): Promise<number> {
+  const { team } = place
+  checkArguments('pageVersion', request, ['limit', 'continuation', ...FIND_ARGUMENTS])
+  checkFindBounds(request)
+  rowsOfPage(team, request.limit)
+  const token = tokenOf(team, request.continuation)
+  const chosen = await choosePage(place, { token, rows: NO_ROWS, wantsSchema: true })
+  compile(chosen, request)
+  return chosen.version
+}
+
+/** A plan has one row more than a page. */
+const NO_ROWS = -1
 
 /** A part of the rows of a table, of which the rows that match were counted. */
 export type CountedRows = Readonly<{

@@ -61,7 +61,7 @@ import { tableNotFound } from '../commit/table-writer.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { findPage } from '../find/find-rows.js'
+import { findPage, pageVersion } from '../find/find-rows.js'
 import { readRows } from '../find/get-many.js'
 import { countMatches, scanRows } from '../find/scan-rows.js'
 import { changesOf, watchOf } from '../history/change-feed.js'
@@ -178,6 +178,10 @@ export class TeamTable implements Table {
       checkReserve(request.reserve)
       return findPage(place, request)
     })
+  }
+
+  pageVersion(request: Omit<FindBytesRequest, 'reserve'> = {}): Promise<number> {
+    return this.#run((place) => pageVersion(place, request))
   }
 
   async openPage(request: OpenPageRequest = {}): Promise<OpenPage> {

@@ -7,8 +7,10 @@ import {
   CSV,
   etagOf,
   invalidValue,
+  type Reply,
   ROW_NOT_FOUND,
   rowIdsOf,
+  TABLE_NOT_FOUND,
   TSV,
   uniqueName,
   unknownColumn,
@@ -211,6 +213,94 @@ const paging: ContractCase[] = [
   },
 ]
 
+const conditions: ContractCase[] = [
+  {
+    name: 'If-None-Match with the version of a page is 304 without a body, whatever is asked for',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(5) })
+      const where = encodeURIComponent('{"n":{"gt":1}}')
+      const { continuation } = await api.pageOf(table, { limit: 2 })
+      const queries = ['', '?limit=2', '?columns=n&from=1', `?where=${where}`]
+      for (const query of [...queries, `?limit=2&continuation=${continuation}`]) {
+        const path = table.rows + query
+        const etag = etagOf(await api.ok('GET', path))
+        for (const value of [etag, `W/${etag}`, `"x", W/${etag}`, '*']) {
+          for (const method of ['GET', 'HEAD']) {
+            const headers = { 'if-none-match': value }
+            const { status, text, ...reply } = await api.send(method, path, { headers })
+            assert.deepEqual([status, text, reply.headers.get('etag')], [304, '', etag])
+            assert.equal(reply.headers.get('cache-control'), 'no-cache')
+          }
+        }
+        for (const value of ['"0"', etag.slice(1, -1), '', `x, ${etag}`]) {
+          const { status } = await api.send('GET', path, { headers: { 'if-none-match': value } })
+          assert.equal(status, 200)
+        }
+      }
+    },
+  },
+  {
+    name: 'If-None-Match ends to match with each change of the table, also of its columns',
+    run: async (api) => {
+      const table = await api.createTyped({ a: 'number', b: 'number' }, [{ a: 1, b: 2 }])
+      const row = `${table.rows}/${table.rowIds[0]}`
+      const changes: (() => Promise<Reply>)[] = [
+        () => api.ok('PATCH', row, { body: { a: 3 } }),
+        () => api.ok('PUT', table.path, { body: { rows: [{ $rowID: table.rowIds[0], a: 4 }] } }),
+        () => api.ok('PATCH', `${row}?onSchemaError=updateSchema`, { body: { a: 'text' } }),
+      ]
+      for (const change of changes) {
+        const before = await Promise.all([table.rows, row].map((path) => api.ok('GET', path)))
+        await change()
+        for (const [at, path] of [table.rows, row].entries()) {
+          const headers = { 'if-none-match': etagOf(before[at] as Reply) }
+          const { status, text } = await api.send('GET', path, { headers })
+          assert.deepEqual([status, text === before[at]?.text], [200, false])
+        }
+      }
+    },
+  },
+  {
+    name: 'If-None-Match with the version of a row is 304, until the row changes',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(2) })
+      const [row, other] = table.rowIds.map((rowId) => `${table.rows}/${rowId}`)
+      const path = row ?? ''
+      const headers = { 'if-none-match': etagOf(await api.ok('GET', path)) }
+      await api.ok('PATCH', other ?? '', { body: { n: 7 } })
+      for (const method of ['GET', 'HEAD']) {
+        assert.equal((await api.send(method, path, { headers })).status, 304)
+      }
+      await api.ok('PATCH', path, { body: { n: 7 } })
+      for (const method of ['GET', 'HEAD']) {
+        assert.equal((await api.send(method, path, { headers })).status, 200)
+      }
+    },
+  },
+  {
+    name: 'If-None-Match changes no refusal, and no answer that it is not for',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(3) })
+      const headers = { 'if-none-match': '*' }
+      const query = { ...VALIDATION, message: /^Invalid request query: / }
+      const where = encodeURIComponent('{"x":1}')
+      for (const wrong of ['limit=0', 'from=x', 'columns=x', `where=${where}`, 'where={']) {
+        await api.refused('GET', `${table.rows}?${wrong}`, { headers }, query)
+      }
+      const token = `${table.rows}?continuation=x`
+      await api.refused('GET', token, { headers }, CONTINUATION)
+      const missing = `/tables/${uniqueName('x')}/rows`
+      await api.refused('GET', missing, { headers }, TABLE_NOT_FOUND)
+      assert.equal((await api.send('HEAD', missing, { headers })).status, 404)
+      await api.refused('GET', `${table.rows}/x`, { headers }, ROW_NOT_FOUND)
+      for (const path of [table.path, '/tables', '/stashes']) {
+        await api.ok('GET', path, { headers })
+      }
+      await api.ok('POST', table.rows, { body: [{ n: 9 }], headers })
+    },
+  },
+]
+
 const adding: ContractCase[] = [
   ...(
     [
@@ -332,4 +422,4 @@ const adding: ContractCase[] = [
   },
 ]
 
-export const rowCases: readonly ContractCase[] = [...paging, ...adding]
+export const rowCases: readonly ContractCase[] = [...paging, ...conditions, ...adding]

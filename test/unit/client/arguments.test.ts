@@ -212,11 +212,19 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
   ['rename', (given, { table }) => table.rename('U', given), 'signal'],
   ['delete', (given, { table }) => table.delete(given), 'signal'],
   ['version', (given, { table }) => table.version(given), 'signal'],
-  ['page', (given, { table }) => table.page(given), 'where, columns, limit, signal, continuation'],
-  ['rows', (given, { table }) => table.rows(given), 'where, columns, limit, signal, pageSize'],
+  [
+    'page',
+    (given, { table }) => table.page(given),
+    'where, columns, limit, signal, continuation, ifNoneMatch',
+  ],
+  [
+    'rows',
+    (given, { table }) => table.rows(given),
+    'where, columns, limit, signal, pageSize, ifNoneMatch',
+  ],
   ['toCSV', (given, { table }) => table.toCSV(given), 'where, columns, limit, signal, delimiter'],
   ['toNDJSON', (given, { table }) => table.toNDJSON(given), 'where, columns, limit, signal'],
-  ['get', (given, { table }) => table.get('r', given), 'signal'],
+  ['get', (given, { table }) => table.get('r', given), 'ifNoneMatch, signal'],
   ['addRows', (given, { table }) => table.addRows([{ n: 1 }], given), 'onSchemaError, signal'],
   [
     'updateRow',

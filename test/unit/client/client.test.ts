@@ -438,6 +438,25 @@ describe('a row', () => {
     expect((await table.get(rowId))?.row).toMatchObject({ n: 5 })
   })
 
+  test('and a page are not read again while their version is the same', async () => {
+    const { table, rowId } = await startWithRow()
+    await table.addRows([{ n: 2 }, { n: 3 }])
+    const first = await table.get(rowId)
+    const ifNoneMatch = await table.version()
+    const unchanged = { status: 304, type: 'not_modified' }
+
+    const row = { ifNoneMatch: first?.version }
+    await expect(table.get(rowId, row)).rejects.toMatchObject(unchanged)
+    await expect(table.page({ ifNoneMatch })).rejects.toMatchObject(unchanged)
+    await expect(table.rows({ ifNoneMatch }).next()).rejects.toMatchObject(unchanged)
+
+    await table.updateRow(rowId, { n: 4 })
+    expect((await table.get(rowId, row))?.row).toMatchObject({ n: 4 })
+    const found: unknown[] = []
+    for await (const { n } of table.rows({ ifNoneMatch, pageSize: 2 })) found.push(n)
+    expect(found).toEqual([4, 2, 3])
+  })
+
   test('is added once, also if the answer is lost', async () => {
     const { server, table } = await startWithRow()
     server.fail({ method: 'POST', fault: { cut: 'answer' } })

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { createContract } from '../../../src/contract/contract.js'
 import { parseIfMatch, renderETag } from '../../../src/contract/precondition.js'
+import { openMemory } from '../../../src/index.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const given = (...values: string[]) => values.map((value): [string, string] => ['If-Match', value])
@@ -59,4 +61,35 @@ test('what an ETag shows, If-Match takes', () => {
     }),
     runOptions(500),
   )
+})
+
+test('a page that the client has costs no row, wherever it begins', async () => {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const rows = Array.from({ length: 1_000 }, (_, n) => ({ n }))
+  const { tableId, version } = await store.team('t').createTable({ name: 'T', rows })
+  const contract = createContract(store, { keys: [{ key: 'k'.repeat(16), teamId: 't' }] })
+  const ask = (query: string, method = 'GET') => {
+    const headers = [
+      ['authorization', `Bearer ${'k'.repeat(16)}`],
+      ['if-none-match', renderETag(version)],
+    ] as const
+    const body = (async function* () {})()
+    return contract.handle({ method, path: `/tables/${tableId}/rows`, query, headers, body })
+  }
+  const readBefore = store.activity()
+
+  for (const query of ['', 'limit=10', 'from=900', 'where={"n":{"gt":5}}', 'columns=n']) {
+    expect(await ask(query)).toMatchObject({ status: 304, body: null })
+  }
+  const { rowsOut, segmentBytesRead } = store.activity()
+  expect({ rowsOut, segmentBytesRead }).toEqual({
+    rowsOut: readBefore.rowsOut,
+    segmentBytesRead: readBefore.segmentBytesRead,
+  })
+  await store
+    .team('t')
+    .table(tableId)
+    .addRows([{ n: 1 }])
+  expect(await ask('limit=10')).toMatchObject({ status: 200 })
 })

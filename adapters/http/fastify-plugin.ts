@@ -1,5 +1,5 @@
 // The contract as a plugin of Fastify, which parses bodies and answers paths that nobody has before any handler does.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Store } from '../../src/index.js'
 import { checkOptionNames } from '../base/arguments.js'
 import { type NodeHandlerOptions, nodeHandler } from './node-http.js'
@@ -7,7 +7,7 @@ import { type NodeHandlerOptions, nodeHandler } from './node-http.js'
 /** Options of `fastifyPlugin`: those of `nodeHandler`, whose base path is the prefix that the plugin is registered with. */
 export type FastifyPluginOptions = Omit<NodeHandlerOptions, 'basePath'>
 
-type FastifyRequest = Readonly<{ raw: IncomingMessage }>
+type FastifyRequest = Readonly<{ raw: IncomingMessage; headers: IncomingHttpHeaders }>
 type FastifyReply = Readonly<{ raw: ServerResponse; hijack(): void; callNotFound(): void }>
 
 /** What the plugin uses of an instance of Fastify. */
@@ -44,11 +44,13 @@ export function fastifyPlugin(
     const handler = nodeHandler(store, { ...options, basePath: scope.prefix || undefined })
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _body, done) => done(null))
-    scope.all('/*', ({ raw: request }, reply) => {
+    scope.all('/*', (request, reply) => {
       let isOurs = true
-      handler(request, reply.raw, () => {
+      const next = (): void => {
         isOurs = false
-      })
+      }
+      Object.assign(request.raw.headers, request.headers) // Fastify keeps headers that a hook replaces elsewhere.
+      handler(request.raw, reply.raw, next, request)
       if (isOurs) reply.hijack()
       else reply.callNotFound()
     })

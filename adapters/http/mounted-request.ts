@@ -1,6 +1,7 @@
-// Reverts the changes that frameworks make to a request before a handler gets it: they remove the mount path from its
-// URL, and read its body.
+// What frameworks make of a request before a handler gets it: they remove the mount path from its URL, read its body, and
+// set headers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HeaderList } from '../../src/index.js'
 import { invalid, typeName } from '../base/arguments.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR if a framework has wrapped the request or the response. */
@@ -34,6 +35,38 @@ export function originOf(request: IncomingMessage, basePath: string): string {
   const { headers, socket } = request
   const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
   return `${scheme}://${headers.host ?? ''}${mountOf(request)}${basePathLeft(request, basePath)}`
+}
+
+/**
+ * The header lines of a request, with what middleware has set or removed in `request.headers`. Lines that are repeated stay
+ * as they came, since Node keeps only the first of some.
+ */
+export function headerLines({ rawHeaders, headers }: IncomingMessage): HeaderList {
+  const lines = new Map<string, string[]>()
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase()
+    const value = rawHeaders[at + 1] ?? ''
+    const values = lines.get(name)
+    if (values === undefined) lines.set(name, [value])
+    else values.push(value)
+  }
+  for (const name of lines.keys()) if (headers[name] === undefined) lines.delete(name)
+  for (const [given, value] of Object.entries(headers)) {
+    const name = given.toLowerCase()
+    const isSet = value !== undefined && String(value) !== nodeValueOf(name, lines.get(name) ?? [])
+    if (isSet) lines.set(name, [value].flat().map(String))
+  }
+  return [...lines].flatMap(([name, values]) => values.map((value) => [name, value] as const))
+}
+
+/** Headers of which Node keeps the first line. */
+const FIRST_LINE =
+  /^(?:age|authorization|content-(?:length|type)|etag|expires|from|host|if-(?:un)?modified-since|last-modified|location|max-forwards|proxy-authorization|referer|retry-after|server|user-agent)$/
+
+/** What Node makes of the lines of a header. */
+function nodeValueOf(name: string, lines: readonly string[]): string | undefined {
+  if (lines.length < 2 || FIRST_LINE.test(name)) return lines[0]
+  return name === 'set-cookie' ? String(lines) : lines.join(name === 'cookie' ? '; ' : ', ')
 }
 
 /** The body from a framework's parser; null if it was not read yet. */

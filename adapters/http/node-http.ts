@@ -6,13 +6,7 @@
 // - A request that a proxy could have understood differently is refused.
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type {
-  ContractOptions,
-  ContractRequest,
-  ContractResponse,
-  HeaderList,
-  Store,
-} from '../../src/index.js'
+import type { ContractOptions, ContractRequest, ContractResponse, Store } from '../../src/index.js'
 import { createContract } from '../../src/index.js'
 import {
   basePathOption,
@@ -27,7 +21,13 @@ import { withPage } from '../page/page.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { continueWhenRead } from './expect-continue.js'
-import { basePathLeft, checkNodeRequest, originOf, parsedBody } from './mounted-request.js'
+import {
+  basePathLeft,
+  checkNodeRequest,
+  headerLines,
+  originOf,
+  parsedBody,
+} from './mounted-request.js'
 import { pacedBody } from './paced-body.js'
 import { processMetrics } from './process-metrics.js'
 import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
@@ -62,11 +62,13 @@ export interface NodeHandlerOptions extends ContractOptions {
  * A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. With `next`, as such frameworks
  * give it, a request for a path that is not of the contract goes on to the routes of the host, unread: `next` is called
  * before the handler returns. Without `next` it is answered with 404.
+ * @param host - What `authenticate` gets as `host`, such as the context of Koa. Default: `request`.
  */
 export type NodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   next?: () => void,
+  host?: unknown,
 ) => void
 
 /**
@@ -104,6 +106,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     request: IncomingMessage,
     response: ServerResponse,
     onAnswered: ContractRequest['onAnswered'],
+    host: unknown,
   ): Promise<void> {
     const target = targetOf(request, hosts)
     const parsed = parsedBody(request)
@@ -121,6 +124,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
           onSlow,
           onKey,
           onAnswered,
+          host,
         }),
       )
     const answer = refusal ?? (await answering())
@@ -129,7 +133,8 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   }
 
   const takeTurn = createTurns()
-  return (request, response, next) => {
+  // Express takes a function of four parameters for one that handles errors; one with a default value is not counted.
+  return (request, response, next, host = request) => {
     checkNodeRequest(request, response)
     const target = next === undefined ? undefined : targetOf(request, hosts)
     const isOurs = target === undefined || contract.isRoute(pathOf(request, target, basePath))
@@ -137,9 +142,11 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
     response.on('error', () => {})
     takeTurn(request, response, () =>
-      publishRequest(request, (onAnswered) => serve(request, response, onAnswered)).catch(() => {
-        response.destroy()
-      }),
+      publishRequest(request, (onAnswered) => serve(request, response, onAnswered, host)).catch(
+        () => {
+          response.destroy()
+        },
+      ),
     )
   }
 }
@@ -308,6 +315,7 @@ function contractRequest(
     onSlow,
     onKey,
     onAnswered,
+    host,
   }: Readonly<{
     target: string
     basePath: string
@@ -316,6 +324,7 @@ function contractRequest(
     onSlow: () => void
     onKey: () => void
     onAnswered: ContractRequest['onAnswered']
+    host: unknown
   }>,
 ): ContractRequest {
   const { method = '' } = request
@@ -324,12 +333,13 @@ function contractRequest(
     method,
     path: pathOf(request, target, basePath),
     query: question < 0 ? '' : target.slice(question + 1),
-    headers: headerLines(request.rawHeaders),
+    headers: headerLines(request),
     origin: originOf(request, basePath),
     body: parsed === null ? readerOf(request, onSlow) : only(parsed),
     client,
     onKey,
     onAnswered,
+    host,
   }
 }
 
@@ -337,14 +347,6 @@ function contractRequest(
 function pathOf(request: IncomingMessage, target: string, basePath: string): string {
   const [path = ''] = target.split('?', 1)
   return pathBelow(path, basePathLeft(request, basePath))
-}
-
-function headerLines(rawHeaders: readonly string[]): HeaderList {
-  const lines: [string, string][] = []
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    lines.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
-  }
-  return lines
 }
 
 function readerOf(request: IncomingMessage, onSlow: () => void): AsyncIterable<Uint8Array> {

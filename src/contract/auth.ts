@@ -5,38 +5,46 @@ import { invariant } from '../base/invariant.js'
 import { sha256 } from '../base/platform.js'
 import type { ApiKeys } from '../engine/api/key-types.js'
 import { type Caller, callerOf, identityProblem } from './caller.js'
-import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
+import type {
+  AuthenticateRequest,
+  ContractOptions,
+  ResolvedContractOptions,
+} from './contract-options.js'
 import { errorResponse } from './error-response.js'
 import type { ContractKey } from './key-options.js'
-import type { HeaderList } from './message.js'
+import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { Refusal } from './refusal.js'
 
-/** Finds the sender of a request. @throws {Refusal} REQUEST_ERROR */
-export type Authenticate = (headers: HeaderList) => Promise<Caller>
+type Asking = Partial<Pick<ContractRequest, 'method' | 'path' | 'host'>>
 
-type LookUp = (token: string) => Promise<Caller | undefined>
+/** Finds the sender of a request. @throws {Refusal} REQUEST_ERROR */
+export type Authenticate = (headers: HeaderList, request?: Asking) => Promise<Caller>
+
+type LookUp = (token: string, request: AuthenticateRequest) => Promise<Caller | undefined>
 
 /** @param stored - The keys of the store, for the option `storedKeys`. */
 export function createAuthenticate(
-  { authenticate, keys, storedKeys }: ResolvedContractOptions,
+  { authenticate, tokenRequired, keys, storedKeys }: ResolvedContractOptions,
   stored: Pick<ApiKeys, 'find'>,
 ): Authenticate {
   const given = authenticate === undefined ? lookUpIn(keys) : lookUpAtHost(authenticate)
   const lookUp: LookUp = storedKeys
-    ? async (token) => (await given(token)) ?? (await lookUpStored(stored, token))
+    ? async (token, request) => (await given(token, request)) ?? (await lookUpStored(stored, token))
     : given
-  return async (headers) => {
-    const { token, problem } = bearerToken(headers)
-    const caller = token === '' ? await lookUpNothing() : await lookUp(token)
+  return async (headers, { method = '', path = '', host } = {}) => {
+    const { token, problem, isDoubled } = bearerToken(headers)
+    const isAsked = token !== '' || (!tokenRequired && !isDoubled)
+    const request = { method, path, headers: valuesByName(headers), host }
+    const caller = isAsked ? await lookUp(token, request) : await lookUpNothing()
     if (caller === undefined) throw unknownKey(token, problem)
     return caller
   }
 }
 
 function lookUpAtHost(authenticate: NonNullable<ContractOptions['authenticate']>): LookUp {
-  return async (token) => {
-    const identity = await asked(() => authenticate(token))
+  return async (token, request) => {
+    const identity = await asked(() => authenticate(token, request))
     if (identity === undefined || identity === null) return undefined
     const [member, rule] = identityProblem(identity) ?? []
     invariant(member === undefined, `authenticate returned an invalid ${member}: it ${rule}`)
@@ -58,7 +66,7 @@ async function lookUpStored(
   stored: Pick<ApiKeys, 'find'>,
   token: string,
 ): Promise<Caller | undefined> {
-  const key = await stored.find(token)
+  const key = token === '' ? null : await stored.find(token)
   return key === null ? undefined : callerOf(key, key.id)
 }
 
@@ -93,19 +101,32 @@ async function nameOfKey(key: string): Promise<string> {
 }
 
 /** The key of the one `Authorization: Bearer` header; without one, an empty text, and what is the matter. */
-function bearerToken(headers: HeaderList): Readonly<{ token: string; problem?: string }> {
+function bearerToken(
+  headers: HeaderList,
+): Readonly<{ token: string; problem?: string; isDoubled?: true }> {
   const values = headerValues(headers, 'authorization')
   const [value, second] = values
   if (value === undefined) return { token: '', problem: 'the request has no Authorization header' }
   if (second !== undefined) {
-    return { token: '', problem: 'the request has more than one Authorization header' }
+    const problem = 'the request has more than one Authorization header'
+    return { token: '', problem, isDoubled: true }
   }
   const token = /^bearer +(\S.*)$/i.exec(value)?.[1]
   if (token !== undefined) return { token }
   return { token: '', problem: 'the Authorization header is not of the form "Bearer KEY"' }
 }
 
-function lookUpIn(keys: readonly ContractKey[]): LookUp {
+function valuesByName(headers: HeaderList): Readonly<Record<string, string>> {
+  const values = new Map<string, string>()
+  for (const [given, value] of headers) {
+    const name = given.toLowerCase()
+    const before = values.get(name)
+    values.set(name, before === undefined ? value : `${before}, ${value}`)
+  }
+  return Object.fromEntries(values)
+}
+
+function lookUpIn(keys: readonly ContractKey[]): (token: string) => Promise<Caller | undefined> {
   let callers: Promise<ReadonlyMap<string, Caller>> | undefined
   return async (token) => {
     callers ??= digestKeys(keys)

@@ -20,6 +20,21 @@ import { type ContractHooks, HOOK_NAMES } from './hooks.js'
 import { type ContractKey, resolveAdminKeys, resolveKeys, shortKeyWarning } from './key-options.js'
 import type { MetricFamily, MetricsRegistry } from './metric-family.js'
 
+/** The request that `authenticate` is called for. */
+export type AuthenticateRequest = Readonly<{
+  /** In upper case, such as `GET`. */
+  method: string
+  /** The path below the base path, still percent-encoded. */
+  path: string
+  /** Values by names in lower case. Repeated lines are joined by a comma and a space. */
+  headers: Readonly<Record<string, string>>
+  /**
+   * What the framework made of the request: the request of Express or Fastify, the context of Koa if it was passed to
+   * the handler, the Request of `fetchHandler`, else that of `node:http`; undefined for `createContract` without `host`.
+   */
+  host: unknown
+}>
+
 /** Options of the HTTP contract. Unknown names are refused. */
 export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
@@ -32,7 +47,15 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    * Returns the team and the rights of a key, or undefined or null for an unknown key. Called on every request, so that
    * a revoked key stops working at once. Compare in constant time, or look up by a digest. Default: none.
    */
-  readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
+  readonly authenticate?:
+    | ((token: string, request: AuthenticateRequest) => Promise<Identity | undefined | null>)
+    | undefined
+  /**
+   * Whether a request without a bearer token is refused before `authenticate` is called. If false, it is called with an
+   * empty token too, so that it can look for a session of the host; without an identity the answer is that to an unknown
+   * key. Give such an identity a `keyId`: all without one share a name, and its limits. Default: true.
+   */
+  readonly tokenRequired?: boolean | undefined
   /**
    * Whether the keys that the store keeps (`store.keys`) are accepted too. The store is queried on every request whose
    * key is not found otherwise, so that a revoked key stops working at once. Default: false.
@@ -100,6 +123,7 @@ export type ResolvedContractOptions = ContractLimits &
   Readonly<{
     keys: readonly ContractKey[]
     authenticate: ContractOptions['authenticate']
+    tokenRequired: boolean
     storedKeys: boolean
     adminKeys: readonly string[]
     apps: ReadonlySet<string> | undefined
@@ -119,6 +143,7 @@ export type ResolvedContractOptions = ContractLimits &
 const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOptions>[] = [
   'keys',
   'authenticate',
+  'tokenRequired',
   'storedKeys',
   'adminKeys',
   'apps',
@@ -145,6 +170,10 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   if (keys !== undefined && authenticate !== undefined) {
     throw optionError('keys', 'and "authenticate" must not both be given')
   }
+  const tokenRequired = booleanOption('tokenRequired', given.tokenRequired, true)
+  if (!tokenRequired && authenticate === undefined) {
+    throw optionError('tokenRequired', 'can only be false with "authenticate"')
+  }
   for (const name of ['authenticate', 'onFailure', 'onWarning', ...HOOK_NAMES] as const) {
     if (given[name] === undefined || typeof given[name] === 'function') continue
     throw optionError(name, 'must be a function')
@@ -155,6 +184,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   const resolved = Object.freeze({
     keys: teamKeys,
     authenticate,
+    tokenRequired,
     storedKeys,
     adminKeys: resolveAdminKeys(given.adminKeys, teamKeys),
     apps: apps === undefined ? undefined : resolveApps(apps),

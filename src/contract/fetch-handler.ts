@@ -99,10 +99,11 @@ function checkRequest(given: Partial<Request> | undefined): void {
 }
 
 function contractRequest(
-  { url, method, headers, body }: Request,
+  request: Request,
   basePath: string,
   client: string | undefined,
 ): ContractRequest {
+  const { url, method, headers, body } = request
   const { origin, pathname, search } = new URL(url)
   return {
     method,
@@ -112,6 +113,7 @@ function contractRequest(
     origin: origin + basePath,
     body: { [Symbol.asyncIterator]: () => piecesOf(body) },
     client,
+    host: request,
   }
 }
 

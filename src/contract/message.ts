@@ -47,6 +47,8 @@ export type ContractRequest = Readonly<{
    * client that has proven itself, as by a known key on the same connection. Default: none, and no limit.
    */
   client?: string | undefined
+  /** What the framework of the host made of the request, for `authenticate`. Default: none. */
+  host?: unknown
   /** Called if the key of the request is known; never for routes without a key. Default: none. */
   onKey?: () => void
   /** Called with what a log shows of the request, when its answer is made. Default: none. */

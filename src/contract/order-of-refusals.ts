@@ -53,7 +53,7 @@ export async function admit(
   { authenticate, checkRate, router }: Gate,
   onRoute: (route: string, caller: Caller) => void,
 ): Promise<Admitted> {
-  const caller = await authenticate(request.headers)
+  const caller = await authenticate(request.headers, request)
   request.onKey?.()
   checkRate(caller)
   const { path, methods, parameters } = router(request.path, request.method)

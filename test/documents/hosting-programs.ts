@@ -191,7 +191,54 @@ const shutdown: Program = {
   },
 }
 
+/** The used part of Express, which has no types of its own. */
+type Express = () => RequestListener & { use: unknown; post: unknown }
+
+const sessions: Program = {
+  document: DOCUMENT,
+  begins: "import type { AuthenticateRequest } from 'rowstash'",
+  declared: [
+    "import type { NodeHandler } from 'rowstash/node'",
+    'type Reply = { status(code: number): Reply; end(): void; json(body: object): void; setHeader(name: string, value: string): void }',
+    'declare const app: { post(path: string, answer: (request: object, response: Reply) => unknown): void; use(path: string, handler: NodeHandler): void }',
+    "declare const store: import('rowstash').Store",
+    'declare function checkPassword(request: object): Promise<{ teamId: string; userId: string } | undefined>',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const app = (require('express') as Express)()
+    const checkPassword = async ({ headers }: { headers: Record<string, string> }) =>
+      headers['password'] === 'right' ? { teamId: 'acme', userId: 'ann' } : undefined
+    await runModule(text, { app, store: await memory(surroundings), checkPassword })
+    const url = await listen(app, surroundings)
+    const login = (password: string) =>
+      fetch(`${url}/login`, { method: 'POST', headers: { password } })
+
+    assert.equal((await login('wrong')).status, 401)
+    const entered = await login('right')
+    const { csrf } = (await entered.json()) as { csrf: string }
+    const [cookie = ''] = (entered.headers.get('set-cookie') ?? '').split(';')
+    const create = (headers: Record<string, string>) => {
+      const given = { 'content-type': 'application/json', ...headers }
+      return fetch(`${url}/api/tables?name=x`, { method: 'POST', headers: given, body: '[]' })
+    }
+    for (const given of [
+      {},
+      { cookie },
+      { cookie, 'x-csrf-token': 'x' },
+      { 'x-csrf-token': csrf },
+    ]) {
+      const refused = await create(given)
+      assert.equal(refused.status, 404)
+      assert.match(await refused.text(), /API key not found, or duplicate \*\*\*\*/)
+    }
+    assert.equal((await create({ cookie, 'x-csrf-token': csrf })).status, 201)
+    const list = (given: string) => fetch(`${url}/api/tables`, { headers: { cookie: given } })
+    assert.deepEqual([(await list(cookie)).status, (await list('session=x')).status], [200, 404])
+  },
+}
+
 export const HOSTING_PROGRAMS: readonly Program[] = [
+  sessions,
   inHono,
   inKoa,
   inAppRouter,

@@ -1,6 +1,6 @@
 // Goal: the handler works inside the common frameworks, and where one has taken away what it needs, the answer says so.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
+import { createServer, get } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
@@ -293,4 +293,94 @@ test('in NestJS it stands before the parsers, and leaves other paths to the cont
 
   expect(await roundTrip(`${url}/api`)).toEqual(BOTH)
   expect(await (await fetch(`${url}/api/orders`)).text()).toBe('the orders of the host')
+})
+
+describe('what a middleware or hook makes of a request reaches authenticate', () => {
+  type Asked = Readonly<{ token: string; user: string | undefined; host: unknown }>
+
+  async function asking(basePath?: string) {
+    const asked: Asked[] = []
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    const options = {
+      tokenRequired: false,
+      authenticate: async (
+        token: string,
+        { headers, host }: Readonly<{ headers: Readonly<Record<string, string>>; host: unknown }>,
+      ) => {
+        asked.push({ token, user: headers['x-user'], host })
+        return { teamId: 'team', keyId: 'k' }
+      },
+    }
+    const handler = nodeHandler(store, { ...options, basePath })
+    return { handler, plugin: fastifyPlugin(store, options), asked }
+  }
+
+  /** Sends a user of its own, in two lines that Node joins. */
+  async function listTables(url: string): Promise<number> {
+    const headers = new Headers({ authorization: 'Bearer of-the-client', 'x-user': 'mallory' })
+    headers.append('x-user', 'eve')
+    return (await fetch(`${url}/api/tables`, { headers })).status
+  }
+
+  test.each(Object.entries(EXPRESS))('in %s', async (_, express) => {
+    const { handler, asked } = await asking()
+    const app = express()
+    app.use((request, _response, next) => {
+      request.headers['x-user'] = 'ann'
+      delete request.headers.authorization
+      Object.assign(request, { session: 7 })
+      next()
+    })
+    app.use('/api', handler)
+
+    expect(await listTables(await listen(app))).toBe(200)
+    expect(asked).toMatchObject([{ token: '', user: 'ann', host: { session: 7 } }])
+  })
+
+  test.each(['sets', 'replaces'])('in Fastify, whose hook %s headers', async (what) => {
+    const { asked, plugin } = await asking()
+    const app = fastify()
+    onTestFinished(() => app.close())
+    app.decorateRequest('session', 0)
+    app.addHook('onRequest', async (request) => {
+      const set = { authorization: 'Bearer of-the-hook', 'x-user': 'ann' }
+      if (what === 'sets') Object.assign(request.headers, set)
+      else (request as { headers: object }).headers = set
+      Object.assign(request, { session: 7 })
+    })
+    await app.register(plugin, { prefix: '/api' })
+
+    expect(await listTables(await app.listen({ port: 0, host: '127.0.0.1' }))).toBe(200)
+    expect(asked).toMatchObject([{ token: 'of-the-hook', user: 'ann', host: { session: 7 } }])
+  })
+
+  test('in Koa', async () => {
+    type Context = { req: IncomingMessage; res: ServerResponse; respond?: boolean; state: object }
+    type Koa = { use(given: (context: Context) => void): void; callback(): RequestListener }
+    const { handler, asked } = await asking('/api')
+    const app = new (require('koa') as new () => Koa)()
+    app.use((context) => {
+      context.req.headers['x-user'] = 'ann'
+      context.respond = false
+      handler(context.req, context.res, undefined, context)
+    })
+
+    expect(await listTables(await listen(app.callback()))).toBe(200)
+    expect(asked).toMatchObject([{ token: 'of-the-client', user: 'ann', host: { state: {} } }])
+  })
+
+  test('a repeated header is refused as it came', async () => {
+    const { handler, asked } = await asking('/api')
+    const url = await listen(handler)
+    const status = await new Promise((resolve) => {
+      const lines = ['host', 'x', 'authorization', 'Bearer a', 'authorization', 'Bearer b']
+      get(`${url}/api/tables`, { headers: lines as never }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+    })
+
+    expect([status, asked]).toEqual([404, []])
+  })
 })

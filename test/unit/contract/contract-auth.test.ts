@@ -121,6 +121,44 @@ describe('authenticate of the host', () => {
     }
   })
 
+  test('it gets the request, whose repeated headers are joined', async () => {
+    const host = { session: 'of the framework' }
+    const asked: unknown[] = []
+    const ask = through(async (...given) => {
+      asked.push(given)
+      return { teamId: 'one' }
+    })
+    const headers: [string, string][] = [...bearer('k'), ['X-A', '1'], ['x-a', '2']]
+    await ask(headers, { method: 'PUT', path: '/tables/t', host })
+
+    const request = { method: 'PUT', path: '/tables/t', host }
+    expect(asked).toEqual([
+      ['k', { ...request, headers: { authorization: 'Bearer k', 'x-a': '1, 2' } }],
+    ])
+  })
+
+  test('it is asked without a token if it says so, but not about two', async () => {
+    const found = vi.fn(async () => null)
+    const options: ContractOptions = {
+      authenticate: async (_, { headers }) =>
+        headers['cookie'] === 'session=1' ? { teamId: 'one', keyId: 'ann' } : undefined,
+      tokenRequired: false,
+      storedKeys: true,
+    }
+    const ask = createAuthenticate(resolveContractOptions(options), { find: found })
+    const cookie: [string, string][] = [['cookie', 'session=1']]
+
+    expect(await ask(cookie)).toMatchObject({ teamId: 'one', keyId: 'ann' })
+    expect(await ask([...cookie, ['authorization', 'Basic x']])).toMatchObject({ keyId: 'ann' })
+    const refused = {
+      code: 'REQUEST_ERROR',
+      message: expect.stringMatching(/duplicate \*{4}: the/),
+    }
+    await expect(ask([])).rejects.toMatchObject(refused)
+    await expect(ask([...cookie, ...bearer('a'), ...bearer('b')])).rejects.toMatchObject(refused)
+    expect(found).not.toHaveBeenCalled()
+  })
+
   test('null stands for an unknown key too', async () => {
     await expect(through(async () => null)(bearer('k'))).rejects.toMatchObject({
       code: 'REQUEST_ERROR',
@@ -186,6 +224,8 @@ describe('options', () => {
     ['an empty key', { keys: [{ key: '', teamId: 'c' }] }],
     ['a team ID of nothing', { keys: [{ key: 'a', teamId: '' }] }],
     ['an authenticate that is no function', { authenticate: 'x' }],
+    ['no token required, and nobody to ask', { keys, tokenRequired: false }],
+    ['a tokenRequired that is a text', { keys, tokenRequired: 'no' }],
     ['an onFailure that is no function', { keys, onFailure: 'x' }],
     ['an onWarning that is no function', { keys, onWarning: 'x' }],
     ['apps that are one text', { keys, apps: 'app' }],

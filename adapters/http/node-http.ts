@@ -114,20 +114,9 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     if (refusal !== undefined && isEndless(request)) return refuseAtOnce(response, refusal)
     const onSlow = () => void refuseSlow(request, response)
     const { client, onKey } = clientOf(request, response)
-    const answering = () =>
-      contract.handle(
-        contractRequest(request, {
-          target: target ?? '',
-          basePath,
-          parsed,
-          client,
-          onSlow,
-          onKey,
-          onAnswered,
-          host,
-        }),
-      )
-    const answer = refusal ?? (await answering())
+    const asked = target ?? ''
+    const more = { target: asked, basePath, parsed, client, onSlow, onKey, onAnswered, host }
+    const answer = refusal ?? (await contract.handle(contractRequest(request, more)))
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
     await deliver(request, response, answer, contract.countSent)
   }

@@ -114,14 +114,9 @@ function isForeign({ method = '', headers }: IncomingMessage, host: string): boo
 }
 
 /** Gives a request the key, in the place of whatever it says itself. */
-function withKey(request: IncomingMessage, key: string): void {
-  const { rawHeaders } = request
-  const kept = rawHeaders.flatMap((name, at) => {
-    const isName = at % 2 === 0
-    if (!isName || ['authorization', 'cookie'].includes(name.toLowerCase())) return []
-    return [name, rawHeaders[at + 1] ?? '']
-  })
-  request.rawHeaders.splice(0, rawHeaders.length, ...kept, 'Authorization', `Bearer ${key}`)
+function withKey({ headers }: IncomingMessage, key: string): void {
+  delete headers.cookie
+  headers.authorization = `Bearer ${key}`
 }
 
 /** In the form of the contract. */

@@ -6,12 +6,13 @@
 //   two that look at the same time one sees the other: the higher nonce yields (the one-bit algorithm of Burns and
 //   Lynch).
 // - Names are used once, so what is removed is the record that was judged.
-// - A record is gone if it is released, or its process is known not to run. Where that cannot be seen, it is gone if it
-//   misses all its beats for a while and LevelDB's lock is free.
+// - A record is gone if it is released, its process is known not to run, or not to have it open: then the worker thread
+//   has ended that made it. Where that cannot be seen, it is gone if it misses all its beats for a while and LevelDB's
+//   lock is free.
 // - A process that was paused may find its record gone. It looks for it before it acknowledges a commit
 //   (held-directory).
 import { randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -25,6 +26,7 @@ import {
   OwnRecord,
   ownerRecords,
   RELEASED_BEAT,
+  removeUnnamed,
   shownHost,
 } from './owner-record.js'
 import { isRunning, thisProcess } from './process-life.js'
@@ -61,8 +63,11 @@ export async function lockDirectory(
     if (found.length === 0) {
       const nonce = randomBytes(8).toString('hex')
       const own = await OwnRecord.create(path, { ...self, nonce })
-      if (await rivals.yieldTo(own)) return own
-      await own.release()
+      if (own !== undefined && (await rivals.yieldTo(own))) {
+        await removeUnnamed(path)
+        return own
+      }
+      await own?.release()
       continue
     }
     const alive = found.find(({ state }) => state === 'alive')
@@ -131,8 +136,7 @@ class Rivals {
     const isSeen = record.boot === self.boot && record.namespace === self.namespace
     if (!isSeen || (self.boot === '' && !isHere)) return this.#watch(path, beat)
     if (!(await isRunning(record))) return 'gone'
-    const isOurs = record.pid === self.pid && record.start === self.start
-    return isOurs && !isOpenHere(path) ? 'gone' : 'alive'
+    return isOpenIn(record.pid, path) ? 'alive' : 'gone'
   }
 
   async #watch(path: string, beat: number): Promise<State> {
@@ -154,20 +158,25 @@ class Rivals {
   }
 }
 
-const DESCRIPTORS = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
-
-/** Whether this process has a file open: the system closes those of a worker thread that ends. */
-function isOpenHere(path: string): boolean {
+/**
+ * Whether a process of this system has a file open: the system closes those of a worker thread that ends. Where it does
+ * not tell, the file counts as open.
+ */
+function isOpenIn(pid: number, path: string): boolean {
+  const isOurs = pid === process.pid
+  const folder = process.platform === 'linux' ? `/proc/${isOurs ? 'self' : pid}/fd` : '/dev/fd'
   let probe: number | undefined
   try {
+    // The table may be that of another PID namespace, in which the ID is another process's.
+    if (!isOurs && readlinkSync('/proc/self') !== String(process.pid)) return true
     probe = openSync(path, 'r')
     const { dev, ino } = fstatSync(probe)
     const isSame = (name: string): boolean => {
-      const found = statSync(join(DESCRIPTORS, name), { throwIfNoEntry: false })
+      const found = statSync(join(folder, name), { throwIfNoEntry: false })
       return found?.dev === dev && found.ino === ino
     }
-    // One is the probe. If there is none, the system does not tell.
-    return readdirSync(DESCRIPTORS).filter(isSame).length !== 1
+    // One is the probe. If this process does not have that, the system does not tell.
+    return readdirSync(folder).filter(isSame).length !== (isOurs ? 1 : 0)
   } catch {
     return true
   } finally {

@@ -1,7 +1,7 @@
 // The owner records of a directory: empty files, whose names say who has the store open (FORMAT.md, section 1).
 //
 // A file without content is there as a whole or not at all, also after a power cut, and a full disk has room for it.
-import { closeSync, existsSync, futimes, openSync } from 'node:fs'
+import { closeSync, existsSync, futimes, openSync, renameSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -59,6 +59,13 @@ export async function ownerRecords(
   return found
 }
 
+/** Removes what processes left that were killed while they made a record. Only the owner may. */
+export async function removeUnnamed(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (/^OWNER\.[0-9a-f]{16}\.tmp$/.test(name)) await rm(join(directory, name), { force: true })
+  }
+}
+
 /** The beat of a record, which changes while its owner lives; undefined: there is no such record any more. */
 export async function beatOf(path: string): Promise<number | undefined> {
   try {
@@ -96,11 +103,22 @@ export class OwnRecord {
     })
   }
 
-  static async create(directory: string, record: OwnerRecord): Promise<OwnRecord> {
+  /**
+   * It stays open, which tells that the thread lives that made it: so it is open before it has its name. Opened on this
+   * thread: a thread that ends while another one opens a file for it leaves the file open.
+   * @returns undefined: the new owner of the directory has removed the file.
+   */
+  static async create(directory: string, record: OwnerRecord): Promise<OwnRecord | undefined> {
     const path = join(directory, ownerName(record))
-    // It stays open: as long as it is, the thread lives that made it. Opened on this thread: a thread that ends while
-    // another one opens a file for it leaves the file open.
-    const descriptor = await withDescriptor(async () => openSync(path, 'wx', PRIVATE_FILE))
+    const unnamed = join(directory, `OWNER.${record.nonce}.tmp`)
+    const descriptor = await withDescriptor(async () => openSync(unnamed, 'wx', PRIVATE_FILE))
+    try {
+      renameSync(unnamed, path)
+    } catch (failure) {
+      closeSync(descriptor)
+      if (systemCode(failure) === 'ENOENT') return undefined
+      throw failure
+    }
     return new OwnRecord(path, record.nonce, descriptor)
   }
 

@@ -1,7 +1,17 @@
 // Records of owners that cannot be made here are written by hand; hours pass as the test says.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises'
+import {
+  cp,
+  mkdtemp,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -96,10 +106,13 @@ describe('the owner of a directory', () => {
 
   test('that lives keeps others out, and is named', async () => {
     const path = await newStore()
-    const child = spawn('sleep', ['1000'])
-    onTestFinished(() => void child.kill())
     const { host } = await ownRecord(path)
-    await plant(path, { pid: child.pid ?? 0, start: '' }) // As a system says that does not report starts.
+    const file = await open(`${path}-record`, 'wx')
+    const child = spawn('sleep', ['1000'], { stdio: [file.fd, 'ignore', 'ignore'] })
+    onTestFinished(() => void child.kill())
+    await file.close()
+    // As a system says that does not report starts.
+    await rename(`${path}-record`, await plant(path, { pid: child.pid ?? 0, start: '' }))
 
     await expectLocked(
       path,
@@ -151,10 +164,19 @@ describe('the owner of a directory', () => {
 
   test.runIf(isLinux)('that was a worker thread which has ended is gone at once', async () => {
     const path = await newStore()
-    await plant(path, {}) // The process lives, and no thread of it has the file open.
-
-    await expectOpens(path)
+    // These processes live, and no thread of them has the file open.
+    for (const changed of [{}, { pid: process.ppid, start: '' }]) {
+      await plant(path, changed)
+      await expectOpens(path)
+    }
   })
+})
+
+test('what a process left that was killed while it made a record is removed', async () => {
+  const path = await newStore()
+  await writeFile(join(path, 'OWNER.0123456789abcdef.tmp'), '')
+
+  await expectOpens(path)
 })
 
 describe.runIf(isLinux)('an owner in another PID namespace', () => {

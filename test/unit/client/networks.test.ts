@@ -1,5 +1,6 @@
 // Goal: what stands between a client and its server changes no answer in silence: a call works, or is a ClientError.
 // Method: answers of proxies and of broken connections in the place of the server's.
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -247,11 +248,8 @@ test('a page on plain HTTP, which has no secure context, imports and adds rows',
 })
 
 test('a loop of redirects is followed once', async () => {
-  const server = createServer((socket) => {
-    socket.on('data', () => {
-      socket.write('HTTP/1.1 302 Found\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n')
-    })
-    socket.on('error', () => undefined)
+  const server = createHttpServer((_, response) => {
+    response.writeHead(302, { location: '/again' }).end()
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(() => void server.close())

@@ -12,7 +12,7 @@
 // - A process that was paused may find its record gone. It looks for it before it acknowledges a commit
 //   (held-directory).
 import { randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -29,7 +29,7 @@ import {
   removeUnnamed,
   shownHost,
 } from './owner-record.js'
-import { isRunning, thisProcess } from './process-life.js'
+import { hasOwnTable, isRunning, thisProcess } from './process-life.js'
 
 /** A record that cannot be judged otherwise is gone after so many missed beats. */
 const SILENCE_MS = 3 * BEAT_MS
@@ -167,8 +167,7 @@ function isOpenIn(pid: number, path: string): boolean {
   const folder = process.platform === 'linux' ? `/proc/${isOurs ? 'self' : pid}/fd` : '/dev/fd'
   let probe: number | undefined
   try {
-    // The table may be that of another PID namespace, in which the ID is another process's.
-    if (!isOurs && readlinkSync('/proc/self') !== String(process.pid)) return true
+    if (!isOurs && !hasOwnTable()) return true
     probe = openSync(path, 'r')
     const { dev, ino } = fstatSync(probe)
     const isSame = (name: string): boolean => {

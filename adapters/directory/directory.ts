@@ -184,7 +184,7 @@ async function openParts(
   options: PortOptions,
 ): Promise<DirectoryPorts> {
   await checkFiles(path, store, options)
-  const { kv, isClosed } = await openKv(path, highWaterOf(path, store, lock), options)
+  const { kv, isClosed } = await openKv(path, highWaterOf(path, store, lock.path), options)
   const objects = await openObjects(path, kv, options)
   await requireFeatures(path, { kv, objects })
   let closing: Promise<void> | undefined

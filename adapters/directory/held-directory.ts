@@ -54,8 +54,8 @@ export class HeldDirectory {
   }
 
   /**
-   * Checks that the owner record is there, and kv/LOCK is still the file that LevelDB has locked. Once a second, and with `all`, also checks the
-   * high-water mark and that the directory is writable.
+   * Checks that the owner record is there, and kv/LOCK is still the file that LevelDB has locked. Once a second, and with
+   * `all`, also checks the high-water mark and that the directory is writable.
    * @throws {StoreError} DATA_LOSS: another process may have written; STORAGE_UNAVAILABLE: the directory is
    *   missing or not writable.
    */

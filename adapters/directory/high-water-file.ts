@@ -13,7 +13,6 @@ import { fileError, systemCode } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
 import { withDescriptor } from '../fs/process-descriptors.js'
 import { HeldDirectory } from './held-directory.js'
-import type { OwnRecord } from './owner-record.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
 
@@ -27,30 +26,26 @@ const BYTES_MAX = 1_024
 /**
  * The place of a directory's high-water mark.
  * @param store - The name of the store: 32 lower-case hex digits.
- * @param lock - The record of this owner. Default: nobody else knows of the directory.
+ * @param record - The path of the owner record. Default: nobody else knows of the directory.
  */
-export function highWaterOf(
-  directory: string,
-  store: string,
-  lock?: Pick<OwnRecord, 'path'>,
-): HighWaterPlace {
+export function highWaterOf(directory: string, store: string, record?: string): HighWaterPlace {
   const name = fromHex(store)
   invariant(name !== null, 'the name of a store is hex')
-  return { file: new FsHighWater(directory, lock), store: name }
+  return { file: new FsHighWater(directory, record), store: name }
 }
 
 class FsHighWater implements HighWaterFile {
   readonly #directory: string
   readonly #path: string
-  readonly #lock: Pick<OwnRecord, 'path'> | undefined
+  readonly #record: string | undefined
   /** The handle of the file that was written last. */
   #handle: FileHandle | undefined
   /** Set with the first mark, which is written when the database is open. */
   #held: HeldDirectory | undefined
 
-  constructor(directory: string, lock?: Pick<OwnRecord, 'path'>) {
+  constructor(directory: string, record: string | undefined) {
     this.#directory = directory
-    this.#lock = lock
+    this.#record = record
     this.#path = join(directory, HIGH_WATER_FILE)
   }
 
@@ -72,7 +67,7 @@ class FsHighWater implements HighWaterFile {
 
   async replace(bytes: Bytes): Promise<void> {
     const temporary = `${this.#path}.tmp`
-    const held = this.#held ?? new HeldDirectory(this.#directory, this.#lock?.path)
+    const held = this.#held ?? new HeldDirectory(this.#directory, this.#record)
     this.#held = held
     try {
       const handle = await withDescriptor(() => open(temporary, 'w', PRIVATE_FILE))

@@ -1,4 +1,5 @@
 // Which process this is, and whether another one still runs.
+import { readlinkSync } from 'node:fs'
 import { readFile, readlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { systemCode } from '../fs/fs-error.js'
@@ -66,11 +67,15 @@ function isDead([state = '']: readonly string[]): boolean {
   return state === 'Z' || state === 'X'
 }
 
+/** Whether /proc is of this PID namespace: in that of another one an ID is another process's. @throws where there is none */
+export function hasOwnTable(): boolean {
+  return readlinkSync('/proc/self') === String(process.pid)
+}
+
 /** The system's status of a process, from its state on; undefined where there is none. */
 async function fieldsOf(pid: number | 'self'): Promise<readonly string[] | undefined> {
   try {
-    // The table may be that of another PID namespace, in which the ID is another process's.
-    if ((await readlink('/proc/self')) !== String(process.pid) && pid !== 'self') return undefined
+    if (pid !== 'self' && !hasOwnTable()) return undefined
     const text = await readFile(`/proc/${pid}/stat`, 'latin1')
     return text.slice(text.lastIndexOf(')') + 2).split(' ') // The name before may hold anything.
   } catch (failure) {

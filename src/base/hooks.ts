@@ -1,5 +1,6 @@
 // Functions of the host that are only told something, such as a logger.
 import { warn } from './platform.js'
+import { reasonOf } from './shown-text.js'
 
 /** Calls a function of the host. @param name - Of the option. */
 export type Tell = (name: string, call: () => unknown) => void
@@ -14,11 +15,8 @@ export function createTell(): Tell {
     const note = (failure: unknown): void => {
       if (failed.has(name)) return
       failed.add(name)
-      const problem = failure instanceof Error ? failure.message : typeof failure
-      warn(
-        `${name} failed: ${problem} (further failures are not reported)`,
-        'ROWSTASH_HOOK_FAILURE',
-      )
+      const reason = reasonOf(failure) || `: ${typeof failure}`
+      warn(`${name} failed${reason} (further failures are not reported)`, 'ROWSTASH_HOOK_FAILURE')
     }
     try {
       Promise.resolve(call()).catch(note)

@@ -1,9 +1,7 @@
 // What a JavaScript value of a caller means, in a cell and in a condition. The table in EMBEDDING.md, "JavaScript
 // values", has the same rules.
+import { JSON_DEPTH_MAX } from './limits.js'
 import { isPlain, isRecord, tagOf, typeName } from './options.js'
-
-/** Levels of arrays and objects in a value, at most. */
-const LEVELS_MAX = 32
 
 /** The rule of a value that has no meaning. */
 const OF_JSON = 'a value that JSON can represent'
@@ -82,13 +80,14 @@ const WRAPPERS: ReadonlyMap<string, (this: never) => unknown> = new Map<string, 
  * The JSON of a value, with all digits of a BigInt; undefined: as if it were not there.
  * @throws {ValueFault}
  */
-export function jsonOf(given: unknown, above: readonly object[] = []): string | undefined {
+export function plainJson(given: unknown, above: readonly object[] = []): string | undefined {
   const plain = plainValue(given)
   if (typeof plain === 'string') return JSON.stringify(plain)
   if (typeof plain !== 'object' || plain === null)
     return plain === undefined ? plain : String(plain)
   if (above.includes(plain)) throw new ValueFault('one within itself')
-  if (above.length === LEVELS_MAX) throw new ValueFault(`one of more than ${LEVELS_MAX} levels`)
+  if (above.length === JSON_DEPTH_MAX)
+    throw new ValueFault(`one of more than ${JSON_DEPTH_MAX} levels`)
   return jsonOfMembers(plain, [...above, plain])
 }
 
@@ -96,7 +95,7 @@ function jsonOfMembers(plain: object, above: readonly object[]): string {
   let at: string | number = 0
   const texts: string[] = []
   const add = (name: string, value: unknown): void => {
-    const text = jsonOf(value, above)
+    const text = plainJson(value, above)
     if (text === undefined) throw new ValueFault('undefined')
     texts.push(name + text)
   }
@@ -136,7 +135,7 @@ export function cellToken(
 ): string | null | undefined {
   try {
     const given = members[id]
-    const token = typeof given === 'string' ? JSON.stringify(given) : jsonOf(given)
+    const token = typeof given === 'string' ? JSON.stringify(given) : plainJson(given)
     return token === 'null' ? null : token
   } catch (failure) {
     if (drops) return misfitOf(failure)

@@ -176,7 +176,7 @@ export async function failedAnswer(
   const { type, message } = errorIn(await errorText(answer))
   const isUnknownKey = status === 404 && message !== undefined && UNKNOWN_KEY.test(message)
   const hint = isUnknownKey ? `: the server at ${url} does not know this key` : ''
-  const failure = new ClientError((message ?? messageOf(status, target)) + hint, status, type)
+  const failure = new ClientError((message ?? statusMessage(status, target)) + hint, status, type)
   return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
 }
 
@@ -206,7 +206,7 @@ async function errorText(answer: Response): Promise<string> {
 }
 
 /** The message for an answer that is no error of the contract. */
-function messageOf(status: number, target: string | URL): string {
+function statusMessage(status: number, target: string | URL): string {
   if (status !== 404 || target instanceof URL) return `The server answered with status ${status}`
   const { origin, pathname } = new URL(target)
   const place = `There is no rowstash API at ${origin}${pathname} (status 404)`

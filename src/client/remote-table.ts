@@ -176,16 +176,18 @@ export class RemoteTable implements ClientTable {
   }
 
   async *#walk({ limit, pageSize, ...given }: RowsRequest): AsyncIterableIterator<ClientRow> {
+    const signal = ownSignal(given.signal)
     let next: string | undefined
     for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
       const asked = Math.min(left, pageSize ?? left)
       const { rows, continuation } = await this.page({
         ...given,
+        signal,
         ...(Number.isFinite(asked) && { limit: asked }),
         ...(next !== undefined && { continuation: next, ifNoneMatch: undefined }),
       })
       for (const row of rows.slice(0, left)) {
-        ownSignal(given.signal)?.throwIfAborted()
+        signal?.throwIfAborted()
         yield row
       }
       if (continuation === undefined) return

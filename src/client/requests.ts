@@ -188,15 +188,15 @@ function endOf(signal: AbortSignal | undefined, lingerMs = 0): End {
 /** The failure of an attempt without an answer, or whose answer could not be read. */
 function failureOf(cause: unknown, answer: Response | undefined): ClientError {
   if (answer === undefined) {
-    return new ClientError(`The server did not answer${reasonOf(cause)}`, 0, '', cause)
+    return new ClientError(`The server did not answer${transportReason(cause)}`, 0, '', cause)
   }
   if (cause instanceof ClientError) return cause
-  const problem = `The answer of the server broke off${reasonOf(cause)}`
+  const problem = `The answer of the server broke off${transportReason(cause)}`
   return new ClientError(problem, answer.status, 'answer_cut', cause)
 }
 
 /** fetch says only that it failed; its cause says why. */
-function reasonOf(failure: unknown): string {
+function transportReason(failure: unknown): string {
   const { cause = failure } = failure as { cause?: unknown }
   // A host of several addresses has a failure for each, and no message of its own.
   const { errors = [cause] } = Object(cause) as { errors?: readonly unknown[] }

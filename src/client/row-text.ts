@@ -1,6 +1,6 @@
 // The JSON of rows and conditions that a caller hands in.
 import { optionError, typeName } from '../base/options.js'
-import { cellToken, jsonOf, membersOf, ValueFault } from '../base/plain-value.js'
+import { cellToken, membersOf, plainJson, ValueFault } from '../base/plain-value.js'
 import { type ChunkPlace, type ClientError, invalidArgument } from './client-error.js'
 import type { OnSchemaError } from './import-types.js'
 
@@ -47,7 +47,7 @@ function noCells(row: unknown, what: string, place: ChunkPlace | undefined): Cli
  */
 export function whereText(where: object): string {
   try {
-    return jsonOf(where) ?? 'null'
+    return plainJson(where) ?? 'null'
   } catch (failure) {
     if (!(failure instanceof ValueFault)) throw failure
     const names = failure.path.filter((name) => typeof name === 'string')

@@ -21,7 +21,9 @@ type Asking = Partial<Pick<ContractRequest, 'method' | 'path' | 'host'>>
 /** Finds the sender of a request. @throws {Refusal} REQUEST_ERROR */
 export type Authenticate = (headers: HeaderList, request?: Asking) => Promise<Caller>
 
-type LookUp = (token: string, request: AuthenticateRequest) => Promise<Caller | undefined>
+type LookUp = (token: string, request: AskedRequest) => Promise<Caller | undefined>
+
+type AskedRequest = Omit<AuthenticateRequest, 'headers'> & Readonly<{ headers: HeaderList }>
 
 /** @param stored - The keys of the store, for the option `storedKeys`. */
 export function createAuthenticate(
@@ -35,7 +37,7 @@ export function createAuthenticate(
   return async (headers, { method = '', path = '', host } = {}) => {
     const { token, problem, isDoubled } = bearerToken(headers)
     const isAsked = token !== '' || (!tokenRequired && !isDoubled)
-    const request = { method, path, headers: valuesByName(headers), host }
+    const request = { method, path, headers, host }
     const caller = isAsked ? await lookUp(token, request) : await lookUpNothing()
     if (caller === undefined) throw unknownKey(token, problem)
     return caller
@@ -44,7 +46,8 @@ export function createAuthenticate(
 
 function lookUpAtHost(authenticate: NonNullable<ContractOptions['authenticate']>): LookUp {
   return async (token, request) => {
-    const identity = await asked(() => authenticate(token, request))
+    const headers = valuesByName(request.headers)
+    const identity = await asked(() => authenticate(token, { ...request, headers }))
     if (identity === undefined || identity === null) return undefined
     const [member, rule] = identityProblem(identity) ?? []
     invariant(member === undefined, `authenticate returned an invalid ${member}: it ${rule}`)

@@ -113,7 +113,8 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
 
 /** Compares the clock of this process with that of a database that it shares. */
 async function compareClock({ kv, options }: StoreContext): Promise<void> {
-  if (kv.now !== undefined) await options.clock.compare(() => kv.now?.() ?? Promise.reject())
+  const ask = kv.now?.bind(kv)
+  if (ask !== undefined) await options.clock.compare(ask)
 }
 
 function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {

@@ -23,10 +23,8 @@ import {
   TAB,
 } from '../base/ascii.js'
 import { dataError } from '../base/data-error.js'
+import { JSON_DEPTH_MAX } from '../base/limits.js'
 import type { StoreError } from '../base/store-error.js'
-
-/** Levels of arrays and objects in a body of rows (its array is the first), or in one member's value. */
-export const JSON_DEPTH_MAX = 32
 
 const BYTE_ORDER_MARK = 0xfeff
 

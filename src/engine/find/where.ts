@@ -97,30 +97,22 @@ export function columnsOf(condition: Condition): Set<string> {
 
 /** Whether every row matches, whatever its cells are. */
 export function matchesAll(condition: Condition | null): boolean {
-  if (condition === null) return true
-  switch (condition.op) {
-    case 'all':
-      return condition.conditions.every(matchesAll)
-    case 'any':
-      return condition.conditions.some(matchesAll)
-    case 'not':
-      return matchesNone(condition.condition)
-    case 'cell':
-      return false
-  }
+  return condition === null || verdictOf(condition) === true
 }
 
-function matchesNone(condition: Condition): boolean {
-  switch (condition.op) {
-    case 'all':
-      return condition.conditions.some(matchesNone)
-    case 'any':
-      return condition.conditions.every(matchesNone)
-    case 'not':
-      return matchesAll(condition.condition)
-    case 'cell':
-      return 'values' in condition && condition.values.length === 0
+/** Whether rows match, where that is the same for all of them; undefined: it depends on their cells. */
+function verdictOf(condition: Condition): boolean | undefined {
+  if (condition.op === 'cell') {
+    return 'values' in condition && condition.values.length === 0 ? false : undefined
   }
+  if (condition.op === 'not') {
+    const verdict = verdictOf(condition.condition)
+    return verdict === undefined ? undefined : !verdict
+  }
+  const decisive = condition.op === 'any'
+  const verdicts = condition.conditions.map(verdictOf)
+  if (verdicts.includes(decisive)) return decisive
+  return verdicts.includes(undefined) ? undefined : !decisive
 }
 
 /** Reads one condition of a caller, within the limits of its size. */

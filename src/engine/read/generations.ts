@@ -11,7 +11,7 @@ import {
   type Retirement,
   type TableHead,
 } from '../../format/records.js'
-import type { KvView } from '../../kv/kv.js'
+import type { KvView, ReadRecord } from '../../kv/kv.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import { tableNotFound } from '../commit/table-writer.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
@@ -35,12 +35,22 @@ export function readHead(
   })
 }
 
-/** The schema of a table as it is now. @throws {StoreError} TABLE_NOT_FOUND */
-export function readSchema({ team, table, tableId }: TablePlace): Promise<IndexedSchema> {
+/** The schema of a table as it is now, and the commit that it is of. @throws {StoreError} TABLE_NOT_FOUND */
+export function readSchemaOfCommit({
+  team,
+  table,
+  tableId,
+}: TablePlace): Promise<Readonly<{ schema: IndexedSchema; commitNonce: Bytes }>> {
   return team.partition.read(async (view) => {
-    const { generation } = await readHead(team, view, table, tableId)
-    return team.schemas.get(table, generation.schemaNumber, (key) => view.get(key))
+    const { commitNonce, generation } = await readHead(team, view, table, tableId)
+    const read: ReadRecord = (key) => view.get(key)
+    return { schema: await team.schemas.get(table, generation.schemaNumber, read), commitNonce }
   })
+}
+
+/** The schema of a table as it is now. @throws {StoreError} TABLE_NOT_FOUND */
+export async function readSchema(place: TablePlace): Promise<IndexedSchema> {
+  return (await readSchemaOfCommit(place)).schema
 }
 
 /** As `readHead`; null: there is no such table. */

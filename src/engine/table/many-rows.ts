@@ -26,7 +26,7 @@ import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { matchesAll, parseWhere } from '../find/where.js'
 import type { RowPolicy } from '../ingest/stored-form.js'
-import { readHead } from '../read/generations.js'
+import { readSchemaOfCommit } from '../read/generations.js'
 import {
   type FoundRow,
   findPosition,
@@ -189,15 +189,11 @@ function deleteFound(
   checkGoesOn: CheckGoesOn | undefined,
   search: (schema: IndexedSchema) => Promise<readonly string[]>,
 ): Promise<DeleteRowsResult> {
-  const { team, table, tableId } = place
+  const { team } = place
   let searches = 0
   /** @param wanted - The commit that the search must be of; null: any. @returns null: there is another one. */
   const find = async (wanted: Bytes | null): Promise<FoundRows | null> => {
-    const { commitNonce, schema } = await team.partition.read(async (view) => {
-      const { commitNonce, generation } = await readHead(team, view, table, tableId)
-      const read: ReadRecord = (key) => view.get(key)
-      return { commitNonce, schema: await team.schemas.get(table, generation.schemaNumber, read) }
-    })
+    const { commitNonce, schema } = await readSchemaOfCommit(place)
     if (wanted !== null && !sameBytes(commitNonce, wanted)) return null
     if (searches++ === SEARCHES_MAX) throw busyForSearches()
     const rowIds = await search(schema)

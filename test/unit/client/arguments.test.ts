@@ -1,6 +1,6 @@
 // What a call of the client refuses before it sends anything, and how it numbers rows in an input.
 import { Readable } from 'node:stream'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type Client,
   ClientError,
@@ -704,5 +704,21 @@ describe('values', () => {
       { name: 'C', signal },
     )
     await expect(underWay).rejects.toThrow('enough')
+  })
+
+  test('a signal of another realm is followed once, however many rows are read', async () => {
+    const { server } = await start()
+    const client = createClient({ url: server.url, key: server.key })
+    const rows = Array.from({ length: 100 }, (_, n) => ({ n }))
+    const { tableId } = await client.importRows(rows, { name: 'D' })
+    const ends = new EventTarget()
+    const listen = vi.spyOn(ends, 'addEventListener')
+    const signal = Object.assign(ends, { aborted: false, reason: new Error('enough') }) as never
+
+    let read = 0
+    for await (const _ of client.table(tableId).rows({ signal, pageSize: 50 })) read++
+
+    expect(read).toBe(100)
+    expect(listen).toHaveBeenCalledTimes(1)
   })
 })

@@ -1,5 +1,7 @@
 // Goal: the hooks of the host see the requests that they are for, decide on them, and cannot break anything else.
+import { runInNewContext } from 'node:vm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createTell } from '../../../src/base/hooks.js'
 import { ROUTES } from '../../../src/contract/routes.js'
 import type { AuditEvent, ContractOptions, HookRequest, Store } from '../../../src/index.js'
 import { createContract, fetchHandler, openMemory, StoreError } from '../../../src/index.js'
@@ -326,6 +328,20 @@ describe('a hook that fails and decides nothing', () => {
     expect(await store.team('team').tables()).toHaveLength(1)
     const warned = warn.mock.calls.map(([message]) => String(message).split(' ')[0])
     expect(warned.sort()).toEqual(['logger', 'onAnswered', 'onFailure', 'onKey'])
+  })
+
+  test('with an error of another realm is warned of with its message', () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    onTestFinished(() => warn.mockRestore())
+
+    createTell()('onKey', () => runInNewContext('throw new Error("of the host")'))
+    createTell()('onKey', () => runInNewContext('throw "a text"'))
+
+    const warned = warn.mock.calls.map(([message]) => String(message))
+    expect(warned).toEqual([
+      'onKey failed: of the host (further failures are not reported)',
+      'onKey failed: string (further failures are not reported)',
+    ])
   })
 
   test('and is asked who sends a request is answered with 500, whatever it throws', async () => {

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JSON_DEPTH_MAX } from '../../../src/schema/json-cursor.js'
+import { JSON_DEPTH_MAX } from '../../../src/base/limits.js'
 import { scanJsonRows } from '../../../src/schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../../src/schema/scanned-row.js'
 import { runOptions } from '../../support/fast-check-options.js'

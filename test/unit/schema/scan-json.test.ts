@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
+import { JSON_DEPTH_MAX } from '../../../src/base/limits.js'
 import { StoreError } from '../../../src/base/store-error.js'
-import { JSON_DEPTH_MAX } from '../../../src/schema/json-cursor.js'
 import {
   compactToken,
   decodeJsonText,

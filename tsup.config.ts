@@ -80,8 +80,8 @@ function checkedCore() {
   return {
     name: 'checked-core',
     renderChunk(code: string, { path }: Readonly<{ path: string }>) {
-      const isOther = /[\\/]document-\w+\.js$/.test(path)
-      if (!isOther && /^\/\/ src\/(?!client\/)/m.test(code)) files.push(path)
+      const isDocument = /^\/\/ src\/contract\/openapi\/document\.ts$/m.test(code)
+      if (!isDocument && /^\/\/ src\/(?!client\/)/m.test(code)) files.push(path)
       return undefined
     },
     buildEnd() {
@@ -180,6 +180,9 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
       external: outDir === 'dist' ? ['#csv-parse'] : [],
       plugins: [constants, checkedCore(), ...packed],
       esbuildPlugins: [oneCore, builtPage],
+      esbuildOptions(options) {
+        options.chunkNames = 'shared-[hash]'
+      },
       async onSuccess() {
         if (outDir === 'dist') writeFileSync('dist/openapi.json', openApiJson())
       },

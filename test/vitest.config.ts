@@ -13,15 +13,16 @@ import { LeftOutReporter } from './support/left-out-reporter.js'
  * does not belong here.
  */
 export const SHARED_FILES = [
-  'test/unit/{base,schema,format,kv,engine,contract,client}/*.test.ts',
+  'test/unit/{base,schema,format,kv,engine,contract,client,adapters}/*.test.ts',
   'test/{store,format}/*.test.ts',
 ]
 
 /** Files of those folders with a process of their own: they measure its memory, or mock a module. */
-export const MEMORY_FILES = [
+export const SEPARATE_FILES = [
   'test/store/keyed-rows-max.test.ts',
   'test/store/memory.test.ts',
   'test/unit/contract/answer-memory.test.ts',
+  'test/unit/adapters/{import-files,s3-objects,source-answers,source-guard}.test.ts',
 ]
 
 /**
@@ -143,13 +144,16 @@ export default defineConfig({
           ],
         },
       },
-      { extends: true, test: { name: 'memory', include: MEMORY_FILES, exclude: leftOut } },
+      {
+        extends: true,
+        test: { name: 'separate process', include: SEPARATE_FILES, exclude: leftOut },
+      },
       {
         extends: true,
         test: {
           name: 'shared process',
           include: SHARED_FILES,
-          exclude: MEMORY_FILES,
+          exclude: [...SEPARATE_FILES, ...leftOut],
           isolate: false,
         },
       },

@@ -6,8 +6,8 @@ import { projectFiles, ROOT } from '../support/project.js'
 import {
   LEFT_TO_ALL,
   LONG_FILES,
-  MEMORY_FILES,
   SAME_EVERYWHERE,
+  SEPARATE_FILES,
   SHARED_FILES,
 } from '../vitest.config.js'
 
@@ -52,7 +52,7 @@ test.each(['../quick.config.js', './mutation.config.js'])(
 )
 
 test('every file that vitest.config.ts names is there, and each runs once', () => {
-  const lists = [MEMORY_FILES, SHARED_FILES, SAME_EVERYWHERE, LONG_FILES].map((list) =>
+  const lists = [SEPARATE_FILES, SHARED_FILES, SAME_EVERYWHERE, LONG_FILES].map((list) =>
     list.flatMap(expand),
   )
   const [memory = [], shared = []] = lists

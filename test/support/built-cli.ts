@@ -56,7 +56,7 @@ export type Ended = Readonly<{ code: number | null; stdout: string; stderr: stri
 export type Environment = Readonly<Record<string, string>>
 
 function environmentOf(given: Environment): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], ...given }
+  return { PATH: process.env['PATH'], ROWSTASH_WAIT_MS: '0', ...given }
 }
 
 /** Runs a command to its end. */

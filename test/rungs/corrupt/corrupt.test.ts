@@ -31,6 +31,7 @@ import {
 } from '../../support/read-everything.js'
 import { fillRichly, RICH_SIZES } from '../../support/rich-store.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
+import { runsAll } from '../../support/what-runs.js'
 import { type DamagedAnswer, DamagedStores } from '../crash/damaged-store-process.js'
 import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
 import { SETTLES } from '../sim/world.js'
@@ -374,42 +375,50 @@ describe('files where they do not belong', () => {
   })
 })
 
-test('a flipped bit in a table is mostly served by a plain LevelDB database', {
-  timeout: 3_600_000,
-}, async () => {
-  const [runs, seed] = [sizeOf({ push: 20, deep: 60 }), suiteSeed()]
-  const startedAt = performance.now()
-  await makeBaseline(join(folder, 'plain-tables'))
-  const tally = { silent: 0, told: 0, harmless: 0 }
-  for (let run = 0; run < runs; run++) {
-    tally[await baselineFlip(join(folder, 'plain-tables'), seeded(seed + run))]++
-  }
-  const seconds = (performance.now() - startedAt) / 1_000
-  const what = `silently wrong in ${tally.silent}, told ${tally.told}`
-  report({
-    suite: `T10 baseline: plain LevelDB, one bit of a table of incompressible data, ${what}`,
-    seed,
-    runs,
-    seconds,
-    violations: 0,
-  })
+test.runIf(runsAll)(
+  'a flipped bit in a table is mostly served by a plain LevelDB database',
+  {
+    timeout: 3_600_000,
+  },
+  async () => {
+    const [runs, seed] = [sizeOf({ push: 20, deep: 60 }), suiteSeed()]
+    const startedAt = performance.now()
+    await makeBaseline(join(folder, 'plain-tables'))
+    const tally = { silent: 0, told: 0, harmless: 0 }
+    for (let run = 0; run < runs; run++) {
+      tally[await baselineFlip(join(folder, 'plain-tables'), seeded(seed + run))]++
+    }
+    const seconds = (performance.now() - startedAt) / 1_000
+    const what = `silently wrong in ${tally.silent}, told ${tally.told}`
+    report({
+      suite: `T10 baseline: plain LevelDB, one bit of a table of incompressible data, ${what}`,
+      seed,
+      runs,
+      seconds,
+      violations: 0,
+    })
 
-  expect(tally.silent).toBeGreaterThan(runs / 2)
-})
+    expect(tally.silent).toBeGreaterThan(runs / 2)
+  },
+)
 
-test('the same damage is mostly served by a plain LevelDB database', {
-  timeout: 3_600_000,
-}, async () => {
-  const [runs, seed] = [sizeOf({ push: 20, deep: 600 }), suiteSeed()]
-  const startedAt = performance.now()
-  await makeBaseline(join(folder, 'plain'))
-  const tally = { silent: 0, told: 0, harmless: 0 }
-  for (let run = 0; run < runs; run++) {
-    tally[await baselineTrial(join(folder, 'plain'), seeded(seed + run))]++
-  }
-  const seconds = (performance.now() - startedAt) / 1_000
-  const suite = `T10 baseline: plain LevelDB, silently wrong in ${tally.silent}, told ${tally.told}`
-  report({ suite, seed, runs, seconds, violations: 0 })
+test.runIf(runsAll)(
+  'the same damage is mostly served by a plain LevelDB database',
+  {
+    timeout: 3_600_000,
+  },
+  async () => {
+    const [runs, seed] = [sizeOf({ push: 20, deep: 600 }), suiteSeed()]
+    const startedAt = performance.now()
+    await makeBaseline(join(folder, 'plain'))
+    const tally = { silent: 0, told: 0, harmless: 0 }
+    for (let run = 0; run < runs; run++) {
+      tally[await baselineTrial(join(folder, 'plain'), seeded(seed + run))]++
+    }
+    const seconds = (performance.now() - startedAt) / 1_000
+    const suite = `T10 baseline: plain LevelDB, silently wrong in ${tally.silent}, told ${tally.told}`
+    report({ suite, seed, runs, seconds, violations: 0 })
 
-  expect(tally.silent + tally.told + tally.harmless).toBe(runs)
-})
+    expect(tally.silent + tally.told + tally.harmless).toBe(runs)
+  },
+)

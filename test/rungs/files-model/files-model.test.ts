@@ -6,6 +6,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replayOptions, runOptions } from '../../support/fast-check-options.js'
+import { runsAll } from '../../support/what-runs.js'
 import { anyCommands } from './commands.js'
 import { Oracle } from './oracle.js'
 import { checkEnd } from './reconcile.js'
@@ -59,8 +60,10 @@ const REGRESSIONS = [
   { seed: 1324161246, path: '243' },
 ]
 
-test.each(REGRESSIONS)('run $path of seed $seed again', { timeout: 120_000 }, ({ seed, path }) =>
-  fc.assert(property, { seed, path, endOnFailure: true }),
+test.runIf(runsAll).each(REGRESSIONS)(
+  'run $path of seed $seed again',
+  { timeout: 120_000 },
+  ({ seed, path }) => fc.assert(property, { seed, path, endOnFailure: true }),
 )
 
 test('files live as long as the oracle says', { timeout: 1_200_000 }, async () => {

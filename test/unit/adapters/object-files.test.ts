@@ -18,6 +18,7 @@ import {
   growTable,
 } from '../../../adapters/fs/descriptor-cache.js'
 import { OpenFiles } from '../../../adapters/fs/object-files.js'
+import { sameBytes } from '../../../src/base/bytes.js'
 
 const OPEN_MAX = 4
 
@@ -74,9 +75,8 @@ test.each([1_000, 65_536, 65_537, 200_000, 1_048_577])(
   'a range of %d bytes is read whole',
   async (length) => {
     const { content } = write('a', 1_300_000)
-    expect(await files.read('a', { start: 10, limit: 10 + length })).toEqual(
-      content.slice(10, 10 + length),
-    )
+    const read = await files.read('a', { start: 10, limit: 10 + length })
+    expect(read && sameBytes(read, content.slice(10, 10 + length))).toBe(true)
   },
 )
 
@@ -261,7 +261,8 @@ test.runIf(isLinux)(
     expect(freedFor(failure('ENOSPC'), kept)).toBe(false)
     expect(freedFor(failure('EMFILE'), kept)).toBe(true)
     expect(freedFor(failure('ENFILE'), kept)).toBe(false)
-    expect(await reading).toEqual(content)
+    const read = await reading
+    expect(read && sameBytes(read, content)).toBe(true)
     expect(openNames()).toEqual([])
   },
 )

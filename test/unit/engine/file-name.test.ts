@@ -14,6 +14,7 @@ import { checkFileName, cleanFileName } from '../../../src/engine/files/file-nam
 import { createContract, isStoreError, type StoredFile } from '../../../src/index.js'
 import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'
+import { sampleOf } from '../../support/what-runs.js'
 import { parseDisposition } from './disposition-parser.js'
 import { nastyNames } from './nasty-names.js'
 
@@ -168,7 +169,7 @@ describe('in a directory', () => {
     const store = await openDirectory(join(outer, 'a', 'b', 'store'))
     onTestFinished(() => store.close())
     const { files } = store.team('team')
-    const names = [...NAMES, ...TARGETS_OF.map((path) => join(outer, path))]
+    const names = [...sampleOf(NAMES), ...TARGETS_OF.map((path) => join(outer, path))]
     const before = await treeOf(outer)
 
     const stored: { name: string; file: StoredFile | null }[] = []

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import base, { MEMORY_FILES } from './vitest.config.js'
+import base, { SEPARATE_FILES } from './vitest.config.js'
 
 const roundsOf = JSON.parse(process.env['ROWSTASH_STRESS'] ?? '{}') as Readonly<
   Record<string, number>
@@ -12,7 +12,7 @@ const { projects: _, ...shared } = base.test ?? {}
 /** Whether the file shares a process with others in `npm test`. */
 function sharesProcess(path: string): boolean {
   const folder = /^test\/(?:store|format|unit\/(?!adapters|tools))/
-  return folder.test(path) && !MEMORY_FILES.includes(path)
+  return folder.test(path) && !SEPARATE_FILES.includes(path)
 }
 
 /** vitest runs a file once a project, so each round is one. */

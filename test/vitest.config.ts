@@ -17,11 +17,13 @@ export const SHARED_FILES = [
   'test/{store,format}/*.test.ts',
 ]
 
-/** Files of those folders with a process of their own: they measure its memory, or mock a module. */
+/** Files that never share a process: they measure its memory, or mock a module. */
 export const SEPARATE_FILES = [
   'test/store/keyed-rows-max.test.ts',
   'test/store/memory.test.ts',
   'test/unit/contract/answer-memory.test.ts',
+  'test/unit/client/networks.test.ts',
+  'test/conformance/fetch-handler.test.ts',
   'test/unit/adapters/{import-files,s3-objects,source-answers,source-guard}.test.ts',
 ]
 
@@ -59,7 +61,7 @@ const leftOut = (runsAll ? [] : Object.values(LEFT_TO_ALL).flat()).map((path) =>
 )
 
 /** The part of its runs that a random test makes, but for `npm run test:all`. */
-const SCALE = '0.05'
+const SCALE = '0.03'
 
 /** The longest files, the longest first: one that begins late runs alone at the end. */
 export const LONG_FILES = [
@@ -139,6 +141,7 @@ export default defineConfig({
           exclude: [
             '**/node_modules/**',
             ...SHARED_FILES,
+            ...SEPARATE_FILES,
             ...leftOut,
             ...(isPlatformOnly ? SAME_EVERYWHERE : []),
           ],

@@ -48,6 +48,7 @@ const WRONG: readonly (readonly [name: string, make: () => unknown])[] = [
 
 let folder: string
 let counter = 0
+const before = process.cwd()
 let store: core.Store
 let team: core.Team
 let table: core.Table
@@ -75,6 +76,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
+  process.chdir(before)
   await store.close()
   await level.close()
   await rm(folder, { recursive: true, force: true })

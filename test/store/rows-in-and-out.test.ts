@@ -144,7 +144,7 @@ describe('rows as a stream of text', () => {
         const whole = `\ufeff${text}`
         await expect(table.addRows({ json: whole })).rejects.toMatchObject({ message })
       }
-      for (const mark of ['', '\ufeff']) {
+      for (const mark of runsAll ? ['', '\ufeff'] : ['\ufeff']) {
         const given = () => streamed(form, mark + text, 1_000_000)
         await expect(table.addRows(given())).rejects.toMatchObject({ message })
         await expect(table.preflight({ rows: given() })).rejects.toMatchObject({ message })

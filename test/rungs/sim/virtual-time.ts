@@ -81,5 +81,6 @@ export async function inVirtualTime<T>(run: () => Promise<T>): Promise<T> {
   } finally {
     Object.assign(globalThis, { setInterval, setTimeout, clearInterval, clearTimeout })
     intervals.clear()
+    isAlive = () => true
   }
 }

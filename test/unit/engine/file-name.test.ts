@@ -210,7 +210,7 @@ describe('in a directory', () => {
       const disposition = parseDisposition(headers['content-disposition'] ?? '')
       expect(disposition).toMatchObject({ type: 'inline', fileName: file.fileName })
     }
-    expect(stored.filter(({ file }) => file !== null).length).toBeGreaterThanOrEqual(2_000)
+    expect(stored.filter(({ file }) => file !== null).length).toBeGreaterThan(names.length * 0.9)
   })
 })
 

@@ -131,6 +131,7 @@ export default defineConfig({
     reporters: ['default', ...(runsAll ? [] : [new LeftOutReporter(LEFT_TO_ALL)])],
     silent: runsAll ? false : 'passed-only',
     slowTestThreshold: 60_000, // One line a file.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -10,6 +10,6 @@ export const runsAll = process.env['ROWSTASH_ALL'] === '1'
  * The cases of a suite that `npm test` runs in full on one store or server, for each of its other ones: all of them, or
  * every so many in `npm test`.
  */
-export function sampleOf<T>(cases: readonly T[], every = 10): readonly T[] {
+export function sampleOf<T>(cases: readonly T[], every = 20): readonly T[] {
   return runsAll ? cases : cases.filter((_, i) => i % every === 0)
 }

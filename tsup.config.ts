@@ -80,8 +80,7 @@ function checkedCore() {
   return {
     name: 'checked-core',
     renderChunk(code: string, { path }: Readonly<{ path: string }>) {
-      const isDocument = /^\/\/ src\/contract\/openapi\/document\.ts$/m.test(code)
-      if (!isDocument && /^\/\/ src\/(?!client\/)/m.test(code)) files.push(path)
+      if (/^\/\/ src\/(?!client\/|contract\/openapi\/)/m.test(code)) files.push(path)
       return undefined
     },
     buildEnd() {

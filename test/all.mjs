@@ -4,11 +4,9 @@
 //     npm run test:all -- test/page           everything of these folders or files, of this Node
 //     npm run test:all -- --part nodes        one part; give it again for another
 //     npm run test:all -- --scale 0.1         a tenth of the runs of each random test
-//     npm run test:all -- --rest              of the first part only what `npm test` does not run
 //
 // A part that needs a program which is not there says so and is skipped.
 import { spawn, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -16,7 +14,6 @@ import { parseArgs } from 'node:util'
 const ROOT = join(import.meta.dirname, '..')
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
 const CONFIG = ['run', '--config', 'test/vitest.config.ts']
-const LEFT_TO_ALL = JSON.parse(readFileSync(join(ROOT, 'test/left-to-all.json'), 'utf8'))
 const DIFFER_MOST = ['base/codecs', 'base/kept-zlib', 'adapters/directory-level'].map(
   (name) => `test/unit/${name}.test.ts`,
 )
@@ -38,14 +35,6 @@ function hasProgram(...paths) {
   return paths.every((path) => spawnSync('sh', ['-c', `ls ${path}`]).status === 0)
 }
 
-/** What `npm test` leaves to this command: files that it does not run, and files of which it runs a part. */
-function restOfFiles() {
-  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
-  const isInPart = (name) => /from '.*what-runs\.js'/.test(readFileSync(join(ROOT, name), 'utf8'))
-  const tests = files.filter((name) => name.endsWith('.test.ts')).map((name) => `test/${name}`)
-  return [...Object.values(LEFT_TO_ALL).flat(), ...tests.filter(isInPart)]
-}
-
 const PARTS = {
   /** Every test, on this Node. */
   tests({ scale, files }) {
@@ -60,7 +49,7 @@ const PARTS = {
 
   /** A sample of each layer on the other Nodes, and all of the codecs and of LevelDB's batches, which differ most. */
   async nodes() {
-    for (const version of [22, 26]) {
+    for (const version of [22, 24, 26]) {
       if (!(await vitestOn(version, ['run', '--config', 'test/quick.config.ts']))) return false
       if (!(await vitestOn(version, [...CONFIG, ...DIFFER_MOST]))) return false
     }
@@ -100,7 +89,6 @@ async function main() {
     options: {
       part: { type: 'string', multiple: true },
       scale: { type: 'string', default: '1' },
-      rest: { type: 'boolean', default: false },
     },
   })
   const isOfFiles = positionals.length > 0
@@ -111,12 +99,11 @@ async function main() {
       `There is no part ${unknown.join(', ')}; parts: ${Object.keys(PARTS).join(', ')}`,
     )
   }
-  const files = isOfFiles ? positionals : values.rest ? restOfFiles() : []
   const failed = []
   for (const name of parts) {
     const startedAt = performance.now()
     console.log(`\n== ${name}, scale of runs ${values.scale}`)
-    const isGood = await PARTS[name]({ scale: values.scale, files })
+    const isGood = await PARTS[name]({ scale: values.scale, files: positionals })
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0)
     console.log(`== ${name}: ${isGood ? 'passed' : 'FAILED'} after ${seconds} s`)
     if (!isGood) failed.push(name)

@@ -1,4 +1,5 @@
 // Lines of fields: with tabs for programs, as columns for people.
+import { escapeControls } from '../base/arguments.js'
 import type { CommandIo } from './cli-command.js'
 
 /** The lines with their fields one below the other. */
@@ -26,9 +27,10 @@ export function printFields(
   lines: readonly (readonly string[])[],
   header?: readonly string[],
 ): void {
+  const fields = lines.map((line) => line.map(escapeControls))
   const shown =
     isTerminal === true
-      ? alignColumns(header === undefined ? lines : [header, ...lines])
-      : lines.map((line) => line.join('\t'))
+      ? alignColumns(header === undefined ? fields : [header, ...fields])
+      : fields.map((line) => line.join('\t'))
   for (const line of shown) print(line)
 }

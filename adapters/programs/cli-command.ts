@@ -17,10 +17,12 @@ export const EXIT_CODE = {
   SIGTERM: 143,
 } as const satisfies Record<FailureKind | 'done' | 'damaged' | 'misfits' | 'notOpened', number>
 
-/** The environment of a command, so that tests can run it in process. */
+/** The environment of a command, so that tests can run it in process. That of a process is `openTerminal`. */
 export type CommandIo = Readonly<{
   /** Writes a line to stdout, for scripts. */
   print(line: string): void
+  /** Writes rows to stdout, which a file or a pipe gets as they are. Default: `print`. */
+  printRows?(text: string): void
   /** Writes a line to stderr, for people. */
   warn(line: string): void
   /** Whether a person reads what is printed. Default: false. */

@@ -29,19 +29,23 @@ import {
 import { runTwin, TWIN_COMMAND } from './cli-twin.js'
 import { runVerify, VERIFY_COMMAND } from './cli-verify.js'
 import type { CommandSpec } from './command-spec.js'
+import type { Terminal } from './terminal.js'
+
+/** The environment of a command of a process. */
+export type ProcessIo = CommandIo & Pick<Terminal, 'rows' | 'progress'>
 
 export type Command = Readonly<{
   spec: CommandSpec
   /** @returns the exit code, if it is another than 0. */
-  run(args: readonly string[], io: CommandIo): Promise<unknown>
+  run(args: readonly string[], io: ProcessIo): Promise<unknown>
 }>
 
 export const COMMANDS: readonly Command[] = [
   { spec: SERVE_COMMAND, run: runServe },
   { spec: OPEN_COMMAND, run: runOpen },
   { spec: DEMO_COMMAND, run: runDemo },
-  { spec: IMPORT_COMMAND, run: (args, io) => runImport(args, io, process.stderr) },
-  { spec: EXPORT_COMMAND, run: (args, io) => runExport(args, io, process.stdout, process.stderr) },
+  { spec: IMPORT_COMMAND, run: (args, io) => runImport(args, io, io.progress) },
+  { spec: EXPORT_COMMAND, run: (args, io) => runExport(args, io, io.rows, io.progress) },
   { spec: TABLES_COMMAND, run: runTables },
   { spec: SCHEMA_COMMAND, run: runSchema },
   { spec: ROWS_COMMAND, run: runRows },

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import type { CommandIo } from './cli-command.js'
 import type { CommandSpec, OptionSpec } from './command-spec.js'
 import { ProgramFailure } from './program-failure.js'
+import { printLines } from './terminal.js'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
@@ -29,11 +30,12 @@ export async function runCompletion(
   if (more.length > 0) throw new ProgramFailure('usage', `Specify one of ${SHELLS.join(', ')}`)
   switch (shell) {
     case 'bash':
-      return io.print(bashScript(specs))
+      return printLines(io.print, bashScript(specs))
     case 'zsh':
-      return io.print(`autoload -U +X bashcompinit && bashcompinit\n${bashScript(specs)}`)
+      io.print('autoload -U +X bashcompinit && bashcompinit')
+      return printLines(io.print, bashScript(specs))
     case 'fish':
-      return io.print(fishScript(specs))
+      return printLines(io.print, fishScript(specs))
     default:
       throw new ProgramFailure('usage', `Specify one of ${SHELLS.join(', ')}`)
   }

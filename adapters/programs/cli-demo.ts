@@ -14,6 +14,7 @@ import { ProgramFailure } from './program-failure.js'
 import { renderCount } from './progress.js'
 import { sampleRows } from './sample-rows.js'
 import { startServer } from './server.js'
+import { printLines } from './terminal.js'
 
 const OPTIONS = {
   port: {
@@ -72,7 +73,7 @@ async function serveDemo(
   const store = await openDirectory(directory)
   const team = store.team(TEAM_DEFAULT)
   const key = makeKey()
-  const failures = new FailureLog((line) => io.warn(line))
+  const failures = new FailureLog((text) => printLines(io.warn, text))
   const server = await startServer(store, {
     host: '127.0.0.1',
     port,

@@ -20,6 +20,7 @@ import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, type Progress, type ProgressOutput } from './progress.js'
 import type { CommandTable } from './remote-store.js'
+import type { OutputStream } from './terminal.js'
 
 const FORMATS = ['csv', 'tsv', 'ndjson', 'json', 'parquet'] as const
 
@@ -71,13 +72,11 @@ type Writing = Readonly<{
   mayReplace: boolean
 }>
 
-type Output = NodeJS.WritableStream & Readonly<{ isTTY?: boolean }>
-
 /** Runs `rowstash export`. @param output - The standard output. @throws {ProgramFailure} */
 export async function runExport(
   args: readonly string[],
   io: CommandIo,
-  output: Output,
+  output: OutputStream,
   progressOutput: ProgressOutput,
 ): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -99,6 +98,9 @@ export async function runExport(
     )
   }
   if (path !== '-') await checkPlace(path, values.overwrite)
+  else if (format === 'parquet' && output.isTTY === true) {
+    throw new ProgramFailure('usage', 'Parquet cannot be written to a terminal')
+  }
   if (format === 'parquet' && options.columns?.includes('$rowID') === true) {
     throw new ProgramFailure('usage', '$rowID cannot be written to Parquet')
   }

@@ -17,6 +17,7 @@ import { FailureLog } from './failure-log.js'
 import { makeKey } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer } from './store-place.js'
+import { printLines } from './terminal.js'
 
 const OPTIONS = {
   write: {
@@ -69,7 +70,7 @@ type OpenCommand = Readonly<{
 export async function runOpen(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseOpenArgs(args)
   const store = await openShown(command, io)
-  const failures = new FailureLog((line) => io.warn(line))
+  const failures = new FailureLog((text) => printLines(io.warn, text))
   try {
     const { id: team } = await teamOf(store, command.team, io)
     const { address, server } = await listen(store, { ...command, team }, failures)

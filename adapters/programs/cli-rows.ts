@@ -60,7 +60,8 @@ export async function runRows(args: readonly string[], io: CommandIo): Promise<v
   const limit = parseIntegerOption('--limit', values.limit, 1, LIMIT_MAX)
   const options: ExportOptions = { ...parseFind(values), limit, signal: io.signal }
   await withTable(values, io, async (table) => {
-    for (const line of await linesOf(table, format, options)) io.print(line)
+    const print = format === 'table' ? io.print : (io.printRows ?? io.print)
+    for (const line of await linesOf(table, format, options)) print(line)
   })
 }
 

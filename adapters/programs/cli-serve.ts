@@ -16,6 +16,7 @@ import { ProgramFailure } from './program-failure.js'
 import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
 import { commandWaitMs } from './store-place.js'
+import { printLines } from './terminal.js'
 
 const DIRECTORY_DEFAULT = './rowstash-data'
 const PORT_DEFAULT = '8080'
@@ -34,7 +35,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   const given: readonly SourcedKey[] = [...command.keys, ...fileKeys]
   const own = given.length > 0 ? { keys: given } : await keysOf(store, command)
   const adminKey = makeKey()
-  const failures = new FailureLog((line) => io.warn(line))
+  const failures = new FailureLog((text) => printLines(io.warn, text))
   const server = await startServer(store, {
     ...settings,
     limits: limits.contract,

@@ -1,6 +1,7 @@
 // `rowstash stashes`: what is staged and not yet, or no longer, needed by a table.
 import { parseArgs } from 'node:util'
 import type { StashChunk } from '../../src/index.js'
+import { escapeControls } from '../base/arguments.js'
 import { type CommandIo, printResult } from './cli-command.js'
 import {
   asking,
@@ -39,7 +40,7 @@ export async function runStashes(args: readonly string[], io: CommandIo): Promis
   if (stash !== undefined) {
     if (values.delete) return deleteStash(stash, values, io)
     for (const chunk of await chunksOf(stash, values, io)) {
-      printResult(io, json, chunk, `${chunk.serial}\t${chunk.rows}`)
+      printResult(io, json, chunk, `${escapeControls(chunk.serial)}\t${chunk.rows}`)
     }
     return
   }
@@ -51,7 +52,7 @@ export async function runStashes(args: readonly string[], io: CommandIo): Promis
       : await asking(server, (client) => client.stashes({ signal: io.signal }))
   for (const entry of entries) {
     const { id, chunks, rows, expiresAt } = entry
-    const text = [id, chunks, rows, new Date(expiresAt).toISOString()].join('\t')
+    const text = [escapeControls(id), chunks, rows, new Date(expiresAt).toISOString()].join('\t')
     printResult(io, json, entry, text)
   }
 }

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import type { StoreOptions, SweepReport } from '../../src/index.js'
 import { NO_BACKGROUND } from '../base/no-background.js'
-import { type CommandIo, printResult } from './cli-command.js'
+import type { CommandIo } from './cli-command.js'
 import { DIRECTORY_OPTION, placeOf } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { PLACE_ENVIRONMENT, PLACE_OPTIONS } from './postgres-place.js'
@@ -53,8 +53,8 @@ export async function runSweep(args: readonly string[], io: CommandIo): Promise<
     const first = await store.sweep()
     // What it has released, a second one deletes, where nothing waits for readers.
     const report = isDirectory ? addCounts(first, await store.sweep()) : first
-    const text = Object.entries(report).map(([name, count]) => `${name}\t${count}`)
-    printResult(io, values.json, report, text.join('\n'))
+    if (values.json) io.print(JSON.stringify(report))
+    else for (const [name, count] of Object.entries(report)) io.print(`${name}\t${count}`)
   } finally {
     await store.close()
   }

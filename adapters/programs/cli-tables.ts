@@ -1,7 +1,6 @@
 // `rowstash tables`, `schema` and `types`: what a store has, for people, scripts and compilers.
 import { parseArgs } from 'node:util'
 import type { Column } from '../../src/index.js'
-import { escapeControls } from '../base/arguments.js'
 import { printFields } from './cli-columns.js'
 import type { CommandIo } from './cli-command.js'
 import {
@@ -17,6 +16,7 @@ import { PLACE_ENVIRONMENT } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import type { ListedTable } from './remote-store.js'
 import { renderType, renderTypes, typesOf } from './table-types.js'
+import { printLines } from './terminal.js'
 
 const EXIT_CODES =
   'Exit code 0: done; 1: the store cannot be read, or has no such table; 2: a usage error.'
@@ -84,7 +84,7 @@ export async function runTables(args: readonly string[], io: CommandIo): Promise
 }
 
 function fieldsOf({ id, rowCount, bytes, version, name }: ListedTable): readonly string[] {
-  return [id, String(rowCount), String(bytes), String(version), escapeControls(name)]
+  return [id, String(rowCount), String(bytes), String(version), name]
 }
 
 /** Runs `rowstash schema`. @throws {ProgramFailure} */
@@ -98,15 +98,15 @@ export async function runSchema(args: readonly string[], io: CommandIo): Promise
 }
 
 function columnFields({ id, type, displayName }: Column): readonly string[] {
-  const name = displayName === undefined || displayName === id ? [] : [escapeControls(displayName)]
-  return [escapeControls(id), renderType(type), ...name]
+  const name = displayName === undefined || displayName === id ? [] : [displayName]
+  return [id, renderType(type), ...name]
 }
 
 /** Runs `rowstash types`. @throws {ProgramFailure} */
 export async function runTypes(args: readonly string[], io: CommandIo): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: TYPES_OPTIONS })
   const tables = oneOrAll(await tablesOf(values, io), values)
-  if (!values.json) return io.print(renderTypes(tables).trimEnd())
+  if (!values.json) return printLines(io.print, renderTypes(tables).trimEnd())
   for (const types of typesOf(tables)) io.print(JSON.stringify(types))
 }
 

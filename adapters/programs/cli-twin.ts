@@ -1,9 +1,7 @@
 // `rowstash twin`: a copy of a server's tables in a directory, to work with while it cannot be reached.
 import { resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { ClientError } from '../../src/client/client.js'
-import { escapeControls } from '../base/arguments.js'
 import { NO_BACKGROUND } from '../base/no-background.js'
 import { openDirectory } from '../open-directory.js'
 import { type CommandIo, printResult } from './cli-command.js'
@@ -15,6 +13,7 @@ import type { CommandSpec, OptionSpecs } from './command-spec.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 import { openAlone, openStoreOf, type Wait } from './store-place.js'
+import { type Ask, askTerminal } from './terminal.js'
 import { pullTable, type Twin, type Upstream } from './twin-pull.js'
 import { type PushPlan, planPush, pushTable } from './twin-push.js'
 import { TwinState, type TwinTable } from './twin-state.js'
@@ -73,9 +72,6 @@ export const TWIN_COMMAND: CommandSpec = {
     last request is unknown, the table counts as changed upstream. Row IDs here and upstream differ. Columns, names and files are not pushed, and numbers beyond 2^53 are refused.`,
   ],
 }
-
-/** Asks the person at the terminal; undefined: there is none. */
-export type Ask = (question: string) => Promise<boolean | undefined>
 
 /** Runs `rowstash twin`. @throws {ProgramFailure} */
 export async function runTwin(
@@ -155,17 +151,16 @@ async function pull(upstream: Upstream, twin: Twin, values: Values, io: CommandI
   const wanted = chosen(tables, values.table)
   const failures: ProgramFailure[] = []
   for (const table of wanted) {
-    const name = escapeControls(table.name)
     const report = await pullTable(upstream, twin, table, values).catch((failure: unknown) => {
       if (!(failure instanceof ProgramFailure)) throw failure
-      io.warn(`rowstash: ${escapeControls(failure.message)}`)
+      io.warn(`rowstash: ${failure.message}`)
       failures.push(failure)
       return undefined
     })
     if (report === undefined) continue
     const text = report === null ? 'unchanged' : `${report.rows} rows, table ${report.tableId}`
     const result = { name: table.name, isPulled: report !== null, ...report }
-    printResult(io, values.json, result, `${name}: ${text}`)
+    printResult(io, values.json, result, `${table.name}: ${text}`)
   }
   refuseAll(failures)
 }
@@ -188,15 +183,14 @@ async function push(
       plans.push(await planPush(upstream, twin, table, values))
     } catch (failure) {
       if (!(failure instanceof ProgramFailure)) throw failure
-      io.warn(`rowstash: ${escapeControls(failure.message)}`)
+      io.warn(`rowstash: ${failure.message}`)
       failures.push(failure)
     }
   }
   const open = plans.filter(({ rows }) => rows > 0)
   for (const { table, counts } of open) {
     const { changed, added, deleted } = counts
-    const name = escapeControls(table.name)
-    const text = `${name}: ${changed} rows changed, ${added} added, ${deleted} deleted`
+    const text = `${table.name}: ${changed} rows changed, ${added} added, ${deleted} deleted`
     printResult(io, values.json, { name: table.name, ...counts }, text)
   }
   const rows = open.reduce((sum, plan) => sum + plan.rows, 0)
@@ -222,16 +216,6 @@ async function isAgreed(rows: number, yes: boolean, ask: Ask): Promise<boolean> 
     'failed',
     `${rows} rows would be updated upstream; add --yes to push them`,
   )
-}
-
-async function askTerminal(question: string): Promise<boolean | undefined> {
-  if (!process.stdin.isTTY) return undefined
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(?:es)?$/i.test((await terminal.question(question)).trim())
-  } finally {
-    terminal.close()
-  }
 }
 
 /** The tables with these names. @throws {ProgramFailure} if there is none with one of them */

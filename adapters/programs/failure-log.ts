@@ -54,14 +54,21 @@ export class FailureLog {
 
 /** The line that identifies a failure, and its full printed text. */
 function describe(failure: unknown): Readonly<{ kind: string; text: string }> {
-  if (!(failure instanceof Error)) return same(oneLine(String(failure)))
-  const { message, cause, stack = String(failure) } = failure
+  if (!(failure instanceof Error)) return same(faultText(failure))
+  const { message, cause } = failure
   if (!('code' in failure) || !PLAIN_CODES.has(failure.code)) {
-    return { kind: oneLine(String(failure)), text: stack }
+    return { kind: oneLine(String(failure)), text: faultText(failure) }
   }
   const reason =
     cause instanceof Error && !message.includes(cause.message) ? `: ${cause.message}` : ''
   return same(`rowstash: ${oneLine(`${message}${reason}`)}`)
+}
+
+/** A fault of a program with the places of its stack. Its message is one line, whatever it quotes. */
+export function faultText(failure: unknown): string {
+  if (!(failure instanceof Error)) return oneLine(String(failure))
+  const places = (failure.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line))
+  return [oneLine(String(failure)), ...places].join('\n')
 }
 
 function same(text: string): Readonly<{ kind: string; text: string }> {

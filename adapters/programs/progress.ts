@@ -1,4 +1,5 @@
 // Shows the progress of a command: a bar on a terminal, otherwise a line of JSON from time to time.
+import { shownLine } from './terminal.js'
 
 const BAR_CELLS = 24
 const REDRAW_MS = 100
@@ -45,7 +46,7 @@ export function openProgress(output: ProgressOutput, bytesTotal: number, asJson 
       if (performance.now() - shownMs >= (isTerminal ? REDRAW_MS : LINE_MS)) draw(rows, bytes)
     },
     note(line) {
-      const shown = asJson ? JSON.stringify({ note: line }) : line
+      const shown = shownLine(asJson ? JSON.stringify({ note: line }) : line)
       output.write(isTerminal ? `${CLEAR_LINE}${shown}\n` : `${shown}\n`)
     },
     close() {

@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { isStoreError } from '../../src/index.js'
 import { openDirectory } from '../node.js'
 import { aborted, EXIT_CODE, parseIntegerOption } from './cli-command.js'
-import { FailureLog } from './failure-log.js'
+import { FailureLog, faultText } from './failure-log.js'
 import { importFiles } from './import-files.js'
 import { readOrMakeKey } from './key-file.js'
 import { linesToTry } from './lines-to-try.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, renderCount } from './progress.js'
 import { startServer } from './server.js'
+import { openTerminal, printLines } from './terminal.js'
 
 const DIRECTORY = './rowstash-data'
 const TEAM = 'default'
@@ -20,6 +21,8 @@ const TABLE = 'Flights'
 
 /** 231,083 flights with delay, distance and time, 9.9 MB of JSON: part of a development dependency. */
 const DATA_SET = '../data/flights-200k.json'
+
+const { print, warn, progress: terminal } = openTerminal(process.stdout, process.stderr)
 
 async function start(signal: AbortSignal): Promise<void> {
   const port = parseIntegerOption('PORT', process.env['PORT'] || '8080', 0, 65_535)
@@ -29,7 +32,7 @@ async function start(signal: AbortSignal): Promise<void> {
     await store.close()
     throw failure
   })
-  const failures = new FailureLog((line) => console.error(line))
+  const failures = new FailureLog((text) => printLines(warn, text))
   const server = await startServer(store, {
     host: '127.0.0.1',
     port,
@@ -38,14 +41,15 @@ async function start(signal: AbortSignal): Promise<void> {
     keys: [{ key, teamId: TEAM }],
     apps: undefined,
     onFailure: (failure) => failures.note(failure),
-    onWarning: (warning) => console.error(warning),
+    onWarning: warn,
   })
   try {
     const team = store.team(TEAM)
     if ((await team.tableNames()).length === 0) await importDataSet(server.url, key, signal)
-    console.log((await linesToTry(team, TABLE, server.url, key)).join('\n'))
-    console.log(`\nthe page: ${server.url}/ asks for the key ${key}`)
-    console.log(`listening on ${server.url}, data in ${directory}; Ctrl-C stops it`)
+    for (const line of await linesToTry(team, TABLE, server.url, key)) print(line)
+    print('')
+    print(`the page: ${server.url}/ asks for the key ${key}`)
+    print(`listening on ${server.url}, data in ${directory}; Ctrl-C stops it`)
     await aborted(signal)
   } finally {
     await server.close().finally(() => failures.close())
@@ -54,8 +58,8 @@ async function start(signal: AbortSignal): Promise<void> {
 
 async function importDataSet(url: string, key: string, signal: AbortSignal): Promise<void> {
   const path = dataSetPath()
-  console.log(`importing ${path}`)
-  const progress = openProgress(process.stderr, 0)
+  print(`importing ${path}`)
+  const progress = openProgress(terminal, 0)
   const { rows: rowCount, seconds } = await importFiles({
     files: [{ path, format: 'json' }],
     url,
@@ -67,7 +71,7 @@ async function importDataSet(url: string, key: string, signal: AbortSignal): Pro
     onRetry: (reason) => progress.note(reason),
   })
   const rate = renderCount(Math.round(rowCount / seconds))
-  console.log(
+  print(
     `imported ${renderCount(rowCount)} rows in ${seconds.toFixed(2)} s: ${rate} rows/s over HTTP, durable`,
   )
 }
@@ -90,7 +94,8 @@ async function runProcess(): Promise<number> {
     return EXIT_CODE.done
   } catch (failure) {
     const isForPeople = failure instanceof ProgramFailure || isStoreError(failure)
-    console.error(isForPeople ? failure.message : failure)
+    if (isForPeople) warn(failure.message)
+    else printLines(warn, faultText(failure))
     return EXIT_CODE.failed
   }
 }

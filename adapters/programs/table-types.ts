@@ -34,7 +34,7 @@ export function typesOf(tables: readonly NamedTable[]): readonly TableTypes[] {
     const schemaName = `${own}Schema`
     const rowName = `${own[0]?.toUpperCase()}${own.slice(1)}Row`
     const text = [
-      `/** Table ${quoted(name).replaceAll('*/', '*\\/')}, ${id} */`,
+      `/** ${commented(`Table ${quoted(name)}, ${id}`)} */`,
       `export const ${schemaName} = defineSchema({`,
       columns.length === 0 ? '  columns: {},' : `  columns: {\n${columns.join('')}  },`,
       '})',
@@ -73,7 +73,12 @@ function renderColumn({ id, type, displayName }: Column): string {
 }
 
 function renderShape(type: ColumnType): string {
-  return type.kind === 'array' ? `['${type.items.kind}']` : `'${type.kind}'`
+  return type.kind === 'array' ? `[${quoted(type.items.kind)}]` : quoted(type.kind)
+}
+
+/** A text that does not end its comment, and stays on its line. */
+function commented(text: string): string {
+  return escapeControls(text).replaceAll('*/', '*\\/')
 }
 
 /** A name in quotes sets the prototype if it is `__proto__`; a computed one does not. */

@@ -27,9 +27,27 @@ export function copyText(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string
 }
 
-/** Control characters, line separators and direction marks, which could forge lines of a log. */
-const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+/**
+ * What could act on a terminal, forge a line of a log, change the order in which a text is read, or hide in it: control
+ * characters, line separators, marks of direction, characters without a shape, halves of surrogate pairs.
+ */
+const HIDDEN = /[\p{Cc}\p{Cs}\p{DI}\u2028\u2029\ufff9-\ufffb]/gu
+/** Joiners and variation selectors, which scripts and emoji need behind a character that is not of ASCII. */
+const JOINERS = /\u200c|\u200d|[\ufe00-\ufe0f]/
+const ASCII_MAX = 0x7f
 
+/** Writes what a reader would not see, or be misled by, as JSON escapes it. */
 export function escapeControls(text: string): string {
-  return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  let escapedTo = 0
+  return text.replace(HIDDEN, (char, at: number) => {
+    const isBehindShown = at > escapedTo && text.charCodeAt(at - 1) > ASCII_MAX
+    if (isBehindShown && JOINERS.test(char)) return char
+    escapedTo = at + char.length
+    return escaped(char)
+  })
+}
+
+function escaped(char: string): string {
+  const units = Array.from({ length: char.length }, (_, i) => char.charCodeAt(i))
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }

@@ -1,3 +1,5 @@
+import { escapeControls } from '../base/shown-text.js'
+
 /**
  * Where the rows of a request begin in the input: the number of the chunk, and a row of it; all numbers count from 0.
  */
@@ -50,7 +52,8 @@ export class ClientError extends Error {
     cause?: unknown,
     places: readonly ChunkPlace[] = [],
   ) {
-    super(message, cause === undefined ? {} : { cause })
+    // Most messages are texts of a server, which could forge a line of a log.
+    super(escapeControls(message), cause === undefined ? {} : { cause })
     this.status = status
     this.type = type
     this.place = places[0]

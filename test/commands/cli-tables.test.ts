@@ -248,6 +248,27 @@ test('types are TypeScript that makes the schemas of the tables', async () => {
   expect(made).toEqual(schema)
 })
 
+test('types of a hostile server run none of its texts', () => {
+  const evil = "*/ globalThis.pwned = 1 /*\n globalThis.pwned = 1 //\u2028' \\"
+  const kind = "string' }, b: { type: (globalThis.pwned = 1) as never } //"
+  const columns = [
+    { id: 'a', type: { kind } },
+    { id: 'b', type: { kind: 'array', items: { kind } } },
+    { id: evil, displayName: `${evil}2`, type: { kind: 'string' } },
+  ]
+  const rendered = renderTypes([{ id: evil, name: evil, schema: { columns } }] as never)
+  const javaScript = rendered.replace(/^(?:import|export type) .*$/gm, '').replace('export ', '')
+  const [, name = ''] = /const (\w+) =/.exec(javaScript) ?? []
+  const made = new Function('defineSchema', `${javaScript}; return ${name}`)(
+    (given: object) => given,
+  )
+
+  expect(Reflect.get(globalThis, 'pwned')).toBeUndefined()
+  expect(made).toEqual({
+    columns: { a: kind, b: [kind], [evil]: { type: 'string', displayName: `${evil}2` } },
+  })
+})
+
 test('types of one table are written on request', async () => {
   await importing(join(folder, 'orders.csv'), '--table', 'Second', '--team', 'typed')
   await importing(join(folder, 'orders.csv'), '--table', 'orders', '--team', 'typed')

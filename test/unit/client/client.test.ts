@@ -512,6 +512,16 @@ test('a failure has its message in JSON, without its cause', async () => {
   })
 })
 
+test('a message of a server forges no line of a log', async () => {
+  const error = { type: 'x', message: 'no\r\n2026 all is well\u001b[2K\u202e' }
+  const fetch = async () => Response.json({ error }, { status: 400 })
+  const client = createClient({ url: 'http://127.0.0.1:1', key: 'k', fetch })
+  const failure = await client.tables().catch((reason: ClientError) => reason)
+  expect(failure).toMatchObject({
+    message: 'no\\u000d\\u000a2026 all is well\\u001b[2K\\u202e',
+  })
+})
+
 test('rows are found by conditions, and have the types of a schema', async () => {
   const { client } = await start()
   const schema = defineSchema({ columns: { n: 'number', tags: ['string'] } })

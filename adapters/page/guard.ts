@@ -3,9 +3,9 @@
 // Invariants:
 // - The key that the routes of the contract demand never leaves the process: a request that passes the guard gets it
 //   here. What the guard refuses reaches no route.
-// - The token in the printed address works once. The cookie that it is exchanged for ends with the process.
-// - A page of another origin can do nothing. Its requests have no cookie (SameSite) or the wrong origin, and a name that
-//   was made to lead here (DNS rebinding) is not one of `hosts`.
+// - The token in the printed address works once. The key of the session that it is exchanged for ends with the process.
+// - A page of another origin, or port, can do nothing. No browser sends it the key of the session, which only the tab
+//   that got it puts into a header; and a name that was made to lead here (DNS rebinding) is not one of `hosts`.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PageSession } from './browser/session.js'
@@ -16,15 +16,14 @@ export type GuardOptions = Readonly<{
   hosts: readonly string[]
   /** The one-time token of the printed address. */
   token: string
-  /** The value of the cookie. */
-  cookie: string
   /** The key of the team, which decides what the page may do. */
   key: string
   /** A key that also lists what only those who may write are told. */
   listKey: string
   /** The admin key, for metrics and verification. */
   adminKey: string
-  session: PageSession
+  /** Its key is what the token is exchanged for. */
+  session: Extract<PageSession, { mode: 'session' }>
 }>
 
 /** Answers a request that is refused, or passes it on. */
@@ -38,10 +37,7 @@ const isList = ({ method }: IncomingMessage, path: string): boolean =>
   method === 'GET' && path === '/stashes'
 
 export function createGuard(options: GuardOptions): Guard {
-  const { hosts, cookie, session } = options
-  const pair = `rowstash-${hosts[0]?.split(':').at(-1) ?? ''}=${cookie}`
-  const hasCookie = ({ headers }: IncomingMessage) =>
-    (headers.cookie ?? '').split(';').some((given) => isSame(given.trim(), pair))
+  const { hosts, session } = options
   const useToken = oneTimeToken(options.token)
   const keyFor = (request: IncomingMessage, path: string): string => {
     if (ADMIN_PATHS.has(path)) return options.adminKey
@@ -49,19 +45,17 @@ export function createGuard(options: GuardOptions): Guard {
   }
   return (request, response, pass) => {
     const host = request.headers.host?.toLowerCase() ?? ''
-    const { path, query } = partsOf(request.url ?? '')
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    const given = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
     if (!hosts.includes(host)) {
       refuse(response, 421, 'This server does not answer to that host name')
     } else if (isPublic(request, path)) {
       pass()
-    } else if (path === '/') {
-      const isEntering = request.method === 'GET' && useToken(query.get('token') ?? '')
-      if (isEntering) response.setHeader('set-cookie', `${pair}; Path=/; HttpOnly; SameSite=Strict`)
-      if (isEntering || hasCookie(request)) pass()
-      else refuse(response, 403, NO_SESSION)
     } else if (isForeign(request, host)) {
       refuse(response, 403, 'A page of another origin asked for this')
-    } else if (!hasCookie(request)) {
+    } else if (path === SESSION_PATH && request.method === 'POST' && useToken(given)) {
+      answer(response, 200, JSON.stringify(session))
+    } else if (!isSame(given, session.key)) {
       refuse(response, 403, NO_SESSION)
     } else if (path === SESSION_PATH) {
       answer(response, 200, JSON.stringify(session))
@@ -73,7 +67,7 @@ export function createGuard(options: GuardOptions): Guard {
 }
 
 const NO_SESSION =
-  'This address was already used, or belongs to another browser. Run "rowstash open" again and open the address that it prints.'
+  'This address was already used, or this is another tab. Go back to the tab that it opened, or run "rowstash open" again and open the address that it prints.'
 
 /** @returns a function that is true for the token, once */
 function oneTimeToken(token: string): (given: string) => boolean {
@@ -89,11 +83,6 @@ function oneTimeToken(token: string): (given: string) => boolean {
 function isSame(given: string, expected: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(expected))
-}
-
-function partsOf(url: string): Readonly<{ path: string; query: URLSearchParams }> {
-  const [path = '', query = ''] = url.split('?', 2)
-  return { path, query: new URLSearchParams(query) }
 }
 
 /** The files of the page hold no data. Those of rows are read by whoever knows their URL, as from any server. */
@@ -115,7 +104,6 @@ function isForeign({ method = '', headers }: IncomingMessage, host: string): boo
 
 /** Gives a request the key, in the place of whatever it says itself. */
 function withKey({ headers }: IncomingMessage, key: string): void {
-  delete headers.cookie
   headers.authorization = `Bearer ${key}`
 }
 

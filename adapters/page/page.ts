@@ -32,6 +32,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 
 /** Files that hold no data, for a guard that lets them pass. */
 export const PAGE_FILES: ReadonlySet<string> = new Set([
+  '/',
   '/page/app.js',
   '/page/style.css',
   '/page/icon.svg',

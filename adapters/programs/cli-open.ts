@@ -50,7 +50,7 @@ export const OPEN_COMMAND: CommandSpec = {
   summary: 'show a store in the browser',
   usage: ['open DIR [--write] [--team TEAM] [--port PORT] [--browser]'],
   about: `Shows a store in a browser: its tables, imports of dropped files, and its health. Prints an
-    address, which works once and in one browser, and ends on SIGTERM or SIGINT (Ctrl-C).`,
+    address, which works once and in one tab, and ends on SIGTERM or SIGINT (Ctrl-C).`,
   options: OPTIONS,
   operands: 'files',
   notes: `Exit code 0: it was stopped; 1: the store cannot be opened; 2: a usage error. A store that a
@@ -144,16 +144,15 @@ async function listen(
   const guard = createGuard({
     hosts: [`127.0.0.1:${bound}`, `localhost:${bound}`],
     token,
-    cookie: secret(),
     key,
     listKey,
     adminKey,
-    session: { mode: 'session', writable, team, place: basename(directory) },
+    session: { mode: 'session', key: secret(), writable, team, place: basename(directory) },
   })
   server.on('request', (request, response) => {
     guard(request, response, () => handler(request, response))
   })
-  return { address: `http://127.0.0.1:${bound}/?token=${token}`, server }
+  return { address: `http://127.0.0.1:${bound}/#token=${token}`, server }
 }
 
 function bind(server: Server, port: number): Promise<number> {

@@ -92,8 +92,10 @@ test('the page of a directory tells the URL that opens it', async () => {
   const { url, ...rest } = await firstLine('open', directory, '--json')
 
   expect(rest).toEqual({ directory, team: 'default', writable: false })
-  const answer = await fetch(String(url), { redirect: 'manual' })
-  expect(answer.headers.get('set-cookie')).toMatch(/HttpOnly/)
+  const { origin, hash } = new URL(String(url))
+  const headers = { authorization: hash.replace('#token=', 'Bearer '), origin }
+  const answer = await fetch(`${origin}/page/session`, { method: 'POST', headers })
+  expect(await answer.json()).toMatchObject({ mode: 'session', team: 'default', writable: false })
 })
 
 test.each([['serve', '--directory'], ['open']])(

@@ -1,8 +1,8 @@
 // Goal: pages of other origins, in the browser that has opened a store, read and change nothing of it.
 // Method: a hostile page tries all that a browser lets pages do: from another port of this machine, which is the same
-// site, so that the cookie is sent; from another site; and under a name that was made to lead to the store.
+// site, so that a cookie would be sent; from another site; and under a name that was made to lead to the store.
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -33,11 +33,16 @@ const ATTACK = `async ({ origin, tableId, row, token }) => {
   })
   for (const mode of ['cors', 'no-cors']) {
     const options = { mode, credentials: 'include' }
-    for (const path of ['/', '/?token=' + token, '/?token=guess', '/tables', '/page/session', '/metrics'])
+    for (const path of ['/', '/?token=' + token, '/#token=' + token, '/tables', '/page/session', '/metrics'])
       await attempt(mode + ' ' + path, async () => {
         const answer = await fetch(origin + path, options)
         return answer.status + ' ' + await answer.text()
       })
+    const headers = { authorization: 'Bearer ' + token }
+    await attempt(mode + ' exchange', async () => {
+      const answer = await fetch(origin + '/page/session', { ...options, method: 'POST', headers })
+      return answer.status + ' ' + await answer.text()
+    })
     for (const type of ['text/plain', 'text/csv', 'application/json']) {
       const post = { ...options, method: 'POST', body: row, headers: { 'content-type': type } }
       await attempt(mode + ' POST ' + type, async () => {
@@ -51,7 +56,7 @@ const ATTACK = `async ({ origin, tableId, row, token }) => {
     await attempt('script ' + path, () => settled(document.createElement('script'), origin + path), 60_000)
   await attempt('image', () => settled(new Image(), origin + '/tables'))
   await attempt('beacon', async () => navigator.sendBeacon(rows, row))
-  for (const path of ['/', '/tables', '/?token=' + token]) await attempt('frame ' + path, async () => {
+  for (const path of ['/', '/tables', '/#token=' + token]) await attempt('frame ' + path, async () => {
     const frame = document.createElement('iframe')
     await settled(frame, origin + path)
     return frame.contentDocument === null ? 'foreign' : frame.contentDocument.body.innerText
@@ -84,13 +89,16 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
   let directory: ShownDirectory<string>
   let hostile: Server
   let port: number
+  /** The headers of what the browser has sent to the hostile server. */
+  const sent: IncomingHttpHeaders[] = []
 
   beforeAll(async () => {
     directory = await makeShownDirectory(async (store) => {
       const rows = [{ name: SECRET }]
       return (await store.team('default').createTable({ name: SECRET, rows })).tableId
     }, '--write')
-    hostile = createServer((_, answer) => {
+    hostile = createServer(({ headers }, answer) => {
+      sent.push(headers)
       answer.writeHead(200, { 'content-type': 'text/html' })
       answer.end('<!doctype html><title>hostile</title><body>')
     })
@@ -105,7 +113,7 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
     await directory?.remove()
   })
 
-  /** What a page of an address learns, and does, in the browser that has the cookie. */
+  /** What a page of an address learns, and does, in the browser that has the session. */
   async function attackFrom(address: string): Promise<Readonly<Record<string, string>>> {
     const page: Page = await directory.context.newPage()
     onTestFinished(() => page.close())
@@ -128,6 +136,8 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
     for (const [way, result] of Object.entries(learned)) {
       expect([way, result]).toEqual([way, expect.not.stringMatching(/^20\d/)])
     }
+    expect(sent.length).toBeGreaterThan(0)
+    expect(sent.filter(({ cookie, authorization }) => cookie ?? authorization)).toEqual([])
     for (const way of Object.keys(learned).filter((name) => name.startsWith('script '))) {
       expect([way, learned[way]]).toEqual([way, 'refused'])
     }
@@ -141,7 +151,7 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
     const own = new URL(directory.origin).port
     const page = await directory.context.newPage()
     onTestFinished(() => page.close())
-    for (const path of ['/', `/?token=${directory.token}`, '/tables', '/page/app.js']) {
+    for (const path of ['/', '/tables', '/page/app.js', '/page/session']) {
       const answer = await page.goto(`http://${HOSTILE_NAME}:${own}${path}`)
       expect([path, answer?.status()]).toEqual([path, 421])
       expect([path, answer?.headers()['set-cookie']]).toEqual([path, undefined])

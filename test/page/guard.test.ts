@@ -40,18 +40,24 @@ function ask(
   })
 }
 
-/** Opens the printed address. @returns the cookie */
+/** Exchanges a token as the page does. */
+function exchange(opened: OpenedStore, token: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}`, origin: opened.origin }
+  return ask(opened, '/page/session', { method: 'POST', ...headers })
+}
+
+/** Opens the printed address. @returns the header of its session */
 async function enter(opened: OpenedStore): Promise<string> {
-  const { status, headers } = await ask(opened, `/${new URL(opened.address).search}`)
-  expect(status).toBe(200)
-  const [cookie = ''] = headers['set-cookie'] ?? []
-  expect(cookie).toMatch(/^rowstash-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
-  return cookie.split(';', 1)[0] ?? ''
+  const { status, headers, body } = await exchange(opened, opened.token)
+  expect([status, headers['set-cookie']]).toEqual([200, undefined])
+  const { key } = JSON.parse(body)
+  expect(key).toMatch(/^[\w-]{43}$/)
+  return `Bearer ${key}`
 }
 
 async function withOpened(
   args: readonly string[],
-  use: (opened: OpenedStore, cookie: string) => Promise<void>,
+  use: (opened: OpenedStore, authorization: string) => Promise<void>,
 ): Promise<void> {
   const opened = await openDirectoryPage(directory.path, ...args)
   try {
@@ -67,48 +73,70 @@ describe('rowstash open', () => {
   test('takes its token once, and only the right one', async () => {
     const opened = await openDirectoryPage(directory.path)
     try {
-      expect((await ask(opened, '/?token=wrong')).status).toBe(403)
-      expect((await ask(opened, '/')).status).toBe(403)
-      const cookie = await enter(opened)
-      const again = await ask(opened, `/${new URL(opened.address).search}`)
-      expect([again.status, again.headers['set-cookie']]).toEqual([403, undefined])
-      expect((await ask(opened, '/', { cookie })).status).toBe(200)
+      expect((await exchange(opened, 'wrong')).status).toBe(403)
+      for (const headers of [{}, { origin: 'https://evil.example' }]) {
+        const given = { method: 'POST', authorization: `Bearer ${opened.token}`, ...headers }
+        expect((await ask(opened, '/page/session', given)).status).toBe(403)
+      }
+      const authorization = await enter(opened)
+      const again = await exchange(opened, opened.token)
+      expect([again.status, again.body.includes(authorization.slice(7))]).toEqual([403, false])
+      expect((await ask(opened, '/tables', { authorization })).status).toBe(200)
     } finally {
       await opened.close()
     }
   })
 
-  test('answers nothing without the cookie, whatever key is sent', async () => {
-    await withOpened(['--write'], async (opened, cookie) => {
+  test('gives browsers nothing that they send by themselves, to another port too', async () => {
+    await withOpened(['--write'], async (opened, authorization) => {
+      for (const path of ['/', '/page/app.js', '/page/session', '/tables']) {
+        const { status, headers } = await ask(opened, path, { authorization })
+        expect([path, status, headers['set-cookie']]).toEqual([path, 200, undefined])
+      }
+      const secret = authorization.slice(7)
+      const port = new URL(opened.origin).port
+      for (const cookie of [secret, `rowstash-${port}=${secret}`, `rowstash-session=${secret}`]) {
+        const change = { method: 'DELETE', cookie, origin: opened.origin }
+        expect((await ask(opened, `/tables/${tableId}`, change)).status).toBe(403)
+      }
+      expect(new URL(opened.address).search).toBe('') // The token is behind #, which is not sent either.
+    })
+  })
+
+  test('answers nothing without the key of the session, whatever other is sent', async () => {
+    await withOpened(['--write'], async (opened, authorization) => {
       for (const path of ['/tables', '/metrics', '/page/session', `/tables/${tableId}/rows`]) {
         expect((await ask(opened, path)).status, path).toBe(403)
-        expect((await ask(opened, path, { authorization: 'Bearer x' })).status, path).toBe(403)
-        expect((await ask(opened, path, { cookie: `${cookie}x` })).status, path).toBe(403)
-        expect((await ask(opened, path, { cookie })).status, path).toBe(200)
-        // The key is the guard's, whatever the page sends.
-        const given = { cookie, authorization: 'Bearer x' }
-        expect((await ask(opened, path, given)).status, path).toBe(200)
+        for (const given of [
+          'Bearer x',
+          'Bearer ',
+          `${authorization}x`,
+          `Bearer ${opened.token}`,
+        ]) {
+          expect((await ask(opened, path, { authorization: given })).status, path).toBe(403)
+        }
+        expect((await ask(opened, path, { authorization })).status, path).toBe(200)
       }
     })
   })
 
   test('refuses names that were made to lead here', async () => {
-    await withOpened([], async (opened, cookie) => {
+    await withOpened([], async (opened, authorization) => {
       const port = new URL(opened.origin).port
       for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', `[::1]:${port}`]) {
         for (const path of ['/', '/tables', '/page/app.js', '/page/session']) {
-          expect((await ask(opened, path, { cookie, host })).status, host + path).toBe(421)
+          expect((await ask(opened, path, { authorization, host })).status, host + path).toBe(421)
         }
       }
-      const local = { cookie, host: `localhost:${port}` }
+      const local = { authorization, host: `localhost:${port}` }
       expect((await ask(opened, '/tables', local)).status).toBe(200)
     })
   })
 
   test('refuses pages of other origins, on the same machine too', async () => {
-    await withOpened(['--write'], async (opened, cookie) => {
+    await withOpened(['--write'], async (opened, authorization) => {
       const path = `/tables/${tableId}/rows`
-      const change = { method: 'POST', cookie, ...JSON_TYPE }
+      const change = { method: 'POST', authorization, ...JSON_TYPE }
       const foreign: readonly Readonly<Record<string, string>>[] = [
         {}, // A browser always sends the origin of a change.
         { origin: 'https://evil.example' },
@@ -121,7 +149,7 @@ describe('rowstash open', () => {
         const { status } = await ask(opened, path, { ...change, ...headers })
         expect(status, JSON.stringify(headers)).toBe(403)
       }
-      const read = { cookie, 'sec-fetch-site': 'same-site' }
+      const read = { authorization, 'sec-fetch-site': 'same-site' }
       expect((await ask(opened, '/tables', read)).status).toBe(403)
       const own = { ...change, origin: opened.origin, 'sec-fetch-site': 'same-origin' }
       expect((await ask(opened, path, own)).status).toBe(201)
@@ -129,8 +157,8 @@ describe('rowstash open', () => {
   })
 
   test('changes nothing without --write, and gives no backup and no keys with it', async () => {
-    await withOpened([], async (opened, cookie) => {
-      const change = { method: 'POST', cookie, origin: opened.origin, ...JSON_TYPE }
+    await withOpened([], async (opened, authorization) => {
+      const change = { method: 'POST', authorization, origin: opened.origin, ...JSON_TYPE }
       for (const path of [`/tables/${tableId}/rows`, '/stashes', '/stashes/x', '/stashes/x/0']) {
         for (const method of ['POST', 'PUT', 'DELETE']) {
           const { body } = await ask(opened, path, { ...change, method })
@@ -143,11 +171,11 @@ describe('rowstash open', () => {
       }
       expect((await ask(opened, `/tables/${tableId}/rows`, change)).body).toContain('scope_missing')
       // What is staged is shown, and not changed.
-      expect((await ask(opened, '/stashes', { cookie })).body).toBe('{"data":[]}')
+      expect((await ask(opened, '/stashes', { authorization })).body).toBe('{"data":[]}')
       expect((await ask(opened, '/admin/verify', change)).body).toContain('"ok":true')
     })
-    await withOpened(['--write'], async (opened, cookie) => {
-      const change = { method: 'POST', cookie, origin: opened.origin, ...JSON_TYPE }
+    await withOpened(['--write'], async (opened, authorization) => {
+      const change = { method: 'POST', authorization, origin: opened.origin, ...JSON_TYPE }
       for (const path of ['/admin/backup', '/admin/keys']) {
         expect((await ask(opened, path, change)).body, path).toContain('API key not found')
       }
@@ -155,15 +183,15 @@ describe('rowstash open', () => {
   })
 
   test('serves the page so that nothing else can run in it', async () => {
-    await withOpened([], async (opened, cookie) => {
+    await withOpened([], async (opened, authorization) => {
       for (const path of ['/', '/page/app.js', '/page/style.css', '/page/session']) {
-        const { headers } = await ask(opened, path, { cookie })
+        const { headers } = await ask(opened, path, { authorization })
         expect(headers['content-security-policy'], path).toMatch(
           /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/,
         )
         expect(headers['x-content-type-options'], path).toBe('nosniff')
       }
-      const { body } = await ask(opened, '/', { cookie })
+      const { body } = await ask(opened, '/', { authorization })
       expect(body).not.toMatch(/<script(?! type="module" src="page\/app\.js">)|\son\w+=|style=/)
     })
   })

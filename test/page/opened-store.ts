@@ -11,6 +11,7 @@ export type OpenedStore = Readonly<{
   address: string
   /** Without the token. */
   origin: string
+  token: string
   close(): Promise<void>
 }>
 
@@ -35,7 +36,8 @@ export async function openDirectoryPage(
     ending.abort()
     await ended
   }
-  return { address, origin: new URL(address).origin, close }
+  const { origin, hash } = new URL(address)
+  return { address, origin, token: hash.replace('#token=', ''), close }
 }
 
 /** What a function that filled a store has returned is `made`. */

@@ -42,7 +42,7 @@ export async function makeShownDirectory<T>(
     for (const end of ends.splice(0).reverse()) await end()
   }
   try {
-    const { origin, address, close } = await openDirectoryPage(directory.path, ...args)
+    const { origin, address, token, close } = await openDirectoryPage(directory.path, ...args)
     ends.push(close)
     const browser = await chromium.launch({
       executablePath: found.path ?? '',
@@ -52,9 +52,17 @@ export async function makeShownDirectory<T>(
     ends.push(() => browser.close())
     const context = await browser.newContext({ viewport: VIEWPORT })
     const page = await context.newPage()
-    await page.goto(address) // The token is used up by this; the cookie is for all tabs.
+    await page.goto(address) // The token is used up by this.
+    await page.getByRole('heading', { name: 'Tables' }).waitFor()
+    const session = await page.evaluate(() => sessionStorage.getItem('rowstash-session'))
     await page.close()
-    const token = new URL(address).searchParams.get('token') ?? ''
+    // Other tabs of a test go on with the session, as the copy of a tab does.
+    await context.addInitScript(
+      ([place, key]) => {
+        if (location.origin === place) sessionStorage.setItem('rowstash-session', key)
+      },
+      [origin, session ?? ''] as const,
+    )
     return { ...directory, remove, browser, context, origin, token }
   } catch (failure) {
     await remove()

@@ -1,9 +1,10 @@
 // Asks for the API key. It is kept for this tab, until the tab is closed, and goes nowhere but into the header of
-// requests to this server.
-import { button, el, fill, messageOf, start } from './dom.js'
+// requests to this server. So is the key of a session of `rowstash open`, for which nobody is asked.
+import { button, el, fill, messageOf, setText, start } from './dom.js'
 import { TEXT } from './texts.js'
 
 const STORED_KEY = 'rowstash-key'
+const STORED_SESSION = 'rowstash-session'
 
 export function keptKey(): string | undefined {
   return sessionStorage.getItem(STORED_KEY) ?? undefined
@@ -11,6 +12,14 @@ export function keptKey(): string | undefined {
 
 export function forgetKey(): void {
   sessionStorage.removeItem(STORED_KEY)
+}
+
+export function keptSession(): string | undefined {
+  return sessionStorage.getItem(STORED_SESSION) ?? undefined
+}
+
+export function keepSession(key: string): void {
+  sessionStorage.setItem(STORED_SESSION, key)
 }
 
 /** @param check - Rejects if the key is not known. */
@@ -44,7 +53,7 @@ export function askForKey(
       onKey(key)
     })
     start(checked, (failure) => {
-      problem.textContent = messageOf(failure)
+      setText(problem, messageOf(failure))
       input.select()
     })
   })

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Api, Row, RowsRequest } from '../../adapters/page/browser/api.js'
 import { fieldsOf } from '../../adapters/page/browser/csv-fields.js'
+import { shownText } from '../../adapters/page/browser/dom.js'
 import { whereOf } from '../../adapters/page/browser/filter-bar.js'
 import { Looks } from '../../adapters/page/browser/import-begun.js'
 import { RateClock } from '../../adapters/page/browser/import-rate.js'
@@ -9,6 +10,7 @@ import { csvField, Digits, jsonText, parseJson } from '../../adapters/page/brows
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/prometheus.js'
 import { FoundRows } from '../../adapters/page/browser/row-sources.js'
 import { ScrollMap } from '../../adapters/page/browser/scroll-map.js'
+import { projectFiles, readText } from '../support/project.js'
 
 const ROW = 30
 const VIEW = 600
@@ -232,4 +234,24 @@ test('metrics are read, and a histogram tells between two readings', () => {
   expect(quantile(at(0, 0), at(9, 1), 'request_seconds', 0.5)).toBe(0.005)
   expect(quantile(at(0, 0), at(9, 1), 'request_seconds', 0.95)).toBe(0.1)
   expect(quantile(at(9, 1), at(9, 1), 'request_seconds', 0.5)).toBeUndefined()
+})
+
+test('a text shows what it would hide, and keeps its lines', () => {
+  expect(shownText('a\tb\r\nc\n\u202egpj\u200b\rx')).toBe('a\tb\r\nc\n\\u202egpj\\u200b\\u000dx')
+})
+
+test('texts come into the page by one module alone', () => {
+  const sources = projectFiles().filter((path) => /^adapters\/page\/browser\/.*\.ts$/.test(path))
+  const puts =
+    /\.(?:textContent|innerText|nodeValue|title) = |createTextNode|\b(?:append|prepend|before|after|replaceWith|replaceChildren)\((?:[^()]*, )?['"`]/
+  const found = sources.flatMap((path) => {
+    const lines = readText(path)
+      .split('\n')
+      .filter((line) => puts.test(line))
+    return lines.map((line) => `${path}: ${line.trim()}`)
+  })
+  expect(found).toEqual([
+    'adapters/page/browser/dom.ts: element.textContent = shownText(text)',
+    'adapters/page/browser/shell.ts: document.title = shownText(TEXT.titleOf(view.title))',
+  ])
 })

@@ -244,6 +244,20 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await table.delete()
   })
 
+  test('shows what names and cells would hide, or read in another order', async () => {
+    const hidden = 'gpj\u202eexe\u200b'
+    const seen = String.raw`gpj\u202eexe\u200b`
+    const team = store.team('default')
+    const { tableId } = await team.createTable({ name: hidden, rows: [{ [hidden]: hidden }] })
+    const page = await shown()
+    await page.getByRole('link', { name: seen, exact: true }).click()
+    await page.getByRole('heading', { name: seen }).waitFor()
+    await page.getByRole('gridcell', { name: seen, exact: true }).waitFor()
+    await page.getByRole('columnheader', { name: seen }).waitFor()
+    expect(await page.title()).toContain(seen)
+    await team.table(tableId).delete()
+  })
+
   test('asks for a key, keeps it in the tab, and says when rows are new', async () => {
     const { tableId } = await store.team('default').createTable({ name: 'New', rows: [{ id: 1 }] })
     const server = await startServer(store, { keys: KEYS, port: 0, basePath: '/data', page: true })

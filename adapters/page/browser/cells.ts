@@ -1,6 +1,6 @@
 // How a cell looks. A text of a row never becomes markup, a script, or a request to another origin.
 import type { ColumnType } from './api.js'
-import { el } from './dom.js'
+import { el, fill, setText } from './dom.js'
 import { jsonText } from './json-text.js'
 import { TEXT } from './texts.js'
 
@@ -22,13 +22,13 @@ export function fillCell(cell: HTMLElement, value: unknown, { kind }: ColumnType
     return
   }
   cell.className = `cell ${classOf(value, kind)}`
-  cell.textContent = shortText(value)
+  setText(cell, shortText(value))
 }
 
 /** A file of this server that is shown by its URL. */
 function fillFileCell(cell: HTMLElement, value: unknown): void {
   cell.className = 'cell text'
-  cell.replaceChildren(el('span', { class: 'badge' }, TEXT.storedFile), ` ${shortText(value)}`)
+  fill(cell, el('span', { class: 'badge' }, TEXT.storedFile), ` ${shortText(value)}`)
 }
 
 function isUri(kind: string): boolean {

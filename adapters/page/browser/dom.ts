@@ -1,8 +1,20 @@
-// Elements. Everything that comes from a store is put in as text, never as markup.
+// Elements. Everything that comes from a store is put in as text, never as markup, and shows what it would hide.
+import { escapeControls } from '../../../src/base/shown-text.js'
 
 type Listener = (event: Event) => void
 type Attribute = string | number | boolean | undefined | Listener
 export type Child = Node | string | number | null | undefined
+
+/**
+ * A text as a person sees it: what has no shape, or changes the order in which the rest is read, is shown as JSON
+ * escapes it. Tabs and line breaks stay.
+ */
+export function shownText(text: string): string {
+  return text.replace(/(?:[^\t\n\r]|\r(?!\n))+/g, escapeControls)
+}
+
+/** Attributes that people read. */
+const READ: ReadonlySet<string> = new Set(['title', 'aria-label', 'alt'])
 
 /**
  * Makes an element. Attributes that begin with `on` are listeners; `true` is an attribute without a value; `false` and
@@ -27,7 +39,7 @@ export function setAttributes(
     if (typeof value === 'function') element.addEventListener(name.slice(2), value)
     else if (value === true) element.setAttribute(name, '')
     else if (value === false || value === undefined) element.removeAttribute(name)
-    else element.setAttribute(name, String(value))
+    else element.setAttribute(name, READ.has(name) ? shownText(String(value)) : String(value))
   }
 }
 
@@ -40,8 +52,13 @@ export function fill(element: Element, ...children: readonly Child[]): void {
 function append(element: Element, children: readonly Child[]): void {
   for (const child of children) {
     if (child === null || child === undefined) continue
-    element.append(typeof child === 'number' ? String(child) : child)
+    element.append(child instanceof Node ? child : shownText(String(child)))
   }
+}
+
+/** Puts a text in the place of what is there. */
+export function setText(element: Element, text: string): void {
+  element.textContent = shownText(text)
 }
 
 export function button(

@@ -1,6 +1,6 @@
 // The bar with the conditions that rows must meet.
 import type { Column } from './api.js'
-import { button, el, fill } from './dom.js'
+import { button, el, fill, setText } from './dom.js'
 import { TEXT } from './texts.js'
 
 export type Condition = Readonly<{ column: string; operator: string; value: string }>
@@ -74,7 +74,7 @@ export class FilterBar {
 
   /** Shows why the store refused the conditions. */
   showProblem(message: string): void {
-    this.#problem.textContent = message
+    setText(this.#problem, message)
   }
 
   clear(): void {

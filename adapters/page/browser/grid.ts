@@ -1,7 +1,7 @@
 // A grid over any number of rows. Only what is seen is in the document: a fixed set of row elements, each of which shows
 // every n-th row, with the cells of the columns in view.
 import { fillCell } from './cells.js'
-import { el, setAttributes } from './dom.js'
+import { el, setAttributes, setText } from './dom.js'
 import type { GridColumns } from './grid-columns.js'
 import { keyMove, type Place } from './grid-keys.js'
 import { plainText } from './json-text.js'
@@ -203,14 +203,14 @@ export class Grid {
     slot.position = position
     slot.shown = row
     slot.columns = columns
-    slot.gutter.textContent = String(position + 1)
+    setText(slot.gutter, String(position + 1))
     slot.element.classList.toggle('odd', position % 2 === 1)
     slot.element.classList.toggle('waiting', row === undefined)
     slot.element.setAttribute('aria-rowindex', String(position + 2))
     for (const [at, cell] of slot.cells.entries()) {
       const column = this.#columns.columns[first + at]
       if (column === undefined) continue
-      if (row === undefined) cell.textContent = ''
+      if (row === undefined) setText(cell, '')
       else fillCell(cell, row[column.id], column.type)
     }
   }

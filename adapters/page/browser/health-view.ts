@@ -1,7 +1,7 @@
 // How the server does: its metrics, read every two seconds while the view is open, and a verification on demand.
 import { ClientError } from '../../../src/client/client-error.js'
 import type { Api } from './api.js'
-import { type Child, el, fill, messageOf, start } from './dom.js'
+import { type Child, el, fill, messageOf, setText, start } from './dom.js'
 import { heldBytes } from './held.js'
 import { Plot } from './plot.js'
 import { parseMetrics, quantile, type Samples, total, totalsBy } from './prometheus.js'
@@ -121,11 +121,11 @@ class HealthView {
       return
     }
     const read = this.#api.metrics(this.#context.signal).then((text) => {
-      this.#problem.textContent = ''
+      setText(this.#problem, '')
       this.#show({ samples: parseMetrics(text), at: performance.now() })
     })
     start(read.then(again), (failure) => {
-      this.#problem.textContent = messageOf(failure)
+      setText(this.#problem, messageOf(failure))
       if (this.#api.adminKey !== null && isRefused(failure)) {
         this.#api.adminKey = undefined
         this.#askForKey()

@@ -1,6 +1,6 @@
 // What the import shows at its steps.
 import { shortText, shownType } from './cells.js'
-import { el } from './dom.js'
+import { el, setText } from './dom.js'
 import type { ReadFile, Sample } from './import-file.js'
 import { RateClock } from './import-rate.js'
 import type { Check, Imported, Problem, StageProgress } from './import-run.js'
@@ -94,7 +94,7 @@ export class ProgressView {
     const share = file.size === 0 ? 1 : Math.min(1, done / file.size)
     const rate = this.#clock.rateOf(progress, share)
     this.#bar.value = share
-    this.#text.textContent = TEXT.underWay({
+    const underWay = TEXT.underWay({
       rows: shownCount(rows),
       bytes: shownBytes(done),
       all: shownBytes(file.size),
@@ -102,10 +102,11 @@ export class ProgressView {
       speed: shownBytes(rate.bytes),
       left: shownSeconds(rate.secondsLeft),
     })
+    setText(this.#text, underWay)
   }
 
   say(message: string): void {
     this.#bar.removeAttribute('value')
-    this.#text.textContent = message
+    setText(this.#text, message)
   }
 }

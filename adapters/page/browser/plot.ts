@@ -1,5 +1,5 @@
 // A small plot of a number over the last minutes.
-import { el } from './dom.js'
+import { el, setText } from './dom.js'
 import { TEXT } from './texts.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
@@ -44,13 +44,13 @@ export class Plot {
   /** @param value - undefined: nothing is known of this time, which is drawn as before, if there is a before. */
   add(value: number | undefined): void {
     const values = this.#values
-    this.#value.textContent = value === undefined ? TEXT.unknown : this.#show(value)
+    setText(this.#value, value === undefined ? TEXT.unknown : this.#show(value))
     const drawn = value ?? values.at(-1)
     if (drawn === undefined) return
     values.push(drawn)
     if (values.length > this.#pointsMax) values.shift()
     const highest = Math.max(...values)
-    this.#highest.textContent = TEXT.highest(this.#show(highest))
+    setText(this.#highest, TEXT.highest(this.#show(highest)))
     const top = Math.max(highest, Number.MIN_VALUE)
     const step = WIDTH / (this.#pointsMax - 1)
     const from = WIDTH - (values.length - 1) * step

@@ -2,7 +2,7 @@
 import { ClientError } from '../../../src/client/client-error.js'
 import type { Api, Row, TableInfo, VersionedRow } from './api.js'
 import { shortText } from './cells.js'
-import { button, el, messageOf, setDisabled, start } from './dom.js'
+import { button, el, messageOf, setDisabled, setText, start } from './dom.js'
 import { shownCount } from './show.js'
 import { TEXT } from './texts.js'
 
@@ -23,7 +23,7 @@ export function rowHistory(api: Api, info: TableInfo, now: VersionedRow): HTMLEl
       if (typeof older === 'string') return say(older)
       list.append(stepOf(info, older.row, newer))
       newer = older
-      more.textContent = TEXT.earlier
+      setText(more, TEXT.earlier)
       setDisabled(false, more)
     })
     start(before, (failure) => say(messageOf(failure)))

@@ -1,6 +1,6 @@
 // The names of a table and of its columns, to be changed. IDs and types stay as they are.
 import type { Api, TableInfo } from './api.js'
-import { el, messageOf, start } from './dom.js'
+import { el, messageOf, setText, start } from './dom.js'
 import { TEXT } from './texts.js'
 
 /**
@@ -40,7 +40,7 @@ export function nameForm(
     })
     const change = { name: given.value.trim(), schema: { columns } }
     start(api.alter(id, version, change).then(onSaved), (failure) => {
-      problem.textContent = messageOf(failure)
+      setText(problem, messageOf(failure))
     })
   })
   return form

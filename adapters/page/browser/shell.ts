@@ -2,7 +2,7 @@
 // by the part of the address behind `#`, which browsers do not send.
 import { systemClock } from '../../../src/base/clock.js'
 import { type Api, isRefused } from './api.js'
-import { button, el, fill, messageOf } from './dom.js'
+import { button, el, fill, messageOf, setText, shownText } from './dom.js'
 import { WidthsOfTables } from './grid-columns.js'
 import type { PageSession } from './session.js'
 import { TEXT } from './texts.js'
@@ -145,7 +145,7 @@ export class Shell {
     }
     this.#view = view
     this.#name = name
-    document.title = TEXT.titleOf(view.title)
+    document.title = shownText(TEXT.titleOf(view.title))
     fill(this.#main, view.element)
     view.onShown?.()
     const dropped = this.#dropped
@@ -182,7 +182,7 @@ export class Shell {
 
   #say(message: string): void {
     clearTimeout(this.#quiet)
-    this.#said.textContent = message
+    setText(this.#said, message)
     this.#quiet = setTimeout(() => fill(this.#said), 4_000)
   }
 

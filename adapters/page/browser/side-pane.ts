@@ -2,7 +2,7 @@
 import type { Api, Row, TableInfo } from './api.js'
 import { shownType, wholeCell } from './cells.js'
 import { copyText } from './clipboard.js'
-import { button, el, fill, messageOf, start } from './dom.js'
+import { button, el, fill, messageOf, setText, start } from './dom.js'
 import { jsonText } from './json-text.js'
 import { rowHistory } from './row-history.js'
 import { nameForm } from './schema-form.js'
@@ -81,12 +81,12 @@ export class SidePane {
       fill(cells, ...columns.flatMap((column) => fieldOf(whole, column)))
       const shown = shownCount(found.version)
       const isNewer = found.version > this.info.version
-      version.textContent = isNewer ? TEXT.rowIsNewer(shown) : TEXT.rowVersion(shown)
+      setText(version, isNewer ? TEXT.rowIsNewer(shown) : TEXT.rowVersion(shown))
       history.append(rowHistory(this.#api, this.info, found))
     })
     start(asked, (failure) => {
       if (at !== this.#shown) return
-      version.textContent = messageOf(failure) // What the grid shows stays.
+      setText(version, messageOf(failure)) // What the grid shows stays.
       copy.disabled = known.length < columns.length
     })
   }

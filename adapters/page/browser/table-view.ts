@@ -2,7 +2,7 @@
 import type { Api, Column, Row, TableInfo } from './api.js'
 import { copyText } from './clipboard.js'
 import { csvOfRows, curlOfRows, jsonOfRows } from './copies.js'
-import { button, el, fill, messageOf, start } from './dom.js'
+import { button, el, fill, messageOf, setText, start } from './dom.js'
 import { FilterBar, whereOf } from './filter-bar.js'
 import { Grid, type GridPlace } from './grid.js'
 import { GridColumns } from './grid-columns.js'
@@ -194,7 +194,7 @@ class TableView {
     const say = isCut ? TEXT.placeOfFirst : TEXT.place
     const none = isOpen ? TEXT.searching : TEXT.noRows
     const text = count === 0 ? none : say(shownCount(from + 1), shownCount(to), all)
-    if (this.#status.textContent !== text) this.#status.textContent = text
+    if (this.#status.textContent !== text) setText(this.#status, text)
   }
 
   #openRow(position: number): void {

@@ -1,7 +1,7 @@
 // The list of tables.
 import type { TableName } from './api.js'
 import { confirmDeletion } from './confirm.js'
-import { button, el, fill, start } from './dom.js'
+import { button, el, fill, setText, start } from './dom.js'
 import { eachOf } from './held.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 import { shownAge, shownBytes, shownCount, shownTime } from './show.js'
@@ -132,9 +132,9 @@ class TableLine {
     const { api, signal } = this.#context
     const { rowCount, bytes, schema, version, updatedAt } = await api.info(this.#table.id, signal)
     const [rows, size, columns] = this.#numbers
-    if (rows) rows.textContent = shownCount(rowCount)
-    if (size) size.textContent = shownBytes(bytes)
-    if (columns) columns.textContent = shownCount(schema.columns.length)
+    if (rows) setText(rows, shownCount(rowCount))
+    if (size) setText(size, shownBytes(bytes))
+    if (columns) setText(columns, shownCount(schema.columns.length))
     const age = shownAge(updatedAt, this.#context.now())
     fill(
       this.#age,

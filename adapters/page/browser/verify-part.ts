@@ -2,7 +2,7 @@
 import { readWebStream } from '../../../src/base/web-stream.js'
 import type { VerifyCounts, VerifyFinding } from '../../../src/index.js'
 import type { Api } from './api.js'
-import { button, el, fill, messageOf, setDisabled } from './dom.js'
+import { button, el, fill, messageOf, setDisabled, setText } from './dom.js'
 import type { ViewContext } from './shell.js'
 import { shownBytes, shownCount } from './show.js'
 import { TEXT } from './texts.js'
@@ -95,7 +95,7 @@ class VerifyState {
 
   #tell(): void {
     const seconds = Math.round((this.#now() - this.#began) / 1_000)
-    this.#text.textContent = TEXT.verifying(seconds, this.#checked)
+    setText(this.#text, TEXT.verifying(seconds, this.#checked))
   }
 }
 

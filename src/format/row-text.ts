@@ -206,7 +206,7 @@ function showArray(token: string, kind: ColumnKind): string {
 }
 
 /** The tokens of the elements of an array. */
-export function elementsOf(token: string): string[] {
+function elementsOf(token: string): string[] {
   const elements: string[] = []
   if (token === '[]') return elements
   for (let start = 1; start < token.length; ) {
@@ -239,7 +239,7 @@ function endOfString(text: string, at: number): number {
 }
 
 /** Returns where the token that starts at `at` ends. */
-function endOfToken(text: string, at: number): number {
+export function endOfToken(text: string, at: number): number {
   const first = text.charCodeAt(at)
   if (first === QUOTE) return endOfString(text, at)
   const end =

@@ -2,17 +2,41 @@
 // a text.
 import { BACKSLASH, DIGIT_NINE, DIGIT_ZERO, MINUS, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
 import { longDecimal } from '../schema/decimal.js'
-import { elementsOf, readSpans } from './row-text.js'
-
-/** Integers that are their own canonical text: without an exponent, and without a zero at the end. */
-const PLAIN_INTEGER = /^-?(?:[0-9]*[1-9])$/
+import { endOfToken, readSpans } from './row-text.js'
 
 /** The text of a token that all tokens of the same value have, and no others. */
 export function canonicalToken(token: string): string {
   const first = token.charCodeAt(0)
   if (first === QUOTE) return isEscaped(token) ? JSON.stringify(JSON.parse(token)) : token
-  if (first === OPEN_BRACKET) return `[${elementsOf(token).map(canonicalToken).join(',')}]`
+  if (first === OPEN_BRACKET) return canonicalArray(token)
   return canonicalNumber(token)
+}
+
+/** Elements that are canonical as they are, as mostly, are not taken out of the token. */
+function canonicalArray(token: string): string {
+  const mayBeEscaped = isEscaped(token)
+  let canonical = ''
+  let taken = 0
+  for (let start = 1; start < token.length - 1; ) {
+    const end = endOfToken(token, start)
+    const isText = token.charCodeAt(start) === QUOTE
+    if (isText ? mayBeEscaped : !isPlainInteger(token, start, end)) {
+      canonical += token.slice(taken, start) + canonicalToken(token.slice(start, end))
+      taken = end
+    }
+    start = end + 1
+  }
+  return taken === 0 ? token : canonical + token.slice(taken)
+}
+
+/** Whether a part of a token is an integer that is its own canonical text: without a zero at its end. */
+function isPlainInteger(token: string, start: number, end: number): boolean {
+  for (let at = token.charCodeAt(start) === MINUS ? start + 1 : start; at < end; at++) {
+    const code = token.charCodeAt(at)
+    if (code < DIGIT_ZERO || code > DIGIT_NINE) return false
+  }
+  const last = token.charCodeAt(end - 1)
+  return last > DIGIT_ZERO && last <= DIGIT_NINE
 }
 
 function isEscaped(token: string): boolean {
@@ -23,11 +47,11 @@ function isEscaped(token: string): boolean {
 function canonicalNumber(token: string): string {
   const first = token.charCodeAt(0)
   const isNumber = first === MINUS || (first >= DIGIT_ZERO && first <= DIGIT_NINE)
-  if (!isNumber || PLAIN_INTEGER.test(token)) return token
+  if (!isNumber || isPlainInteger(token, 0, token.length)) return token
   const { isNegative, digits, exponent } = longDecimal(token)
   if (digits === '') return '0'
   const sign = isNegative ? '-' : ''
-  return exponent === 0n ? `${sign}${digits}` : `${sign}${digits}e${exponent}`
+  return exponent === '0' ? `${sign}${digits}` : `${sign}${digits}e${exponent}`
 }
 
 /** Whether two tokens are the same value; undefined: an empty cell. */

@@ -4,7 +4,7 @@
 import { DIGIT_NINE, DIGIT_ZERO, DOT, MINUS, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
-import { longDecimal } from '../schema/decimal.js'
+import { longDecimal, lowBitsOf } from '../schema/decimal.js'
 
 const TEXT_SEED = 0x7465_7874
 const NUMBER_SEED = 0x6e75_6d62
@@ -118,7 +118,7 @@ export function hashOfLong(token: string): number {
   for (let i = 0; i < digits.length; i++) {
     hash = Math.imul(hash ^ digits.charCodeAt(i), DIGIT_FACTOR)
   }
-  return numberHash(hash, Number(BigInt.asIntN(32, exponent)), isNegative)
+  return numberHash(hash, lowBitsOf(exponent), isNegative)
 }
 
 /** @param exponent - Its lowest 32 bits count. */

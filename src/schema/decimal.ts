@@ -1,65 +1,54 @@
-// Decimal numbers compared exactly, from the bytes of their JSON tokens. Nothing becomes a double that would round.
+// Decimal numbers compared exactly, from the bytes of their JSON tokens.
 //
-// Most numbers are short: a whole number of at most 15 digits, divided by a power of ten. Those are compared as such;
-// all others by their digits.
-import { DIGIT_NINE, DIGIT_ZERO, DOT, MINUS } from '../base/ascii.js'
-import type { Bytes } from '../base/bytes.js'
+// Numbers are compared as doubles first, to which they are rounded: those that differ there have that order. So digits
+// are compared only where two numbers round to one double, and one of them has more digits than each double keeps.
+//
+// Invariant: the work is linear in the length of a token, whatever its exponent. An exponent of millions of digits stays
+// text; to make a number of it takes the square of its length.
+import { DIGIT_NINE, DIGIT_ZERO, DOT, LOWER_E, MINUS, UPPER_E } from '../base/ascii.js'
+import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 
 /** Digits that every double keeps. */
 const SHORT_DIGITS = 15
 
 /** Powers of ten that a double has exactly. */
-const POWERS = Object.freeze(Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`)))
+const POWERS = Object.freeze(
+  Array.from({ length: SHORT_DIGITS + 1 }, (_, exponent) => Number(`1e${exponent}`)),
+)
 
 /** A number as its digits: `digits` * 10 ** `exponent`, without zeros at either end. Zero has no digits. */
-type LongDecimal = Readonly<{ isNegative: boolean; digits: string; exponent: bigint }>
+type LongDecimal = Readonly<{
+  isNegative: boolean
+  digits: string
+  /** The shortest text of an integer: `0`, `-12`. */
+  exponent: string
+}>
 
-/** A number that others are compared to. */
-export class Decimal {
-  /** Of a short number: the number is `whole` / 10 ** `scale`. */
-  readonly #whole: number
-  readonly #scale: number
-  readonly #long: LongDecimal | null
-  readonly #token: ShortToken = new ShortToken()
-  readonly #text: string
+const ZERO: LongDecimal = Object.freeze({ isNegative: false, digits: '', exponent: '0' })
 
-  /** @param text - A number token of JSON. */
-  constructor(text: string) {
-    const bytes = new TextEncoder().encode(text)
-    this.#text = text
-    const isShort = this.#token.read(bytes, 0, bytes.length)
-    this.#whole = isShort ? this.#token.whole : 0
-    this.#scale = isShort ? this.#token.scale : 0
-    this.#long = isShort ? null : longDecimal(text)
+/** Reads number tokens; the fields are those of the last one. */
+export class DecimalReader {
+  /** The double that is nearest to the number. */
+  near = 0
+  /** Whether no other short number has this double. */
+  isShort = true
+  #bytes = NO_BYTES
+  #from = 0
+  #to = 0
+  #long: LongDecimal | undefined
+
+  read(bytes: Bytes, from: number, to: number): void {
+    this.isShort = this.#readShort(bytes, from, to)
+    if (!this.isShort) this.near = Number(sliceText(bytes, from, to))
+    this.#bytes = bytes
+    this.#from = from
+    this.#to = to
+    this.#long = undefined
   }
 
-  /** The order of a number token and this number: negative if the token is less, 0 if both are equal. */
-  orderOf(bytes: Bytes, from: number, to: number): number {
-    const token = this.#token
-    if (this.#long === null && token.read(bytes, from, to)) {
-      const difference = token.scale - this.#scale
-      if (difference === 0) return token.whole - this.#whole
-      const left = difference < 0 ? token.whole * (POWERS[-difference] ?? Number.NaN) : token.whole
-      const right = difference > 0 ? this.#whole * (POWERS[difference] ?? Number.NaN) : this.#whole
-      if (Math.abs(left) <= MAX && Math.abs(right) <= MAX) return left - right
-    }
-    return orderOfLong(
-      longDecimal(sliceText(bytes, from, to)),
-      this.#long ?? longDecimal(this.#text),
-    )
-  }
-}
-
-const MAX = Number.MAX_SAFE_INTEGER
-
-/** Reads tokens without an exponent and of few digits. */
-class ShortToken {
-  whole = 0
-  scale = 0
-
-  /** false: the token is longer. */
-  read(bytes: Bytes, from: number, to: number): boolean {
+  /** Reads a token without an exponent and of few digits. @returns false: the token is longer. */
+  #readShort(bytes: Bytes, from: number, to: number): boolean {
     const isNegative = bytes[from] === MINUS
     const start = isNegative ? from + 1 : from
     if (to - start > SHORT_DIGITS + 1) return false
@@ -72,27 +61,110 @@ class ShortToken {
       else return false
     }
     if (to - start > SHORT_DIGITS && point === to) return false
-    this.whole = isNegative ? -whole : whole
-    this.scale = to - point
+    const size = point < to ? whole / (POWERS[to - point] ?? Number.NaN) : whole
+    this.near = isNegative ? -size : size
     return true
+  }
+
+  /** The order of the last number and that of another reader: negative if it is less, 0 if both are equal. */
+  orderTo(other: DecimalReader): number {
+    if (this.near !== other.near) return this.near < other.near ? -1 : 1
+    return this.isShort && other.isShort ? 0 : orderOfLong(this.#digits, other.#digits)
+  }
+
+  get #digits(): LongDecimal {
+    this.#long ??= longDecimal(sliceText(this.#bytes, this.#from, this.#to))
+    return this.#long
+  }
+}
+
+/** A number that others are compared to. */
+export class Decimal {
+  readonly #wanted = new DecimalReader()
+  readonly #token = new DecimalReader()
+
+  /** @param text - A number token of JSON. */
+  constructor(text: string) {
+    const bytes = utf8(text)
+    this.#wanted.read(bytes, 0, bytes.length)
+  }
+
+  /** The order of a number token and this number: negative if the token is less, 0 if both are equal. */
+  orderOf(bytes: Bytes, from: number, to: number): number {
+    this.#token.read(bytes, from, to)
+    return this.#token.orderTo(this.#wanted)
   }
 }
 
 /** Of a number token of JSON. Its exponent may have any number of digits. */
 export function longDecimal(token: string): LongDecimal {
-  const isNegative = token.startsWith('-')
-  const [, whole = '', fraction = '', power = '0'] = PARTS.exec(token) ?? []
-  const all = whole + fraction
-  let start = 0
-  while (start < all.length && all.charCodeAt(start) === DIGIT_ZERO) start++
-  let end = all.length
-  while (end > start && all.charCodeAt(end - 1) === DIGIT_ZERO) end--
-  if (start === end) return { isNegative: false, digits: '', exponent: 0n }
-  const exponent = BigInt(power) + BigInt(whole.length - end)
-  return { isNegative, digits: all.slice(start, end), exponent }
+  const isNegative = token.charCodeAt(0) === MINUS
+  let end = token.length // Of the digits.
+  let point = -1
+  let first = -1 // The first digit that is not zero, and the last one.
+  let last = -1
+  for (let at = isNegative ? 1 : 0; at < end; at++) {
+    const code = token.charCodeAt(at)
+    if (code === DOT) point = at
+    else if (code === LOWER_E || code === UPPER_E) end = at
+    else if (code !== DIGIT_ZERO) {
+      if (first < 0) first = at
+      last = at
+    }
+  }
+  if (first < 0) return ZERO
+  const units = point < 0 ? end : point // Where the digit of the units ends.
+  const isWithin = first < units && last > units
+  const digits = isWithin
+    ? token.slice(first, units) + token.slice(units + 1, last + 1)
+    : token.slice(first, last + 1)
+  const power = last < units ? units - 1 - last : units - last
+  return { isNegative, digits, exponent: sumText(token.slice(end + 1), power) }
 }
 
-const PARTS = /^-?([0-9]+)(?:\.([0-9]+))?(?:[eE]\+?(-?[0-9]+))?$/
+/** The lowest 32 bits of an integer that is written as in `LongDecimal`, signed. */
+export function lowBitsOf(integer: string): number {
+  const isNegative = integer.charCodeAt(0) === MINUS
+  let bits = 0
+  for (let at = isNegative ? 1 : 0; at < integer.length; at++) {
+    bits = (Math.imul(10, bits) + integer.charCodeAt(at) - DIGIT_ZERO) | 0
+  }
+  return isNegative ? -bits | 0 : bits
+}
+
+/**
+ * The sum of an integer as in an exponent, perhaps with a sign and zeros in front, and of a small one.
+ * @param more - Of at most `SHORT_DIGITS` - 1 digits.
+ */
+function sumText(integer: string, more: number): string {
+  if (integer.length <= SHORT_DIGITS) return String(Number(integer) + more)
+  const sign = integer.startsWith('-') ? '-' : ''
+  const digits = integer.replace(/^[+-]?0*/, '')
+  if (digits.length <= SHORT_DIGITS) return String(Number(`${sign}0${digits}`) + more)
+  return sign + longSum(digits, sign === '' ? more : -more)
+}
+
+/** The sum of a number of more than `SHORT_DIGITS` digits and of one of fewer. */
+function longSum(digits: string, more: number): string {
+  const split = digits.length - SHORT_DIGITS
+  const limit = POWERS[SHORT_DIGITS] ?? 0
+  const low = Number(digits.slice(split)) + more
+  const high = digits.slice(0, split)
+  const carry = low < 0 ? -1 : Number(low >= limit)
+  const lowDigits = String(low - carry * limit).padStart(SHORT_DIGITS, '0')
+  return (carry === 0 ? high : carried(high, carry)) + lowDigits
+}
+
+/** Digits plus 1 or minus 1, without zeros in front. */
+function carried(digits: string, carry: number): string {
+  const turned = carry > 0 ? DIGIT_NINE : DIGIT_ZERO
+  let end = digits.length
+  while (end > 0 && digits.charCodeAt(end - 1) === turned) end--
+  const rest = (carry > 0 ? '0' : '9').repeat(digits.length - end)
+  const changed = (end === 0 ? 0 : digits.charCodeAt(end - 1) - DIGIT_ZERO) + carry
+  const head = digits.slice(0, Math.max(0, end - 1))
+  return head === '' && changed === 0 ? rest : head + changed + rest
+}
 
 function orderOfLong(left: LongDecimal, right: LongDecimal): number {
   const [leftSign, rightSign] = [signOf(left), signOf(right)]
@@ -107,9 +179,19 @@ function signOf({ isNegative, digits }: LongDecimal): number {
 
 /** By the place of the first digit, then digit for digit. Neither is zero. */
 function orderOfSizes(left: LongDecimal, right: LongDecimal): number {
-  const places =
-    left.exponent + BigInt(left.digits.length) - right.exponent - BigInt(right.digits.length)
-  if (places !== 0n) return places < 0n ? -1 : 1
+  const places = orderOfIntegers(
+    sumText(left.exponent, left.digits.length),
+    sumText(right.exponent, right.digits.length),
+  )
+  if (places !== 0) return places
   if (left.digits === right.digits) return 0
   return left.digits < right.digits ? -1 : 1
+}
+
+function orderOfIntegers(left: string, right: string): number {
+  if (left === right) return 0
+  const isNegative = left.startsWith('-')
+  if (isNegative !== right.startsWith('-')) return isNegative ? -1 : 1
+  const isLess = left.length === right.length ? left < right : left.length < right.length
+  return isLess === isNegative ? 1 : -1
 }

@@ -35,14 +35,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the greatest value of a segment is taken for less than all others',
     file: 'may-match.ts',
-    find: "case 'gte':\n      return difference >= 0",
-    replace: "case 'gte':\n      return difference > 0",
+    find: "case 'gte':\n        return difference >= 0",
+    replace: "case 'gte':\n        return difference > 0",
   },
   {
     name: 'numbers of different scales are compared by their digits',
     file: 'decimal.ts',
-    find: 'if (difference === 0) return token.whole - this.#whole',
-    replace: 'if (difference < 2) return token.whole - this.#whole',
+    find: 'const size = point < to ? whole / (POWERS[to - point] ?? Number.NaN) : whole',
+    replace: 'const size = point + 1 < to ? whole / (POWERS[to - point] ?? Number.NaN) : whole',
   },
   {
     name: 'a page that is full goes on behind the row that did not fit',

@@ -11,20 +11,19 @@ const BEGINNING_CHARS_MIN = 4
  * missing, additional, others, or swapped with their neighbors; else the only one that begins so. undefined: there is
  * none.
  */
-export function nearestWord(word: string, known: Iterable<string>): string | undefined {
+export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
   const meant = word.toLowerCase()
   if (meant.length > CHARS_MAX) return undefined
   let nearest: string | undefined
   let fewest = editsMaxOf(meant) + 1
   let compared = 0
   const longer: string[] = []
-  for (const candidate of known) {
+  for (const candidate of candidates) {
     if (++compared > WORDS_MAX) break
-    if (meant.length >= BEGINNING_CHARS_MIN && candidate.toLowerCase().startsWith(meant)) {
-      longer.push(candidate)
-    }
+    const known = candidate.slice(0, CHARS_MAX + EDITS_MAX).toLowerCase()
+    if (meant.length >= BEGINNING_CHARS_MIN && known.startsWith(meant)) longer.push(candidate)
     if (Math.abs(candidate.length - meant.length) >= fewest) continue
-    const edits = editsBetween(meant, candidate.toLowerCase())
+    const edits = editsBetween(meant, known, fewest - 1)
     if (edits >= fewest) continue
     nearest = candidate
     fewest = edits
@@ -42,27 +41,38 @@ export function didYouMean(
   return nearest === undefined ? '' : `; did you mean ${render(nearest)}?`
 }
 
-/** A third of a word may be wrong, and two characters at most: of short words nearly all are near to each other. */
+/** Characters of a word that may be wrong, at most. */
+const EDITS_MAX = 2
+
+/** A third of a word may be wrong: of short words nearly all are near to each other. */
 function editsMaxOf({ length }: string): number {
-  return Math.min(2, Math.floor(length / 3))
+  return Math.min(EDITS_MAX, Math.floor(length / 3))
 }
 
-/** The optimal string alignment distance: edits that make one word of the other, a swap of neighbors being one. */
-function editsBetween(from: string, to: string): number {
+/**
+ * The optimal string alignment distance: edits that make one word of the other, a swap of neighbors being one. More than
+ * `max`: any number above it. Only the beginnings are compared that differ in length by `max` at most, as others have
+ * more edits.
+ */
+function editsBetween(from: string, to: string, max: number): number {
+  const more = max + 1
   let beforeLast: readonly number[] = []
   let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)
   for (let i = 1; i <= from.length; i++) {
     const row = [i]
-    for (let j = 1; j <= to.length; j++) {
+    let fewest = i
+    for (let j = Math.max(1, i - max); j <= Math.min(to.length, i + max); j++) {
       const cost = from[i - 1] === to[j - 1] ? 0 : 1
-      const kept = (last[j - 1] ?? 0) + cost
-      let edits = Math.min(kept, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1)
+      const kept = (last[j - 1] ?? more) + cost
+      let edits = Math.min(kept, (last[j] ?? more) + 1, (row[j - 1] ?? more) + 1)
       const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
-      if (isSwapped) edits = Math.min(edits, (beforeLast[j - 2] ?? 0) + 1)
-      row.push(edits)
+      if (isSwapped) edits = Math.min(edits, (beforeLast[j - 2] ?? more) + 1)
+      row[j] = edits
+      fewest = Math.min(fewest, edits)
     }
+    if (fewest > max) return more
     beforeLast = last
     last = row
   }
-  return last[to.length] ?? 0
+  return last[to.length] ?? more
 }

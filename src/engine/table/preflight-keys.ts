@@ -102,7 +102,7 @@ export async function compareKeys(
 ): Promise<void> {
   const keys = new InputKeys(team, input)
   const rows = await keys.hashed()
-  const twice = rows.firstTwice()
+  const twice = await team.slices.begin().run(rows.firstTwice())
   if (twice >= 0) {
     const [first, second] = [rows.positionAt(twice - 1), rows.positionAt(twice)].map(numberAt)
     throw await keys.conflict(second ?? 0, `row ${first} (counted from 0) of the input`)

@@ -86,7 +86,8 @@ async function changeOfKey(
   if (keys === null || !(await isDurable())) return 'moved'
   await checkUnique(place, head, keys, columns, read)
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)
-  const written = await runOf(keys, { table, index }, { columns: key, nextRun: 0, runs: [] }, null)
+  const record = { columns: key, nextRun: 0, runs: [] }
+  const written = await runOf(team, keys, { table, index }, record, null)
   return { next: { ...generation, keyIndex: index }, puts: [...written.puts, ...hints] }
 }
 
@@ -98,7 +99,7 @@ async function checkUnique(
   columns: ReturnType<typeof keyColumnsOf>,
   read: ReadRecord,
 ): Promise<void> {
-  const twice = keys.firstTwice()
+  const twice = await team.slices.begin().run(keys.firstTwice())
   if (twice < 0) return
   const [one, other] = [keys.positionAt(twice - 1), keys.positionAt(twice)]
   const row = await findRowAt(team, read, table, generation, other)

@@ -209,7 +209,7 @@ class KeyedChange {
     const { columns } = index.record
     const record = isNew ? { columns, nextRun: 0, runs: [] } : index.record
     if (run !== null) {
-      const written = await runOf(run, to, record, index)
+      const written = await runOf(this.#context, run, to, record, index)
       puts.push(...written.puts)
       deletes.push(...written.deletes)
     } else if (isNew) puts.push([keyIndexKey(to), encodeKeyIndex(record)])
@@ -308,7 +308,7 @@ class KeyedChange {
   /** Checks the keys of linked rows against each other, the rows that are laid beside them, and those of the table. */
   async #checkRun(run: KeyedRows, fresh: ReadonlyMap<string, ChangedRow>): Promise<void> {
     const { place, before, index, isNew } = this.#parts
-    const twice = run.firstTwice()
+    const twice = await this.#context.slices.begin().run(run.firstTwice())
     if (twice >= 0) {
       throw await this.#conflictOfRun(run, twice, run.positionAt(twice - 1))
     }

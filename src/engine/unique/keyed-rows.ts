@@ -1,6 +1,8 @@
 // The hashes of the keys of many rows, with the positions of the rows, in little memory: sorted, they are a run of an index.
 import { type Bytes, compareBytes } from '../../base/bytes.js'
+import { sortSteps } from '../../base/sort-steps.js'
 import type { StoreError } from '../../base/store-error.js'
+import { runAtOnce, type Steps } from '../../base/time-slices.js'
 import {
   BUCKET_ENTRY_BYTES,
   bitsOfRun,
@@ -12,6 +14,11 @@ import type { Position } from '../../format/keys.js'
 import { KEYED_ROWS_MAX, tooManyKeys } from './keyed-rows-max.js'
 
 const ROWS_FIRST = 1_024
+
+const NO_ENTRIES = new Uint32Array(0)
+
+/** Entries after which others may run. */
+const ENTRIES_AT_ONCE = 4_096
 
 /** Buckets into which entries are sorted before they are compared: those of their first 16 bits. */
 const SORT_BITS = 16
@@ -84,9 +91,13 @@ export class KeyedRows {
   }
 
   /** The place of the first entry whose hash is that of the one before it; -1: there is none. */
-  firstTwice(): number {
+  *firstTwice(): Steps<number> {
+    yield* this.sort()
     for (let place = 1; place < this.count; place++) {
-      if (compareBytes(this.hashAt(place - 1), this.hashAt(place)) === 0) return place
+      if (this.#compare(this.#entryAt(place - 1), this.#entryAt(place), KEY_HASH_BYTES) === 0) {
+        return place
+      }
+      if (place % ENTRIES_AT_ONCE === 0) yield ENTRIES_AT_ONCE
     }
     return -1
   }
@@ -123,14 +134,23 @@ export class KeyedRows {
     }
   }
 
-  /** Sorts by the first bits of all entries, and then those with the same ones by comparing them. */
   get #sorted(): Uint32Array {
-    if (this.#order !== undefined) return this.#order
+    if (this.#order === undefined) runAtOnce(this.sort())
+    return this.#order ?? NO_ENTRIES
+  }
+
+  /**
+   * Sorts by the first bits of all entries, and then those with the same ones by comparing them. What needs the order
+   * sorts at once; of many rows this is to be run before.
+   */
+  *sort(): Steps<void> {
+    if (this.#order !== undefined) return
     const ends = new Uint32Array(2 ** SORT_BITS + 1)
     const partOf = (entry: number): number => this.#view.getUint16(entry * BUCKET_ENTRY_BYTES)
     for (let entry = 0; entry < this.count; entry++) {
       const part = partOf(entry) + 1
       ends[part] = (ends[part] ?? 0) + 1
+      if (entry % ENTRIES_AT_ONCE === 0) yield ENTRIES_AT_ONCE
     }
     for (let part = 1; part < ends.length; part++) {
       ends[part] = (ends[part] ?? 0) + (ends[part - 1] ?? 0)
@@ -142,14 +162,27 @@ export class KeyedRows {
       const at = next[part] ?? 0
       order[at] = entry
       next[part] = at + 1
+      if (entry % ENTRIES_AT_ONCE === 0) yield ENTRIES_AT_ONCE
     }
-    const entryOf = (index: number): Bytes =>
-      this.#bytes.subarray(index * BUCKET_ENTRY_BYTES, (index + 1) * BUCKET_ENTRY_BYTES)
-    for (let part = 0; part < 2 ** SORT_BITS; part++) {
+    const compare = (left: number, right: number): number =>
+      this.#compare(left * BUCKET_ENTRY_BYTES, right * BUCKET_ENTRY_BYTES, BUCKET_ENTRY_BYTES)
+    for (let part = 0, last = 0; part < 2 ** SORT_BITS; part++) {
       const same = order.subarray(ends[part] ?? 0, ends[part + 1] ?? 0)
-      if (same.length > 1) same.sort((left, right) => compareBytes(entryOf(left), entryOf(right)))
+      if (same.length > 1) yield* sortSteps(same, compare)
+      const done = (ends[part + 1] ?? 0) - last
+      if (done < ENTRIES_AT_ONCE) continue
+      yield done
+      last += done
     }
     this.#order = order
-    return order
+  }
+
+  /** The order of the first bytes of two entries. @param bytes - Divisible by 4. */
+  #compare(left: number, right: number, bytes: number): number {
+    for (let at = 0; at < bytes; at += 4) {
+      const difference = this.#view.getUint32(left + at) - this.#view.getUint32(right + at)
+      if (difference !== 0) return difference
+    }
+    return 0
   }
 }

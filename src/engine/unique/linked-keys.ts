@@ -131,6 +131,7 @@ type Written = Readonly<{ puts: Change['puts']; deletes: readonly Bytes[] }>
  * @param to - The index that gets the run. @param from - Where the older runs are read.
  */
 export async function runOf(
+  { slices: turns }: Pick<LinkingContext, 'slices'>,
   rows: KeyedRows,
   to: IndexPlace,
   record: KeyIndexRecord,
@@ -150,8 +151,11 @@ export async function runOf(
   const { columns, nextRun: run } = record
   const puts: (readonly [Bytes, Bytes])[] = []
   if (rows.count > 0) {
+    const slices = turns.begin()
+    await slices.run(rows.sort())
     for (const { bucket, entries } of rows.buckets()) {
       puts.push([keyBucketKey(to, run, bucket), encodeKeyBucket(entries)])
+      if (slices.spend(entries.length)) await slices.pause()
     }
     kept.push({ run, bits: bitsOfRun(rows.count), entries: rows.count })
   }

@@ -33,7 +33,7 @@ export async function keysOfTable(
 ): Promise<KeyedRows | null> {
   const { team, table } = place
   const found = new FoundKeys(new KeyHasher(columns), wants)
-  const wanted = { matcher: null, found, what, signal, mayMatch: () => true }
+  const wanted = { matcher: null, found, what, signal, mayMatch: () => true, segmentTests: 0 }
   let token: PageStart['token']
   for (;;) {
     const { plan } = await choosePage(place, { token, rows: ROWS_AT_ONCE })

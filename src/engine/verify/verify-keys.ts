@@ -80,7 +80,7 @@ async function problemsOf(
     }
     const keys = await keysOfTable(place, generation, columns, { wants: isOfPass })
     if (keys === null) return problems
-    const twice = keys.firstTwice()
+    const twice = await team.slices.begin().run(keys.firstTwice())
     if (twice >= 0) {
       const [one, other] = [keys.positionAt(twice - 1), keys.positionAt(twice)]
       const message = `Rows at ${shown(one)} and ${shown(other)} have the same key`

@@ -63,7 +63,7 @@ export const PLANTED_BUGS: readonly PlantedKeyBug[] = [
   {
     name: 'many rows are not compared with each other',
     file: 'unique/changed-keys.ts',
-    find: 'const twice = run.firstTwice()',
+    find: 'const twice = await this.#context.slices.begin().run(run.firstTwice())',
     replace: 'const twice = -1',
   },
   {
@@ -91,7 +91,7 @@ export const PLANTED_BUGS: readonly PlantedKeyBug[] = [
   {
     name: 'a key is given to a table whose rows do not have it alone',
     file: 'table/table-key.ts',
-    find: 'const twice = keys.firstTwice()',
+    find: 'const twice = await team.slices.begin().run(keys.firstTwice())',
     replace: 'const twice = keys.count - keys.count - 1',
   },
   {

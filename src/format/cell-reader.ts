@@ -181,27 +181,30 @@ export function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes):
 }
 
 /**
- * Calls back with the bounds of each element of an array's token, until it returns true.
+ * Calls back with the bounds of each element of an array's token, and whether it has a backslash, until it returns true.
  * @returns whether it did.
  */
 export function someElement(
   bytes: Bytes,
   from: number,
   to: number,
-  visit: (from: number, to: number) => boolean,
+  visit: (from: number, to: number, isEscaped: boolean) => boolean,
 ): boolean {
   const limit = to - 1
   for (let at = from + 1; at < limit; ) {
     let end = at
+    let isEscaped = false
     if (bytes[at] === QUOTE) {
       for (end = at + 1; end < limit && bytes[end] !== QUOTE; end++) {
-        if (bytes[end] === BACKSLASH) end++
+        if (bytes[end] !== BACKSLASH) continue
+        isEscaped = true
+        end++
       }
       end++
     } else {
       while (end < limit && bytes[end] !== COMMA) end++
     }
-    if (visit(at, end)) return true
+    if (visit(at, end, isEscaped)) return true
     at = end + 1
   }
   return false

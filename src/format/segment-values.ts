@@ -25,6 +25,11 @@ export type KnownColumn = Readonly<{
   filter: Bytes | null
 }>
 
+/** The ID of a column as it stands in row texts, with its colon, a character for each byte. */
+export function columnKey(id: string): string {
+  return byteText(utf8(`${renderKey(id)}:`))
+}
+
 /** What a segment knows of its values. */
 export class SegmentValues {
   /** Estimated memory. */
@@ -38,10 +43,10 @@ export class SegmentValues {
 
   /** undefined: all cells of the column are empty. */
   column(id: string): KnownColumn | undefined {
-    return this.columnOfKey(byteText(utf8(`${renderKey(id)}:`)))
+    return this.columnOfKey(columnKey(id))
   }
 
-  /** @param key - As it stands in row texts, with its colon, a character for each byte. */
+  /** @param key - As `columnKey`. */
   columnOfKey(key: string): KnownColumn | undefined {
     return this.#columns.get(key)
   }

@@ -1,7 +1,7 @@
 // The order of times and of dates with times: by the moment that they name, so `10:00+02:00` is before `09:00Z`.
 // Without an offset a time counts as UTC, and a date alone as its midnight. Fractions of a second of any length count.
 import { COLON, DIGIT_NINE, DIGIT_ZERO, DOT, MINUS, PLUS } from '../base/ascii.js'
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, NO_BYTES } from '../base/bytes.js'
 
 const DATE_BYTES = 10
 const MINUTE_S = 60
@@ -10,6 +10,7 @@ const DAY_S = 86_400
 
 /** Reads times; the fields are those of the last one. */
 export class MomentReader {
+  #bytes = NO_BYTES
   /** Of a date with a time since 1970, of a time since midnight, in UTC. */
   seconds = 0
   /** The digits of the fraction, without zeros at their end. */
@@ -18,6 +19,7 @@ export class MomentReader {
 
   /** Reads a `dateTime`. @returns false: it is none. */
   readDateTime(bytes: Bytes, from: number, to: number): boolean {
+    this.#bytes = bytes
     const days = daysOf(bytes, from, to)
     if (Number.isNaN(days)) return false
     if (to - from === DATE_BYTES) {
@@ -32,6 +34,7 @@ export class MomentReader {
 
   /** Reads a `time`. @returns false: it is none. */
   readTime(bytes: Bytes, from: number, to: number): boolean {
+    this.#bytes = bytes
     const hourMinute = hourMinuteOf(bytes, from, to)
     if (Number.isNaN(hourMinute)) return false
     let at = from + 5
@@ -54,44 +57,18 @@ export class MomentReader {
       if (bytes[at] !== DIGIT_ZERO) this.fractionTo = at + 1
     return at
   }
-}
 
-/** A moment that others are compared to. */
-export class Moment {
-  readonly #kind: 'time' | 'dateTime'
-  readonly #bytes: Bytes
-  readonly #reader = new MomentReader()
-  readonly #wanted = new MomentReader()
-
-  /** @param text - A time or a dateTime, by the rule of its kind. */
-  constructor(kind: 'time' | 'dateTime', text: string) {
-    this.#kind = kind
-    this.#bytes = new TextEncoder().encode(text)
-    this.#read(this.#wanted, this.#bytes, 0, this.#bytes.length)
-  }
-
-  /** The order of a text and this moment; NaN: the text names none. */
-  orderOf(bytes: Bytes, from: number, to: number): number {
-    const found = this.#reader
-    const wanted = this.#wanted
-    if (!this.#read(found, bytes, from, to)) return Number.NaN
-    if (found.seconds !== wanted.seconds) return found.seconds - wanted.seconds
-    const length = Math.min(
-      found.fractionTo - found.fractionFrom,
-      wanted.fractionTo - wanted.fractionFrom,
-    )
-    for (let i = 0; i < length; i++) {
-      const difference =
-        (bytes[found.fractionFrom + i] ?? 0) - (this.#bytes[wanted.fractionFrom + i] ?? 0)
-      if (difference !== 0) return difference
+  /** The order of the last moment and that of another reader: negative if it is earlier, 0 if both are the same. */
+  orderTo(other: MomentReader): number {
+    if (this.seconds !== other.seconds) return this.seconds - other.seconds
+    const length = this.fractionTo - this.fractionFrom
+    const otherLength = other.fractionTo - other.fractionFrom
+    for (let i = 0; i < Math.min(length, otherLength); i++) {
+      const digit = this.#bytes[this.fractionFrom + i] ?? 0
+      const otherDigit = other.#bytes[other.fractionFrom + i] ?? 0
+      if (digit !== otherDigit) return digit - otherDigit
     }
-    return found.fractionTo - found.fractionFrom - (wanted.fractionTo - wanted.fractionFrom)
-  }
-
-  #read(reader: MomentReader, bytes: Bytes, from: number, to: number): boolean {
-    return this.#kind === 'time'
-      ? reader.readTime(bytes, from, to)
-      : reader.readDateTime(bytes, from, to)
+    return length - otherLength
   }
 }
 

@@ -440,3 +440,43 @@ test('preserved row IDs are found rows too', async () => {
     null,
   ])
 })
+
+describe('a condition of many tests', () => {
+  /** Matches only the last row: of two columns each, so that no two tests are one. */
+  const where: Where = {
+    $or: Array.from({ length: 661 }, (_, n): Where => ({ a: n - 660, b: 660 - n })),
+  }
+  const count = 20_000
+  const csv = `a,b\n${'0,5\n'.repeat(count - 1)}0,0\n`
+  const tableOfMany = async (): Promise<Table> => {
+    const team = (await open()).team('t')
+    const { tableId } = await team.createTable({ name: 't', rows: { csv: Buffer.from(csv) } })
+    return team.table(tableId)
+  }
+
+  test('ends a page early, with a continuation', async () => {
+    const table = await tableOfMany()
+    const first = await table.page({ where })
+    expect(first.rows).toEqual([])
+    const { continuation } = first
+    if (continuation === undefined) throw new Error('The page has no continuation')
+    const second = await table.page({ where, continuation })
+    expect(second).toMatchObject({ rows: [{ a: 0, b: 0 }] })
+    expect(second.continuation).toBeUndefined()
+    expect(await table.count(where)).toBe(1)
+  })
+
+  test('lets others run between the rows of a page', async () => {
+    const table = await tableOfMany()
+    let turns = 0
+    let isOver = false
+    const turn = (): void => {
+      turns++
+      if (!isOver) setImmediate(turn)
+    }
+    setImmediate(turn)
+    await table.page({ where, limit: 1 })
+    isOver = true
+    expect(turns).toBeGreaterThan(100)
+  })
+})

@@ -64,9 +64,9 @@ export type FindBounds = Readonly<{
 }>
 
 /**
- * A request for a page of row objects. With `where` a page ends after the 262,144 rows that it compares at most, so a
- * page with a continuation may have no rows: pass the same `where` and `columns` with it. `from` cannot be
- * combined with a continuation.
+ * A request for a page of row objects. With `where` a page ends after the 262,144 rows that it compares at most, or
+ * fewer if the condition has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`
+ * and `columns` with it. `from` cannot be combined with a continuation.
  */
 export type FindPageRequest = PageRequest & FindBounds
 

@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - A page sees one commit: its rows are chosen in one view, and then compared.
-// - A page looks at `WORK_ROWS_MAX` rows at most, so its work is bounded whatever matches. A page with a continuation may
-//   have no row.
+// - A page looks at `WORK_ROWS_MAX` rows and makes `WORK_TESTS_MAX` tests at most, so its work is bounded whatever
+//   matches. A page with a continuation may have no row.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { dataError } from '../../base/data-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
@@ -25,11 +25,11 @@ import type { PagePlan, Run } from '../read/page-reader.js'
 import { PAGE_START, PageWriter } from '../read/page-writer.js'
 import type { FrameRows } from '../segments/frame-runs.js'
 import { type FoundRows, positionIn, type Wanted, walkPlan } from './find-walk.js'
-import { mayMatch } from './may-match.js'
+import { type SegmentTest, segmentTest } from './may-match.js'
 import { Projection } from './projection.js'
 import { RowMatcher } from './row-matcher.js'
 import { lackedColumn } from './unknown-column.js'
-import { type Condition, parseWhere } from './where.js'
+import { parseWhere, valueCountOf } from './where.js'
 
 /** Rows that one page looks at, at most. */
 export const WORK_ROWS_MAX = 262_144
@@ -103,9 +103,10 @@ export async function countRows(
   const found = new RowCount()
   const chosen = await chooseRows(place, { token: start, pinned: start.generation })
   const { plan } = chosen
-  const { matcher, mayMatch } = compile(chosen, { where })
-  await walkPlan(place.team, plan, { matcher, mayMatch, found, signal })
-  const rest = plan.isEnd ? null : { ...start, position: endOf(plan) }
+  const { projection: _, ...query } = compile(chosen, { where })
+  const end = await walkPlan(place.team, plan, { ...query, found, signal })
+  const after = end ?? (plan.isEnd ? null : endOf(plan))
+  const rest = after === null ? null : { ...start, position: after }
   return { count: found.count, rest }
 }
 
@@ -136,7 +137,8 @@ function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<
   return choosePage(place, { ...start, rows: WORK_ROWS_MAX, wantsSchema: true })
 }
 
-type Query = Pick<Wanted, 'matcher' | 'mayMatch'> & Readonly<{ projection: Projection | null }>
+type Query = Pick<Wanted, 'matcher' | 'mayMatch' | 'segmentTests'> &
+  Readonly<{ projection: Projection | null }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function compile(
@@ -145,9 +147,11 @@ function compile(
 ): Query {
   const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
   const condition = parseWhere(where, known)
+  const test = condition === null ? null : segmentTest(condition)
   return {
     matcher: condition === null ? null : new RowMatcher(condition),
-    mayMatch: (run) => condition === null || segmentMayMatch(team, condition, run),
+    mayMatch: (run) => test === null || segmentMayMatch(team, test, run),
+    segmentTests: condition === null ? 0 : valueCountOf(condition),
     projection: columns === undefined ? null : new Projection(checkColumns(columns, known)),
   }
 }
@@ -155,13 +159,13 @@ function compile(
 /** Rows that are converted are not the values that their segment knows. */
 function segmentMayMatch(
   { segments, options }: TeamContext,
-  condition: Condition,
+  test: SegmentTest,
   { extent, converts }: Run,
 ): Awaitable<boolean> {
   const ref = extent.entry?.segment ?? null
   // Where a request is dear, only stores that write values look for them.
   if (ref === null || converts || (segments.isDear && !options.valueFilters)) return true
-  return chain(segments.values(ref), (values) => values === null || mayMatch(condition, values))
+  return chain(segments.values(ref), (values) => values === null || test(values))
 }
 
 function checkColumns(

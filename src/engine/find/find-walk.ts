@@ -32,10 +32,49 @@ export type Wanted = Readonly<{
   what?: string
   /** Leaves out segments that have no row which matches. Row records over them are looked at all the same. */
   mayMatch: (run: Run) => Awaitable<boolean>
+  /** Values that `mayMatch` looks for in a segment, at most. */
+  segmentTests: number
 }>
 
-/** Where the sink took no more: the position of the next row. null: all rows of the plan were looked at. */
+/**
+ * Where the sink took no more, or `WORK_TESTS_MAX` tests were made: the position of the next row. null: all rows of the
+ * plan were looked at.
+ */
 export type WalkEnd = Position | null
+
+/** Tests of cells that one walk makes, about, at most: some are below 5 ns. */
+export const WORK_TESTS_MAX = 33_554_432
+
+/** Tests after which others may run. */
+const TESTS_AT_ONCE = 32_768
+
+/** A value that is looked for in what a segment knows of a column takes as long as so many tests of cells. */
+const SEGMENT_TEST_COST = 16
+
+/** The work of a walk, counted where it is done. */
+class WalkWork {
+  readonly #slices: TimeSlices
+  #tests = 0
+
+  constructor(slices: TimeSlices) {
+    this.#slices = slices
+  }
+
+  /** Notes that tests were made of some bytes. @returns whether `pause` is due. */
+  spend(bytes: number, tests: number): boolean {
+    this.#tests += tests
+    return this.#slices.spend(bytes + tests)
+  }
+
+  /** Whether no more tests are made. */
+  get isDone(): boolean {
+    return this.#tests >= WORK_TESTS_MAX
+  }
+
+  pause(): Promise<void> {
+    return this.#slices.pause()
+  }
+}
 
 /** @param slot - In the run, or right behind it. */
 export function positionIn({ extent }: Run, slot: number): Position {
@@ -51,16 +90,18 @@ export async function walkPlan(
   plan: PagePlan,
   wanted: Wanted,
 ): Promise<WalkEnd> {
-  const slices = team.slices.begin()
+  const work = new WalkWork(team.slices.begin())
   for (let first = 0; first < plan.runs.length; first += RUNS_AT_ONCE) {
     const runs = plan.runs.slice(first, first + RUNS_AT_ONCE)
     const judged = await Promise.all(runs.map((run) => segmentOf(team, run, wanted)))
+    if (work.spend(0, SEGMENT_TEST_COST * runs.length * wanted.segmentTests)) await work.pause()
     const segments = judged.filter((segment) => segment !== null)
     const walk = team.segments.walk(() => segments, WALK_AT_WILL)
     try {
       for (const [index, run] of runs.entries()) {
         checkGoesOn(wanted)
-        const reading = { run, texts: textsOf(run, plan), wanted, slices }
+        if (work.isDone) return positionIn(run, run.first)
+        const reading = { run, texts: textsOf(run, plan), wanted, work }
         const segment = judged[index] ?? null
         const end = await (segment === null
           ? takeRecords(reading)
@@ -91,17 +132,22 @@ async function segmentOf(
   return null
 }
 
-type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; slices: TimeSlices }>
+type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; work: WalkWork }>
 
 /** Looks at row records alone. @returns the slot of the row that was not taken; null: none. */
-async function takeRecords({ run, texts, wanted, slices }: Reading): Promise<number | null> {
+async function takeRecords({ run, texts, wanted, work }: Reading): Promise<number | null> {
+  const tests = wanted.matcher?.tests ?? 0
   for (const [slot, record] of [...run.records].sort(([left], [right]) => left - right)) {
     if (slot < run.first || slot >= run.limit) continue
+    if (work.isDone) return slot
     const text = texts.ofRecord(record)
     if (text === null) continue
     if (!takeText(wanted, run, slot, text)) return slot
     if (wanted.found.isFull) return slot + 1
-    if (slices.spend(text.length)) await slices.pause()
+    if (work.spend(text.length, tests)) {
+      await work.pause()
+      checkGoesOn(wanted)
+    }
   }
   return null
 }
@@ -110,18 +156,33 @@ async function takeSegment(
   reading: Reading,
   pieces: AsyncGenerator<FrameRows[]>,
 ): Promise<number | null> {
-  const { wanted, slices } = reading
+  const { wanted, work } = reading
+  const tests = wanted.matcher?.tests ?? 0
   for await (const frames of pieces) {
-    for (const rows of frames) {
+    for (const rows of blocksOf(frames, tests)) {
+      if (work.isDone) return rows.slot
       const end = takeFrame(reading, rows)
       if (end !== null) return end
-      if (slices.spend(rows.frame.texts.length)) {
-        await slices.pause()
+      const { frame, first, limit } = rows
+      const bytes = frame.endOf(limit - 1) - frame.endOf(first - 1)
+      if (work.spend(bytes, tests * (limit - first))) {
+        await work.pause()
         checkGoesOn(wanted)
       }
     }
   }
   return null
+}
+
+/** The rows of frames, of each so many that a few of their tests are made at once. */
+function* blocksOf(frames: readonly FrameRows[], tests: number): Generator<FrameRows, void> {
+  const rows = Math.max(1, Math.floor(TESTS_AT_ONCE / Math.max(1, tests)))
+  for (const { frame, first: start, limit: end, slot } of frames) {
+    for (let first = start; first < end; first += rows) {
+      const limit = Math.min(end, first + rows)
+      yield { frame, first, limit, slot: slot + first - start }
+    }
+  }
 }
 
 function takeFrame({ run, texts, wanted }: Reading, rows: FrameRows): number | null {

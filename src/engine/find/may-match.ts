@@ -3,85 +3,79 @@
 //
 // Invariant: false is sure. What nothing is known of may match.
 import { type Bytes, utf8 } from '../../base/bytes.js'
-import { sliceText } from '../../base/platform.js'
 import { orderOf } from '../../format/noted-column.js'
-import type { KnownColumn, SegmentValues } from '../../format/segment-values.js'
+import { columnKey, type KnownColumn, type SegmentValues } from '../../format/segment-values.js'
+import { mayContain } from '../../format/value-filter.js'
 import { hashOfText, hashOfToken } from '../../format/value-hash.js'
 import { Decimal } from '../../schema/decimal.js'
+import { MomentReader } from '../../schema/moments.js'
 import type { CellTest, Comparison, Condition, Order } from './where.js'
 
-export function mayMatch(condition: Condition, values: SegmentValues): boolean {
+/** Whether a segment with these values may have a row that matches. */
+export type SegmentTest = (values: SegmentValues) => boolean
+
+/** What is known of one column is asked. undefined: all of its cells are empty. */
+type ColumnTest = (column: KnownColumn | undefined) => boolean
+
+/** Compiles a condition once, as it is asked of many segments. */
+export function segmentTest(condition: Condition): SegmentTest {
   switch (condition.op) {
-    case 'all':
-      return condition.conditions.every((part) => mayMatch(part, values))
-    case 'any':
-      return condition.conditions.some((part) => mayMatch(part, values))
+    case 'all': {
+      const parts = condition.conditions.map(segmentTest)
+      return (values) => parts.every((part) => part(values))
+    }
+    case 'any': {
+      const parts = condition.conditions.map(segmentTest)
+      return (values) => parts.some((part) => part(values))
+    }
     case 'not':
-      return mayFail(condition.condition, values)
+      return failTest(condition.condition)
     case 'cell':
-      return mayPass(condition.column, condition, values)
+      return testOfColumn(condition.column, columnTest(condition))
   }
 }
 
 /** Whether a segment may have a row that does not match. */
-function mayFail(condition: Condition, values: SegmentValues): boolean {
-  if (condition.op === 'not') return mayMatch(condition.condition, values)
-  if (condition.op !== 'cell' || condition.test !== 'isEmpty') return true
-  return values.column(condition.column)?.hasFilled === true
+function failTest(condition: Condition): SegmentTest {
+  if (condition.op === 'not') return segmentTest(condition.condition)
+  if (condition.op !== 'cell' || condition.test !== 'isEmpty') return () => true
+  return testOfColumn(condition.column, (column) => column?.hasFilled === true)
 }
 
-function mayPass(id: string, cell: CellTest, values: SegmentValues): boolean {
-  const column = values.column(id)
-  if (cell.test === 'isEmpty') return column === undefined || column.hasEmpty
-  if (column === undefined || !column.hasFilled) return false
+function testOfColumn(id: string, test: ColumnTest): SegmentTest {
+  const key = columnKey(id)
+  return (values) => test(values.columnOfKey(key))
+}
+
+function columnTest(cell: CellTest): ColumnTest {
+  if (cell.test === 'isEmpty') return (column) => column === undefined || column.hasEmpty
+  const test = filledTest(cell)
+  return (column) => column?.hasFilled === true && test(column)
+}
+
+function filledTest(
+  cell: Exclude<CellTest, { test: 'isEmpty' }>,
+): (column: KnownColumn) => boolean {
   switch (cell.test) {
-    case 'in':
-      return cell.values.some((value) => mayBe(column, cell.comparison, value, id, values))
-    case 'has':
-      return cell.values.some((value) => mayContainValue(cell.comparison, value, id, values))
-    case 'startsWith':
-      return mayStartWith(column, utf8(cell.text))
+    case 'in': {
+      const values = cell.values.map((value) => new WantedValue(cell.comparison, value))
+      return (column) => values.some((value) => value.mayBeIn(column))
+    }
+    case 'has': {
+      const values = cell.values.map((value) => new WantedValue(cell.comparison, value))
+      return (column) => values.some((value) => value.isInFilter(column))
+    }
+    case 'startsWith': {
+      const prefix = utf8(cell.text)
+      return (column) => mayStartWith(column, prefix)
+    }
     case 'contains':
-      return true
-    default:
-      return mayBeOrdered(column, cell.comparison, cell.test, cell.value)
-  }
-}
-
-function mayBe(
-  column: KnownColumn,
-  comparison: Comparison,
-  value: string,
-  id: string,
-  values: SegmentValues,
-): boolean {
-  const isInBounds =
-    mayBeOrdered(column, comparison, 'gte', value) && mayBeOrdered(column, comparison, 'lte', value)
-  return isInBounds && mayContainValue(comparison, value, id, values)
-}
-
-/** Moments are not asked for: the hash is that of the text. */
-function mayContainValue(
-  comparison: Comparison,
-  value: string,
-  id: string,
-  values: SegmentValues,
-): boolean {
-  const hash = hashOf(comparison, value)
-  return hash === undefined || values.mayContain(id, hash)
-}
-
-function hashOf(comparison: Comparison, value: string): number | undefined {
-  const bytes = utf8(value)
-  switch (comparison) {
-    case 'text':
-    case 'date':
-      return hashOfText(bytes, 0, bytes.length)
-    case 'number':
-    case 'duration':
-      return hashOfToken(bytes, 0, bytes.length, value.includes('\\'))
-    default:
-      return undefined
+      return () => true
+    default: {
+      const { test } = cell
+      const value = new WantedValue(cell.comparison, cell.value)
+      return (column) => value.mayBeOrdered(column, test)
+    }
   }
 }
 
@@ -97,59 +91,96 @@ function begins(bytes: Bytes, start: Bytes): boolean {
   return orderOf(bytes, 0, Math.min(bytes.length, start.length), start) === 0
 }
 
-/** Whether a value may stand in an order to this one, by the least and the greatest value. */
-function mayBeOrdered(
-  { bounds }: KnownColumn,
-  comparison: Comparison,
-  order: Order,
-  value: string,
-): boolean {
-  if (bounds === null) return true
-  const isUp = order === 'gt' || order === 'gte'
-  const bound = isUp ? bounds.greatest : bounds.least
-  const difference = orderOfBound(bound, bounds.isNumber, comparison, value, isUp && bounds.isCut)
-  if (difference === undefined) return true
-  switch (order) {
-    case 'gt':
-      return difference > 0
-    case 'gte':
-      return difference >= 0
-    case 'lt':
-      return difference < 0
-    case 'lte':
-      return difference <= 0
-  }
-}
-
 const DATE_BYTES = 10
-
-/** The order of a bound and a value; undefined: unknown. */
-function orderOfBound(
-  bound: Bytes,
-  isNumber: boolean,
-  comparison: Comparison,
-  value: string,
-  isCut: boolean,
-): number | undefined {
-  if (isNumber) {
-    return comparison === 'number' ? new Decimal(value).orderOf(bound, 0, bound.length) : undefined
-  }
-  const wanted = utf8(value)
-  if (comparison === 'text' || comparison === 'date') {
-    const order = orderOf(bound, 0, bound.length, wanted)
-    // A greatest text that was cut may be greater than what begins as it does.
-    return isCut && order <= 0 && orderOf(wanted, 0, bound.length, bound) <= 0 ? undefined : order
-  }
-  if (comparison !== 'dateTime') return undefined
-  return orderOfDays(sliceText(bound, 0, DATE_BYTES), value.slice(0, DATE_BYTES))
-}
 
 /** Days apart from which moments have the order of their dates, whatever their offsets. */
 const DAYS_APART = 3
-const DAY_MS = 86_400_000
+const DAY_S = 86_400
 
-/** The order of two dates; undefined: they are too close for that of moments on them. */
-function orderOfDays(bound: string, wanted: string): number | undefined {
-  const days = (Date.parse(bound) - Date.parse(wanted)) / DAY_MS
-  return Math.abs(days) < DAYS_APART || Number.isNaN(days) ? undefined : days
+/** A value of a condition. */
+class WantedValue {
+  readonly #comparison: Comparison
+  readonly #bytes: Bytes
+  /** undefined: what is filtered has no hash of this value, such as that of a moment, as the hash is that of the text. */
+  readonly #hash: number | undefined
+  readonly #number: Decimal | null
+  /** The day of a moment; null: it is no such value. */
+  readonly #day: MomentReader | null
+
+  constructor(comparison: Comparison, value: string) {
+    this.#comparison = comparison
+    this.#bytes = utf8(value)
+    this.#hash = hashOf(comparison, value, this.#bytes)
+    this.#number = comparison === 'number' ? new Decimal(value) : null
+    this.#day = comparison === 'dateTime' ? dayOf(this.#bytes) : null
+  }
+
+  mayBeIn(column: KnownColumn): boolean {
+    return (
+      this.mayBeOrdered(column, 'gte') &&
+      this.mayBeOrdered(column, 'lte') &&
+      this.isInFilter(column)
+    )
+  }
+
+  isInFilter({ filter }: KnownColumn): boolean {
+    return this.#hash === undefined || filter === null || mayContain(filter, this.#hash)
+  }
+
+  /** Whether a value may stand in an order to this one, by the least and the greatest value. */
+  mayBeOrdered({ bounds }: KnownColumn, order: Order): boolean {
+    if (bounds === null) return true
+    const isUp = order === 'gt' || order === 'gte'
+    const bound = isUp ? bounds.greatest : bounds.least
+    const difference = this.#orderOfBound(bound, bounds.isNumber, isUp && bounds.isCut)
+    if (difference === undefined) return true
+    switch (order) {
+      case 'gt':
+        return difference > 0
+      case 'gte':
+        return difference >= 0
+      case 'lt':
+        return difference < 0
+      case 'lte':
+        return difference <= 0
+    }
+  }
+
+  /** The order of a bound and the value; undefined: unknown. */
+  #orderOfBound(bound: Bytes, isNumber: boolean, isCut: boolean): number | undefined {
+    if (isNumber) return this.#number?.orderOf(bound, 0, bound.length)
+    const wanted = this.#bytes
+    if (this.#comparison === 'text' || this.#comparison === 'date') {
+      const order = orderOf(bound, 0, bound.length, wanted)
+      // A greatest text that was cut may be greater than what begins as it does.
+      return isCut && order <= 0 && orderOf(wanted, 0, bound.length, bound) <= 0 ? undefined : order
+    }
+    const day = this.#day === null ? null : dayOf(bound)
+    return day === null || this.#day === null ? undefined : orderOfDays(day, this.#day)
+  }
+}
+
+/** null: the text does not begin with a date. */
+function dayOf(text: Bytes): MomentReader | null {
+  const reader = new MomentReader()
+  return reader.readDateTime(text, 0, DATE_BYTES) ? reader : null
+}
+
+/** undefined: the days are too close for the order of moments on them. */
+function orderOfDays(left: MomentReader, right: MomentReader): number | undefined {
+  const order = left.seconds - right.seconds
+  return Math.abs(order) < DAYS_APART * DAY_S ? undefined : order
+}
+
+function hashOf(comparison: Comparison, value: string, bytes: Bytes): number | undefined {
+  switch (comparison) {
+    case 'text':
+    case 'date':
+      return hashOfText(bytes, 0, bytes.length)
+    case 'number':
+    case 'duration':
+      return hashOfToken(bytes, 0, bytes.length, value.includes('\\'))
+    default:
+      return undefined
+  }
 }

@@ -95,6 +95,13 @@ export function columnsOf(condition: Condition): Set<string> {
   return new Set(condition.conditions.flatMap((part) => [...columnsOf(part)]))
 }
 
+/** How many values a condition compares cells to; a test without one counts as one. */
+export function valueCountOf(condition: Condition): number {
+  if (condition.op === 'cell') return 'values' in condition ? condition.values.length : 1
+  if (condition.op === 'not') return valueCountOf(condition.condition)
+  return condition.conditions.reduce((sum, part) => sum + valueCountOf(part), 0)
+}
+
 /** Whether every row matches, whatever its cells are. */
 export function matchesAll(condition: Condition | null): boolean {
   return condition === null || verdictOf(condition) === true

@@ -45,8 +45,8 @@ export class ValuesCheck {
     if (bytes[from] !== OPEN_BRACKET) {
       return isInFilter(column, bytes, from, to, isEscaped) && isInBounds(column, bytes, from, to)
     }
-    return !someElement(bytes, from, to, (at, end) => {
-      return !isInFilter(column, bytes, at, end, isEscaped)
+    return !someElement(bytes, from, to, (at, end, hasEscape) => {
+      return !isInFilter(column, bytes, at, end, hasEscape)
     })
   }
 }

@@ -1,0 +1,220 @@
+// What the cells of a row are for the tests of a condition. Each cell is read once, when the first test of it asks,
+// whatever the number of its tests: so the work of a row is linear in its length.
+import { QUOTE } from '../../base/ascii.js'
+import { type Bytes, NO_BYTES } from '../../base/bytes.js'
+import { someElement } from '../../format/cell-reader.js'
+import { RowCells } from '../../format/row-cells.js'
+import { unescapeText } from '../../format/unescape-text.js'
+import { TextSearch } from './text-search.js'
+import { type Form, NO_RANK, ValueRanks } from './value-ranks.js'
+
+/** How the values of a column are read: `bare` are tokens without quotes, of which each value has one. */
+export type CellForm = Form | 'bare'
+
+/** The row that is tested. */
+export class TestedRow {
+  bytes: Bytes = NO_BYTES
+  /** Counts the rows: what was read of another one does not hold for this one. */
+  number = 0
+  readonly cells: RowCells
+
+  /** @param columns - Those that are tested, none twice. */
+  constructor(columns: readonly string[]) {
+    this.cells = new RowCells(columns)
+  }
+
+  /** @throws {StoreError} DATA_CORRUPT */
+  read(bytes: Bytes, from: number, to: number): void {
+    this.number++
+    this.bytes = bytes
+    this.cells.read(bytes, from, to)
+  }
+}
+
+/** Memory for texts without their escapes, which grows with the longest. */
+class Unescaped {
+  bytes: Bytes = NO_BYTES
+
+  /** @returns the length of the text, which begins at 0. */
+  read(bytes: Bytes, from: number, to: number): number {
+    if (this.bytes.length < to - from) this.bytes = new Uint8Array(2 * (to - from))
+    return unescapeText(bytes, from, to, this.bytes)
+  }
+}
+
+/** The text of a cell, without its quotes and escapes. */
+export class TextCell {
+  bytes: Bytes = NO_BYTES
+  from = 0
+  to = 0
+  readonly #row: TestedRow
+  readonly #column: number
+  readonly #unescaped = new Unescaped()
+  #readRow = 0
+  #isText = false
+
+  constructor(row: TestedRow, column: number) {
+    this.#row = row
+    this.#column = column
+  }
+
+  /** @returns false: the cell is empty, or is no text. */
+  read(): boolean {
+    if (this.#readRow === this.#row.number) return this.#isText
+    this.#readRow = this.#row.number
+    const { bytes, cells } = this.#row
+    const to = cells.to[this.#column] ?? 0
+    const from = cells.from[this.#column] ?? 0
+    this.#isText = to > 0 && bytes[from] === QUOTE
+    if (!this.#isText) return false
+    if (cells.isEscaped[this.#column] === 0) {
+      this.bytes = bytes
+      this.from = from + 1
+      this.to = to - 1
+    } else {
+      this.from = 0
+      this.to = this.#unescaped.read(bytes, from + 1, to - 1)
+      this.bytes = this.#unescaped.bytes
+    }
+    return true
+  }
+}
+
+/** The place of a cell, in front of those of ranks: it is empty, or it has no rank among the values of its tests. */
+export const PLACE = Object.freeze({ empty: 0, unranked: 1, ranks: 2 })
+
+/** A cell among the values of its tests. */
+export class RankedCell {
+  readonly ranks: ValueRanks
+  readonly #row: TestedRow
+  readonly #column: number
+  readonly #form: CellForm
+  readonly #text: TextCell
+  #readRow = 0
+  #place = 0
+
+  constructor(row: TestedRow, column: number, text: TextCell, parts: RankedParts) {
+    this.#row = row
+    this.#column = column
+    this.#text = text
+    this.#form = parts.form
+    this.ranks = ranksOf(parts)
+  }
+
+  /** How many places there are. */
+  get placeCount(): number {
+    return PLACE.ranks + 2 * this.ranks.count + 1
+  }
+
+  /** `PLACE.ranks` and the rank, or another place. */
+  get place(): number {
+    if (this.#readRow !== this.#row.number) {
+      this.#readRow = this.#row.number
+      this.#place = this.#read()
+    }
+    return this.#place
+  }
+
+  #read(): number {
+    const { bytes, cells } = this.#row
+    const to = cells.to[this.#column] ?? 0
+    if (to === 0) return PLACE.empty
+    if (this.ranks.count === 0) return PLACE.unranked
+    if (this.#form === 'number' || this.#form === 'bare') {
+      const from = cells.from[this.#column] ?? 0
+      return bytes[from] === QUOTE ? PLACE.unranked : placeOf(this.ranks.rankOf(bytes, from, to))
+    }
+    const text = this.#text
+    return text.read() ? placeOf(this.ranks.rankOf(text.bytes, text.from, text.to)) : PLACE.unranked
+  }
+}
+
+/** The values that cells of a column are compared to, in one form. */
+export type RankedParts = Readonly<{ form: CellForm; values: readonly Bytes[] }>
+
+function ranksOf({ form, values }: RankedParts): ValueRanks {
+  return new ValueRanks(form === 'bare' ? 'text' : form, values)
+}
+
+function placeOf(rank: number): number {
+  return rank === NO_RANK ? PLACE.unranked : PLACE.ranks + rank
+}
+
+/** The elements of an array among the values of its tests. */
+export class RankedElements {
+  readonly ranks: ValueRanks
+  readonly #row: TestedRow
+  readonly #column: number
+  readonly #form: CellForm
+  readonly #unescaped = new Unescaped()
+  /** By rank: the last row with such an element. */
+  readonly #foundIn: Uint32Array
+  #readRow = 0
+  #left = 0
+
+  constructor(row: TestedRow, column: number, parts: RankedParts) {
+    this.#row = row
+    this.#column = column
+    this.#form = parts.form
+    this.ranks = ranksOf(parts)
+    this.#foundIn = new Uint32Array(2 * this.ranks.count + 1)
+  }
+
+  /** Whether an element has one of these ranks. */
+  has(ranks: readonly number[]): boolean {
+    const { number } = this.#row
+    if (this.#readRow !== number) {
+      this.#readRow = number
+      this.#read()
+    }
+    return ranks.some((rank) => this.#foundIn[rank] === number)
+  }
+
+  #read(): void {
+    const { bytes, cells, number } = this.#row
+    const to = cells.to[this.#column] ?? 0
+    if (to === 0) return
+    this.#left = this.ranks.count
+    someElement(bytes, cells.from[this.#column] ?? 0, to, (at, end, isEscaped) => {
+      const rank = this.#rankOf(bytes, at, end, isEscaped)
+      if (rank < 0 || rank % 2 === 0 || this.#foundIn[rank] === number) return false
+      this.#foundIn[rank] = number
+      return --this.#left === 0
+    })
+  }
+
+  #rankOf(bytes: Bytes, from: number, to: number, isEscaped: boolean): number {
+    const isBare = this.#form === 'number' || this.#form === 'bare'
+    if (isBare === (bytes[from] === QUOTE)) return NO_RANK
+    if (isBare) return this.ranks.rankOf(bytes, from, to)
+    if (!isEscaped) return this.ranks.rankOf(bytes, from + 1, to - 1)
+    const length = this.#unescaped.read(bytes, from + 1, to - 1)
+    return this.ranks.rankOf(this.#unescaped.bytes, 0, length)
+  }
+}
+
+/** The texts of tests that stand in a cell. */
+export class SearchedCell {
+  readonly #row: TestedRow
+  readonly #text: TextCell
+  readonly #search: TextSearch
+  #readRow = 0
+  #isText = false
+
+  /** @param needles - None is empty. */
+  constructor(row: TestedRow, text: TextCell, needles: readonly Bytes[]) {
+    this.#row = row
+    this.#text = text
+    this.#search = new TextSearch(needles)
+  }
+
+  has(needle: number): boolean {
+    if (this.#readRow !== this.#row.number) {
+      this.#readRow = this.#row.number
+      const text = this.#text
+      this.#isText = text.read()
+      if (this.#isText) this.#search.search(text.bytes, text.from, text.to)
+    }
+    return this.#isText && this.#search.has(needle)
+  }
+}

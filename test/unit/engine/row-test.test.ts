@@ -1,0 +1,124 @@
+// What conditions look cells up in, compared with plain loops: texts in a text, values in an order, escapes.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { utf8 } from '../../../src/base/bytes.js'
+import { needlesOf } from '../../../src/engine/find/needles.js'
+import { RowTest } from '../../../src/engine/find/row-test.js'
+import { TextSearch } from '../../../src/engine/find/text-search.js'
+import { NO_RANK, ValueRanks } from '../../../src/engine/find/value-ranks.js'
+import type { CellTest, Condition } from '../../../src/engine/find/where.js'
+import { unescapeText } from '../../../src/format/unescape-text.js'
+import { runOptions } from '../../support/fast-check-options.js'
+
+const text = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '😀'), maxLength: 12 })
+
+test('a search finds the texts that stand in another one, and no others', () => {
+  const check = (needles: readonly string[], texts: readonly string[]): void => {
+    const search = new TextSearch(needles.map(utf8))
+    for (const whole of texts) {
+      const bytes = utf8(`a${whole}b`)
+      search.search(bytes, 1, bytes.length - 1)
+      expect(needles.map((_, at) => search.has(at))).toEqual(
+        needles.map((needle) => whole.includes(needle)),
+      )
+    }
+  }
+  const needle = text.filter((one) => one !== '')
+  const needles = fc.array(needle, { minLength: 1, maxLength: 8 })
+  fc.assert(fc.property(needles, fc.array(text, { maxLength: 4 }), check), runOptions(5_000))
+})
+
+test('a value has the rank of its place among the others', () => {
+  const check = (values: readonly string[], value: string): void => {
+    const sorted = [...new Set(values)].sort((a, b) => Buffer.compare(utf8(a), utf8(b)))
+    const ranks = new ValueRanks('text', values.map(utf8))
+    const bytes = utf8(value)
+    const below = sorted.filter((one) => Buffer.compare(utf8(one), bytes) < 0).length
+    expect(ranks.count).toBe(sorted.length)
+    expect(ranks.rankOf(bytes, 0, bytes.length)).toBe(2 * below + Number(sorted.includes(value)))
+  }
+  fc.assert(fc.property(fc.array(text, { maxLength: 12 }), text, check), runOptions(5_000))
+})
+
+test('values that are written differently have one rank', () => {
+  const ranks = new ValueRanks(
+    'number',
+    ['5', '50e-1', '5.0', '4.9', '5.00000000000000000001'].map(utf8),
+  )
+  const rankOf = (token: string): number => ranks.rankOf(utf8(token), 0, token.length)
+  expect(ranks.count).toBe(3)
+  expect(['4', '4.90', '4.95', '0.5e1', '5.000000000000000000005', '6'].map(rankOf)).toEqual([
+    0, 1, 2, 3, 4, 6,
+  ])
+  const moments = new ValueRanks('dateTime', ['2024-01-01', '2024-01-01T01:00+01:00'].map(utf8))
+  expect(moments.count).toBe(1)
+  expect(moments.rankOf(utf8('no date'), 0, 7)).toBe(NO_RANK)
+})
+
+test('a text without its escapes is the one that JSON has', () => {
+  const escaped = fc.oneof(
+    fc.constantFrom('\\"', '\\\\', '\\/', '\\b', '\\f', '\\n', '\\r', '\\t', 'a', 'é', '😀'),
+    fc.constantFrom('\\u0000', '\\u0061', '\\u00e9', '\\u20AC', '\\uffff', '\\ud83d\\ude00'),
+    fc.constantFrom('\\ud83d', '\\ude00'),
+  )
+  const check = (parts: readonly string[]): void => {
+    const token = `"${parts.join('')}"`
+    const bytes = utf8(token)
+    const target = new Uint8Array(bytes.length)
+    const length = unescapeText(bytes, 1, bytes.length - 1, target)
+    expect(target.subarray(0, length)).toEqual(utf8(String(JSON.parse(token))))
+  }
+  fc.assert(fc.property(fc.array(escaped, { maxLength: 10 }), check), runOptions(5_000))
+})
+
+function passes(condition: Condition, row: string): boolean {
+  const bytes = utf8(row)
+  return new RowTest(condition).passes(bytes, 0, bytes.length)
+}
+
+const cell = (test: CellTest, column = 'c'): Condition => ({ op: 'cell', column, ...test })
+const any = (...conditions: Condition[]): Condition => ({ op: 'any', conditions })
+const all = (...conditions: Condition[]): Condition => ({ op: 'all', conditions })
+const not = (condition: Condition): Condition => ({ op: 'not', condition })
+const equal = (...values: string[]): CellTest => ({ test: 'in', comparison: 'text', values })
+
+test('tests of one cell that are combined are one test, with the outcome of each', () => {
+  const between = all(
+    cell({ test: 'gt', comparison: 'number', value: '1' }),
+    cell({ test: 'lte', comparison: 'number', value: '3' }),
+  )
+  const condition = any(
+    between,
+    cell({ test: 'isEmpty' }),
+    not(cell({ test: 'lt', comparison: 'number', value: '9' })),
+  )
+  expect(new RowTest(condition).count).toBe(1)
+  const outcome = ['1', '1.5', '3', '3.1', '9', '10'].map((n) => passes(condition, `"c":${n}`))
+  expect(outcome).toEqual([false, true, true, false, true, true])
+  expect(passes(condition, '"d":1')).toBe(true)
+})
+
+test('texts are compared without their escapes, and by their beginnings', () => {
+  const begins = (start: string): Condition => cell({ test: 'startsWith', text: start })
+  expect(passes(begins('aé'), '"c":"\\u0061\\u00e9x"')).toBe(true)
+  expect(passes(begins('aé'), '"c":"a"')).toBe(false)
+  expect(passes(begins(''), '"c":""')).toBe(true)
+  expect(passes(begins(''), '"c":5')).toBe(false)
+  expect(passes(cell({ test: 'contains', text: '' }), '"c":""')).toBe(true)
+  expect(passes(cell({ test: 'contains', text: '"' }), '"c":"a\\"b"')).toBe(true)
+  expect(passes(cell(equal('a"b', 'x')), '"c":"a\\"b"')).toBe(true)
+  expect(passes(cell(equal()), '"c":"a"')).toBe(false)
+})
+
+test('a duration is compared as the form that it has', () => {
+  const one = cell({ test: 'in', comparison: 'duration', values: ['"PT1H"', '3600000'] })
+  expect(['"PT1H"', '3.6e6', '"3600000"', '1'].map((token) => passes(one, `"c":${token}`))).toEqual(
+    [true, true, false, false],
+  )
+})
+
+test('what is searched for in frames is short', () => {
+  const [needle] = needlesOf(cell(equal(`${'a'.repeat(10_000)}z`))) ?? []
+  expect(needle?.length).toBeLessThan(250) // Of longer ones the search of V8 is not linear.
+  expect(needle?.at(-2)).toBe('z'.charCodeAt(0))
+})

@@ -58,6 +58,24 @@ export function shiftPlace(failure: unknown, { rows, lines }: PlaceShift): unkno
   return new StoreError(code, shifted, { ...place, ...rest, cause: failure.cause })
 }
 
+/**
+ * The same error without the value that it is about, and with a message of its own.
+ * @param phrase - The beginning of the message.
+ */
+export function withoutValue(
+  { code, row, line, column, rule, chunk }: StoreError,
+  phrase: string,
+  shownRule = rule,
+): StoreError {
+  return dataError(code, phrase, {
+    ...(row !== undefined && { row }),
+    ...(chunk !== undefined && { chunk }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+    ...(shownRule !== undefined && { rule: shownRule }),
+  })
+}
+
 /** A value of the input that was read; throws the error of its data, if it has one. */
 export type Deferred<T> = () => T
 

@@ -1,8 +1,6 @@
 // Answers the routes of a team: finds the sender, checks what every request must pass, and runs the operation in a turn
 // of the key.
-import type { Bytes } from '../base/bytes.js'
 import type { Store } from '../engine/api/store-types.js'
-import { digestRequest } from '../engine/table/request-digest.js'
 import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
 import { createAuthenticate } from './auth.js'
 import { parseOrigin } from './base-url.js'
@@ -16,9 +14,11 @@ import type { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { admit, type Guarded, type OnRoute } from './order-of-refusals.js'
 import { type BodyWatch, watched } from './public-routes.js'
-import type { ReceivedBody, ReceiveFor } from './read-body.js'
+import type { ReceiveFor } from './read-body.js'
+import { repeatableOf } from './repeatable.js'
 import { createRouter } from './router.js'
 import { ROUTES } from './routes.js'
+import { shownFailure } from './without-read.js'
 
 const router = createRouter<Guarded>(
   ROUTES.map(([method, path, access, operation]) => [method, path, { access, operation }]),
@@ -71,12 +71,15 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       pageRowsMax: store.limits.pageRowsMax,
       apps: options.apps,
       baseUrls: () => baseUrlsOf(request, options),
-      digest: (body) => digestOf(request, body),
+      repeatable: (idempotencyKey, body) => repeatableOf(caller, request, idempotencyKey, body),
       openAnswerRoom: () => openAnswerRoom(answers, teamId, key),
       fetching: (fetch) => sources.run(key, fetch),
       receive: (formats, use) => receive({ team: teamId, key }, request, formats, use),
     }
-    const make = () => operation(call, ...parameters)
+    const make = () =>
+      operation(call, ...parameters).catch((failure: unknown) => {
+        throw shownFailure(caller, failure)
+      })
     const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
     const made = await turns.run(key, () =>
       isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
@@ -88,12 +91,6 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
 /** The name of a key for limits. Names of keys may be unique in their team only. */
 function holderOf({ teamId, keyId }: Caller): string {
   return `${keyId} ${teamId}`
-}
-
-/** The digest of method, path, query, media type and body, by which two requests are the same. */
-function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
-  const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
-  return digestRequest(about, body.bytes)
 }
 
 function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {

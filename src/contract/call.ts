@@ -1,10 +1,10 @@
-import type { Bytes } from '../base/bytes.js'
 import type { AnswerRoom } from './answer-memory.js'
 import type { Caller } from './caller.js'
 import type { CallTeam } from './limited-team.js'
 import type { ContractResponse, HeaderList } from './message.js'
 import type { Query } from './query.js'
 import type { BodyFormat, ReceivedBody } from './read-body.js'
+import type { Repeatable } from './repeatable.js'
 
 /** A request with a known key, path and method, as an operation receives it. */
 export type Call = Readonly<{
@@ -18,8 +18,8 @@ export type Call = Readonly<{
   apps: ReadonlySet<string> | undefined
   /** @throws {Refusal} REQUEST_VALIDATION_ERROR if they derive from the request and it names no host. */
   baseUrls: () => BaseUrls
-  /** The digest of the request, which an `Idempotency-Key` is bound to. */
-  digest: (body: ReceivedBody) => Promise<Bytes>
+  /** The arguments by which an operation is safe to repeat. @param key - The `Idempotency-Key` of the request. */
+  repeatable: (key: string | undefined, body: ReceivedBody) => Promise<Repeatable>
   /** Opens a room for the memory of a response. The caller closes it, or leaves that to the response. */
   openAnswerRoom: () => AnswerRoom
   /** What the operation does, for the hook `audit`. */

@@ -6,6 +6,7 @@ import { shownError } from './error-response.js'
 import type { ContractResponse } from './message.js'
 import { jsonResponse } from './render.js'
 import { succeededResponse, tableResponse } from './table-response.js'
+import { shownFailure } from './without-read.js'
 
 /** An operation that ends within this time is answered at once, in milliseconds. */
 const AT_ONCE_MS = 1_000
@@ -31,11 +32,11 @@ export async function readJob(call: Call, jobId: string): Promise<ContractRespon
       return jsonResponse(200, JSON.stringify({ data: { status, progress } }))
     }
     case 'failed': {
-      const { message } = shownError(jobFailure(job.error))
+      const { message } = shownError(shownFailure(call.caller, jobFailure(job.error), false))
       return jsonResponse(200, JSON.stringify({ data: { status: 'failed', error: { message } } }))
     }
     case 'succeeded':
-      return succeededResponse(job.kind, job.result, linkedOf(job))
+      return succeededResponse(call.caller, job.kind, job.result, linkedOf(job))
   }
 }
 

@@ -10,9 +10,12 @@ import { parseOnSchemaError, parseValidate, type Query, queryValue, queryValues 
 import { invalidRequest, shownId } from './refusal.js'
 import { jsonResponse, renderReceipt, renderRowIds, withReceiptApplied } from './render.js'
 import { parseIdempotencyKey, prefersReceipt } from './request-headers.js'
+import { checkMaySee } from './without-read.js'
 
 /** POST /tables/{tableID}/merge */
 export async function mergeRows(call: Call, tableId: string): Promise<ContractResponse> {
+  // Its counts tell which rows have which values, and it leaves no trace.
+  if (call.query.has('validate')) checkMaySee(call.caller, 'a check of a merge')
   const table = call.team.table(tableId)
   return inOrder(call, {
     parse: () => ({
@@ -38,10 +41,7 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
         dryRun,
         ...(onSchemaError && { onSchemaError }),
         ...(ifMatch !== undefined && { ifMatch }),
-        ...(idempotencyKey !== undefined && {
-          idempotencyKey,
-          requestDigest: await call.digest(body),
-        }),
+        ...(await call.repeatable(idempotencyKey, body)),
       })
       if (dryRun) return checked(call, merged)
       call.effect.rows = merged.added + merged.changed + merged.removed
@@ -49,7 +49,7 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
       const answer = renderRowIds(
         `{"data":{${countsOf(merged)},`,
         addedRowIds,
-        `${renderReceipt(merged)}}}`,
+        `${renderReceipt(call.caller, merged)}}}`,
       )
       return withReceiptApplied(jsonResponse(200, answer, version), merged)
     },

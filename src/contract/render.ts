@@ -8,9 +8,11 @@ import type { Receipt } from '../engine/api/receipt-types.js'
 import type { RowIds } from '../engine/api/row-types.js'
 import { jsonOfRowIds } from '../engine/context/row-ids.js'
 import type { Call } from './call.js'
+import type { Caller } from './caller.js'
 import { JSON_TYPE } from './error-response.js'
 import type { ContractResponse } from './message.js'
 import { renderETag } from './precondition.js'
+import { shownProblems, shownReceipt } from './without-read.js'
 
 /** A JSON response, with the version as its ETag if one is given. */
 export function jsonResponse(
@@ -25,11 +27,12 @@ export function jsonResponse(
 
 /** The answer to `validate=only`: CONTRACT.md, section 5. */
 export function renderPreflight(
-  { effect }: Pick<Call, 'effect'>,
-  { rows, schema, problems, problemCount }: PreflightReport,
+  { effect, caller }: Pick<Call, 'effect' | 'caller'>,
+  { rows, schema, problems: found, problemCount }: PreflightReport,
   version?: number,
 ): ContractResponse {
   effect.unchanged = true
+  const problems = shownProblems(caller, found)
   return jsonResponse(
     200,
     JSON.stringify({ data: { rows, schema, problems, problemCount } }),
@@ -38,8 +41,11 @@ export function renderPreflight(
 }
 
 /** The member that follows `rowIDs`, if the result has a receipt. */
-export function renderReceipt({ receipt }: Readonly<{ receipt?: Receipt }>): string {
-  return receipt === undefined ? '' : `,"receipt":${JSON.stringify(receipt)}`
+export function renderReceipt(
+  caller: Caller,
+  { receipt }: Readonly<{ receipt?: Receipt }>,
+): string {
+  return receipt === undefined ? '' : `,"receipt":${JSON.stringify(shownReceipt(caller, receipt))}`
 }
 
 /** The response, and that it has what `Prefer: return=receipt` asked for. */

@@ -85,14 +85,11 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
       const added = await table.addRows(rows, {
         receipt,
         ...(onSchemaError && { onSchemaError }),
-        ...(idempotencyKey !== undefined && {
-          idempotencyKey,
-          requestDigest: await call.digest(body),
-        }),
+        ...(await call.repeatable(idempotencyKey, body)),
       })
       const { rowIds, version } = added
       call.effect.rows = rowIds.length
-      const answer = renderRowIds('{"data":{', rowIds, `${renderReceipt(added)}}}`)
+      const answer = renderRowIds('{"data":{', rowIds, `${renderReceipt(call.caller, added)}}}`)
       return withReceiptApplied(jsonResponse(201, answer, version), added)
     },
   })

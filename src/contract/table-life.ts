@@ -6,6 +6,7 @@ import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
 import { refuseValidate } from './query.js'
 import { jsonResponse } from './render.js'
+import { checkMaySee } from './without-read.js'
 
 /** GET /tables/{tableID} */
 export async function readTable(call: Call, tableId: string): Promise<ContractResponse> {
@@ -24,8 +25,10 @@ export async function alterTable(call: Call, tableId: string): Promise<ContractR
     table,
     formats: ['json'],
     change: async (body, ifMatch) => {
+      const alteration = parseAlterBody(body)
+      if (alteration.key !== undefined) checkMaySee(call.caller, 'a change of the key')
       const { version } = await table.alter({
-        ...parseAlterBody(body),
+        ...alteration,
         ...(ifMatch !== undefined && { ifMatch }),
       })
       return jsonResponse(200, '{}', version)

@@ -3,6 +3,7 @@
 import type { JobEntry } from '../engine/api/job-types.js'
 import type { CreateResult } from '../engine/api/row-types.js'
 import type { Call } from './call.js'
+import type { Caller } from './caller.js'
 import type { ContractResponse } from './message.js'
 import { jsonResponse, renderReceipt, renderRowIds, withReceiptApplied } from './render.js'
 
@@ -12,14 +13,14 @@ type LinkedApps = readonly string[] | undefined
 
 /** The response of a completed operation. */
 export function tableResponse(
-  { effect }: Pick<Call, 'effect'>,
+  { effect, caller }: Pick<Call, 'effect' | 'caller'>,
   kind: Kind,
   result: CreateResult,
   linked: LinkedApps,
 ): ContractResponse {
   effect.tableId = result.tableId
   effect.rows = result.rowIds.length
-  const { head, tail } = partsOf(kind, result, linked)
+  const { head, tail } = partsOf(caller, kind, result, linked)
   const body = renderRowIds(`{"data":${head}`, result.rowIds, `${tail}}`)
   const response = jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)
   return withReceiptApplied(response, result)
@@ -27,22 +28,24 @@ export function tableResponse(
 
 /** The status response of a job that has succeeded. */
 export function succeededResponse(
+  caller: Caller,
   kind: Kind,
   result: CreateResult,
   linked: LinkedApps,
 ): ContractResponse {
-  const { head, tail } = partsOf(kind, result, linked)
+  const { head, tail } = partsOf(caller, kind, result, linked)
   const start = `{"data":{"status":"succeeded","result":${head}`
   return jsonResponse(200, renderRowIds(start, result.rowIds, `${tail}}}`))
 }
 
 /** The JSON before and after the row IDs in the `data` of the synchronous response. */
 function partsOf(
+  caller: Caller,
   kind: Kind,
   result: CreateResult,
   linked: LinkedApps,
 ): Readonly<{ head: string; tail: string }> {
-  const receipt = renderReceipt(result)
+  const receipt = renderReceipt(caller, result)
   if (kind === 'overwrite') return { head: '{', tail: `${receipt}}` }
   const head = `{"tableID":${JSON.stringify(result.tableId)},`
   const apps = linked === undefined ? '' : `,"linkedAppIDs":${JSON.stringify(linked)}`

@@ -35,10 +35,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
         receipt: given.receipt,
         ...(schema && { schema }),
         ...(onSchemaError && { onSchemaError }),
-        ...(idempotencyKey !== undefined && {
-          idempotencyKey,
-          requestDigest: await call.digest(body),
-        }),
+        ...(await call.repeatable(idempotencyKey, body)),
       }
       if (isCheck) return renderPreflight(call, await call.team.preflight(create))
       const linked = linkedApps(call, queryAppIds, appIds)

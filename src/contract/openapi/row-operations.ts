@@ -46,7 +46,7 @@ export const ROW_OPERATIONS = {
     tag: 'Rows',
     summary: 'Merge rows by key',
     description:
-      'Rows with a key that the table has change its rows, others are added. All of it is done or none.',
+      'Rows with a key that the table has change its rows, others are added. All of it is done or none. `validate` needs the scope `read` too.',
     security: 'team',
     parameters: [
       'mergeKey',

@@ -88,7 +88,7 @@ export const TABLE_OPERATIONS = {
     tag: 'Tables',
     summary: 'Change the name and the columns of a table',
     description:
-      'Columns are added without cells, dropped with theirs if `drop` names them, or get another display name. The rows stay as they are. With `key`, no two rows may have the same values in its columns from then on; `null` takes the key away.',
+      'Columns are added without cells, dropped with theirs if `drop` names them, or get another display name. The rows stay as they are. With `key`, no two rows may have the same values in its columns from then on; `null` takes the key away: both need the scope `read` too.',
     security: 'team',
     parameters: ['ifTableMatch'],
     body: { description: 'What changes.', content: json(ref('AlterRequest')) },

@@ -137,6 +137,119 @@ test('a key that may only write learns the columns, as the contract says, and no
   expect(JSON.stringify([checked, refused])).not.toContain('12345')
 })
 
+describe('a key without the scope read', () => {
+  const SECRET = 'hush-hush'
+
+  async function open() {
+    const store = await memory()
+    const team = store.team('team')
+    const rows = [1, 2, 3].map((n) => ({ n, text: SECRET }))
+    const made = await team.createTable({ name: 't', rows, key: ['n', 'text'] })
+    const twice = await team.createTable({ name: 'twice', rows: [{ n: 7 }, { n: 7 }] })
+    await team.stash('staged').put('0', [{ n: SECRET, text: 'x' }])
+    await team.stash('twice').put('0', [
+      { n: 1, text: SECRET },
+      { n: 1, text: SECRET },
+    ])
+    const send = openContract(store, { writer: { scopes: ['write'] }, all: {} })
+    return { made, twice, send, team, path: `/tables/${made.tableId}` }
+  }
+
+  test('is told neither stored nor staged values, and no row ID, by errors and checks', async () => {
+    const { made, twice, send, path } = await open()
+    const [first, second] = [made.rowIds.get(0), made.rowIds.get(1)]
+    const own = { n: 1, text: SECRET }
+    const staged = { $stashID: 'staged' }
+    const asked: readonly (readonly [operation: string, sent: Sent, type: string | undefined])[] = [
+      [`POST ${path}/rows`, { body: [own] }, 'key_not_unique'],
+      [`POST ${path}/rows`, { body: [own], query: 'validate=only' }, 'key_not_unique'],
+      [`PATCH ${path}/rows/${second}`, { body: { n: 1 } }, 'key_not_unique'],
+      [`PUT ${path}`, { body: { $stashID: 'twice' } }, 'key_not_unique'],
+      [
+        `POST ${path}/merge`,
+        { body: { $stashID: 'twice' }, query: 'key=n&key=text' },
+        'key_not_unique',
+      ],
+      [
+        `POST /tables/${twice.tableId}/merge`,
+        { body: [{ n: 7 }], query: 'key=n' },
+        'key_not_unique',
+      ],
+      [`POST ${path}/rows`, { body: staged }, 'column_has_invalid_value'],
+      [`POST ${path}/rows`, { body: staged, query: 'validate=only' }, undefined],
+      [`PUT ${path}`, { body: staged, query: 'validate=only' }, undefined],
+      [
+        `POST ${path}/rows`,
+        {
+          body: staged,
+          query: 'onSchemaError=dropColumns',
+          headers: [['prefer', 'return=receipt']],
+        },
+        undefined,
+      ],
+    ]
+    const ids = [...made.rowIds, ...twice.rowIds]
+    for (const [operation, sent, type] of asked) {
+      const answer = await send('writer', operation, sent)
+      expect([operation, answer.type]).toEqual([operation, type])
+      const text = JSON.stringify(answer)
+      for (const hidden of [SECRET, ...ids]) expect(text).not.toContain(hidden)
+    }
+    const { message } = await send('writer', `POST ${path}/rows`, { body: [{ n: 9 }, own] })
+    expect(message).toBe(
+      'The key is not unique in row 1 (counted from 0): must be one that no other row has',
+    )
+    expect((await send('all', `POST ${path}/rows`, { body: [own] })).message).toContain(
+      `'${first}'`,
+    )
+    const misfit = await send('writer', `POST ${path}/rows`, { body: staged })
+    expect(misfit.message).toBe(
+      "Invalid value for column 'n' in row 0 (counted from 0) of chunk '0': must be a finite number",
+    )
+  })
+
+  test('is told the values that its own request brings', async () => {
+    const { send, path } = await open()
+    const refused = await send('writer', `POST ${path}/rows`, { body: [{ n: SECRET }] })
+    expect(refused.message).toContain(SECRET)
+    const query = 'validate=only'
+    const checked = await send('writer', `POST ${path}/rows`, { body: [{ n: SECRET }], query })
+    expect(checked.json.data.problems[0].value).toContain(SECRET)
+  })
+
+  test('compares no stored values without a trace', async () => {
+    const { send, path } = await open()
+    const merge = `POST ${path}/merge`
+    const body = [{ n: 1, text: SECRET }]
+    for (const key of [['n'], null]) {
+      expect((await send('writer', `PATCH ${path}`, { body: { key } })).type).toBe('scope_missing')
+    }
+    expect((await send('writer', `PATCH ${path}`, { body: { name: 'renamed' } })).status).toBe(200)
+    const query = 'key=n&key=text&validate=only'
+    expect((await send('writer', merge, { body, query })).message).toBe(
+      'The key lacks the scope read, which a check of a merge needs',
+    )
+    expect((await send('all', merge, { body, query })).json.data.unchanged).toBe(1)
+    const merged = await send('writer', merge, { body, query: 'key=n&key=text' })
+    expect(merged.json.data).toMatchObject({ added: 0, unchanged: 1 })
+  })
+
+  test('sees the end of a job of another key without its values', async () => {
+    const { twice, send, team } = await open()
+    const rows = [{ n: SECRET }]
+    const schema = { columns: [{ id: 'n', type: 'number' }] } as const
+    const failing = await team.startJob({ overwrite: { tableId: twice.tableId, rows, schema } })
+    expect((await failing.wait()).status).toBe('failed')
+    const create = { name: 'c', rows, schema, onSchemaError: 'dropColumns', receipt: true } as const
+    const dropping = await team.startJob({ create })
+    expect((await dropping.wait()).status).toBe('succeeded')
+    for (const { id } of [failing, dropping]) {
+      expect(JSON.stringify(await send('all', `GET /jobs/${id}`))).toContain(SECRET)
+      expect(JSON.stringify(await send('writer', `GET /jobs/${id}`))).not.toContain(SECRET)
+    }
+  })
+})
+
 describe('a key that is limited to one table', () => {
   async function open() {
     const store = await memory()
@@ -208,5 +321,43 @@ describe('a key that is limited to one table', () => {
       `Job with ID '${hidden}' not found`,
     )
     expect((await send('one', 'GET /jobs/x')).type).toBe('job_not_found')
+  })
+})
+
+describe('the Idempotency-Key of a key that is limited to tables', () => {
+  const headers: [string, string][] = [['idempotency-key', 'nightly']]
+
+  async function open() {
+    const store = await memory()
+    const { tableId } = await store.team('team').createTable({ name: 't', rows: [] })
+    const limited = { tables: [tableId] }
+    const send = openContract(store, { one: limited, other: limited, all: {} })
+    const add = async (key: string, n: number) => {
+      const { type, json } = await send(key, `POST /tables/${tableId}/rows`, {
+        body: [{ n }],
+        query: 'onSchemaError=updateSchema',
+        headers,
+      })
+      return type ?? json.data.rowIDs
+    }
+    return { store, tableId, add }
+  }
+
+  test('takes no key of its team, nor of another limited key', async () => {
+    const { add } = await open()
+    const ids = [await add('one', 1), await add('other', 2), await add('all', 3)]
+    expect(new Set(ids.flat()).size).toBe(3)
+    expect(await add('one', 2)).toBe('request_validation_error')
+    const repeats = [await add('one', 1), await add('other', 2), await add('all', 3)]
+    expect(repeats).toEqual(ids)
+  })
+
+  test('leaves the records of the team as they were: the key itself', async () => {
+    const { store, tableId, add } = await open()
+    await add('one', 1)
+    const table = store.team('team').table(tableId)
+    await table.addRows([{ n: 2 }], { idempotencyKey: 'nightly' })
+    expect(await add('all', 3)).toBe('request_validation_error')
+    expect(await add('one', 1)).toHaveLength(1)
   })
 })

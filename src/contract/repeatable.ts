@@ -1,0 +1,38 @@
+// Requests with an `Idempotency-Key` (CONTRACT.md, section 6): what is kept, and by what a repeat is recognized.
+import { type Bytes, toHex, utf8 } from '../base/bytes.js'
+import { sha256 } from '../base/platform.js'
+import { digestRequest } from '../engine/table/request-digest.js'
+import type { Caller } from './caller.js'
+import type { ContractRequest } from './message.js'
+import type { ReceivedBody } from './read-body.js'
+
+/** Arguments of a create, an add or a merge; none without an `Idempotency-Key`. */
+export type Repeatable = Readonly<{ idempotencyKey?: string; requestDigest?: Bytes }>
+
+export async function repeatableOf(
+  caller: Caller,
+  request: ContractRequest,
+  key: string | undefined,
+  body: ReceivedBody,
+): Promise<Repeatable> {
+  if (key === undefined) return {}
+  return {
+    idempotencyKey: await keptKey(caller, key),
+    requestDigest: await digestOf(request, body),
+  }
+}
+
+/**
+ * The key under which the team keeps a result. Keys of callers that are limited to tables are apart from all others, so
+ * that such a caller takes none that the rest of the team uses. FORMAT.md, section 4: it is stored.
+ */
+async function keptKey({ keyId, tables }: Caller, key: string): Promise<string> {
+  if (tables === undefined) return key
+  return toHex(await sha256(utf8(JSON.stringify(['limited', keyId, key]))))
+}
+
+/** The digest of method, path, query, media type and body, by which two requests are the same. */
+function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
+  const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
+  return digestRequest(about, body.bytes)
+}

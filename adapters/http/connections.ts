@@ -1,20 +1,24 @@
 // Limits, replaces and closes the connections of a server that faces untrusted clients.
 //
 // Invariants:
-// - A connection on which a known key was seen is never closed to make room for another.
-// - Connections without a known key never take all places, and an idle one is replaced by a new client.
+// - A connection on which a known key was seen is closed to make room only for one of a team or a key that has fewer.
+// - Neither connections without a known key nor those with one take all places, and an idle one of them is replaced by a
+//   new client.
 // - A connection with a request in flight is closed only after its response, or at the end of the grace period.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { StoreError } from '../../src/index.js'
 import { checkOptionNames, type IntegerRange, integerOption } from '../base/arguments.js'
+import { KnownConnections, type Sender } from './known-connections.js'
 import { addressOf, TrustedProxies } from './remote-address.js'
 
 /** Limits of the connections of one server. Unknown names are refused. */
 export interface ConnectionLimits {
   /**
    * Concurrent connections, at most. A further one replaces the oldest one without a known key and without a
-   * request in flight, or is closed. Default: 1,000. Range: 4 to 65,535.
+   * request in flight, or is closed. Connections with a known key have seven eighths: a further one replaces one
+   * without a request in flight of the team that has most; if that is its own and has none, it gets 503 and is closed.
+   * Default: 1,000. Range: 4 to 65,535.
    */
   readonly connectionsMax?: number
   /**
@@ -43,8 +47,20 @@ export const CONNECTION_LIMITS = {
 /** The share of all places that connections without a known key may take. */
 const KEYLESS_SHARE = 3 / 4
 
-/** Emitted on the response of a request when its key turns out to be known. */
-export const KEY_KNOWN = Symbol('the key of the request is known')
+/** The share of all places that connections with a known key may take, beyond which teams with fewer displace others. */
+const KNOWN_SHARE = 7 / 8
+
+/** Emitted on the response of a request, with a `KnownKey`, when its key turns out to be known. */
+const KEY_KNOWN = Symbol('the key of the request is known')
+
+type KnownKey = { readonly sender: Sender; isRefused: boolean }
+
+/** Notes whose key a request has. false: its team has too many connections, and this one ends with the answer. */
+export function admitsKey(response: ServerResponse, sender: Sender): boolean {
+  const known: KnownKey = { sender, isRefused: false }
+  response.emit(KEY_KNOWN, known)
+  return !known.isRefused
+}
 
 type Connection = {
   readonly socket: Socket
@@ -120,6 +136,7 @@ class Connections {
   readonly #all = new Set<Connection>()
   readonly #keyless = new Set<Connection>()
   readonly #keylessOf = new Map<string, Set<Connection>>()
+  readonly #known = new KnownConnections<Connection>()
   #isEnding = false
 
   constructor(server: Server, limits: Limits) {
@@ -176,21 +193,39 @@ class Connections {
     if (connections.size < max) return true
     for (const connection of connections === this.#all ? this.#keyless : connections) {
       if (connection.underWay.size > 0) continue
-      connection.socket.destroy()
-      this.#leave(connection)
+      this.#close(connection)
       return true
     }
     return false
   }
 
+  #close(connection: Connection): void {
+    connection.socket.destroy()
+    this.#leave(connection)
+  }
+
   #leave(connection: Connection): void {
     this.#all.delete(connection)
-    this.#setKnown(connection)
+    this.#known.delete(connection)
+    this.#endKeyless(connection)
     const { endpoint } = connection
     if (this.#byEndpoint.get(endpoint) === connection) this.#byEndpoint.delete(endpoint)
   }
 
-  #setKnown(connection: Connection): void {
+  /** false: there is no room for another connection of the team. */
+  #admit(connection: Connection, sender: Sender): boolean {
+    const knownMax = Math.floor(this.limits.connectionsMax * KNOWN_SHARE)
+    if (!this.#known.has(connection) && this.#known.size >= knownMax) {
+      const other = this.#known.givesWay(sender, ({ underWay }) => underWay.size === 0)
+      if (other === 'refused') return false
+      if (other !== 'busy') this.#close(other) // Otherwise there is room left beyond the share.
+    }
+    this.#known.set(connection, sender)
+    this.#endKeyless(connection)
+    return true
+  }
+
+  #endKeyless(connection: Connection): void {
     this.#keyless.delete(connection)
     const sameAddress = this.#keylessOf.get(connection.address)
     sameAddress?.delete(connection)
@@ -202,7 +237,11 @@ class Connections {
     if (this.#isEnding) sayClose(response)
     if (connection === undefined) return
     connection.underWay.add(response)
-    response.once(KEY_KNOWN, () => this.#setKnown(connection))
+    response.once(KEY_KNOWN, (known: KnownKey) => {
+      // One that was closed meanwhile counts no more.
+      known.isRefused = this.#all.has(connection) && !this.#admit(connection, known.sender)
+      if (known.isRefused) sayClose(response)
+    })
     response.once('close', () => {
       connection.underWay.delete(response)
       if (this.#isEnding && connection.underWay.size === 0) connection.socket.destroySoon()
@@ -221,7 +260,8 @@ class Connections {
         if (server.listenerCount(event) === 1) socket.destroy() // They have gone, and nobody else takes it.
         if (connection === undefined) return
         connection.isTaken = true
-        this.#setKnown(connection)
+        this.#known.delete(connection)
+        this.#endKeyless(connection)
       }
       if (server.listenerCount(event) > 0) server.on(event, onTaken)
       else

@@ -18,9 +18,10 @@ import {
 } from '../base/arguments.js'
 import { publishRequest } from '../base/diagnostics.js'
 import { withPage } from '../page/page.js'
-import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
+import { admitsKey, type ConnectionLimits, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { continueWhenRead } from './expect-continue.js'
+import type { Sender } from './known-connections.js'
 import {
   basePathLeft,
   checkNodeRequest,
@@ -113,9 +114,9 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
     if (refusal !== undefined && isEndless(request)) return refuseAtOnce(response, refusal)
     const onSlow = () => void refuseSlow(request, response)
-    const { client, onKey } = clientOf(request, response)
+    const { client, admits } = clientOf(request, response)
     const asked = target ?? ''
-    const more = { target: asked, basePath, parsed, client, onSlow, onKey, onAnswered, host }
+    const more = { target: asked, basePath, parsed, client, onSlow, admits, onAnswered, host }
     const answer = refusal ?? (await contract.handle(contractRequest(request, more)))
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
     await deliver(request, response, answer, contract.countSent)
@@ -148,11 +149,12 @@ function createClients(proxies: TrustedProxies) {
   const known = new WeakSet<Socket>()
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    const onKey = () => {
-      if (!proxies.has(socket)) known.add(socket)
-      response.emit(KEY_KNOWN)
+    const admits = (sender: Sender) => {
+      const isAdmitted = admitsKey(response, sender)
+      if (isAdmitted && !proxies.has(socket)) known.add(socket)
+      return isAdmitted
     }
-    return { client: known.has(socket) ? undefined : proxies.clientOf(request), onKey }
+    return { client: known.has(socket) ? undefined : proxies.clientOf(request), admits }
   }
 }
 
@@ -302,7 +304,7 @@ function contractRequest(
     parsed,
     client,
     onSlow,
-    onKey,
+    admits,
     onAnswered,
     host,
   }: Readonly<{
@@ -311,7 +313,7 @@ function contractRequest(
     parsed: Uint8Array | null
     client: string | undefined
     onSlow: () => void
-    onKey: () => void
+    admits: ContractRequest['admits']
     onAnswered: ContractRequest['onAnswered']
     host: unknown
   }>,
@@ -326,7 +328,7 @@ function contractRequest(
     origin: originOf(request, basePath),
     body: parsed === null ? readerOf(request, onSlow) : only(parsed),
     client,
-    onKey,
+    admits,
     onAnswered,
     host,
   }

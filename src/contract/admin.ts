@@ -53,7 +53,7 @@ export async function answerAdmin(
   onRoute: OnRoute,
 ): Promise<ContractResponse> {
   const { keyId } = await services.authenticate(request.headers)
-  request.onKey?.()
+  request.onKey?.({ keyId })
   const { path, methods, parameters } = router(request.path, request.method)
   const operation = methods.get(request.method)
   if (operation === undefined) {

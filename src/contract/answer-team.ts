@@ -53,6 +53,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
     const { caller, route, access, operation, parameters, query } = admitted
     const { teamId, tables } = caller
     const key = holderOf(caller)
+    const holder = { team: teamId, key }
     const tableId = route.startsWith(ONE_TABLE) ? parameters[0] : undefined
     if (tableId !== undefined) effect.tableId = tableId
     if (asksHooks) {
@@ -73,15 +74,15 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       baseUrls: () => baseUrlsOf(request, options),
       repeatable: (idempotencyKey, body) => repeatableOf(caller, request, idempotencyKey, body),
       openAnswerRoom: () => openAnswerRoom(answers, teamId, key),
-      fetching: (fetch) => sources.run(key, fetch),
-      receive: (formats, use) => receive({ team: teamId, key }, request, formats, use),
+      fetching: (fetch) => sources.run(holder, fetch),
+      receive: (formats, use) => receive(holder, request, formats, use),
     }
     const make = () =>
       operation(call, ...parameters).catch((failure: unknown) => {
         throw shownFailure(caller, failure)
       })
     const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
-    const made = await turns.run(key, () =>
+    const made = await turns.run(holder, () =>
       isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
     )
     return { ...made, body: watched(made.body, watch) }

@@ -17,8 +17,9 @@ import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { Metrics, NO_OPERATION } from './metrics.js'
-import type { OnRoute } from './order-of-refusals.js'
+import type { OnRoute, Sender } from './order-of-refusals.js'
 import { type Receive, type ReceiveFor, withBody } from './read-body.js'
+import { busy } from './refusal.js'
 import { createPathTest, isAdminPath, matchOpenRoute } from './router.js'
 import { ROUTES } from './routes.js'
 
@@ -87,9 +88,10 @@ export function createContract(store: Store, options: ContractOptions): Contract
         seen = { operation, team: teamId, change: { keyId, effect } }
       }
       let isKeyRefused = !isKeyless
-      const onKey = () => {
+      const onKey = (sender: Sender) => {
         isKeyRefused = false
-        if (request.onKey !== undefined) resolved.tell('onKey', () => request.onKey?.())
+        if (request.onKey !== undefined) resolved.tell('onKey', () => request.onKey?.(sender))
+        if (request.admits?.(sender) === false) throw busy('Too many connections of this team')
       }
       const made = await answer(onKey, onRoute).catch((failure: unknown) => {
         return failed(failure, isKeyRefused, resolved.onFailure)

@@ -8,7 +8,7 @@ import type { ResolvedContractOptions } from './contract-options.js'
 import { type Cors, isPreflight, OPEN_CORS, preflightResponse } from './cors.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { type Metrics, NO_OPERATION } from './metrics.js'
-import type { OnRoute } from './order-of-refusals.js'
+import type { OnKey, OnRoute } from './order-of-refusals.js'
 import { answerOpenly, type BodyWatch } from './public-routes.js'
 import type { Receive } from './read-body.js'
 import { createGuardKeys } from './refused-keys.js'
@@ -24,7 +24,7 @@ export type Entry = Readonly<{
    * @param onKey - Called if the key is known.
    * @param onRoute - Called with the route, if it needs a key.
    */
-  answer: (onKey: () => void, onRoute: OnRoute) => Promise<ContractResponse>
+  answer: (onKey: OnKey, onRoute: OnRoute) => Promise<ContractResponse>
   /** Method and route, for metrics; undefined for routes with a key, which know it when they were found. */
   operation: string | undefined
 }>
@@ -65,12 +65,12 @@ export function createEntries(
       return { isKeyless: true, cors, answer, operation: 'OPTIONS' }
     }
     if (adminKeys.length === 0 || !isAdminPath(path)) {
-      const answer = (onKnown: () => void, onRoute: OnRoute) =>
+      const answer = (onKnown: OnKey, onRoute: OnRoute) =>
         guardKeys(request, onKnown, (onKey) => answerTeam({ ...request, onKey }, onRoute))
       return { isKeyless: false, cors, answer, operation: undefined }
     }
     const services = { store, metrics, authenticate, watch, receive }
-    const answer = (onKnown: () => void, onRoute: OnRoute) =>
+    const answer = (onKnown: OnKey, onRoute: OnRoute) =>
       guardKeys(request, onKnown, (onKey) => answerAdmin(services, { ...request, onKey }, onRoute))
     return { isKeyless: false, cors, answer, operation: undefined }
   }

@@ -3,22 +3,25 @@
 // Invariants:
 // - A key never has more turns than its limit. Other keys do not wait for it.
 // - A wait ends: with a turn, or with a refusal after `waitMsMax`.
-// - A key fills at most half of all waiting places.
+// - A team fills at most half of all waiting places.
 import { monotonicMs } from '../base/clock.js'
 import { every } from '../base/platform.js'
 import { busy, type Refusal } from './refusal.js'
 
 /** Waiting requests, at most; each holds a connection. Beyond it a request is refused at once. */
 const WAITING_MAX = 1_000
-/** Waiting requests of one key, at most. */
-const KEY_WAITING_MAX = WAITING_MAX / 2
+/** Waiting requests of one team, at most. */
+const TEAM_WAITING_MAX = WAITING_MAX / 2
 
 /** Shortest and longest period of the checks for waits that took too long, in milliseconds. */
 const CHECK_MS_MIN = 10
 const CHECK_MS_MAX = 500
 
+/** Whose turn it is. `key` is a name that no key of another team has. */
+export type Holder = Readonly<{ team: string; key: string }>
+
 type Waiting = Readonly<{
-  key: string
+  holder: Holder
   since: number
   admit: () => void
   refuse: (refusal: Refusal) => void
@@ -44,6 +47,8 @@ export class KeyTurns {
   readonly #held = new Map<string, Held>()
   /** All that wait, oldest first. */
   readonly #line = new Set<Waiting>()
+  /** How many of them are of a team. */
+  readonly #waitingOf = new Map<string, number>()
   #stopChecks: (() => void) | undefined
 
   constructor(limits: TurnLimits) {
@@ -59,11 +64,12 @@ export class KeyTurns {
    * Does something in a turn of a key.
    * @throws {Refusal} STORAGE_UNAVAILABLE: it waited too long, or too many wait
    */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
+    const { key } = holder
     const held = this.#held.get(key)
     if (held === undefined) this.#held.set(key, { count: 1, line: new Set() })
     else if (held.count < this.#limits.atOnceMax) held.count++
-    else await this.#wait(key, held)
+    else await this.#wait(holder, held)
     try {
       return await work()
     } finally {
@@ -83,21 +89,27 @@ export class KeyTurns {
     else this.#held.delete(key)
   }
 
-  #wait(key: string, { line }: Held): Promise<void> {
-    if (this.#line.size >= WAITING_MAX || line.size >= KEY_WAITING_MAX) {
+  #wait(holder: Holder, { line }: Held): Promise<void> {
+    const ofTeam = this.#waitingOf.get(holder.team) ?? 0
+    if (this.#line.size >= WAITING_MAX || ofTeam >= TEAM_WAITING_MAX) {
       throw this.#refusal('too many are already waiting')
     }
     return new Promise((admit, refuse) => {
-      const waiting = { key, since: monotonicMs(), admit, refuse }
+      const waiting = { holder, since: monotonicMs(), admit, refuse }
       line.add(waiting)
       this.#line.add(waiting)
+      this.#waitingOf.set(holder.team, ofTeam + 1)
       this.#stopChecks ??= every(this.#checkMs(), () => this.#check(monotonicMs()))
     })
   }
 
   #leave(waiting: Waiting): void {
+    const { holder } = waiting
     this.#line.delete(waiting)
-    this.#held.get(waiting.key)?.line.delete(waiting)
+    this.#held.get(holder.key)?.line.delete(waiting)
+    const ofTeam = (this.#waitingOf.get(holder.team) ?? 0) - 1
+    if (ofTeam > 0) this.#waitingOf.set(holder.team, ofTeam)
+    else this.#waitingOf.delete(holder.team)
     if (this.#line.size > 0) return
     this.#stopChecks?.()
     this.#stopChecks = undefined

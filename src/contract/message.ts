@@ -49,8 +49,16 @@ export type ContractRequest = Readonly<{
   client?: string | undefined
   /** What the framework of the host made of the request, for `authenticate`. Default: none. */
   host?: unknown
-  /** Called if the key of the request is known; never for routes without a key. Default: none. */
-  onKey?: () => void
+  /**
+   * Called if the key of the request is known, with its name and its team, which a key of the operator does not have;
+   * never for routes without a key. Default: none.
+   */
+  onKey?: (sender: Readonly<{ keyId: string; teamId?: string }>) => void
+  /**
+   * Asked after `onKey` whether the connection may be used for the key, which may hold too many. false: the answer is
+   * 503, and nothing is changed. Default: yes.
+   */
+  admits?: ((sender: Readonly<{ keyId: string; teamId?: string }>) => boolean) | undefined
   /** Called with what a log shows of the request, when its answer is made. Default: none. */
   onAnswered?: ((answered: AnsweredRequest) => void) | undefined
 }>

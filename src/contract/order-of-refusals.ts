@@ -33,6 +33,9 @@ export type Guarded = Readonly<{ access: Access; operation: Operation }>
 /** The sender of a request: a key of the operator has no team. */
 export type Sender = Readonly<{ keyId: string; teamId?: string }>
 
+/** Called when the key of a request is known. @throws {Refusal} STORAGE_UNAVAILABLE: it has too many connections */
+export type OnKey = (sender: Sender) => void
+
 /**
  * @param route - As it is in the routes.
  * @param effect - What the operation does, which it sets later.
@@ -54,7 +57,7 @@ export async function admit(
   onRoute: (route: string, caller: Caller) => void,
 ): Promise<Admitted> {
   const caller = await authenticate(request.headers, request)
-  request.onKey?.()
+  request.onKey?.({ keyId: caller.keyId, teamId: caller.teamId })
   checkRate(caller)
   const { path, methods, parameters } = router(request.path, request.method)
   const found = methods.get(request.method)

@@ -2,6 +2,7 @@
 // does not name is not limited.
 import type { ContractLimits } from './contract-limits.js'
 import type { ContractRequest, ContractResponse } from './message.js'
+import type { OnKey } from './order-of-refusals.js'
 import { RateLimit } from './rate-limit.js'
 import { Refusal, rateLimited } from './refusal.js'
 
@@ -12,8 +13,8 @@ import { Refusal, rateLimited } from './refusal.js'
  */
 export type GuardKeys = (
   request: Pick<ContractRequest, 'client'>,
-  onKey: () => void,
-  answer: (onKey: () => void) => Promise<ContractResponse>,
+  onKey: OnKey,
+  answer: (onKey: OnKey) => Promise<ContractResponse>,
 ) => Promise<ContractResponse>
 
 const MINUTE_MS = 60_000
@@ -29,9 +30,9 @@ export function createGuardKeys({ refusedKeysPerMinuteMax: max }: ContractLimits
       throw rateLimited(`This client has sent ${limit}; try again later`, waitMs)
     }
     let isKnown = false
-    const onKnown = () => {
+    const onKnown: OnKey = (sender) => {
       isKnown = true
-      onKey()
+      onKey(sender)
     }
     try {
       return await answer(onKnown)

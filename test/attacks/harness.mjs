@@ -16,7 +16,7 @@ const HEALTHY_CLIENT = fileURLToPath(new URL('healthy-client.mjs', import.meta.u
 
 /** Keys of the server: the attacker's, and that of the healthy client, which is of another team. */
 export const ATTACKER_KEY = 'key-of-the-attacker'
-const HEALTHY_KEY = 'key-of-the-healthy-client'
+export const HEALTHY_KEY = 'key-of-the-healthy-client'
 
 const MEMORY_SAMPLE_MS = 50
 const QUIET_MS = 3_000

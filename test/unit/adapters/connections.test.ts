@@ -1,4 +1,4 @@
-// Goal: nobody without a key can hold all connections of a server, and a server ends when it is told to.
+// Goal: nobody, with a key or without one, can hold all connections of a server, and a server ends when it is told to.
 import {
   createServer,
   type RequestListener,
@@ -20,8 +20,18 @@ import { type RawClient, rawClient } from './raw-client.js'
 import { TEST_CERTIFICATE, TEST_KEY } from './tls-certificate.js'
 
 const KEY = 'a-key-of-a-team-for-tests'
-const OPTIONS = { keys: [{ key: KEY, teamId: 'team' }] }
-const LIST = ['GET /tables HTTP/1.1', 'Host: x', `Authorization: Bearer ${KEY}`] as const
+const SECOND_KEY = 'a-second-key-of-a-team-for-tests'
+const OTHER_KEY = 'a-key-of-another-team-for-tests'
+const OPTIONS = {
+  keys: [
+    { key: KEY, teamId: 'team' },
+    { key: SECOND_KEY, teamId: 'team' },
+    { key: OTHER_KEY, teamId: 'other' },
+  ],
+}
+const listOf = (key: string) =>
+  ['GET /tables HTTP/1.1', 'Host: x', `Authorization: Bearer ${key}`] as const
+const LIST = listOf(KEY)
 const CREATE = [
   'POST /tables?name=x HTTP/1.1',
   'Host: x',
@@ -222,7 +232,13 @@ describe('connections without a known key', () => {
   })
 
   test('give way when all places are taken, and not to others that do something', async () => {
-    const url = await serveStore({ connectionsMax: 4 })
+    const held: ServerResponse[] = []
+    const handler = await storeHandler()
+    const listener: RequestListener = (request, response) => {
+      if (request.url === '/held') held.push(response)
+      else handler(request, response)
+    }
+    const url = await listen(hardened(listener, { connectionsMax: 4 }))
     const keyed: RawClient[] = []
     for (let made = 0; made < 3; made++) {
       const client = await rawClient(url)
@@ -232,8 +248,8 @@ describe('connections without a known key', () => {
     }
     const keyless = [await rawClient(url), await rawClient(url)]
     await keyless[0]?.ended
-    keyless[1]?.send(...LIST)
-    await expect.poll(() => keyless[1]?.statuses()).toEqual([200])
+    keyless[1]?.send('GET /held HTTP/1.1', 'Host: x')
+    await expect.poll(() => held.length).toBe(1)
     const late = await rawClient(url)
     await late.ended
     for (const client of keyed) client.send(...LIST)
@@ -302,6 +318,82 @@ describe('connections without a known key', () => {
 
     await expect.poll(() => received.match(/ 200 /g)).toHaveLength(2)
   })
+})
+
+describe('connections with a known key', () => {
+  /** Seven of eight places, the share of such connections. */
+  const FULL = 7
+
+  async function open(url: string, ...lines: readonly string[]): Promise<RawClient> {
+    const client = await rawClient(url)
+    client.send(...lines)
+    return client
+  }
+
+  async function answered(url: string, key: string): Promise<RawClient> {
+    const client = await open(url, ...listOf(key))
+    await expect.poll(client.statuses).toEqual([200])
+    return client
+  }
+
+  async function manyOf(count: number, make: () => Promise<RawClient>): Promise<RawClient[]> {
+    const clients: RawClient[] = []
+    for (let made = 0; made < count; made++) clients.push(await make())
+    return clients
+  }
+
+  test('leave places to other teams, to new ones of their own, and to those without a key', async () => {
+    const url = await serveStore({ connectionsMax: 8 })
+    const held = await manyOf(FULL, () => answered(url, KEY))
+    const others = await manyOf(3, () => answered(url, OTHER_KEY))
+    const next = await answered(url, KEY)
+    const probe = await open(url, 'GET /healthz HTTP/1.1', 'Host: x')
+    await expect.poll(probe.statuses).toEqual([200])
+    await Promise.all(held.slice(0, 4).map(({ ended }) => ended))
+    for (const client of [...held.slice(4), next]) client.send(...LIST)
+    for (const client of others) client.send(...listOf(OTHER_KEY))
+
+    for (const client of [...held.slice(4), ...others, next]) {
+      await expect.poll(client.statuses).toEqual([200, 200])
+    }
+  })
+
+  test('of the key with most give way within a team', async () => {
+    const url = await serveStore({ connectionsMax: 8 })
+    const held = await manyOf(FULL - 1, () => answered(url, KEY))
+    const second = await answered(url, SECOND_KEY)
+    await answered(url, SECOND_KEY)
+    await held[0]?.ended
+    second.send(...listOf(SECOND_KEY))
+
+    await expect.poll(second.statuses).toEqual([200, 200])
+  })
+
+  test('are all busy: more of the team get 503, and other teams the places beyond', async () => {
+    const url = await serveStore({ connectionsMax: 8 })
+    const busy = await manyOf(FULL, async () => {
+      const client = await rawClient(url)
+      client.socket.write(`${CREATE.join('\r\n')}\r\n\r\n`)
+      return client
+    })
+    await expect.poll(() => isRefused(url, KEY)).toBe(true)
+    expect(await isRefused(url, SECOND_KEY)).toBe(true)
+    const other = await answered(url, OTHER_KEY)
+    for (const client of busy) client.socket.write('[]')
+
+    for (const client of busy) await expect.poll(client.statuses).toEqual([201])
+    other.send(...listOf(OTHER_KEY))
+    await expect.poll(other.statuses).toEqual([200, 200])
+  })
+
+  /** Whether a further connection of a key is refused, and ended with the answer. */
+  async function isRefused(url: string, key: string): Promise<boolean> {
+    const client = await open(url, ...listOf(key))
+    await expect.poll(() => client.statuses().length).toBe(1)
+    if (client.statuses()[0] !== 503) return false
+    await client.ended
+    return client.received().includes('Too many connections of this team')
+  }
 })
 
 test.each([

@@ -19,14 +19,14 @@ const turnsOf = (atOnceMax: number, waitMsMax = 30_000) =>
   new KeyTurns({ atOnceMax, waitMsMax, name: 'requests in flight (anOption)' })
 
 /** Work of a key that goes on until it is ended. */
-function begin(turns: KeyTurns, key: string) {
+function begin(turns: KeyTurns, key: string, team = key) {
   let state: 'waiting' | 'running' | 'ended' | string = 'waiting'
   let end = () => {}
   const work = new Promise<void>((resolve) => {
     end = resolve
   })
   turns
-    .run(key, () => {
+    .run({ team, key }, () => {
       state = 'running'
       return work
     })
@@ -75,16 +75,19 @@ test('a wait of 30 s is refused, with the limit and its option', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('one key fills at most half of the waiting places', async () => {
-  const turns = turnsOf(1)
-  const works = Array.from({ length: 502 }, () => begin(turns, 'a'))
-  const others = ['b', 'b'].map((key) => begin(turns, key))
-  await settled()
+test.each([1, 3])(
+  'one team with %i keys fills at most half of the waiting places',
+  async (keys) => {
+    const turns = turnsOf(1)
+    const works = Array.from({ length: 501 + keys }, (_, at) => begin(turns, `a${at % keys}`, 'a'))
+    const others = ['b', 'b'].map((key) => begin(turns, key))
+    await settled()
 
-  expect(works.at(-1)?.state()).toMatch(/too many are already waiting/)
-  expect(works.at(-2)?.state()).toBe('waiting')
-  expect(others.map(({ state }) => state())).toEqual(['running', 'waiting'])
-})
+    expect(works.at(-1)?.state()).toMatch(/too many are already waiting/)
+    expect(works.at(-2)?.state()).toBe('waiting')
+    expect(others.map(({ state }) => state())).toEqual(['running', 'waiting'])
+  },
+)
 
 test('a key never has more turns than its limit, no turn is lost, and all begin in order', async () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), ends: fc.nat() })

@@ -78,22 +78,30 @@ export async function openGuarded(
   settings: SourceSettings,
   life: SourceLife,
 ): Promise<Socket> {
-  const addresses = await addressesOf(target.host, settings)
+  const addresses = await addressesOf(target.host, settings, life)
   const socket = await connectToOne(addresses, target.port, settings, life)
   return target.isSecure ? await secure(socket, target, settings, life) : socket
 }
 
 /** The addresses of a host, all of which may be fetched from: one that may not rules out the others. */
-async function addressesOf(host: string, settings: SourceSettings): Promise<readonly string[]> {
+async function addressesOf(
+  host: string,
+  settings: SourceSettings,
+  life: SourceLife,
+): Promise<readonly string[]> {
   // Node asks no resolver about an IP address, so a check in the resolver alone would miss it.
-  const addresses = isIP(host) === 0 ? await lookUp(host, settings) : [host]
+  const addresses = isIP(host) === 0 ? await lookUp(host, settings, life) : [host]
   if (!addresses.every((address) => mayReach(address, settings))) throw sourceNotAllowed()
   return addresses
 }
 
-async function lookUp(host: string, settings: SourceSettings): Promise<readonly string[]> {
+async function lookUp(
+  host: string,
+  settings: SourceSettings,
+  life: SourceLife,
+): Promise<readonly string[]> {
   try {
-    const addresses = await settings.lookup(host)
+    const addresses = await settings.lookup(host, life.ended)
     if (addresses.length >= 1 && addresses.length <= ADDRESSES_MAX) return addresses
   } catch (failure) {
     throw sourceFailed('cannot be found', failure)

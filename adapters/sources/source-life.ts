@@ -12,6 +12,7 @@ export class SourceLife {
   readonly #sockets = new Set<Socket>()
   readonly #total: NodeJS.Timeout
   readonly #signal: AbortSignal | undefined
+  readonly #ending = new AbortController()
 
   constructor(totalTimeoutMs: number, signal: AbortSignal | undefined) {
     this.#signal = signal
@@ -23,6 +24,11 @@ export class SourceLife {
   /** Whether the fetch has ended, so that nothing new may be opened. */
   get isOver(): boolean {
     return this.#over !== undefined
+  }
+
+  /** Aborted when the fetch ends. */
+  get ended(): AbortSignal {
+    return this.#ending.signal
   }
 
   /** Has a socket destroyed when the fetch ends. */
@@ -72,6 +78,7 @@ export class SourceLife {
     this.#signal?.removeEventListener('abort', this.#onAbort)
     this.#endWait?.(reason)
     for (const socket of this.#sockets) socket.destroy()
+    this.#ending.abort(reason)
   }
 
   readonly #onAbort = (): void => {

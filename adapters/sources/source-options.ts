@@ -6,9 +6,10 @@ import {
   integerOptions,
   optionError,
 } from '../base/arguments.js'
+import { createLookup } from './source-lookup.js'
 
-/** Finds the addresses of a host name, as texts. */
-export type SourceLookup = (hostName: string) => Promise<readonly string[]>
+/** Finds the addresses of a host name, as texts. The signal says that the fetch has ended. */
+export type SourceLookup = (hostName: string, signal: AbortSignal) => Promise<readonly string[]>
 
 /** Options for fetching from source URLs. Each has a default; unknown names are refused. */
 export interface SourceOptions {
@@ -39,7 +40,10 @@ export interface SourceOptions {
    * Default: the well-known ones.
    */
   readonly ca?: string
-  /** Finds the addresses of host names, IPv4 and IPv6. Default: the system's resolver. */
+  /**
+   * Finds the addresses of host names, IPv4 and IPv6. Default: the file of hosts, then DNS; with `allowPrivate` also
+   * below the search domains of `/etc/resolv.conf`. It asks nothing else that the system may know, such as mDNS.
+   */
   readonly lookup?: SourceLookup
 }
 
@@ -82,20 +86,13 @@ const PORT_MAX = 65_535
 export function resolveSourceOptions(given: SourceOptions): SourceSettings {
   const numbers = integerOptions('sources', given, RANGES, OTHER_OPTIONS)
   const allowPrivate = booleanOption('allowPrivate', given.allowPrivate, false)
-  const { ports = PORTS_DEFAULT, ca, lookup = lookUpAll } = given
+  const { ports = PORTS_DEFAULT, ca, lookup = createLookup({ searches: allowPrivate }) } = given
   if (!isPortList(ports)) {
     throw optionError('ports', `must be 1 to ${PORTS_MAX} integers from 1 to ${PORT_MAX}`)
   }
   if (ca !== undefined && typeof ca !== 'string') throw optionError('ca', 'must be a string')
   checkFunctionOption('lookup', lookup)
   return Object.freeze({ ...numbers, allowPrivate, ports: new Set(ports), ca, lookup })
-}
-
-async function lookUpAll(hostName: string): Promise<readonly string[]> {
-  // Loaded when it is needed: PERFORMANCE.md, P47.
-  const { lookup } = process.getBuiltinModule('node:dns/promises')
-  const found = await lookup(hostName, { all: true })
-  return found.map(({ address }) => address)
 }
 
 function isPortList(ports: unknown): ports is readonly number[] {

@@ -1,0 +1,106 @@
+// Finds the addresses of host names: in the file of hosts, else by DNS.
+//
+// Invariants:
+// - No look-up holds a thread of the process. The resolver of the system (getaddrinfo) holds one of two until a silent
+//   name server has been waited for, and nothing ends it: a few such names stop the look-ups of everybody.
+// - A look-up ends with its signal.
+import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+
+/** The wait for an answer of a name server, in milliseconds; at the second try twice as long. */
+const TRY_MS = 1_000
+const TRIES = 2
+/** Search domains that are tried, at most. */
+const SEARCHED_MAX = 6
+
+const LOCALHOST = ['127.0.0.1', '::1']
+
+type Places = Readonly<{
+  /** Whether names are also looked up below search domains, where private hosts are. */
+  searches: boolean
+  /** Default: that of this machine. */
+  hostsFile?: string
+  /** In the form of resolv.conf; of it, only search domains are read here. Default: that of this machine. */
+  resolverFile?: string
+  /** Name servers, as addresses with ports. Default: those of this machine. */
+  servers?: readonly string[]
+  /** The first wait for an answer, in milliseconds. Default: a second. */
+  tryMs?: number
+}>
+
+export function createLookup({
+  searches,
+  hostsFile = fileOfHosts(),
+  resolverFile = '/etc/resolv.conf',
+  servers,
+  tryMs = TRY_MS,
+}: Places): (hostName: string, signal: AbortSignal) => Promise<readonly string[]> {
+  return async (hostName, signal) => {
+    const listed = addressesIn(await textOf(hostsFile), hostName)
+    if (listed.length > 0) return listed
+    if (hostName === 'localhost') return LOCALHOST
+    const names = searches ? namesToAsk(hostName, await textOf(resolverFile)) : [hostName]
+    let failure: unknown
+    for (const name of names) {
+      signal.throwIfAborted()
+      try {
+        return await ask(name, { servers, tryMs }, signal)
+      } catch (reason) {
+        failure = reason
+      }
+    }
+    throw failure
+  }
+}
+
+/** The addresses of a name in DNS, IPv4 first. One family is enough. */
+async function ask(
+  name: string,
+  { servers, tryMs }: Readonly<{ servers: readonly string[] | undefined; tryMs: number }>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  // Loaded when it is needed: PERFORMANCE.md, P47.
+  const { Resolver } = process.getBuiltinModule('node:dns').promises
+  const resolver = new Resolver({ timeout: tryMs, tries: TRIES })
+  if (servers !== undefined) resolver.setServers(servers)
+  const cancel = (): void => resolver.cancel()
+  signal.addEventListener('abort', cancel)
+  try {
+    const both = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    const found = both.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+    if (found.length > 0) return found
+    const [first] = both
+    throw first.status === 'rejected' ? first.reason : new Error('The name has no address')
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+function addressesIn(hosts: string, hostName: string): readonly string[] {
+  return hosts.split('\n').flatMap((line) => {
+    const [entry = ''] = line.toLowerCase().split('#', 1)
+    if (!entry.includes(hostName)) return []
+    const [address = '', ...names] = entry.trim().split(/\s+/)
+    return isIP(address) !== 0 && names.includes(hostName) ? [address] : []
+  })
+}
+
+/** The name below each search domain and alone; a name with `ndots` dots, of which one is the default, alone first. */
+function namesToAsk(hostName: string, resolverText: string): readonly string[] {
+  const [, domains = ''] = /^(?:search|domain)[ \t]+(.*)$/m.exec(resolverText) ?? []
+  const [, ndots = '1'] = /^options[ \t].*\bndots:(\d+)/m.exec(resolverText) ?? []
+  const searched = domains.split(/\s+/).filter((domain) => domain !== '' && domain !== '.')
+  const below = searched.slice(0, SEARCHED_MAX).map((domain) => `${hostName}.${domain}`)
+  const dots = hostName.split('.').length - 1
+  return dots >= Number(ndots) ? [hostName, ...below] : [...below, hostName]
+}
+
+/** Empty: there is no such file. */
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '')
+}
+
+function fileOfHosts(): string {
+  if (process.platform !== 'win32') return '/etc/hosts'
+  return `${process.env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\drivers\\etc\\hosts`
+}

@@ -174,9 +174,6 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
       sourcemap: outDir !== 'dist',
       clean: true,
       outDir,
-      // package.json says what it is, for browsers and for all others. It says so in the package alone, so a build
-      // that goes elsewhere takes it in.
-      external: outDir === 'dist' ? ['#csv-parse'] : [],
       plugins: [constants, checkedCore(), ...packed],
       esbuildPlugins: [oneCore, builtPage],
       esbuildOptions(options) {

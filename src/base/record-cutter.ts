@@ -61,11 +61,14 @@ export async function* cutRecords(
   else if (!allowEmpty) throw new SourceFault('the file is empty', { isEmpty })
 }
 
-const BLANKS: ReadonlySet<number> = new Set([SPACE, TAB, LINE_FEED, CARRIAGE_RETURN])
-
 /** Whether bytes are only spaces, tabs and line ends. */
 export function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => BLANKS.has(byte))
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte !== SPACE && byte !== TAB && byte !== LINE_FEED && byte !== CARRIAGE_RETURN)
+      return false
+  }
+  return true
 }
 
 /** The brackets around the rows of a body of JSON. */
@@ -88,6 +91,8 @@ class RecordCutter {
   readonly #window = new ByteWindow()
   #header: Uint8Array | undefined
   #runsCut = 0
+  /** Rows that are known to fit into the next run, so that no piece has them counted again. */
+  #fitting = 0
 
   constructor(format: SourceFormat, limits: CutLimits, scanner: RecordScanner) {
     this.#format = format
@@ -127,11 +132,12 @@ class RecordCutter {
     if (first === undefined) return 0
     const around = (this.#header?.length ?? 0) + BRACKETS_BYTES
     const bytesMax = this.#limits.bytesMax - around
-    let count = 0
+    let count = this.#fitting
     while (count < ends.length && count < rowsMax) {
       if ((ends[count] ?? 0) - first > bytesMax) break
       count++
     }
+    this.#fitting = count
     const isFull = count === rowsMax || count < ends.length || scanned - first > bytesMax
     if (!isFull) return 0
     return count > 0 ? count : this.#longRow(first, around)
@@ -151,6 +157,7 @@ class RecordCutter {
   #cut(count: number): CutRun {
     const absoluteStarts = this.#scanner.starts.splice(0, count)
     const absoluteEnds = this.#scanner.ends.splice(0, count)
+    this.#fitting = 0
     const first = absoluteStarts[0] ?? 0
     const bytes = this.#window.copy(first, absoluteEnds.at(-1) ?? first)
     const starts = absoluteStarts.map((start) => start - first)
@@ -158,7 +165,7 @@ class RecordCutter {
     const naming = this.#scanner.namingStarts
     const namingCount = naming.findIndex((start) => start >= (absoluteEnds.at(-1) ?? 0))
     const taken = naming.splice(0, namingCount < 0 ? naming.length : namingCount)
-    const namingRecords = [...new Set(taken)].map((start) => absoluteStarts.indexOf(start))
+    const namingRecords = placesOf(taken, absoluteStarts)
     if (this.#format === 'ndjson') commasBetween(bytes, ends)
     this.#runsCut++
     return {
@@ -170,6 +177,16 @@ class RecordCutter {
       namingRecords,
     }
   }
+}
+
+/** The places of some starts among all of them, each once; both lists are in order. */
+function placesOf(some: readonly number[], starts: readonly number[]): readonly number[] {
+  const wanted = new Set(some)
+  const places: number[] = []
+  for (let place = 0; places.length < wanted.size; place++) {
+    if (wanted.has(starts[place] ?? 0)) places.push(place)
+  }
+  return places
 }
 
 /** Turns the line end after each row but the last into a comma. */

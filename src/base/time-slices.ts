@@ -11,6 +11,9 @@ import { yieldToEventLoop } from './platform.js'
 const SLICE_MS = 5
 const SLICE_WORK = 256 * 1024
 
+/** What an item, such as a row, counts for besides its characters: an empty one costs some too. */
+export const ITEM_WORK = 16
+
 /** The clock is looked at after so much work: more often it would cost more than it is worth. */
 const CHECKED_WORK = 8 * 1024
 

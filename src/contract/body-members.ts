@@ -11,7 +11,7 @@ type WireColumn = WireSchema['columns'][number]
 const APPS_MAX = 1_000
 
 /** Columns of a schema in a body, at most: the largest `columnsMax` of a store. */
-const COLUMNS_MAX = 10_000
+export const COLUMNS_MAX = 10_000
 
 export function parseName(part: JsonPart): string {
   const name = parsePart(part)

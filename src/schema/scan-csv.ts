@@ -1,31 +1,22 @@
-// Reads rows from CSV and TSV: RFC 4180, with a header line of column IDs, and a tab for a comma in TSV.
-//
-// csv-parse validates and splits the records. This file feeds it slices that end with a record, so that no synchronous
-// stretch is long, and turns records into rows.
+// Reads rows from CSV and TSV: RFC 4180, with a header line of column IDs, and a tab for a comma in TSV. The byte scanner
+// (scan-csv-bytes) reads most bodies; this one decides on the others, and names what is wrong with them.
 //
 // Invariants:
-// - Slices do not change the result. In well-formed input a record ends at a line break with an even number of quotes
-//   before it. The first slice in which it does not contains the error, so csv-parse finds it at the same record
-//   wherever the slices began. Errors come in the order of the records.
-// - Line breaks are CRLF, LF or CR, mixed as they come, in quotes too. Lines are counted here, since
-//   csv-parse counts a CRLF in quotes twice. A record is named by the line on which it starts.
+// - A record costs time linear in its bytes, whatever is wrong with it. Errors come in the order of the records, within
+//   one in the order of its bytes. So whoever takes the rows may pause after each of them.
+// - Line breaks are CRLF, LF or CR, mixed as they come, in quotes too. A record is named by the line on which it starts.
 // - An empty line is a record with one empty field, that is a row without cells, but as the last line
 //   of the input it is ignored (one such line, in files of any width; `""` is not an empty line).
-
-import { CsvError, parse } from '#csv-parse'
 import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'
-import { fromUtf8, markLength } from '../base/bytes.js'
+import { markLength } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
-import { invariant } from '../base/invariant.js'
+import { isUtf8, sliceReader } from '../base/platform.js'
 import type { StoreError } from '../base/store-error.js'
+import { utf16Length } from './scan-csv-bytes.js'
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
 import { repeatedColumn, reservedColumn } from './table-schema.js'
 
-export type CsvOptions = Readonly<{
-  delimiter: ',' | '\t'
-  /** Bytes after which a slice ends with the record it is in; for tests. Default: 64 KiB. */
-  sliceBytes?: number
-}>
+export type CsvOptions = Readonly<{ delimiter: ',' | '\t' }>
 
 export type CsvScan = Readonly<{
   /** The column IDs of the header line, in order, without `$rowID`. */
@@ -33,8 +24,6 @@ export type CsvScan = Readonly<{
   /** To be read once. A failure comes when it is reached: rows handed on before it are void. */
   rows: Generator<ScannedRow>
 }>
-
-const SLICE_BYTES = 64 * 1024
 
 /** UTF-8 bytes of one UTF-16 unit, at most. */
 const BYTES_PER_CHAR_MAX = 3
@@ -46,14 +35,14 @@ const BYTES_PER_CHAR_MAX = 3
  *   rows are read; then `COLUMN_ID_NOT_UNIQUE` and `COLUMN_ID_RESERVED` for the header, after the last row.
  */
 export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimits): CsvScan {
-  const records = readRecords(bytes, markLength(bytes), options, limits)
-  const first = records.next()
-  if (first.done === true) throw invalidCsv('The header line is missing')
-  const fields = first.value.fields
-  const problem = headerProblem(fields, limits)
+  const reader = new RecordReader(bytes, options, limits)
+  // Of one field more than columns and a `$rowID` there is no valid header: the fields behind it need no name.
+  const first = reader.next(limits.columnsMax + 2)
+  if (first === undefined) throw invalidCsv('The header line is missing')
+  const problem = headerProblem(first.fields, limits)
   return {
-    header: Object.freeze(fields.filter((id) => id !== '$rowID')),
-    rows: readRows(records, fields, problem),
+    header: Object.freeze(first.fields.filter((id) => id !== '$rowID')),
+    rows: readRows(reader, first, problem),
   }
 }
 
@@ -77,14 +66,16 @@ function headerProblem(
 
 /** @param problem - Of the header: it is thrown at the end, because a body that is malformed is refused first. */
 function* readRows(
-  records: Iterable<CsvRecord>,
-  header: readonly string[],
+  reader: RecordReader,
+  { fields: header, fieldCount: fieldsMax }: CsvRecord,
   problem: StoreError | undefined,
 ): Generator<ScannedRow> {
-  let row = 0
-  for (const { fields, line } of records) {
-    if (fields.length > header.length) {
-      throw invalidCsv(`${fields.length} fields for ${header.length} columns`, { row, line })
+  for (let row = 0; ; row++) {
+    const record = reader.next(header.length)
+    if (record === undefined) break
+    const { fields, fieldCount, line, length } = record
+    if (fieldCount > fieldsMax) {
+      throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line })
     }
     const ids: string[] = []
     const tokens: string[] = []
@@ -99,163 +90,160 @@ function* readRows(
         tokens.push(field)
       }
     }
-    yield { ids, tokens, rowId, line }
-    row++
+    yield { ids, tokens, rowId, line, work: length }
   }
   if (problem !== undefined) throw problem
 }
 
-type CsvRecord = Readonly<{ fields: string[]; line: number }>
-
-/** Reads the records from `start` on, the header too, less an empty last line. */
-function* readRecords(
-  bytes: Uint8Array,
-  start: number,
-  options: CsvOptions,
-  limits: ScanLimits,
-): Generator<CsvRecord, void> {
-  let line = 1
-  let index = 0 // Of the record in the whole input.
-  let emptyLine: CsvRecord | undefined // Held back until a record follows.
-  for (let at = start; at < bytes.length; ) {
-    const slice = findSlice(bytes, at, options.sliceBytes ?? SLICE_BYTES, limits)
-    const isUtf8 = isValidUtf8(bytes.subarray(at, slice.end))
-    const { records, fault } = parseSlice(bytes.subarray(at, slice.end), options.delimiter)
-    for (const { fields, end } of records) {
-      const source = bytes.subarray(at, slice.start + end)
-      at = slice.start + end
-      if (!isUtf8 && !isValidUtf8(source)) throw invalidRecord('Not valid UTF-8', index, line)
-      if (emptyLine !== undefined) yield emptyLine
-      const record = { fields, line }
-      emptyLine = isEmptyLine(source) ? record : undefined
-      if (emptyLine === undefined) yield record
-      line += countLineBreaks(source)
-      index++
-    }
-    const problem = fault ?? slice.fault
-    if (problem !== undefined) throw invalidRecord(problem, index, line)
-    invariant(at === slice.end, 'a slice without a fault is records only')
-  }
-}
-
-type Slice = Readonly<{
-  start: number
-  end: number
-  /** The error of the record that starts at `end`. */
-  fault: string | undefined
+/** A record as it was read. */
+type CsvRecord = Readonly<{
+  /** Its first fields, as many as were asked for. */
+  fields: readonly string[]
+  fieldCount: number
+  line: number
+  /** Bytes of it, its line break included. */
+  length: number
 }>
 
-/**
- * Finds the records from `start` on that are parsed together: those that begin within `sliceBytes`.
- * Refuses what csv-parse would take: a record over its limit, and a NUL after a closing quote.
- */
-function findSlice(
-  bytes: Uint8Array,
-  start: number,
-  sliceBytes: number,
-  { rowCharsMax }: ScanLimits,
-): Slice {
-  const recordBytesMax = rowCharsMax * BYTES_PER_CHAR_MAX
-  const tooLong = `The row is longer than ${rowCharsMax} characters, or has a quote that is not closed,`
-  let isQuoted = false
-  let recordStart = start
-  for (let i = start; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === QUOTE) {
-      isQuoted = !isQuoted
-      if (!isQuoted && bytes[i + 1] === 0) {
-        return { start, end: recordStart, fault: FAULT_TEXT.CSV_INVALID_CLOSING_QUOTE }
-      }
-    } else if (!isQuoted && (byte === LINE_FEED || byte === CARRIAGE_RETURN)) {
-      if (isOver(bytes, recordStart, i, rowCharsMax)) {
-        return { start, end: recordStart, fault: tooLong }
-      }
-      if (byte === CARRIAGE_RETURN && bytes[i + 1] === LINE_FEED) i++
-      recordStart = i + 1
-      if (recordStart - start >= sliceBytes) return { start, end: recordStart, fault: undefined }
-    } else if (i - recordStart >= recordBytesMax) {
-      return { start, end: recordStart, fault: tooLong }
+const FAULT = Object.freeze({
+  openQuote: 'A quote is not closed',
+  quoteInField: 'A quote in a field that does not begin with one',
+  afterQuote: 'Text after a closing quote',
+  notUtf8: 'Not valid UTF-8',
+})
+
+/** Reads one record after the other, the header too, less an empty last line. */
+class RecordReader {
+  readonly #bytes: Uint8Array
+  readonly #delimiter: number
+  readonly #charsMax: number
+  readonly #isUtf8: boolean
+  readonly #textOf: (from: number, to: number) => string
+  /** Where the record begins that is read next. */
+  #at: number
+  /** Line breaks so far, those of the record that is being read too. */
+  #lineBreaks = 0
+  /** Of the record that is being read, in the whole input, and the line on which it starts. */
+  #index = -1
+  #line = 1
+  /** All bytes of the record so far, joined by OR. */
+  #bits = 0
+
+  constructor(bytes: Uint8Array, { delimiter }: CsvOptions, { rowCharsMax }: ScanLimits) {
+    this.#bytes = bytes
+    this.#delimiter = delimiter.charCodeAt(0)
+    this.#charsMax = rowCharsMax
+    this.#isUtf8 = isUtf8(bytes)
+    this.#textOf = sliceReader(bytes)
+    this.#at = markLength(bytes)
+  }
+
+  /**
+   * @param keptMax - Fields whose texts are wanted: the others are only counted.
+   * @returns undefined: all records were read.
+   */
+  next(keptMax: number): CsvRecord | undefined {
+    const start = this.#at
+    if (start === this.#bytes.length) return undefined
+    this.#index++
+    this.#line = this.#lineBreaks + 1
+    this.#bits = 0
+    const ends: number[] = []
+    let fieldCount = 0
+    let end = start - 1
+    const limit = Math.min(this.#bytes.length, start + BYTES_PER_CHAR_MAX * this.#charsMax + 1)
+    do {
+      end = this.#endOfField(end + 1, limit)
+      if (fieldCount++ < keptMax) ends.push(end)
+    } while (this.#bytes[end] === this.#delimiter)
+    if (this.#isOver(start, end)) throw this.#tooLong()
+    if (!this.#isUtf8 && this.#bits >= 0x80 && !isUtf8(this.#bytes.subarray(start, end))) {
+      throw this.#refusal(FAULT.notUtf8)
     }
+    this.#passLineBreak(end)
+    if (end === start && this.#at === this.#bytes.length) return undefined
+    const fields = ends.map((to, i) => this.#field(i === 0 ? start : (ends[i - 1] ?? 0) + 1, to))
+    return { fields, fieldCount, line: this.#line, length: this.#at - start }
   }
-  if (isOver(bytes, recordStart, bytes.length, rowCharsMax)) {
-    return { start, end: recordStart, fault: tooLong }
-  }
-  return { start, end: bytes.length, fault: undefined }
-}
 
-/** Whether the bytes decode to more than `charsMax` UTF-16 units. */
-function isOver(bytes: Uint8Array, start: number, end: number, charsMax: number): boolean {
-  if (end - start <= charsMax) return false
-  let charCount = 0
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i] ?? 0
-    if ((byte & 0xc0) !== 0x80) charCount += byte >= 0xf0 ? 2 : 1
-  }
-  return charCount > charsMax
-}
-
-const FAULT_TEXT = Object.freeze({
-  CSV_QUOTE_NOT_CLOSED: 'A quote is not closed',
-  INVALID_OPENING_QUOTE: 'A quote in a field that does not begin with one',
-  CSV_INVALID_CLOSING_QUOTE: 'Text after a closing quote',
-} as const)
-
-/** A record and where it ends in its slice, its line break included. */
-type SliceRecord = Readonly<{ fields: string[]; end: number }>
-
-/** Parses one slice: the records before the first fault, and the fault. */
-function parseSlice(
-  slice: Uint8Array,
-  delimiter: string,
-): { records: SliceRecord[]; fault: string | undefined } {
-  const records: SliceRecord[] = []
-  try {
-    parse(slice, {
-      delimiter,
-      record_delimiter: ['\r\n', '\n', '\r'],
-      quote: '"',
-      escape: '"',
-      relax_column_count: true,
-      on_record: (fields: string[], { bytes }) => {
-        records.push({ fields, end: bytes })
-        return null
-      },
-    })
-  } catch (failure) {
-    if (!(failure instanceof CsvError)) throw failure
-    const text = new Map<string, string>(Object.entries(FAULT_TEXT)).get(failure.code)
-    return { records, fault: text ?? 'Not a record' }
-  }
-  return { records, fault: undefined }
-}
-
-function isEmptyLine(source: Uint8Array): boolean {
-  return source[0] === LINE_FEED || source[0] === CARRIAGE_RETURN
-}
-
-function countLineBreaks(bytes: Uint8Array): number {
-  let count = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && bytes[i - 1] !== CARRIAGE_RETURN)) {
-      count++
+  /** Where a field ends: at a delimiter, a line break or the end of the body, and before `limit` unless that is the end. */
+  #endOfField(start: number, limit: number): number {
+    const bytes = this.#bytes
+    if (bytes[start] === QUOTE) return this.#endOfQuoted(start + 1, limit)
+    let bits = this.#bits
+    let at = start
+    for (; at < limit; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte === QUOTE) throw this.#refusal(FAULT.quoteInField)
+      if (this.#endsField(byte)) break
+      bits |= byte
     }
+    this.#bits = bits
+    if (at >= limit && limit < bytes.length) throw this.#tooLong()
+    return at
   }
-  return count
-}
 
-function isValidUtf8(bytes: Uint8Array): boolean {
-  try {
-    fromUtf8(bytes)
-    return true
-  } catch {
-    return false
+  /** As `#endOfField`, from after the opening quote. */
+  #endOfQuoted(start: number, limit: number): number {
+    const bytes = this.#bytes
+    let bits = this.#bits
+    let at = start
+    for (; at < limit; at++) {
+      const byte = bytes[at] ?? 0
+      bits |= byte
+      if (byte === QUOTE) {
+        if (bytes[at + 1] !== QUOTE) break
+        at++ // Two quotes stand for one.
+      } else if (byte === CARRIAGE_RETURN) this.#lineBreaks++
+      else if (byte === LINE_FEED && bytes[at - 1] !== CARRIAGE_RETURN) this.#lineBreaks++
+    }
+    this.#bits = bits
+    if (at >= limit) {
+      const isTooLong = limit < bytes.length || this.#isOver(this.#at, limit)
+      throw isTooLong ? this.#tooLong() : this.#refusal(FAULT.openQuote)
+    }
+    const end = at + 1
+    if (end < bytes.length && !this.#endsField(bytes[end] ?? 0)) {
+      throw this.#refusal(FAULT.afterQuote)
+    }
+    return end
   }
-}
 
-/** The failure of a record, named by its index among all records: the first is the header. */
-function invalidRecord(problem: string, index: number, line: number): StoreError {
-  return invalidCsv(problem, index === 0 ? { line } : { row: index - 1, line })
+  #endsField(byte: number): boolean {
+    return byte === this.#delimiter || byte === LINE_FEED || byte === CARRIAGE_RETURN
+  }
+
+  /** The text of a field after unquoting. */
+  #field(from: number, to: number): string {
+    if (from === to) return ''
+    if (this.#bytes[from] !== QUOTE) return this.#textOf(from, to)
+    return this.#textOf(from + 1, to - 1).replaceAll('""', '"')
+  }
+
+  #passLineBreak(at: number): void {
+    this.#at = at
+    if (at === this.#bytes.length) return
+    this.#lineBreaks++
+    this.#at++
+    if (this.#bytes[at] === CARRIAGE_RETURN && this.#bytes[at + 1] === LINE_FEED) this.#at++
+  }
+
+  /** Whether the bytes decode to more UTF-16 units than a record may have. */
+  #isOver(start: number, end: number): boolean {
+    if (end - start <= this.#charsMax) return false
+    return utf16Length(this.#bytes, start, end) > this.#charsMax
+  }
+
+  #tooLong(): StoreError {
+    const problem = `The row is longer than ${this.#charsMax} characters, or has a quote that is not closed,`
+    return this.#refusal(problem)
+  }
+
+  /** The failure of the record that is being read: the first one is the header. */
+  #refusal(problem: string): StoreError {
+    const line = this.#line
+    return invalidCsv(problem, this.#index === 0 ? { line } : { row: this.#index - 1, line })
+  }
 }
 
 function invalidCsv(problem: string, place: { row?: number; line?: number } = {}): StoreError {

@@ -57,6 +57,8 @@ export class JsonByteScanner {
   /** The row's braces: its first byte, and the one after its last. */
   rowStart = 0
   rowEnd = 0
+  /** Bytes that were read for it, those since the row before. */
+  readBytes = 0
   cellCount = 0
   /** CELL.size numbers for each cell, see CELL. */
   cells = new Int32Array(CELL.size * CELLS_FIRST)
@@ -141,15 +143,19 @@ export class JsonByteScanner {
     this.rowStart = at
     const end = this.#readRow(at)
     if (end > 0) {
-      this.rowEnd = end
-      this.#at = end
+      this.#endRow(end)
       return end - at <= this.#rowBytesMax ? 'row' : 'unsure'
     }
     const skipped = this.#skipRow(at)
     if (skipped < 0) return 'stop'
-    this.rowEnd = skipped
-    this.#at = skipped
+    this.#endRow(skipped)
     return 'unsure'
+  }
+
+  #endRow(end: number): void {
+    this.rowEnd = end
+    this.readBytes = end - this.#at
+    this.#at = end
   }
 
   #atEnd(at: number): 'end' | 'stop' {

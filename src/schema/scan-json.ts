@@ -106,10 +106,12 @@ export function* scanJsonRows(
   let more = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array of rows')
   for (let row = 0; more; row++) {
     cursor.row = row
+    const start = cursor.at
     limitRow(cursor, limits.rowCharsMax)
     const cells = readCells(cursor, columns, 1)
     unlimit(cursor)
     more = hasMore(cursor, CLOSE_BRACKET)
+    cells.work = cursor.at - start
     yield cells
   }
   cursor.row = undefined
@@ -232,12 +234,13 @@ type Cells = {
   readonly ids: string[]
   readonly tokens: (string | null)[]
   rowId: string | undefined
+  work: number
 }
 
 /** Reads one row. The last value of a duplicate key takes the place of the first. */
 function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
   const { text } = cursor
-  const cells: Cells = { ids: [], tokens: [], rowId: undefined }
+  const cells: Cells = { ids: [], tokens: [], rowId: undefined, work: 0 }
   const row = cursor.row ?? 0
   let more = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   for (let member = 0; more; member++) {

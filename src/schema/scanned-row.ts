@@ -13,6 +13,8 @@ export type ScannedRow = {
   readonly rowId: string | undefined
   /** 1-based line on which the record starts; only from CSV and TSV. */
   readonly line?: number
+  /** Characters or bytes that were read for it, with what became no cell; not of row objects. */
+  readonly work?: number
 }
 
 export type ScanLimits = Readonly<{

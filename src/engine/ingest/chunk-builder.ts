@@ -1,5 +1,6 @@
 // Turns scanned rows into row texts and column summaries, a segment's worth at a time: exact-rows and scanned-rows feed
 // one set of columns, and a chunk may have rows of both.
+import type { Steps } from '../../base/time-slices.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
 import type { ClaimRun } from '../../format/claims.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
@@ -40,7 +41,7 @@ export class ChunkBuilder {
     return { rows, chars }
   }
 
-  /** How much was done so far, in characters; empty cells cost some too. */
+  /** How much was done so far, in characters; empty rows and cells cost some too. */
   get work(): number {
     return this.#columns.work
   }
@@ -82,6 +83,17 @@ export class ChunkBuilder {
   take(): RowBatch {
     const texts = this.#exact.take(this.#columns.judgeAll())
     return { texts, ...this.#columns.endSegment() }
+  }
+
+  /** As `take`, but the rows that were not drained go to `write`. */
+  *takeInSteps(write: (texts: readonly string[]) => void): Steps<RowBatch> {
+    yield* this.#exact.takeInSteps(this.#columns.judgeAll(), write)
+    return { texts: [], ...this.#columns.endSegment() }
+  }
+
+  /** What it counts for to look at `columnsOfSegment`. */
+  get workOfColumns(): number {
+    return this.#columns.workOfColumns
   }
 
   /** As `columns`, of the segment being built, as far as its values are judged. */

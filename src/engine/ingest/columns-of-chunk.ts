@@ -6,7 +6,7 @@
 // - Empty cells are in no summary.
 import { dataError } from '../../base/data-error.js'
 import type { ErrorPlace, StoreError } from '../../base/store-error.js'
-import { runAtOnce } from '../../base/time-slices.js'
+import { ITEM_WORK, runAtOnce } from '../../base/time-slices.js'
 import { type ChunkColumn, NO_ROW } from '../../format/chunk-records.js'
 import { addClaim, type ClaimRun } from '../../format/claims.js'
 import { parseRowId } from '../../format/row-id.js'
@@ -38,8 +38,10 @@ export type Column = {
   exact: boolean
 }
 
-/** Characters that a cell counts for beside its own, in time slices. */
-const CELL_WORK = 16
+/** What a row counts for in time slices. @param chars - Characters or bytes that were read or written for it. */
+export function workOfRow(chars: number, cellCount = 0): number {
+  return chars + ITEM_WORK * (1 + cellCount)
+}
 
 export class ColumnsOfChunk {
   readonly limits: BuilderLimits
@@ -53,7 +55,7 @@ export class ColumnsOfChunk {
   rows = 0
   chars = 0
   rowCount = 0
-  /** How much was done so far, in characters; empty cells cost some too. */
+  /** How much was done so far, in characters; empty rows and cells cost some too. */
   work = 0
   /** The row that was added last was a scanner's, and more rows like it would add nothing to the summaries. */
   isSettled = false
@@ -116,7 +118,7 @@ export class ColumnsOfChunk {
   /** Counts a row whose cells were noted. @param work - Characters that were read for it. */
   endRow(chars: number, work: number, cellCount: number): void {
     this.chars += chars
-    this.work += work + CELL_WORK * cellCount
+    this.work += workOfRow(work, cellCount)
     this.rows++
     this.rowCount++
   }
@@ -144,6 +146,11 @@ export class ColumnsOfChunk {
     this.#claims = []
     if (claims.length > 0) this.#hasClaims = true
     return { columns, claims }
+  }
+
+  /** What it counts for to look at all columns. */
+  get workOfColumns(): number {
+    return ITEM_WORK * this.#columns.size
   }
 
   /** The column summaries of the segment that is being built. */

@@ -5,11 +5,12 @@
 // - From CSV and TSV, a column of a segment is stored as number tokens or booleans only if every
 //   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
 import { utf8 } from '../../base/bytes.js'
+import { runAtOnce, type Steps } from '../../base/time-slices.js'
 import { NO_ROW } from '../../format/chunk-records.js'
 import { SEEN } from '../../schema/column-summary.js'
 import type { ScannedRow } from '../../schema/scanned-row.js'
 import { isNumberToken } from '../../schema/value-rules.js'
-import { type Column, type ColumnsOfChunk, invalidRows } from './columns-of-chunk.js'
+import { type Column, type ColumnsOfChunk, invalidRows, workOfRow } from './columns-of-chunk.js'
 
 type TextCells = Readonly<{ columns: readonly Column[]; texts: readonly (string | null)[] }>
 
@@ -42,7 +43,7 @@ export class ExactRows {
       const place = { row: columns.rowCount, ...(row.line !== undefined && { line: row.line }) }
       throw invalidRows(`The row is longer than ${rowBytesMax} bytes`, place)
     }
-    columns.endRow(chars, chars, row.ids.length)
+    columns.endRow(chars, Math.max(chars, row.work ?? 0), row.ids.length)
   }
 
   /** The texts of rows that are ready, in order, each given once. */
@@ -54,11 +55,29 @@ export class ExactRows {
 
   /** The texts that were not drained, when the segment ends and its summaries are whole. */
   take(columns: readonly Column[]): readonly string[] {
-    if (!this.#columns.isText) return this.drain()
+    const taken: string[] = []
+    runAtOnce(
+      this.takeInSteps(columns, (texts) => {
+        for (const text of texts) taken.push(text)
+      }),
+    )
+    return taken
+  }
+
+  /** As `take`: the texts go to `write`, those of some rows at a time. */
+  *takeInSteps(columns: readonly Column[], write: (texts: readonly string[]) => void): Steps<void> {
+    if (!this.#columns.isText) {
+      write(this.drain())
+      return
+    }
     columns.forEach(noteStoredForm) // The form decides how the cells are rendered.
-    const texts = this.#cells.map(renderTextCells)
+    const rows = this.#cells
     this.#cells = []
-    return texts
+    for (const cells of rows) {
+      const text = renderTextCells(cells)
+      write([text])
+      yield workOfRow(text.length, cells.texts.length)
+    }
   }
 
   /** Text that may be longer in bytes than in UTF-16 units is counted. */

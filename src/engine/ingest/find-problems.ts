@@ -10,6 +10,7 @@ import { readSpans } from '../../format/row-text.js'
 import type { Column } from '../../schema/column-kind.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import type { PreflightProblem } from '../api/preflight-types.js'
+import { workOfRow } from './columns-of-chunk.js'
 import {
   brokenRule,
   cellFits,
@@ -74,7 +75,7 @@ export class ChunkProblems {
       for (const text of texts) {
         const checked = this.#slices.run(this.#checkRow(text, row++, fromText))
         if (!isSync(checked)) await checked
-        if (this.#slices.spend(text.length)) await this.#slices.pause()
+        if (this.#slices.spend(workOfRow(text.length))) await this.#slices.pause()
       }
     }
   }

@@ -72,10 +72,9 @@ export async function prepareRows(
   try {
     const slices = team.slices.begin()
     const isCut = await readAll(rows, builder, sink, { isInline, areRefused, slices })
-    const inline = isInline()
-    const batch = builder.take()
-    if (!inline) await sink.end(batch)
-    return { ...preparedOf(team, builder, sink, inline ? batch : null), isCut }
+    const inline = isInline() ? builder.take() : null
+    if (inline === null) await endExactly(builder, sink, slices)
+    return { ...preparedOf(team, builder, sink, inline), isCut }
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -263,6 +262,15 @@ async function* scanAsync(
   for await (const row of rows) yield scanRowObject(row, drops, index++)
 }
 
+/** Ends a segment of rows of the exact path: no row of it is left to be written at once. */
+async function endExactly(
+  builder: ChunkBuilder,
+  sink: SegmentSink,
+  slices: TimeSlices,
+): Promise<void> {
+  await sink.end(await slices.run(builder.takeInSteps((texts) => sink.add(texts))))
+}
+
 /** `isInline`: while it is true the rows stay with the builder. */
 type Reading = Readonly<{
   isInline: () => boolean
@@ -279,13 +287,20 @@ async function readAll(
 ): Promise<boolean> {
   const { longValues } = builder
   let work = 0
+  let judgedWork = 0
   let isOver = false
+  // Not more often than the rows cost as much as it does, however many columns there are.
   const isJudged = (): boolean =>
-    areRefused !== undefined && (builder.rowCount % DRAIN_ROWS === 0 || builder.isFull)
+    areRefused !== undefined &&
+    (builder.isFull ||
+      (builder.rowCount % DRAIN_ROWS === 0 && builder.work - judgedWork >= builder.workOfColumns))
   const endsAfterRow = async (): Promise<boolean> => {
     if (!longValues.isEmpty) await slices.run(longValues.judgeInSteps())
-    if (isJudged() && (await areRefused?.(builder.columnsOfSegment))) return true
-    if (builder.isFull) await sink.end(builder.take())
+    if (isJudged()) {
+      judgedWork = builder.work
+      if (await areRefused?.(builder.columnsOfSegment)) return true
+    }
+    if (builder.isFull) await endExactly(builder, sink, slices)
     else if (isOver) await slices.pause()
     return false
   }

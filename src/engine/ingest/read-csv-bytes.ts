@@ -7,10 +7,8 @@ import { TextBuffer } from '../../format/text-buffer.js'
 import type { CsvByteScanner } from '../../schema/scan-csv-bytes.js'
 import { FieldSummarizer } from '../../schema/summarize-field-bytes.js'
 import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
+import { workOfRow } from './columns-of-chunk.js'
 import type { RowSink } from './read-json-bytes.js'
-
-/** Bytes that a row counts for, at least, in time slices. */
-const ROW_WORK = 16
 
 /**
  * Reads all rows but those of the last segment: `take` of the builder reports those, and the scanner has
@@ -52,7 +50,7 @@ export async function endSegment(
   const write = (texts: TextBuffer): void => {
     const start = texts.length
     rows.write(texts, row)
-    work += texts.length - start + ROW_WORK
+    work += workOfRow(texts.length - start)
   }
   for (; row < scanner.rowCount; row++) {
     sink.addRow(write)

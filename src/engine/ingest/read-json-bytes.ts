@@ -47,7 +47,7 @@ export async function readJsonBytes(
     else return false
     if (!builder.longValues.isEmpty) await slices.run(builder.longValues.judgeInSteps())
     if (builder.isFull) await sink.end(builder.take())
-    const isDue = slices.spend(builder.work - work)
+    const isDue = slices.spend(Math.max(builder.work - work, scanner.readBytes))
     work = builder.work
     if (isDue) await slices.pause() // Not for every row: an await costs more than a row.
   }

@@ -2,6 +2,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { StoreError } from '../../base/store-error.js'
+import type { Steps } from '../../base/time-slices.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import type { SegmentBuilder } from '../../format/segment-writer.js'
@@ -13,6 +14,7 @@ import { newMarkedFiles } from '../commit/file-markers.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { beginSegment, putSharing } from '../context/stored-segments.js'
 import type { RowBatch } from './chunk-builder.js'
+import { workOfRow } from './columns-of-chunk.js'
 import type { RowSink } from './read-json-bytes.js'
 
 /** Where finished segments go. */
@@ -61,6 +63,14 @@ export class SegmentSink implements RowSink {
     if (texts.length === 0) return
     const builder = this.#opened()
     for (const text of texts) builder.add(text)
+  }
+
+  /** As `add`, of any number of rows. */
+  *addInSteps(texts: readonly string[]): Steps<void> {
+    for (const text of texts) {
+      this.add([text])
+      yield workOfRow(text.length)
+    }
   }
 
   addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void {
@@ -121,7 +131,8 @@ export async function storeSegment(
 ): Promise<SegmentRef> {
   const sink = new SegmentSink(team, storedSegments(team))
   try {
-    await sink.end(batch)
+    await team.slices.begin().run(sink.addInSteps(batch.texts))
+    await sink.end({ ...batch, texts: [] })
   } catch (failure) {
     sink.abandon()
     throw failure

@@ -26,6 +26,7 @@ import { newMarkedFiles } from '../commit/file-markers.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import type { RowBatch } from './chunk-builder.js'
+import { workOfRow } from './columns-of-chunk.js'
 import { invalidValue, unknownColumn } from './row-object.js'
 import { storeSegment } from './segment-sink.js'
 
@@ -113,7 +114,7 @@ function* rowsToStoredForm(
   const conformed: string[] = []
   for (const text of texts) {
     conformed.push(yield* rowToStoredForm(policy, text, fromText))
-    yield text.length
+    yield workOfRow(text.length)
   }
   return conformed
 }
@@ -187,7 +188,7 @@ export function* summarizeRows(
       const summary = columns.get(id)
       if (summary !== undefined) yield* summarizeTokenInSteps(summary, text.slice(valueStart, end))
     }
-    yield text.length
+    yield workOfRow(text.length)
   }
   return [...columns.values()]
 }
@@ -247,7 +248,7 @@ export async function findMisfit(
       const first = firstOf(chunk, error, ahead)
       if (first !== null) return first
       row++
-      if (slices.spend(text.length)) await slices.pause()
+      if (slices.spend(workOfRow(text.length))) await slices.pause()
     }
   }
   if (unknown !== null) return unknownColumn(unknown.id, known, place(unknown.firstRow))

@@ -5,7 +5,7 @@ import { type Bytes, bytesOf, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { shown, typeName } from '../../base/options.js'
 import { looksLikePath } from '../../base/path-text.js'
-import { utf8StringLength } from '../../base/platform.js'
+import { utf8StringLength, yieldToEventLoop } from '../../base/platform.js'
 import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../../base/record-cutter.js'
 import { SourceFault } from '../../base/record-scanner.js'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../../base/source-format.js'
@@ -60,7 +60,7 @@ export function streamOf(
   const whole = isText ? utf8(content) : bytesOf(content)
   const isStreamed = format === 'ndjson' || allowEmpty || (isText && BLANK_TEXT.test(content))
   if (whole !== undefined && !isStreamed) return null
-  const stream = whole === undefined ? streamPieces(content) : onePiece(whole)
+  const stream = whole === undefined ? streamPieces(content) : piecesOf(whole)
   if (stream === undefined && format !== 'ndjson') return null
   if (stream === undefined) {
     throw invalid(`ndjson must be a text, bytes or a stream of bytes, not ${typeName(content)}`)
@@ -79,8 +79,14 @@ function pathForText(text: string, format: SourceFormat): StoreError {
   return invalid(`${problem}: ${advice}; a header alone ends with a line end`)
 }
 
-async function* onePiece(bytes: Bytes): AsyncGenerator<Bytes, void> {
-  yield bytes
+/** Bytes of a text that are scanned for the ends of rows in one turn of the event loop. */
+const PIECE_BYTES = 256 * 1024
+
+async function* piecesOf(bytes: Bytes): AsyncGenerator<Bytes, void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    if (at > 0) await yieldToEventLoop()
+    yield bytes.subarray(at, at + PIECE_BYTES)
+  }
 }
 
 async function* checkedPieces(stream: AsyncIterable<unknown>): AsyncGenerator<Bytes, void> {

@@ -19,7 +19,7 @@ import {
 } from './joined-extent.js'
 import { emptyKey } from './key-errors.js'
 import type { MergeRules, StoredRow } from './merged-row.js'
-import type { RowPiece, RowTexts } from './packed-texts.js'
+import { type RowPiece, type RowTexts, workOfPiece } from './packed-texts.js'
 import { sameRows } from './same-rows.js'
 import { checkAllLaid, type OrderedPiece, type SeenExtent, type TableRows } from './table-rows.js'
 
@@ -104,7 +104,7 @@ export class OrderedJoin {
           row = this.#joinRows(joined, piece, row, generation.schemaNumber)
           if (row === UNORDERED) return null
         }
-        if (this.#slices.spend(piece.frame.texts.length)) await this.#slices.pause()
+        if (this.#slices.spend(workOfPiece(piece))) await this.#slices.pause()
       }
     }
     joined.changes = this.#changes
@@ -293,9 +293,9 @@ class InputCursor {
         this.#piece = piece
         this.#row = piece.first
         this.#limit = piece.limit
+        if (this.#slices.spend(workOfPiece(piece))) await this.#slices.pause()
         continue
       }
-      if (this.#slices.spend(0)) await this.#slices.pause()
       this.#parts.checkGoesOn()
       const batch = await this.#batches.next()
       this.hasEnded = batch.done === true
@@ -349,12 +349,10 @@ class InputCursor {
   /** Goes over all rows that are left. @throws {NotInOrder} */
   async passAll(): Promise<void> {
     for (await this.next(); this.hasRow; await this.next()) {
-      const before = this.frame.endOf(this.#row - 1)
       while (this.hasRow) {
         this.key()
         this.pass()
       }
-      if (this.#slices.spend(this.frame.endOf(this.#limit - 1) - before)) await this.#slices.pause()
     }
   }
 

@@ -1,6 +1,7 @@
 // Rows whose texts stand one after the other in bytes: those of a frame, or texts that were encoded.
 import { utf8 } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
+import { ITEM_WORK } from '../../base/time-slices.js'
 import type { Frame } from '../../format/segment-reader.js'
 
 /** The part of a frame that a merge reads. */
@@ -8,6 +9,11 @@ export type RowTexts = Pick<Frame, 'texts' | 'endOf' | 'rowText'>
 
 /** Rows `first` to `limit` (not included) of some texts; row `first` is number `slot` where they come from. */
 export type RowPiece = Readonly<{ frame: RowTexts; first: number; limit: number; slot: number }>
+
+/** What the rows of a piece count for in time slices, each once. */
+export function workOfPiece({ frame, first, limit }: RowPiece): number {
+  return frame.texts.length + ITEM_WORK * (limit - first)
+}
 
 /** @param slot - The number of the first text. */
 export function packTexts(texts: readonly string[], slot: number): RowPiece {

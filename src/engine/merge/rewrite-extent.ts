@@ -12,7 +12,7 @@ import type { TablePlace } from '../context/store-context.js'
 import { beginSegment, putSegment } from '../context/stored-segments.js'
 import { type JoinedExtent, MAY_DIFFER, NO_PARTNER, NO_ROW } from './joined-extent.js'
 import type { StoredRow } from './merged-row.js'
-import type { RowPiece } from './packed-texts.js'
+import { type RowPiece, workOfPiece } from './packed-texts.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 export type RewriteParts = Readonly<{
@@ -57,7 +57,7 @@ export async function rewriteExtent(
     for await (const { pieces } of parts.rows.stored(seen)) {
       for (const piece of pieces) {
         writer.take(piece)
-        if (slices.spend(piece.frame.texts.length)) await slices.pause()
+        if (slices.spend(workOfPiece(piece))) await slices.pause()
       }
     }
   }

@@ -27,7 +27,7 @@ import { emptyKey, keyTwiceInInput, keyTwiceInTable } from './key-errors.js'
 import { FingerprintBatch, INDEXED_ROW_BYTES, KeyIndex } from './key-index.js'
 import type { StoredRow } from './merged-row.js'
 import { type JoinParts, OrderedJoin } from './ordered-join.js'
-import { packTexts, type RowPiece } from './packed-texts.js'
+import { packTexts, type RowPiece, workOfPiece } from './packed-texts.js'
 import { checkAllLaid, type SeenExtent } from './table-rows.js'
 
 /** Looks at a table whose rows change all the time; after these the merge takes its turn among the changes first. */
@@ -172,7 +172,8 @@ export class TableJoin {
     batch.count = 0
     for await (const pieces of incoming.pieces()) {
       this.#parts.checkGoesOn()
-      for (const { frame, first, limit, slot } of pieces) {
+      for (const piece of pieces) {
+        const { frame, first, limit, slot } = piece
         fingerprints.use(frame.texts)
         let from = frame.endOf(first - 1)
         for (let row = first; row < limit; row++) {
@@ -186,7 +187,7 @@ export class TableJoin {
           if (twice !== null) throw await keyTwiceInInput(incoming, rules.key, ...twice)
           if (empty >= 0) throw emptyKey(incoming, number, rules.key[empty] ?? '')
         }
-        if (this.#slices.spend(frame.texts.length)) await this.#slices.pause()
+        if (this.#slices.spend(workOfPiece(piece))) await this.#slices.pause()
       }
     }
     this.#index = index
@@ -229,7 +230,7 @@ export class TableJoin {
           this.#keep(joined, slot, piece, reading.shown, schemaNumber)
         }
         this.#joinPiece(joined, read, index, pass, shows, keep)
-        if (this.#slices.spend(piece.frame.texts.length)) await this.#slices.pause()
+        if (this.#slices.spend(workOfPiece(piece))) await this.#slices.pause()
       }
     }
     for (const piece of rows.laid(seen, generation)) {

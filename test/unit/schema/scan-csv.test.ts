@@ -9,16 +9,16 @@ import { runOptions } from '../../support/fast-check-options.js'
 
 const LIMITS: ScanLimits = { columnsMax: 1000, rowCharsMax: 4 * 1024 * 1024 }
 
-type Settings = Partial<ScanLimits> & { delimiter?: ',' | '\t'; sliceBytes?: number }
+type Settings = Partial<ScanLimits> & { delimiter?: ',' | '\t' }
 
-type Scan = Readonly<{ header: readonly string[]; rows: ScannedRow[] }>
+/** Rows without what they cost, which a test of its own is about. */
+type Scan = Readonly<{ header: readonly string[]; rows: Omit<ScannedRow, 'work'>[] }>
 
 function scan(body: string | Uint8Array, settings: Settings = {}): Scan {
-  const { delimiter = ',', sliceBytes, ...limits } = settings
-  const options = { delimiter, ...(sliceBytes !== undefined && { sliceBytes }) }
+  const { delimiter = ',', ...limits } = settings
   const bytes = typeof body === 'string' ? utf8(body) : body
-  const { header, rows } = openCsv(bytes, options, { ...LIMITS, ...limits })
-  return { header, rows: [...rows] }
+  const { header, rows } = openCsv(bytes, { delimiter }, { ...LIMITS, ...limits })
+  return { header, rows: [...rows].map(({ work, ...row }) => row) }
 }
 
 function refusal(body: string | Uint8Array, settings: Settings = {}): StoreError {
@@ -35,17 +35,6 @@ function cellsOf(body: string, settings: Settings = {}): [string, string][][] {
   return scan(body, settings).rows.map(({ ids, tokens }) =>
     ids.map((id, i) => [id, tokens[i] ?? '']),
   )
-}
-
-/** The result of a scan, failures too, to compare scans. */
-function outcome(body: string | Uint8Array, settings: Settings): unknown {
-  try {
-    return scan(body, settings)
-  } catch (failure) {
-    if (!(failure instanceof StoreError)) throw failure
-    const { code, message, row, line, column } = failure
-    return { code, message, row, line, column }
-  }
 }
 
 describe('records', () => {
@@ -357,55 +346,54 @@ function meaning(body: string, settings: Settings): unknown {
   }
 }
 
-describe('slices', () => {
-  test('every slice size gives the same rows of well-formed input, those of csv-parse on the whole', () => {
-    const property = fc.property(
-      anyWellFormed,
-      fc.integer({ min: 1, max: 40 }),
-      (input, sliceBytes) => {
-        const { body, delimiter } = input
-        const whole = outcome(body, { delimiter })
-        expect(outcome(body, { delimiter, sliceBytes })).toEqual(whole)
-        expect(outcome(body, { delimiter, sliceBytes: 1 })).toEqual(whole)
-        const expected = expectedScan(body, delimiter)
-        expect(expected).toBeDefined()
-        expect(meaning(body, { delimiter, sliceBytes })).toEqual(expected)
-      },
-    )
+describe('any body', () => {
+  test('a well-formed one has the rows that csv-parse makes of it', () => {
+    const property = fc.property(anyWellFormed, ({ body, delimiter }) => {
+      const expected = expectedScan(body, delimiter)
+      expect(expected).toBeDefined()
+      expect(meaning(body, { delimiter })).toEqual(expected)
+    })
     fc.assert(property, runOptions(3000))
   })
 
-  test('every slice size gives the same rows or the same failure of any input', () => {
-    const anyLimit = fc.constantFrom(3, 8, 1000)
-    const property = fc.property(anySoup, fc.nat(20), anyLimit, (soup, sliceBytes, rowCharsMax) => {
-      const body = `a,b\n${soup}`
-      const whole = outcome(body, { rowCharsMax })
-      expect(outcome(body, { rowCharsMax, sliceBytes })).toEqual(whole)
-      expect(outcome(body, { rowCharsMax, sliceBytes: 1 })).toEqual(whole)
-    })
-    fc.assert(property, runOptions(4000))
-  })
-
-  test('any input means what csv-parse makes of the whole', () => {
-    const property = fc.property(anySoup, fc.nat(20), (soup, sliceBytes) => {
+  test('any other means what csv-parse makes of it', () => {
+    const property = fc.property(anySoup, (soup) => {
       const body = `a,b\n${soup}`.replaceAll('\u0000', '')
-      expect(meaning(body, { sliceBytes })).toEqual(expectedScan(body, ','))
+      expect(meaning(body, {})).toEqual(expectedScan(body, ','))
     })
     fc.assert(property, runOptions(4000))
   })
 
-  test('bytes that are not UTF-8 fail alike in every slice size', () => {
-    const anyBytes = fc.array(fc.constantFrom(0x61, 0x2c, 0x22, 0x0a, 0x0d, 0xc3, 0xa9, 0xff, 0xe2))
-    const property = fc.property(anyBytes, fc.nat(10), (body, sliceBytes) => {
-      const bytes = new Uint8Array([...utf8('a,b\n'), ...body])
-      expect(outcome(bytes, { sliceBytes })).toEqual(outcome(bytes, {}))
+  test('one that is not UTF-8 is refused, in the record that is not', () => {
+    const anyRecord = fc.array(fc.constantFrom('a', 'é', '€', '"x\n"', '1'), { maxLength: 3 })
+    const property = fc.property(fc.array(anyRecord), fc.nat(2), (records, cut) => {
+      const lines = records.map((fields) => `${quote([fields.join(''), false])}\n`)
+      const before = utf8(`a\n${lines.join('')}`)
+      const broken = [...utf8('x😀y').subarray(0, 2 + cut), 0x79]
+      const failure = refusal(new Uint8Array([...before, ...broken, ...utf8('\nz\n')]))
+      expect(failure.message).toContain('Not valid UTF-8')
+      expect(failure.row).toBe(records.length)
     })
-    fc.assert(property, runOptions(3000))
+    fc.assert(property, runOptions(500))
+  })
+
+  test('each row tells how many bytes were read for it', () => {
+    const property = fc.property(anyWellFormed, ({ body, delimiter }) => {
+      const { rows } = openCsv(utf8(body), { delimiter }, LIMITS)
+      let read = 0
+      for (const { work } of rows) read += work ?? 0
+      const [header = ''] = body.split(/\r\n|\n|\r/, 1)
+      const lastLine = /(?:^|[\r\n])(\r\n|\n|\r)$/.exec(body)?.[1] ?? ''
+      expect(utf8(body).length - utf8(header).length - read).toBeLessThanOrEqual(
+        2 + lastLine.length,
+      )
+    })
+    fc.assert(property, runOptions(1000))
   })
 
   test('the line of a row is the number of line breaks before it, plus one', () => {
     const property = fc.property(anyWellFormed, ({ body, delimiter }) => {
-      const { rows } = scan(body, { delimiter, sliceBytes: 8 })
+      const { rows } = scan(body, { delimiter })
       const lineCount = body.split(/\r\n|\n|\r/).length
       let last = 1
       for (const { line = 0 } of rows) {
@@ -417,7 +405,7 @@ describe('slices', () => {
     fc.assert(property, runOptions(1000))
   })
 
-  test('a body of many slices reads as a whole', () => {
+  test('a body of many rows reads as a whole', () => {
     const count = 20_000
     const lines = Array.from({ length: count }, (_, i) => `${i},"text\n${i}"`)
     const { rows } = scan(`n,t\n${lines.join('\n')}\n`)

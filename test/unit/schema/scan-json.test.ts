@@ -20,15 +20,17 @@ import { anyBody, attempt, depthOf, parseOrUndefined } from './json-bodies.js'
 
 const LIMITS: ScanLimits = { columnsMax: 1000, rowCharsMax: 4 * 1024 * 1024 }
 
-type Scan = Readonly<{ rows: ScannedRow[]; columns: readonly string[] }>
+/** Rows without what they cost. */
+type Scan = Readonly<{ rows: Omit<ScannedRow, 'work'>[]; columns: readonly string[] }>
 
 function scan(text: string, limits: ScanLimits = LIMITS): Scan {
   const scanner = scanJsonRows(text, limits)
-  const rows: ScannedRow[] = []
+  const rows: Omit<ScannedRow, 'work'>[] = []
   for (;;) {
     const step = scanner.next()
     if (step.done === true) return { rows, columns: step.value }
-    rows.push(step.value)
+    const { work, ...row } = step.value
+    rows.push(row)
   }
 }
 
@@ -46,7 +48,7 @@ function refusal(text: string, limits: ScanLimits = LIMITS): StoreError {
   return failureOf(() => scan(text, limits))
 }
 
-function cellsOf({ ids, tokens }: ScannedRow): [string, string | null][] {
+function cellsOf({ ids, tokens }: Pick<ScannedRow, 'ids' | 'tokens'>): [string, string | null][] {
   return ids.map((id, i) => [id, tokens[i] ?? null])
 }
 

@@ -1,0 +1,246 @@
+// Goal: no body holds the event loop, whatever it is made of: other work of the process has its turn in proportion to what
+// was read, by each scanner and on each path to an error.
+// Method: bodies of all formats that cost much for what they are, whole and with a fault at the end, go through every
+// operation that takes rows. The clock moves with each look at it, so that each 8 KiB of work that is counted end a turn:
+// the turns that others had say how much was counted. No time is measured.
+import { MemoryLevel } from 'memory-level'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { SourceFormat } from '../../src/base/source-format.js'
+import { ColumnsOfChunk } from '../../src/engine/ingest/columns-of-chunk.js'
+import {
+  memoryObjects,
+  openLevelKv,
+  openStore,
+  type RowsInput,
+  type StoreError,
+  type StoreOptions,
+  type Table,
+  type Team,
+} from '../../src/index.js'
+
+const KIB = 1024
+
+/** Work between two looks at the clock, and what a row counts for at least. */
+const CHECKED_WORK = 8 * KIB
+const ROW_WORK = 16
+
+/** Work of a body of a test, about. */
+const WORK = 128 * KIB
+
+/** Of the turns that the work is worth, so many must have come. */
+const SHARE = 0.7
+
+async function openTeam(options: StoreOptions = {}): Promise<Team> {
+  let ms = Date.now()
+  const store = await openStore({
+    ...{ sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 },
+    compression: 'none',
+    inlineBytesMax: 0, // No body is short enough for the exact path alone.
+    clock: { now: () => (ms += 5) },
+    kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
+    objects: memoryObjects(),
+    ...options,
+  })
+  closing.push(() => store.close())
+  return store.team('t')
+}
+
+const closing: (() => Promise<void>)[] = []
+let team: Team
+
+beforeAll(async () => {
+  team = await openTeam()
+})
+
+afterAll(async () => {
+  for (const close of closing) await close()
+})
+
+type Outcome = Readonly<{ turns: number; code: string | undefined }>
+
+/** The turns of the event loop that others had while `work` was done, and the code with which it failed. */
+async function outcomeOf(work: () => Promise<unknown>): Promise<Outcome> {
+  let turns = 0
+  let isDone = false
+  const count = (): void => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  const code = await work().then(
+    () => undefined,
+    (failure: unknown) => (failure as StoreError).code,
+  )
+  isDone = true
+  return { turns, code }
+}
+
+type Body = Readonly<{ rows: RowsInput; work: number }>
+
+/** How the rows of a format become a body, what rows cost much, and what faults show only where they are read. */
+type Format = Readonly<{
+  body: (rows: readonly string[]) => RowsInput
+  rows: Readonly<Record<string, string>>
+  faults: Readonly<Record<string, string>>
+}>
+
+const JSON_ROWS = {
+  empty: '{}',
+  'of nulls': '{"a":null,"b":null}',
+  'between spaces': `{}${' '.repeat(200)}`,
+  'with spaces': `{${' '.repeat(200)}}`,
+  'of one key': `{${'"a":1,'.repeat(50)}"a":1}`,
+  'of one key with nulls': `{${'"a":null,'.repeat(50)}"a":1}`,
+  'with escapes in keys': '{"\\u0061":1}',
+  'of minus zeros': '{"a":-0}',
+  'of arrays with spaces': `{"a":[1${' '.repeat(200)}]}`,
+  'of texts': '{"a":"x y z","b":"\\n"}',
+}
+const JSON_FAULTS = { 'a value that is none': '{"a":tru}', 'a tab in a text': '{"a":"\t"}' }
+
+function delimited(delimiter: string): Pick<Format, 'rows' | 'faults'> {
+  const d = delimiter
+  return {
+    rows: {
+      'empty lines': '',
+      'without cells': d,
+      'of empty quotes': `""${d}""`,
+      'of quotes': `"${'""'.repeat(50)}"${d}`,
+      'of line breaks': `"${'\r\n'.repeat(50)}"${d}`,
+      'of differing lengths': `${d}\n\n1${d}2`,
+      'of texts': `x y z${d}"1"`,
+      'of numbers': `1${d}2e5`,
+    },
+    faults: {
+      'a quote without an end': '"x',
+      'a quote in a field': 'x"y"',
+      'text after a quote': '"x"y',
+      'too many fields': d.repeat(5),
+    },
+  }
+}
+
+/** A new format has no tests until it stands here, which the compiler tells. */
+const FORMATS: Readonly<Record<SourceFormat, Format>> = {
+  json: {
+    body: (rows) => ({ json: Buffer.from(`[${rows.join()}]`) }),
+    rows: JSON_ROWS,
+    faults: JSON_FAULTS,
+  },
+  ndjson: {
+    body: (rows) => ({ ndjson: Buffer.from(`${rows.join('\n')}\n`) }),
+    rows: JSON_ROWS,
+    faults: JSON_FAULTS,
+  },
+  csv: { body: (rows) => ({ csv: Buffer.from(`a,b\n${rows.join('\n')}`) }), ...delimited(',') },
+  tsv: { body: (rows) => ({ tsv: Buffer.from(`a\tb\n${rows.join('\n')}`) }), ...delimited('\t') },
+}
+
+function bodyOf({ body }: Format, row: string, last: readonly string[] = []): Body {
+  const rowWork = Buffer.byteLength(row) + ROW_WORK
+  const rows = Array<string>(Math.ceil(WORK / rowWork)).fill(row)
+  return { rows: body([...rows, ...last]), work: rows.length * rowWork }
+}
+
+const create = (rows: RowsInput) => team.createTable({ name: 'T', rows })
+
+/** Every other operation that takes rows, on a table of rows like them. */
+const OPERATIONS: Readonly<Record<string, (table: Table, rows: RowsInput) => Promise<unknown>>> = {
+  preflight: (_, rows) => team.preflight({ name: 'T', rows }),
+  put: (_, rows) => team.stash('s').put('0', rows),
+  addRows: (table, rows) => table.addRows(rows),
+  overwrite: (table, rows) => table.overwrite({ rows }),
+  merge: (table, rows) => table.merge({ rows, key: ['a'] }),
+}
+
+function expectTurns({ turns }: Outcome, passes: number, { work }: Body): void {
+  expect(turns).toBeGreaterThanOrEqual(Math.floor((SHARE * passes * work) / CHECKED_WORK))
+}
+
+/** A body costs what it has, and with a fault at the end once more, as the exact path then names it. */
+async function expectCounted(format: Format, row: string, fault: string): Promise<void> {
+  const whole = bodyOf(format, row)
+  expectTurns(await outcomeOf(() => create(whole.rows)), 1, whole)
+  const broken = bodyOf(format, row, [fault])
+  const outcome = await outcomeOf(() => create(broken.rows))
+  expect(outcome.code).toBe('REQUEST_VALIDATION_ERROR')
+  expectTurns(outcome, 2, broken)
+}
+
+describe.each(Object.entries(FORMATS))('%s', (_name, format) => {
+  const [[, firstFault] = ['', ''], ...otherFaults] = Object.entries(format.faults)
+  const texts = format.rows['of texts'] ?? ''
+
+  test.each(Object.entries(format.rows))('rows %s are counted where they are read', (_what, row) =>
+    expectCounted(format, row, firstFault),
+  )
+
+  test.each(otherFaults)('%s is found by work that is counted', (_what, fault) =>
+    expectCounted(format, texts, fault),
+  )
+
+  test.each(Object.entries(OPERATIONS))('%s counts the rows that it reads', async (_what, run) => {
+    const { tableId } = await create(format.body([texts]))
+    const body = bodyOf(format, texts)
+    expectTurns(await outcomeOf(() => run(team.table(tableId), body.rows)), 1, body)
+  })
+})
+
+describe('what is counted besides', () => {
+  const NUMBERS = { columns: [{ id: 'a', type: 'number' as const }] }
+
+  test('the search for the first value that does not fit, past empty rows', async () => {
+    const { tableId } = await team.createTable({ name: 'T', schema: NUMBERS, rows: [] })
+    const body = bodyOf(FORMATS.json, '{}', ['{"a":"x"}'])
+    const outcome = await outcomeOf(() => team.table(tableId).addRows(body.rows))
+    expect(outcome.code).toBe('COLUMN_HAS_INVALID_VALUE')
+    expectTurns(outcome, 2, body)
+  })
+
+  test('a preflight that lists what does not fit', async () => {
+    for (const last of ['{"a":1}', '{"a":"x"}']) {
+      const body = bodyOf(FORMATS.json, last === '{"a":1}' ? '{"a":"x"}' : '{}', [last])
+      const check = () => team.preflight({ name: 'T', schema: NUMBERS, rows: body.rows })
+      expectTurns(await outcomeOf(check), 2, body)
+    }
+  })
+
+  test('rows that are rewritten, which are read, converted, judged and written', async () => {
+    const { tableId } = await team.createTable({ name: 'T', schema: NUMBERS, rows: [] })
+    const body = bodyOf(FORMATS.json, '{}', ['{"a":"x"}'])
+    const drop = () => team.table(tableId).addRows(body.rows, { onSchemaError: 'dropColumns' })
+    expectTurns(await outcomeOf(drop), 4, body)
+  })
+
+  test('rows of CSV that only the exact path takes, which are read and rendered', async () => {
+    const narrow = await openTeam({ rowBytesMax: KIB })
+    const body = bodyOf(FORMATS.csv, `${'x'.repeat(400)},`)
+    const createNarrow = () => narrow.createTable({ name: 'T', rows: body.rows })
+    expectTurns(await outcomeOf(createNarrow), 2, body)
+  })
+
+  test('a record of bytes that are no UTF-8, and those before it', async () => {
+    const { rows, work } = bodyOf(FORMATS.csv, 'é,')
+    const broken = Buffer.concat([(rows as { csv: Buffer }).csv, Buffer.from([0x0a, 0xff])])
+    const outcome = await outcomeOf(() => create({ csv: broken }))
+    expect(outcome.code).toBe('REQUEST_VALIDATION_ERROR')
+    expectTurns(outcome, 1, { rows, work })
+  })
+
+  test('blank lines of NDJSON, which are no rows', async () => {
+    const rows = { ndjson: Buffer.alloc(1024 * KIB, '\n'), allowEmpty: true }
+    expect((await outcomeOf(() => create(rows))).turns).toBeGreaterThanOrEqual(3)
+  })
+
+  test('columns are not looked at more often than the rows are worth, however many there are', async () => {
+    const looks = vi.spyOn(ColumnsOfChunk.prototype, 'ofSegment', 'get')
+    onTestFinished(() => looks.mockRestore())
+    const columns = Array.from({ length: 1_000 }, (_, i) => `c${i}`)
+    async function* rows() {
+      yield Object.fromEntries(columns.map((id) => [id, 1]))
+      for (let i = 0; i < 4_000; i++) yield {}
+    }
+    await team.createTable({ name: 'T', rows: rows() })
+    expect(looks.mock.calls.length).toBeLessThan(10)
+  })
+})

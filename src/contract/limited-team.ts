@@ -38,7 +38,8 @@ export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
     jobs: async () => (await team.jobs()).filter(({ tableId }) => tables.has(tableId)),
     stashes: async () => refuse(),
     job: (jobId) => limitJob(team.job(jobId), tables),
-    tableNames: async () => (await team.tableNames()).filter(({ id }) => tables.has(id)),
+    tableNames: async (options) =>
+      (await team.tableNames(options)).filter(({ id }) => tables.has(id)),
     table: (tableId) => (tables.has(tableId) ? team.table(tableId) : missingTable(tableId)),
   }
 }

@@ -9,7 +9,8 @@ import { mergeRows } from './merges.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, listChunks, listStashes, putChunk } from './stashes.js'
 import { alterTable, deleteTable, readTable } from './table-life.js'
-import { createTable, listTables, overwriteTable, readReceipt } from './tables.js'
+import { listTables } from './table-list.js'
+import { createTable, overwriteTable, readReceipt } from './tables.js'
 import { completeUpload, createUpload, deleteFile, listFiles, listUploads } from './uploads.js'
 
 /** A route of a team: method, path, what it demands of a key, and its operation. */

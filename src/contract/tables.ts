@@ -15,12 +15,6 @@ import { jsonResponse, renderPreflight } from './render.js'
 import { parseAsynchronous, parseIdempotencyKey, prefersReceipt } from './request-headers.js'
 import { tableResponse } from './table-response.js'
 
-/** GET /tables */
-export async function listTables(call: Call): Promise<ContractResponse> {
-  const data = (await call.team.tableNames()).map(({ id, name }) => ({ id, name }))
-  return jsonResponse(200, JSON.stringify({ data }))
-}
-
 /** POST /tables */
 export async function createTable(call: Call): Promise<ContractResponse> {
   return inOrder(call, {

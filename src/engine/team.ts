@@ -8,6 +8,7 @@ import {
   checkArguments,
   checkIdempotencyKey,
   checkRequestDigest,
+  checkReserve,
   checkSignal,
   checkStashName,
   checkTeamId,
@@ -15,7 +16,12 @@ import {
 } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
 import type { Job, JobEntry, JobRequest } from './api/job-types.js'
-import type { DeleteAllOptions, TableEntry, TableInfo } from './api/life-types.js'
+import type {
+  DeleteAllOptions,
+  TableEntry,
+  TableInfo,
+  TableNamesOptions,
+} from './api/life-types.js'
 import type { PreflightReport } from './api/preflight-types.js'
 import type {
   CreateResult,
@@ -122,8 +128,12 @@ export class StoreTeam implements Team {
     return this.#context.lifecycle.run(() => readTableInfos(this.#context))
   }
 
-  tableNames(): Promise<readonly TableEntry[]> {
-    return this.#context.lifecycle.run(() => readTableNames(this.#context, null))
+  tableNames(options: TableNamesOptions = {}): Promise<readonly TableEntry[]> {
+    return this.#context.lifecycle.run(() => {
+      checkArguments('tableNames', options, ['reserve'])
+      checkReserve(options.reserve)
+      return readTableNames(this.#context, null, options.reserve)
+    })
   }
 
   tableByName<S extends AnySchema>(name: string, schema: S): Promise<TypedTable<S> | null>

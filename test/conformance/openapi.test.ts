@@ -114,7 +114,10 @@ describe('answers that take a server of their own', () => {
   })
 
   test('a team at its limits', async () => {
-    const limits = { tablesMax: 1, stashesMax: 0, idempotencyKeysMax: 0, teamRowBytesMax: 0 }
+    const limits = {
+      ...{ tablesMax: 1, tableNamesBytesMax: 10, stashesMax: 0 },
+      ...{ idempotencyKeysMax: 0, teamRowBytesMax: 0 },
+    }
     const server = await serveContract(
       (options) => openMemory({ ...options, sources, ...limits }),
       {
@@ -128,6 +131,8 @@ describe('answers that take a server of their own', () => {
     expect((await post('/tables', { name: 'U', rows: [] })).status).toBe(403)
     expect((await post('/tables/import', { fromUrl: SOURCE_URLS.csv })).status).toBe(403)
     expect((await send(server, 'PUT', '/stashes/s/0', { body: [] })).status).toBe(403)
+    const renamed = { name: 'longer than it may be' }
+    expect((await send(server, 'PATCH', `/tables/${tableID}`, { body: renamed })).status).toBe(403)
     const rows = [{ a: 1 }]
     expect((await send(server, 'PUT', `/tables/${tableID}`, { body: rows })).status).toBe(403)
     expect((await post(`/tables/${tableID}/merge?key=a`, rows)).status).toBe(403)

@@ -62,6 +62,27 @@ describe('tables', () => {
     ).toBe(2)
   })
 
+  test('names beyond tableNamesBytesMax are refused, of creates and renames, until a table is deleted', async () => {
+    const { team, reopen } = await openAgain({ tablesMax: 100, tableNamesBytesMax: 1_000 })
+    const create = (name: string, id?: string) => team(id).createTable({ name, rows: [] })
+    const first = await create('é'.repeat(200))
+    const { tableId } = await create('b'.repeat(500))
+    await reopen()
+
+    const refusal = exceeded('(tableNamesBytesMax)')
+    await expect(create('c'.repeat(101))).rejects.toMatchObject(refusal)
+    await expect(team().table(tableId).rename('b'.repeat(601))).rejects.toMatchObject(refusal)
+    expect((await create('c'.repeat(10))).version).toBe(1) // No longer than the share of a table.
+    expect((await create('c'.repeat(101), 'second')).version).toBe(1)
+    expect((await team().table(tableId).rename('d')).version).toBe(2)
+    await create('c'.repeat(500))
+    await expect(create('c'.repeat(101))).rejects.toMatchObject(refusal)
+
+    await team().table(first.tableId).delete()
+    expect((await create('c'.repeat(400))).version).toBe(1)
+    await expect(create('c'.repeat(101))).rejects.toMatchObject(refusal)
+  })
+
   test('creates at the same time do not pass together', async () => {
     const store = await openMemory({ tablesMax: 3 })
     onTestFinished(() => store.close())

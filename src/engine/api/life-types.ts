@@ -8,6 +8,15 @@ import type { SchemaInput } from './row-types.js'
 /** The ID and the name of a table. */
 export type TableEntry = Readonly<{ id: string; name: string }>
 
+/** How the names of tables are read. */
+export type TableNamesOptions = Readonly<{
+  /**
+   * Called before the names take more memory than the last call reserved, in bytes. Returns undefined if no wait is
+   * needed. Default: nothing is reserved.
+   */
+  reserve?: ((bytes: number) => Promise<void> | undefined) | undefined
+}>
+
 /** A table as it is now. */
 export type TableInfo = TableEntry &
   Readonly<{
@@ -135,7 +144,7 @@ export interface TableLife {
   info(): Promise<TableInfo>
   /**
    * Renames the table. The same name makes no version.
-   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED, LIMIT_EXCEEDED
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * await team.table(tableId).rename('Orders of 2026')
@@ -147,7 +156,7 @@ export interface TableLife {
    * are. A request that changes nothing makes no version. If a column is dropped, all rows have the new version. A
    * column of the key can neither be dropped nor changed from numbers to texts. With `key`, the rows are read.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
-   *   PRECONDITION_FAILED, KEY_NOT_UNIQUE, ABORTED
+   *   PRECONDITION_FAILED, LIMIT_EXCEEDED, KEY_NOT_UNIQUE, ABORTED
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * const columns = [{ id: 'id', type: 'number' }, { id: 'paid', type: 'boolean' }] as const
@@ -189,12 +198,12 @@ export interface TeamTables<T> {
   tables(): Promise<readonly TableInfo[]>
   /**
    * As `tables`, but only their IDs and names, which is faster.
-   * @throws {StoreError} as `tables`
+   * @throws {StoreError} as `tables`; what `reserve` throws
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
    * console.log((await team.tableNames()).map(({ name }) => name)) // ["Orders"]
    */
-  tableNames(): Promise<readonly TableEntry[]>
+  tableNames(options?: TableNamesOptions): Promise<readonly TableEntry[]>
   /**
    * All tables with a name, the oldest first.
    * @throws {StoreError} as `tables`; REQUEST_VALIDATION_ERROR for what is no text

@@ -41,6 +41,7 @@ export const STORE_LIMITS = {
   stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   idempotencyTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   tablesMax: { default: 10_000, min: 0, max: 1_000_000 },
+  tableNamesBytesMax: { default: 4 * MIB, min: 0, max: Number.MAX_SAFE_INTEGER },
   stashesMax: { default: 1_000, min: 0, max: 1_000_000 },
   stashBytesMax: {
     default: Number.MAX_SAFE_INTEGER,

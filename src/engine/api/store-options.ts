@@ -19,6 +19,13 @@ export interface LimitOptions {
   /** Maximum number of tables of one team; one more fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to 1,000,000. */
   readonly tablesMax?: number
   /**
+   * Maximum size of the names of all tables of one team, in bytes of UTF-8: they are read whole to list them. A longer name
+   * than the limit divided by `tablesMax` fails with LIMIT_EXCEEDED if it exceeds the limit together with the others; a
+   * shorter one is always accepted. On a shared store, processes may exceed it together. Default: 4 MiB. Range: 0 to
+   * 2^53 - 1.
+   */
+  readonly tableNamesBytesMax?: number
+  /**
    * Maximum number of unexpired stashes of one team; a chunk of one more fails with LIMIT_EXCEEDED. Chunks that are put
    * at the same time may exceed it together. Processes that share a store each use a share of the limit before they
    * count what the others have put, so together they may exceed it somewhat. The same is true of the limits of bytes,

@@ -286,6 +286,13 @@ export function tooManyTables(tablesMax: number): StoreError {
   )
 }
 
+export function tooLongNames(tableNamesBytesMax: number): StoreError {
+  return limitExceeded(
+    `about ${tableNamesBytesMax} bytes in the names of its tables (tableNamesBytesMax)`,
+    'use a shorter name, or delete a table',
+  )
+}
+
 function tooManyStashes(stashesMax: number): StoreError {
   return limitExceeded(
     `${stashesMax} stashes (stashesMax)`,

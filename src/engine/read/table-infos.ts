@@ -23,7 +23,7 @@ import {
 import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { TableEntry, TableInfo } from '../api/life-types.js'
+import type { TableEntry, TableInfo, TableNamesOptions } from '../api/life-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { segmentBytes } from '../context/team-limits.js'
@@ -63,12 +63,27 @@ export function readTableInfos(team: TeamContext): Promise<TableInfo[]> {
   })
 }
 
-/** @param name - null: of any name. */
-export function readTableNames(team: TeamContext, name: string | null): Promise<TableEntry[]> {
+/** Memory of an entry besides the bytes of its name, and of a character of the name, in bytes. */
+const ENTRY_BYTES = 200
+const CHAR_BYTES = 2
+
+/**
+ * @param name - null: of any name.
+ * @param reserve - Called with the memory of the entries before it is taken. Default: nothing is reserved.
+ */
+export function readTableNames(
+  team: TeamContext,
+  name: string | null,
+  reserve: TableNamesOptions['reserve'] = () => undefined,
+): Promise<TableEntry[]> {
   return team.partition.read(async (view) => {
     const found: TableEntry[] = []
-    for await (const listed of catalogOf(view)) {
-      for (const entry of listed) {
+    let bytes = 0
+    for await (const entries of scanBatches(view, CATALOG_RANGE)) {
+      for (const [, entry] of entries) bytes += ENTRY_BYTES + CHAR_BYTES * entry.length
+      await reserve(bytes)
+      for (const [, record] of entries) {
+        const entry = decodeCatalogEntry(record)
         if (name !== null && entry.name !== name) continue
         found.push({ id: renderTableId(entry.table), name: entry.name })
       }

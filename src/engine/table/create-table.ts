@@ -31,7 +31,7 @@ import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { indexSchema } from '../context/schema-cache.js'
 import type { TeamContext } from '../context/store-context.js'
-import { tooManyTables } from '../context/team-limits.js'
+import { tooLongNames, tooManyTables } from '../context/team-limits.js'
 import {
   type GivenRows,
   type LinkableRows,
@@ -99,7 +99,7 @@ export async function createTable(
     const source = await team.partition.read((snapshot) =>
       readAhead(snapshot, aheadOfCreate(team, request), async (view) => {
         const first = createdOf(await readCreateRepeat(team, key, view))
-        if (first === null) checkRoom(team, await readCatalogPlace(team, view))
+        if (first === null) checkRoom(team, await readCatalogPlace(team, request, view))
         return first ?? reader.read(view)
       }),
     )
@@ -170,7 +170,7 @@ async function commitTable(
     const { repeat, place, holds, markers, job } = await team.partition.read((snapshot) =>
       readAhead(snapshot, ahead, async (view) => ({
         repeat: await readCreateRepeat(team, request.key, view),
-        place: await readCatalogPlace(team, view),
+        place: await readCatalogPlace(team, request, view),
         holds: await sourceHolds(source, (key) => view.get(key)),
         markers: await putMarkers((key) => view.get(key), random, files),
         job: await readJobGuard(guard, (key) => view.get(key)),
@@ -202,6 +202,7 @@ async function commitTable(
     })
     if (!ok) return REFUSED
     if (kept.puts.length > 0) team.limits.keepKey(team)
+    team.tableCounts.noteName(name, team.teamId)
     const made = { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
     return { ...made, ...(receipt && { receipt }) }
   })
@@ -226,15 +227,23 @@ type CatalogPlace = Readonly<{
   order: number
   /** The team has as many tables as it may have. */
   isFull: boolean
+  /** The names of the team's tables leave room for that of the new one. */
+  hasNameRoom: boolean
 }>
 
-async function readCatalogPlace(team: TeamContext, view: KvView): Promise<CatalogPlace> {
+async function readCatalogPlace(
+  { teamId, tableCounts }: TeamContext,
+  { name }: CreateRequest,
+  view: KvView,
+): Promise<CatalogPlace> {
   const teamHead = await view.get(TEAM_HEAD_KEY)
   const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
-  return { teamHead, order, isFull: await team.tableCounts.isFull(team.teamId, view, order) }
+  const isFull = await tableCounts.isFull(teamId, view, order)
+  return { teamHead, order, isFull, hasNameRoom: await tableCounts.hasRoomFor(name, teamId, view) }
 }
 
 /** @throws {StoreError} LIMIT_EXCEEDED */
-function checkRoom({ options }: TeamContext, { isFull }: CatalogPlace): void {
+function checkRoom({ options }: TeamContext, { isFull, hasNameRoom }: CatalogPlace): void {
   if (isFull) throw tooManyTables(options.tablesMax)
+  if (!hasNameRoom) throw tooLongNames(options.tableNamesBytesMax)
 }

@@ -9,7 +9,7 @@ import { shown } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { deadTableKey, encodeDeadTable } from '../../format/dead-table.js'
-import { catalogKey, retirementKey, schemaKey, type TableKey } from '../../format/keys.js'
+import { catalogKey, retirementKey, schemaKey } from '../../format/keys.js'
 import {
   decodeCatalogEntry,
   encodeCatalogEntry,
@@ -26,6 +26,7 @@ import { hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
+import { tooLongNames } from '../context/team-limits.js'
 import { lackedColumn } from '../find/unknown-column.js'
 import { checkIfMatch } from './if-match.js'
 import { type NewSchema, newSchemaOf, putSchema, underSchema } from './schema-change.js'
@@ -54,7 +55,7 @@ type Loss = Readonly<{ lost: readonly string[]; rows: number }>
  * Changes the name and the columns of a table in one commit. Rows stay as they are stored; cells of columns that are
  * dropped are hidden from then on. Its key is changed by a commit of its own.
  * @param count - Counts rows of the table, for the message about columns that would be lost.
- * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, ABORTED
+ * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, LIMIT_EXCEEDED, ABORTED
  */
 export async function alterTable(
   place: TablePlace,
@@ -69,7 +70,7 @@ export async function alterTable(
     const { generation } = head
     const version = head.version + 1
     const puts: (readonly [Bytes, Bytes])[] = []
-    if (name !== undefined) puts.push(...(await putName(read, table, head, name)))
+    if (name !== undefined) puts.push(...(await putName(place, read, head, name)))
     let next = generation
     if (schema !== undefined) {
       const before = await team.schemas.get(table, generation.schemaNumber, read)
@@ -148,16 +149,25 @@ async function lossRefused(
   )
 }
 
-/** Nothing if the table has the name. */
+/** Nothing if the table has the name. @throws {StoreError} LIMIT_EXCEEDED */
 async function putName(
+  { team, table }: TablePlace,
   read: ReadRecord,
-  table: TableKey,
   { order }: TableHead,
   name: string,
 ): Promise<readonly (readonly [Bytes, Bytes])[]> {
   const key = catalogKey(order)
   const entry = await read(key)
-  if (entry !== null && decodeCatalogEntry(entry).name === name) return []
+  const before = entry === null ? '' : decodeCatalogEntry(entry).name
+  if (before === name) return []
+  const { teamId, tableCounts, partition, options } = team
+  if (!tableCounts.isShort(name)) {
+    const hasRoom = await partition.read((view) =>
+      tableCounts.hasRoomFor(name, teamId, view, before),
+    )
+    if (!hasRoom) throw tooLongNames(options.tableNamesBytesMax)
+    tableCounts.noteName(name, teamId)
+  }
   return [[key, encodeCatalogEntry({ table, name })]]
 }
 

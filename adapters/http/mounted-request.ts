@@ -30,11 +30,13 @@ export function basePathLeft(request: IncomingMessage, basePath: string): string
   return mountOf(request).endsWith(basePath) ? '' : basePath
 }
 
-/** The URL at which the client found the handler. */
-export function originOf(request: IncomingMessage, basePath: string): string {
+/** The URL at which the client found the handler; undefined: the Host header names more than a host. */
+export function originOf(request: IncomingMessage, basePath: string): string | undefined {
   const { headers, socket } = request
+  const { host = '' } = headers
+  if (host.includes('/')) return undefined // What follows would pass for the path of the mount.
   const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
-  return `${scheme}://${headers.host ?? ''}${mountOf(request)}${basePathLeft(request, basePath)}`
+  return `${scheme}://${host}${mountOf(request)}${basePathLeft(request, basePath)}`
 }
 
 /**

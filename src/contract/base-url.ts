@@ -3,7 +3,8 @@ import { invalidRequest } from './refusal.js'
 
 const HOST = /(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])/.source
 const PORT = /(?::[0-9]{1,5})?/.source
-const PATH = /(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*/.source
+/** Without `.` and `..`, which would lead elsewhere. */
+const PATH = /(?:\/(?!(?:\.|%2[Ee]){1,2}(?:\/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*/.source
 const ORIGIN = new RegExp(`^(https?://${HOST}${PORT})(${PATH})$`)
 
 /**

@@ -31,15 +31,38 @@ export function checkFileName(given: unknown): string {
   )
 }
 
-/** Unicode controls and marks that are invisible, or change the appearance of text around them. */
-const UNSEEN =
-  /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu
+/** What joins characters, and what selects how one looks. */
+const JOINER = /\u200c|\u200d/
+const SELECTOR = /\ufe0e|\ufe0f/
+
+/**
+ * Unicode controls and marks that are invisible, or change the appearance of text around them. Joiners and selectors are
+ * left to `UNJOINED`.
+ */
+const UNSEEN = new RegExp(
+  `[\\p{Cc}\\p{Zl}\\p{Zp}\\u2800\\ufff9-\\ufffb]|(?!${JOINER.source}|${SELECTOR.source})\\p{Default_Ignorable_Code_Point}`,
+  'gu',
+)
+
+/**
+ * Joiners that join nothing, and selectors that select nothing: they are kept within an emoji, and joiners between letters
+ * of scripts without cases, which need them.
+ */
+const UNJOINED = new RegExp(
+  [
+    `(?<!\\p{Lo}\\p{M}*|\\p{Extended_Pictographic}(?:\\ufe0f|\\p{Emoji_Modifier})?)(?:${JOINER.source})`,
+    `(?:${JOINER.source})(?!\\p{Lo}|\\p{Extended_Pictographic})`,
+    `(?<!\\p{Extended_Pictographic}|[0-9#](?=(?:${SELECTOR.source})\\u20e3))(?:${SELECTOR.source})`,
+  ].join('|'),
+  'gu',
+)
 const LONE_SURROGATE = /\p{Surrogate}/gu
 const REFUSED_BY_FILE_SYSTEMS = /[<>:"/\\|?*]/g
 
 /** Makes a clean name of any text, including unchecked text of a source. */
 export function cleanFileName(given: string): string {
-  const visible = lastSegment(given).replace(LONE_SURROGATE, '_').replace(UNSEEN, '')
+  const seen = lastSegment(given).replace(LONE_SURROGATE, '_').replace(UNSEEN, '')
+  const visible = seen.replace(UNJOINED, '')
   // Composed before letters are replaced: `<` and a stroke over it are one character that may stay.
   const replaced = visible.normalize('NFC').replace(REFUSED_BY_FILE_SYSTEMS, '_')
   const name = cutName(replaced.trimStart())
@@ -57,13 +80,19 @@ function lastSegment(path: string): string {
   return segment.slice(0, SEGMENT_CHARS_READ_MAX) + extensionOf(segment)
 }
 
+function joins(character: string): boolean {
+  return JOINER.test(character) || SELECTOR.test(character)
+}
+
 /** Shortens a name between two characters and keeps the extension, which shows the file's type. */
 function cutName(name: string): string {
   let bytes = utf8(name).length
   if (bytes <= FILE_NAME_BYTES_MAX) return trimEnd(name)
   const extension = extensionOf(name)
   const characters = [...name.slice(0, name.length - extension.length)]
-  while (bytes > FILE_NAME_BYTES_MAX) bytes -= utf8(characters.pop() ?? '').length
+  while (bytes > FILE_NAME_BYTES_MAX || joins(characters.at(-1) ?? '')) {
+    bytes -= utf8(characters.pop() ?? '').length
+  }
   return trimEnd(characters.join('') + extension)
 }
 

@@ -22,7 +22,9 @@ const NAMES = nastyNames()
 
 const SEPARATORS_AND_REFUSED = /[<>:"/\\|?*]/
 const UNSEEN =
-  /[\p{Cc}\p{Surrogate}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/u
+  /[\p{Cc}\p{Surrogate}\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e00ff}]|\u00ad|\u034f|\u180b|\u180e|\ufe00|\ufe0d|\u{e0100}/u
+/** Joiners and selectors beside a letter of ASCII, a digit or a dot. */
+const UNJOINED = /[A-Za-z.](?:\u200c|\u200d|\ufe0e|\ufe0f)|(?:\u200c|\u200d)[A-Za-z\d.]/u
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\.|$)/i
 
 function expectClean(name: string): void {
@@ -30,6 +32,7 @@ function expectClean(name: string): void {
   expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255)
   expect(name).not.toMatch(SEPARATORS_AND_REFUSED)
   expect(name).not.toMatch(UNSEEN)
+  expect(name).not.toMatch(UNJOINED)
   expect(name).not.toMatch(/[\s.]$|^\s/)
   expect(name).not.toMatch(DEVICE)
   expect(name.normalize('NFC')).toBe(name)
@@ -65,6 +68,14 @@ describe('cleaning', () => {
     ['Größe & Maß (1).txt', 'Größe & Maß (1).txt'],
     ['日本語.txt', '日本語.txt'],
     ['👨‍👩‍👧‍👦.jpg', '👨‍👩‍👧‍👦.jpg'],
+    ['❤️‍🔥 👩🏽‍🚀 1️⃣.jpg', '❤️‍🔥 👩🏽‍🚀 1️⃣.jpg'],
+    ['نامه\u200cای.txt', 'نامه\u200cای.txt'],
+    ['क्\u200dष.txt', 'क्\u200dष.txt'],
+    ['in\u00advoice\u200d.\u200cpdf', 'invoice.pdf'],
+    ['a\ufe0f1\ufe0f\u3164\u2800.txt', 'a1.txt'],
+    ['a\u{e0041}\u{e007f}\u034f\u115f.txt', 'a.txt'],
+    ['\u200d\u3164', 'file'],
+    [`${'a'.repeat(244)}👩\u200d🚀.png`, `${'a'.repeat(244)}👩.png`],
     ['.gitignore', '.gitignore'],
     ['a%2fb.txt', 'a%2fb.txt'],
     ['../../etc/passwd', 'passwd'],

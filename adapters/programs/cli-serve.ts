@@ -15,6 +15,7 @@ import { openSharedStore, type PostgresPlace, parsePostgresPlace } from './postg
 import { ProgramFailure } from './program-failure.js'
 import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
+import { spaceWarning } from './space-warning.js'
 import { commandWaitMs } from './store-place.js'
 import { printLines } from './terminal.js'
 
@@ -50,6 +51,11 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   try {
     const served = { url: server.localUrl, adminKey }
     const takeBack = directory === undefined ? null : await noteServed(directory, served, warn)
+    const teams = [...(own.keys ?? []), ...(await store.keys.list())].map(({ teamId }) => teamId)
+    const isInMemory = directory === undefined && command.postgres === null
+    const space = isInMemory ? 'the memory of this server' : 'the disk of this store'
+    const warning = spaceWarning(teams, limits.store, space)
+    if (warning !== undefined) warn(warning)
     printReady(io, command, server.url, own)
     await aborted(io.signal)
     await takeBack?.()

@@ -113,3 +113,24 @@ test.each([['serve', '--directory'], ['open']])(
     })
   },
 )
+
+test('a server of several teams without limits warns that one can fill the disk', async () => {
+  const keys = ['a', 'b'].flatMap((team) => ['--key', `${team.repeat(20)}=${team}`])
+  const warningOf = async (...more: string[]): Promise<string> => {
+    const args = [...SERVE, '--directory', join(folder, 'shared'), ...keys, ...more]
+    const child = spawn(process.execPath, [cli.path, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const closed = once(child, 'close')
+    let warning = ''
+    child.stderr.on('data', (piece) => {
+      warning += piece
+    })
+    for await (const _ of createInterface({ input: child.stdout })) child.kill('SIGTERM')
+    await closed
+    return warning
+  }
+  const names = ['teamRowBytesMax', 'stashBytesMax', 'teamFileBytesMax']
+  expect(await warningOf()).toMatch(/^rowstash: Several teams share the disk of this store/)
+  expect(await warningOf(...names.flatMap((name) => ['--limit', `${name}=1000000`]))).toBe('')
+})

@@ -116,8 +116,10 @@ export async function createTable(
     const created = await team.turns.run(`create ${team.teamId}`, () =>
       commitTable(team, request, { schema, source, rows, receipt, objects: reader.objects }),
     )
-    if (created !== null) team.limits.storeRows(team, bytes)
-    return created ?? 'stash'
+    if (created === null) return 'stash'
+    team.limits.storeRows(team, bytes)
+    team.tableCounts.noteName(request.name, team.teamId)
+    return created
   })
 }
 
@@ -202,7 +204,6 @@ async function commitTable(
     })
     if (!ok) return REFUSED
     if (kept.puts.length > 0) team.limits.keepKey(team)
-    team.tableCounts.noteName(name, team.teamId)
     const made = { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
     return { ...made, ...(receipt && { receipt }) }
   })

@@ -147,10 +147,15 @@ function compile(
 ): Query {
   const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
   const condition = parseWhere(where, known)
-  const test = condition === null ? null : segmentTest(condition)
+  let test: SegmentTest | undefined // Compiled for the first segment that knows its values.
+  const mayHaveMatch: SegmentTest = (values) => {
+    if (condition === null) return true
+    test ??= segmentTest(condition)
+    return test(values)
+  }
   return {
     matcher: condition === null ? null : new RowMatcher(condition),
-    mayMatch: (run) => test === null || segmentMayMatch(team, test, run),
+    mayMatch: (run) => condition === null || segmentMayMatch(team, mayHaveMatch, run),
     segmentTests: condition === null ? 0 : valueCountOf(condition),
     projection: columns === undefined ? null : new Projection(checkColumns(columns, known)),
   }

@@ -34,6 +34,8 @@ export type Wanted = Readonly<{
   mayMatch: (run: Run) => Awaitable<boolean>
   /** Values that `mayMatch` looks for in a segment, at most. */
   segmentTests: number
+  /** The work that the sink has with each row, as that of so many bytes. Default: what `found` takes costs nothing. */
+  rowWork?: number
 }>
 
 /**
@@ -45,8 +47,8 @@ export type WalkEnd = Position | null
 /** Tests of cells that one walk makes, about, at most: some are below 5 ns. */
 export const WORK_TESTS_MAX = 33_554_432
 
-/** Tests after which others may run. */
-const TESTS_AT_ONCE = 32_768
+/** Tests, or other work with rows, after which others may run. */
+const WORK_AT_ONCE = 32_768
 
 /** A value that is looked for in what a segment knows of a column takes as long as so many tests of cells. */
 const SEGMENT_TEST_COST = 16
@@ -157,15 +159,16 @@ async function takeSegment(
   pieces: AsyncGenerator<FrameRows[]>,
 ): Promise<number | null> {
   const { wanted, work } = reading
-  const tests = wanted.matcher?.tests ?? 0
+  const { matcher, rowWork = 0 } = wanted
+  const tests = matcher?.tests ?? 0
   for await (const frames of pieces) {
-    for (const rows of blocksOf(frames, tests)) {
+    for (const rows of blocksOf(frames, tests + rowWork)) {
       if (work.isDone) return rows.slot
       const end = takeFrame(reading, rows)
       if (end !== null) return end
       const { frame, first, limit } = rows
       const bytes = frame.endOf(limit - 1) - frame.endOf(first - 1)
-      if (work.spend(bytes, tests * (limit - first))) {
+      if (work.spend(bytes + rowWork * (limit - first), tests * (limit - first))) {
         await work.pause()
         checkGoesOn(wanted)
       }
@@ -174,9 +177,9 @@ async function takeSegment(
   return null
 }
 
-/** The rows of frames, of each so many that a few of their tests are made at once. */
-function* blocksOf(frames: readonly FrameRows[], tests: number): Generator<FrameRows, void> {
-  const rows = Math.max(1, Math.floor(TESTS_AT_ONCE / Math.max(1, tests)))
+/** The rows of frames, of each so many that little work is done at once. */
+function* blocksOf(frames: readonly FrameRows[], rowWork: number): Generator<FrameRows, void> {
+  const rows = Math.max(1, Math.floor(WORK_AT_ONCE / Math.max(1, rowWork)))
   for (const { frame, first: start, limit: end, slot } of frames) {
     for (let first = start; first < end; first += rows) {
       const limit = Math.min(end, first + rows)

@@ -29,6 +29,9 @@ import type { KeyIndex } from './key-index.js'
 import { KeyedRows } from './keyed-rows.js'
 import { KEYED_ROWS_MAX } from './keyed-rows-max.js'
 
+/** The work of a hash, as that of so many bytes. */
+export const HASH_WORK = 256
+
 /** Entries of a run that takes up older ones, at most: what a commit writes again stays bounded. */
 const JOINED_ENTRIES_MAX = KEYED_ROWS_MAX / 8
 
@@ -53,6 +56,7 @@ export async function linkedKeys(
           for (let row = first; row < limit; row++) {
             const hash = hasher.ofRow(frame.texts, frame.endOf(row - 1), frame.endOf(row))
             if (hash !== null) keys.add(hash, { extent, slot: slot + row - first })
+            if (slices.spend(HASH_WORK)) await slices.pause()
           }
           if (slices.spend(frame.texts.length)) await slices.pause()
         }

@@ -9,6 +9,7 @@ import type { Run } from '../read/page-reader.js'
 import type { FrameRows } from '../segments/frame-runs.js'
 import { KeyedRows } from './keyed-rows.js'
 import { tooManyToKey } from './keyed-rows-max.js'
+import { HASH_WORK } from './linked-keys.js'
 
 /** Rows of one view, at most. */
 const ROWS_AT_ONCE = 262_144
@@ -33,7 +34,15 @@ export async function keysOfTable(
 ): Promise<KeyedRows | null> {
   const { team, table } = place
   const found = new FoundKeys(new KeyHasher(columns), wants)
-  const wanted = { matcher: null, found, what, signal, mayMatch: () => true, segmentTests: 0 }
+  const wanted = {
+    matcher: null,
+    found,
+    what,
+    signal,
+    mayMatch: () => true,
+    segmentTests: 0,
+    rowWork: HASH_WORK,
+  }
   let token: PageStart['token']
   for (;;) {
     const { plan } = await choosePage(place, { token, rows: ROWS_AT_ONCE })

@@ -71,6 +71,8 @@ type Connection = {
   readonly underWay: Set<ServerResponse>
   /** Whether the host took the connection over for another protocol, such as WebSocket. */
   isTaken: boolean
+  /** Whether its key was refused: it only waits for the rest of its request, and gives way like an idle one. */
+  isRefused: boolean
 }
 
 /** Factor for the limit of node:http, whose count includes replaced connections that are still closing. */
@@ -178,7 +180,8 @@ class Connections {
       return
     }
     const endpoint = endpointOf(socket)
-    const connection = { socket, address, endpoint, underWay: new Set<never>(), isTaken: false }
+    const underWay = new Set<never>()
+    const connection = { socket, address, endpoint, underWay, isTaken: false, isRefused: false }
     const sameAddress = this.#keylessOf.get(address) ?? new Set()
     this.#keylessOf.set(address, sameAddress.add(connection))
     this.#keyless.add(connection)
@@ -192,7 +195,7 @@ class Connections {
   #makeRoom(connections: ReadonlySet<Connection> = new Set(), max: number): boolean {
     if (connections.size < max) return true
     for (const connection of connections === this.#all ? this.#keyless : connections) {
-      if (connection.underWay.size > 0) continue
+      if (connection.underWay.size > 0 && !connection.isRefused) continue
       this.#close(connection)
       return true
     }
@@ -240,7 +243,9 @@ class Connections {
     response.once(KEY_KNOWN, (known: KnownKey) => {
       // One that was closed meanwhile counts no more.
       known.isRefused = this.#all.has(connection) && !this.#admit(connection, known.sender)
-      if (known.isRefused) sayClose(response)
+      if (!known.isRefused) return
+      connection.isRefused = true
+      sayClose(response)
     })
     response.once('close', () => {
       connection.underWay.delete(response)

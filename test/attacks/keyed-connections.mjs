@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HEALTHY_KEY, runAttack } from './harness.mjs'
 
 const CONNECTIONS = 1_200
+const PACED = 50
 const REFRESH_EVERY_MS = 2_000
 const PROBE_PAUSE_MS = 100
 const PROBE_MS_MAX = 5_000
@@ -29,7 +30,10 @@ for (const kind of ['idle', 'busy']) {
         socket.on('error', () => {})
         socket.on('close', () => held.delete(socket))
       }
-      for (let made = 0; made < CONNECTIONS; made++) hold()
+      for (let made = 0; made < CONNECTIONS; made++) {
+        hold()
+        if (made % PACED === 0) await sleep(10) // Those without a known key may not be many at a time.
+      }
       const refresh = setInterval(() => {
         if (kind === 'idle') for (const socket of held) socket.write(idle)
         for (let made = held.size; made < CONNECTIONS; made++) hold()

@@ -59,8 +59,11 @@ function hardened(listener: RequestListener, limits?: ConnectionLimits): Server 
   return hardenServer(createServer(serverOptions as ServerOptions, listener), limits)
 }
 
+/** Only the limits end idle connections. */
 async function serveStore(limits: ConnectionLimits): Promise<string> {
-  return listen(hardened(await storeHandler(), limits))
+  const server = hardened(await storeHandler(), limits)
+  server.keepAliveTimeout = 0
+  return listen(server)
 }
 
 async function start(): Promise<RunningServer> {
@@ -378,6 +381,8 @@ describe('connections with a known key', () => {
     })
     await expect.poll(() => isRefused(url, KEY)).toBe(true)
     expect(await isRefused(url, SECOND_KEY)).toBe(true)
+    const unread = await open(url, ...CREATE)
+    await expect.poll(unread.statuses).toEqual([503])
     const other = await answered(url, OTHER_KEY)
     for (const client of busy) client.socket.write('[]')
 

@@ -11,7 +11,15 @@
 // which is stored as a letter, a digit, `-`, `_` or a part of an escape. Other bytes end such a run every few
 // characters, so the search looks for a run of 36 from its end, and skips what cannot be one.
 import { BACKSLASH, DIGIT_ZERO, LOWER_U } from '../base/ascii.js'
-import { type Bytes, compareBytes, fromBase64Url, fromUtf8, utf8 } from '../base/bytes.js'
+import {
+  type Bytes,
+  compareBytes,
+  fromBase64Url,
+  fromUtf8,
+  NO_BYTES,
+  sameBytes,
+  utf8,
+} from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteSearch } from '../base/platform.js'
 import { ByteWriter } from './byte-writer.js'
@@ -78,7 +86,11 @@ export class FileIds {
 
   /** Takes up what the texts of rows name, given as the bytes of one or of several. */
   note(texts: Bytes): void {
-    if (!surelyNameNone(texts)) for (const name of namesIn(texts)) this.#add(name)
+    if (this.#isOverfull || surelyNameNone(texts)) return
+    for (const name of namesIn(texts)) {
+      this.#add(name)
+      if (this.#isOverfull) return
+    }
   }
 
   addAll(other: FileIds): void {
@@ -213,9 +225,14 @@ function findPrefix(texts: Bytes, from: number, end: number): number {
 function* namesInRun(run: Bytes): Generator<string> {
   const limit = run.length - FILE_ID_CHARS
   let at = findPrefix(run, 0, limit)
+  let last = NO_BYTES
   while (at >= 0) {
     const name = run.subarray(at + PREFIX.length, at + ID_CHARS)
-    if (isName(name)) yield fromUtf8(name)
+    // A long text may be nothing but one name, over and over.
+    if (!sameBytes(name, last) && isName(name)) {
+      yield fromUtf8(name)
+      last = name
+    }
     at = findPrefix(run, at + PREFIX.length, limit)
   }
 }

@@ -47,7 +47,7 @@ const FRAME_TEXT_BYTES_MAX = 256 * 1024
 const SHORT_ROW_BYTES = 128
 
 /** File IDs that a segment lists: one that names more has to be read to know them. */
-const FILES_LISTED_MAX = 65_536
+const FILES_LISTED_MAX = 16_384
 
 export type BuiltSegment = Readonly<{
   bytes: Bytes

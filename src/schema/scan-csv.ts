@@ -12,7 +12,7 @@ import { markLength } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { isUtf8, sliceReader } from '../base/platform.js'
 import type { StoreError } from '../base/store-error.js'
-import { utf16Length } from './scan-csv-bytes.js'
+import { unquotedText, utf16Length } from './scan-csv-bytes.js'
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
 import { repeatedColumn, reservedColumn } from './table-schema.js'
 
@@ -64,6 +64,9 @@ function headerProblem(
   return problem
 }
 
+const NONE: readonly string[] = Object.freeze([])
+const EMPTY_FIELDS: readonly string[] = Object.freeze([''])
+
 /** @param problem - Of the header: it is thrown at the end, because a body that is malformed is refused first. */
 function* readRows(
   reader: RecordReader,
@@ -77,10 +80,15 @@ function* readRows(
     if (fieldCount > fieldsMax) {
       throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line })
     }
+    if (fieldCount === 1 && fields[0] === '') {
+      yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // Many may come, and each costs as much.
+      continue
+    }
     const ids: string[] = []
     const tokens: string[] = []
     let rowId: string | undefined
-    for (const [place, field] of fields.entries()) {
+    for (let place = 0; place < fields.length; place++) {
+      const field = fields[place] ?? ''
       if (field === '') continue
       const id = header[place] ?? ''
       if (id === '$rowID') {
@@ -148,6 +156,12 @@ class RecordReader {
     this.#index++
     this.#line = this.#lineBreaks + 1
     this.#bits = 0
+    if (this.#isLineBreak(start)) {
+      this.#passLineBreak(start)
+      if (this.#at === this.#bytes.length) return undefined // An empty last line is no record.
+      const length = this.#at - start
+      return { fields: EMPTY_FIELDS, fieldCount: 1, line: this.#line, length }
+    }
     const ends: number[] = []
     let fieldCount = 0
     let end = start - 1
@@ -161,7 +175,6 @@ class RecordReader {
       throw this.#refusal(FAULT.notUtf8)
     }
     this.#passLineBreak(end)
-    if (end === start && this.#at === this.#bytes.length) return undefined
     const fields = ends.map((to, i) => this.#field(i === 0 ? start : (ends[i - 1] ?? 0) + 1, to))
     return { fields, fieldCount, line: this.#line, length: this.#at - start }
   }
@@ -217,7 +230,11 @@ class RecordReader {
   #field(from: number, to: number): string {
     if (from === to) return ''
     if (this.#bytes[from] !== QUOTE) return this.#textOf(from, to)
-    return this.#textOf(from + 1, to - 1).replaceAll('""', '"')
+    return unquotedText(this.#bytes, from + 1, to - 1)
+  }
+
+  #isLineBreak(at: number): boolean {
+    return this.#bytes[at] === LINE_FEED || this.#bytes[at] === CARRIAGE_RETURN
   }
 
   #passLineBreak(at: number): void {

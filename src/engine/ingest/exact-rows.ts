@@ -14,6 +14,8 @@ import { type Column, type ColumnsOfChunk, invalidRows, workOfRow } from './colu
 
 type TextCells = Readonly<{ columns: readonly Column[]; texts: readonly (string | null)[] }>
 
+const NO_CELLS: TextCells = Object.freeze({ columns: [], texts: [] })
+
 /** Bytes of a text cell besides its key and its content: a comma, a colon and two quotes. */
 export const TEXT_CELL_CHARS = 4
 
@@ -105,13 +107,20 @@ export class ExactRows {
   }
 
   #addTextRow({ ids, tokens }: ScannedRow): number {
-    const columns = ids.map((id) => this.#columns.column(id))
+    if (ids.length === 0) {
+      this.#columns.beginText()
+      this.#cells.push(NO_CELLS)
+      return 0
+    }
+    const columns: Column[] = []
     let chars = 0
-    columns.forEach((column, i) => {
+    for (let i = 0; i < ids.length; i++) {
+      const column = this.#columns.column(ids[i] ?? '')
       const text = tokens[i] ?? ''
+      columns.push(column)
       noteText(this.#columns, column, text)
       chars += column.key.length + text.length + TEXT_CELL_CHARS
-    })
+    }
     this.#columns.beginText()
     this.#cells.push({ columns, texts: tokens })
     return chars

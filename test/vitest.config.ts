@@ -17,8 +17,9 @@ export const SHARED_FILES = [
   'test/{store,format}/*.test.ts',
 ]
 
-/** Files that never share a process: they measure its memory, or mock a module. */
+/** Files that never share a process: they measure its memory or its work, or mock a module. */
 export const SEPARATE_FILES = [
+  'test/store/hostile-input.test.ts',
   'test/store/keyed-rows-max.test.ts',
   'test/store/memory.test.ts',
   'test/unit/contract/answer-memory.test.ts',

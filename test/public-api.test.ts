@@ -358,6 +358,7 @@ test('the entry points export exactly these names', () => {
         "type TableInfo",
         "type TableJson",
         "type TableLife",
+        "type TableNamesOptions",
         "type TablePreflightReport",
         "type TablePreflightRequest",
         "type TableSchema",

@@ -47,11 +47,28 @@ export class RawConnection {
         .map(([name, value]) => [name.toLowerCase(), value]),
     )
     this.#drop(Buffer.byteLength(head, 'latin1') + 4)
-    const length = method === 'HEAD' ? 0 : Number(headers.get('content-length') ?? 0)
+    const isChunked = headers.get('transfer-encoding') === 'chunked'
+    const length = Number(headers.get('content-length') ?? 0)
+    const body = method === 'HEAD' ? [] : await (isChunked ? this.#chunks() : this.#take(length))
+    return { status: Number(statusLine.split(' ')[1]), headers, body: String(body) }
+  }
+
+  async #take(length: number): Promise<Buffer> {
     await this.#until(() => (this.#received.length >= length ? length : -1))
-    const body = this.#received.subarray(0, length).toString()
+    const taken = this.#received.subarray(0, length)
     this.#drop(length)
-    return { status: Number(statusLine.split(' ')[1]), headers, body }
+    return taken
+  }
+
+  async #chunks(): Promise<Buffer> {
+    const chunks: Buffer[] = []
+    for (let length = -1; length !== 0; ) {
+      const line = await this.#until((text) => text.indexOf('\r\n'))
+      length = Number.parseInt(line, 16)
+      this.#drop(line.length + 2)
+      chunks.push((await this.#take(length + 2)).subarray(0, length))
+    }
+    return Buffer.concat(chunks)
   }
 
   /** Resolves when the server has closed the connection. */

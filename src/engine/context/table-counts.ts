@@ -1,6 +1,7 @@
-// Whether a team has as many tables, and as long names of tables, as it may have. The number of tables that it has made is in its record, so that up to
-// the limit nothing is counted. Beyond it, deleted tables make room: then the catalog is counted, and what was found is
-// remembered. That number is never too small, as only creates add to it, and those are in the record.
+// Whether a team has as many tables, and as long names of tables, as it may have. The number of tables that it has
+// made is in its record, so that up to the limit nothing is counted. Beyond it, deleted tables make room: then the
+// catalog is counted, and what was found is remembered. That number is never too small, as only creates add to it,
+// and those are in the record.
 //
 // Names that are not longer than the share of a table are not counted, and always accepted: all tables together have at
 // most the limit of them, and at most the limit of longer ones, about. What was found of those may be too large, as tables

@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util'
 
 const ROOT = join(import.meta.dirname, '..')
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
-const LOOPS_PER_CORE = 2
+const LOOPS_PER_CORE = 1
 const LOW_PRIORITY = 5
 const SHORT_MS_MAX = 5_000
 /** How often each test of a short file runs in a round. */

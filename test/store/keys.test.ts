@@ -19,6 +19,7 @@ import {
   type Team,
 } from '../../src/index.js'
 import { all } from '../support/rich-database.js'
+import { randomTestSeed } from '../support/seed-record.js'
 import { seeded } from '../support/seeded.js'
 import { EngineWorld, turns } from './engine-world.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
@@ -405,67 +406,58 @@ describe('a preflight of a table with a key', () => {
     }
   })
 
-  const seed = Number(process.env['ROWSTASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-  test.each(['inline', 'segments', 'runs'])(
-    `fails as the operation does, %s (seed ${seed})`,
-    async (kind) => {
-      const random = seeded(seed)
-      const size = kind === 'runs' ? 1_100 : 12
-      const { team, make } = await openKeys({ inlineRowsMax: kind === 'inline' ? 1_000 : 0 })
-      const refused = { add: 0, overwrite: 0, create: 0, merge: 0 }
-      for (let run = 0; run < (kind === 'runs' ? 6 : 40); run++) {
-        const key = random.pick([['email'], ['n'], ['n', 'email']])
-        const first = numbered(0, size)
-        const { table } = await make(first, key)
-        const from = random.pick([size - 1, size, size])
-        const rows = numbered(from, random.pick([1, 3, size]))
-        if (random.once(2))
-          rows.splice(random.below(rows.length), 0, { ...(rows[0] ?? { email: '', n: 0 }) })
-        if (random.once(4))
-          await table.updateRow((await table.page()).rows.at(-1)?.$rowID ?? '', {
-            email: 'x',
-            n: -1,
-          })
-        const lines = rows.map(({ email, n }) => `${email},${n}.0\n`).join('')
-        let given: RowsInput | Stash = random.pick([
-          rows,
-          { csv: `email,n\n${lines}` },
-          { json: JSON.stringify(rows) },
-        ])
-        if (random.once(3)) {
-          await team.stash(`s${run}`).put('0', given)
-          given = team.stash(`s${run}`)
-        }
-        const calls = {
-          create: [
-            () => team.preflight({ name: 'c', schema: SCHEMA, rows: given, key }),
-            () => team.createTable({ name: 'c', schema: SCHEMA, rows: given, key }),
-          ],
-          merge: [
-            () => table.merge({ rows: given, key, dryRun: true }),
-            () => table.merge({ rows: given, key }),
-          ],
-          add: [
-            () => table.preflight({ rows: given, operation: 'add' }),
-            () => table.addRows(given),
-          ],
-          overwrite: [
-            () => table.preflight({ rows: given }),
-            () => table.overwrite({ rows: given }),
-          ],
-        } as const
-        for (const name of [
-          random.pick(['create', 'merge', 'add', 'add'] as const),
-          'overwrite',
-        ] as const) {
-          const [checked, done] = [await failureOf(calls[name][0]), await failureOf(calls[name][1])]
-          expect(checked, `${name}, seed ${seed}, run ${run}`).toEqual(done)
-          if (done !== null) refused[name]++
-        }
+  test.each(['inline', 'segments', 'runs'])('fails as the operation does, %s', async (kind) => {
+    const seed = randomTestSeed()
+    const random = seeded(seed)
+    const size = kind === 'runs' ? 1_100 : 12
+    const { team, make } = await openKeys({ inlineRowsMax: kind === 'inline' ? 1_000 : 0 })
+    const refused = { add: 0, overwrite: 0, create: 0, merge: 0 }
+    for (let run = 0; run < (kind === 'runs' ? 6 : 40); run++) {
+      const key = random.pick([['email'], ['n'], ['n', 'email']])
+      const first = numbered(0, size)
+      const { table } = await make(first, key)
+      const from = random.pick([size - 1, size, size])
+      const rows = numbered(from, random.pick([1, 3, size]))
+      if (random.once(2))
+        rows.splice(random.below(rows.length), 0, { ...(rows[0] ?? { email: '', n: 0 }) })
+      if (random.once(4))
+        await table.updateRow((await table.page()).rows.at(-1)?.$rowID ?? '', {
+          email: 'x',
+          n: -1,
+        })
+      const lines = rows.map(({ email, n }) => `${email},${n}.0\n`).join('')
+      let given: RowsInput | Stash = random.pick([
+        rows,
+        { csv: `email,n\n${lines}` },
+        { json: JSON.stringify(rows) },
+      ])
+      if (random.once(3)) {
+        await team.stash(`s${run}`).put('0', given)
+        given = team.stash(`s${run}`)
       }
-      expect(refused.add + refused.overwrite).toBeGreaterThan(0)
-    },
-  )
+      const calls = {
+        create: [
+          () => team.preflight({ name: 'c', schema: SCHEMA, rows: given, key }),
+          () => team.createTable({ name: 'c', schema: SCHEMA, rows: given, key }),
+        ],
+        merge: [
+          () => table.merge({ rows: given, key, dryRun: true }),
+          () => table.merge({ rows: given, key }),
+        ],
+        add: [() => table.preflight({ rows: given, operation: 'add' }), () => table.addRows(given)],
+        overwrite: [() => table.preflight({ rows: given }), () => table.overwrite({ rows: given })],
+      } as const
+      for (const name of [
+        random.pick(['create', 'merge', 'add', 'add'] as const),
+        'overwrite',
+      ] as const) {
+        const [checked, done] = [await failureOf(calls[name][0]), await failureOf(calls[name][1])]
+        expect(checked, `${name}, seed ${seed}, run ${run}`).toEqual(done)
+        if (done !== null) refused[name]++
+      }
+    }
+    expect(refused.add + refused.overwrite).toBeGreaterThan(0)
+  })
 })
 
 describe('verification of a key', () => {
@@ -711,11 +703,9 @@ describe('a key in a crash', () => {
 })
 
 describe('a table with a key under random operations', () => {
-  const seed = Number(process.env['KEYS_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-
-  test(`has the rows of a map with the same operations (seed ${seed})`, async () => {
+  test('has the rows of a map with the same operations', async () => {
     const { team, store } = await openKeys({ segmentRowsMax: 700, inlineRowsMax: 40 })
-    const random = mulberry(seed)
+    const random = seeded(randomTestSeed()).below
     const { tableId } = await team.createTable({
       name: 'k',
       rows: [],
@@ -734,16 +724,6 @@ describe('a table with a key under random operations', () => {
 })
 
 type Random = (limit: number) => number
-
-function mulberry(seed: number): Random {
-  let state = seed
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * limit)
-  }
-}
 
 /** Numbers of keys: few enough that operations often meet. */
 const KEYS = 6_000

@@ -4,7 +4,6 @@ import process from 'node:process'
 import { transform } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
 import { buildPage } from './adapters/page/build-page.js'
-import { openApiJson } from './src/contract/openapi/document.js'
 
 const library = {
   index: 'src/index.ts',
@@ -18,8 +17,7 @@ const library = {
 const client = { client: 'src/client/client.ts' }
 
 /** The files that are entries, or imported when they are needed, and use a part of the core. */
-const BEGINS_BUNDLE =
-  /[\\/](?:adapters[\\/](?:postgres|s3)|s3[\\/]s3-objects|openapi[\\/]document)\.ts$/
+const BEGINS_BUNDLE = /[\\/](?:adapters[\\/](?:postgres|s3)|s3[\\/]s3-objects)\.ts$/
 
 /** What other entries import of the core in their declarations: it stays an import, of the core's own file. */
 const CORE = /(?:\.\.\/)+src\/index\.js/
@@ -80,7 +78,7 @@ function checkedCore() {
   return {
     name: 'checked-core',
     renderChunk(code: string, { path }: Readonly<{ path: string }>) {
-      if (/^\/\/ src\/(?!client\/|contract\/openapi\/)/m.test(code)) files.push(path)
+      if (/^\/\/ src\/(?!client\/|contract\/openapi\.json)/m.test(code)) files.push(path)
       return undefined
     },
     buildEnd() {
@@ -155,6 +153,12 @@ function markTypes(outDir: string): void {
   }
 }
 
+/** The text that a server sends, whose source has indentation. */
+function writeOpenApi(): void {
+  const document: unknown = JSON.parse(readFileSync('src/contract/openapi.json', 'utf8'))
+  writeFileSync('dist/openapi.json', `${JSON.stringify(document)}\n`)
+}
+
 export default defineConfig(({ entry, outDir = 'dist', dts }) => {
   if (dts !== false) {
     process.once('exit', () => {
@@ -180,7 +184,7 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
         options.chunkNames = 'shared-[hash]'
       },
       async onSuccess() {
-        if (outDir === 'dist') writeFileSync('dist/openapi.json', openApiJson())
+        if (outDir === 'dist') writeOpenApi()
       },
     },
   ]

@@ -16,7 +16,10 @@ import {
   shownId,
 } from './refusal.js'
 
-const STATUS_OF_CODE = {
+/** Every code that a failure may have. */
+type ErrorCode = RefusalCode | StoreErrorCode
+
+const STATUS_OF_CODE: Readonly<Record<ErrorCode, number>> = {
   REQUEST_ERROR: 404,
   REQUEST_VALIDATION_ERROR: 400,
   TABLE_NOT_FOUND: 404,
@@ -66,10 +69,7 @@ const STATUS_OF_CODE = {
   STORE_LOCKED: 500,
   FORMAT_UNKNOWN: 500,
   ABORTED: 400,
-} as const satisfies Record<ErrorCode, number>
-
-/** Every code that a failure may have. */
-export type ErrorCode = RefusalCode | StoreErrorCode
+}
 
 const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
 
@@ -82,7 +82,7 @@ function retryAdvice({ outcome }: StoreError): string {
 type Shown = Readonly<{ type: string; message: string }>
 
 /** Public types and messages of codes whose own are not for clients. */
-const SHOWN_INSTEAD = {
+const SHOWN_INSTEAD: Readonly<Partial<Record<StoreErrorCode, Shown>>> = {
   IDEMPOTENCY_KEY_REUSED: {
     type: 'request_validation_error',
     message: 'Invalid request headers: Idempotency-Key was used by another request; use a new one',
@@ -103,20 +103,6 @@ const SHOWN_INSTEAD = {
     type: 'request_validation_error',
     message: 'Invalid request body: it ended too early',
   },
-} as const satisfies Partial<Record<StoreErrorCode, Shown>>
-
-type ShownInstead = typeof SHOWN_INSTEAD
-
-/** The `type` of an error on the wire. */
-export type ErrorType =
-  | Lowercase<Exclude<ErrorCode, keyof ShownInstead>>
-  | ShownInstead[keyof ShownInstead]['type']
-
-/** The status and the type of a failure with this code. */
-export function answerOfCode(code: ErrorCode): Readonly<{ status: number; type: ErrorType }> {
-  const shown: Partial<Record<ErrorCode, Readonly<{ type: ErrorType }>>> = SHOWN_INSTEAD
-  const type = shown[code]?.type ?? (code.toLowerCase() as ErrorType)
-  return { status: STATUS_OF_CODE[code], type }
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -144,8 +130,7 @@ export function shownError(failure: unknown): ShownError {
 
 function shownStoreError(failure: StoreError): ShownError {
   const status = STATUS_OF_CODE[failure.code]
-  const instead: Partial<Record<StoreErrorCode, Shown>> = SHOWN_INSTEAD
-  const { type, message } = instead[failure.code] ?? {
+  const { type, message } = SHOWN_INSTEAD[failure.code] ?? {
     type: failure.code.toLowerCase(),
     message: shownMessage(failure),
   }

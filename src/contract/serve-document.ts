@@ -1,4 +1,4 @@
-// GET /openapi.json: the description of this contract (openapi/). It is public, as it says nothing about a store.
+// GET /openapi.json: the description of this contract, openapi.json. It is public, as it says nothing about a store.
 import { toHex, utf8 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
 import { JSON_TYPE } from './error-response.js'
@@ -24,8 +24,9 @@ export function createServeDocument(): ServeDocument {
   }
 }
 
+/** The document is for programs, so it is sent without indentation. */
 async function renderDocument(): Promise<Rendered> {
-  const { openApiJson } = await import('./openapi/document.js')
-  const text = openApiJson()
+  const { default: document } = await import('./openapi.json', { with: { type: 'json' } })
+  const text = `${JSON.stringify(document)}\n`
   return { text, etag: `"${toHex(await sha256(utf8(text)))}"` }
 }

@@ -1,5 +1,5 @@
 // The OpenAPI document, as the tests use it: its operations by request, with all references followed.
-import { openApiJson } from '../../src/contract/openapi/document.js'
+import DOCUMENT from '../../src/contract/openapi.json' with { type: 'json' }
 import { record, type Schema } from './json-schema.js'
 
 export type ResponseAt = Readonly<{
@@ -38,9 +38,6 @@ export type PathAt = Readonly<{
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options']
 
-/** One for all proofs, so that they know each other's schemas. */
-const DOCUMENT: unknown = JSON.parse(openApiJson())
-
 export class OpenApi {
   readonly document: Schema
   readonly paths: readonly PathAt[]
@@ -53,6 +50,7 @@ export class OpenApi {
   readonly corsHeaders: ReadonlyMap<string, Schema>
   readonly #resolved = new Map<string, Schema>()
 
+  /** @param document - By default one for all proofs, so that they know each other's schemas. */
   constructor(document: unknown = DOCUMENT) {
     this.document = record(document)
     this.paths = Object.entries(record(this.document['paths'])).map(([path, item]) =>

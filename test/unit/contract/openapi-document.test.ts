@@ -1,15 +1,20 @@
 // Goal: the OpenAPI document is sound in itself, and agrees with the routes and with CONTRACT.md.
 import { describe, expect, test } from 'vitest'
+import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../../../src/base/limits.js'
 import { createContract } from '../../../src/contract/contract.js'
-import { openApiJson } from '../../../src/contract/openapi/document.js'
+import DOCUMENT from '../../../src/contract/openapi.json' with { type: 'json' }
 import { ADMIN_ROUTES, OPEN_ROUTES } from '../../../src/contract/router.js'
 import { ROUTES } from '../../../src/contract/routes.js'
+import { IDEMPOTENCY_KEY_PATTERN, STASH_NAME_PATTERN } from '../../../src/engine/api/arguments.js'
+import { KEY_SCOPES, KEY_TABLES_MAX } from '../../../src/engine/api/key-types.js'
 import { openMemory } from '../../../src/index.js'
+import { COLUMN_KINDS } from '../../../src/schema/column-kind.js'
+import { COLUMN_ID_CHARS_MAX } from '../../../src/schema/table-schema.js'
 import { record, type Schema, unknownKeywords } from '../../support/json-schema.js'
 import { OpenApi } from '../../support/openapi.js'
 import { readText } from '../../support/project.js'
 
-const document = record(JSON.parse(openApiJson()))
+const document = record(DOCUMENT)
 const openApi = new OpenApi(document)
 const components = record(document['components'])
 
@@ -23,8 +28,9 @@ function objectsIn(value: unknown, path = '#'): readonly (readonly [path: string
   ]
 }
 
+const objects = objectsIn(document)
+
 describe('the document in itself', () => {
-  const objects = objectsIn(document)
   const refs = objects.flatMap(([, part]) =>
     typeof part['$ref'] === 'string' ? [part['$ref']] : [],
   )
@@ -84,6 +90,16 @@ describe('the document in itself', () => {
     expect(schemas.flatMap(unknownKeywords)).toEqual([])
   })
 
+  test('the errors of a response have its status', () => {
+    const wrong = objects.filter(([path, { $ref }]) => {
+      const [, status] = /\/responses\/(\d{3})\//.exec(path) ?? []
+      const [, ofError] = /\/Error_(\d{3})_/.exec(String($ref)) ?? []
+      return status !== undefined && ofError !== undefined && status !== ofError
+    })
+
+    expect(wrong).toEqual([])
+  })
+
   test('HEAD and OPTIONS have no bodies', () => {
     const bodiless = openApi.operations.filter(({ method }) => /HEAD|OPTIONS/.test(method))
     const withBody = bodiless.flatMap(({ id, responses }) =>
@@ -98,6 +114,26 @@ describe('the document in itself', () => {
 })
 
 describe('the document and the server', () => {
+  test.each([
+    [
+      'maxLength',
+      /\/(?:properties\/(?:name|displayName)|parameters\/name\/schema)$/,
+      NAME_CHARS_MAX,
+    ],
+    ['maxLength', /\/columns\/items\/properties\/id$/, COLUMN_ID_CHARS_MAX],
+    ['maxItems', /\/properties\/key(?:\/anyOf\/0)?$/, KEY_COLUMNS_MAX],
+    ['maxItems', /\/properties\/tables$/, KEY_TABLES_MAX],
+    ['enum', /\/properties\/scopes\/items$/, KEY_SCOPES],
+    ['enum', /\/schemas\/Kind$/, COLUMN_KINDS],
+    ['pattern', /\/schemas\/StashName$/, STASH_NAME_PATTERN],
+    ['pattern', /\/parameters\/idempotencyKey\/schema$/, IDEMPOTENCY_KEY_PATTERN],
+  ])('%s at each %s is that of the code', (keyword, place, value) => {
+    const found = objects.filter(([path, part]) => place.test(path) && keyword in part)
+
+    expect(found.length).toBeGreaterThan(0)
+    for (const [, part] of found) expect(part[keyword]).toEqual(value)
+  })
+
   test('has the routes, and no others', () => {
     const gets = ROUTES.filter(([method]) => method === 'GET').map(([, path]) => `HEAD ${path}`)
     const open = Object.values(OPEN_ROUTES).flatMap(({ path, methods }) =>
@@ -122,7 +158,7 @@ describe('the document and the server', () => {
     const { status, body: text } = await contract.handle(request)
     await store.close()
 
-    expect([status, text]).toEqual([200, openApiJson()])
+    expect([status, text]).toEqual([200, `${JSON.stringify(DOCUMENT)}\n`])
   })
 })
 

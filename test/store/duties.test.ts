@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../src/format/duty-records.js'
 import { dutyKey, incarnationOfKey, KEY_SPACE } from '../../src/format/keys.js'
 import type { KvCommit, Store, Table } from '../../src/index.js'
+import { sampleOf } from '../support/what-runs.js'
 import {
   type Engine,
   EngineWorld,
@@ -362,7 +363,7 @@ async function diesOf(engine: Engine): Promise<void> {
 test('a sweep that dies in any of its steps is finished by another process, and no reader loses what it reads', async () => {
   const intact = await sweepAndDie(Number.POSITIVE_INFINITY)
   expect(intact.steps).toBeGreaterThan(20)
-  for (let step = 0; step < intact.steps; step++) {
+  for (const step of sampleOf([...Array(intact.steps).keys()], 3)) {
     expect([step, (await sweepAndDie(step)).census]).toEqual([step, intact.census])
   }
 }, 120_000)

@@ -1,6 +1,6 @@
 // Errors of the data that a caller hands in. Their messages say where the data is wrong and which rule it
 // breaks, and are built here alone.
-import { cutText, escapeControls } from './shown-text.js'
+import { cutText } from './shown-text.js'
 import { type ErrorPlace, isStoreError, StoreError, type StoreErrorCode } from './store-error.js'
 
 /** Characters of an offending value that a message shows; `StoreError.value` has more of it. */
@@ -27,7 +27,7 @@ export function dataError(
   { isField = false, advice = '', ...details }: DataErrorDetails,
 ): StoreError {
   const message = `${phrase}${renderPlace(details)}${renderRule(details, isField)}${advice}`
-  return new StoreError(code, escapeControls(message), details)
+  return new StoreError(code, message, details)
 }
 
 /** Whether a failure is an error of the data: well-formed rows or columns that break a rule of columns. */

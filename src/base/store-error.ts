@@ -1,4 +1,4 @@
-import { cutText } from './shown-text.js'
+import { cutText, escapeControls } from './shown-text.js'
 
 /**
  * The code of a failure. Codes are public API and change only with a major version; messages are for people and may
@@ -125,7 +125,8 @@ const BRAND = Symbol.for('rowstash.StoreError')
 export const VALUE_CHARS_MAX = 200
 
 /**
- * Every failure of this package that a caller may act on. `isStoreError` recognizes one.
+ * Every failure of this package that a caller may act on. `isStoreError` recognizes one. What would be hidden in its
+ * message, such as control characters, is escaped as in JSON.
  * @example
  * import { StoreError } from 'rowstash'
  *
@@ -158,7 +159,8 @@ export class StoreError extends Error {
     details: ErrorPlace & { readonly cause?: unknown } = {},
   ) {
     const { cause, ...place } = details
-    super(message, cause === undefined ? undefined : { cause })
+    // Messages quote values, names, URLs and headers, and are shown in terminals, logs and pages.
+    super(escapeControls(message), cause === undefined ? undefined : { cause })
     this.code = code
     if (place.value !== undefined) place.value = cutText(place.value, VALUE_CHARS_MAX)
     for (const [part, known] of Object.entries(place)) {

@@ -2,7 +2,6 @@
 
 import { isAsyncIterable, isIterable } from '../../base/options.js'
 import { membersOf } from '../../base/plain-value.js'
-import { escapeControls } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
 import { validatorOf } from '../../schema/define-schema.js'
 import type { StandardIssue, StandardSchema } from '../../schema/standard-schema.js'
@@ -57,7 +56,7 @@ function refusedRow(issues: readonly StandardIssue[], index: number): StoreError
   const message = `The validator rejected row ${index} (counted from 0): ${named.join('; ')}${more}`
   const [first] = issues
   const column = first === undefined ? undefined : columnOf(first)
-  return new StoreError('COLUMN_HAS_INVALID_VALUE', escapeControls(message), {
+  return new StoreError('COLUMN_HAS_INVALID_VALUE', message, {
     row: index,
     ...(column === undefined ? {} : { column }),
     ...(first === undefined ? {} : { rule: cut(first.message) }),

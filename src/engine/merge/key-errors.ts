@@ -1,5 +1,5 @@
 // Errors of the keys of a merge. They name the rows, the columns and the values.
-import { cutText, escapeControls } from '../../base/shown-text.js'
+import { cutText } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
 import { invalidValue } from '../ingest/row-object.js'
 import type { IncomingRows } from './incoming-rows.js'
@@ -24,7 +24,7 @@ export async function keyTwiceInInput(
   if (!sameKey(one, other, key)) throw new KeyCollision()
   const places = [first, second].map((row) => shownPlace(incoming, row))
   const message = `${places.join(' and ')} of the input have the same key (${shown(other, key)}): a merge accepts one row per key`
-  return new StoreError('KEY_NOT_UNIQUE', escapeControls(message), {
+  return new StoreError('KEY_NOT_UNIQUE', message, {
     ...incoming.placeOf(second),
     value: shown(other, key),
   })
@@ -39,7 +39,7 @@ export async function keyTwiceInTable(
   const [text = ''] = await textsOf(incoming, Uint32Array.of(row))
   const place = shownPlace(incoming, row)
   const message = `Rows ${rowIds.join(' and ')} of the table have the same key (${shown(text, key)}), which ${place} of the input has too: delete or change one of them first`
-  return new StoreError('KEY_NOT_UNIQUE', escapeControls(message), {
+  return new StoreError('KEY_NOT_UNIQUE', message, {
     ...incoming.placeOf(row),
     value: shown(text, key),
   })

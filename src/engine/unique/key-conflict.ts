@@ -1,7 +1,7 @@
 // Errors of rows with the same key. They name both rows, the columns and the values.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
-import { cutText, escapeControls } from '../../base/shown-text.js'
+import { cutText } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
 import type { KeyColumn } from '../../format/key-hash.js'
 import type { Position, TableKey } from '../../format/keys.js'
@@ -28,7 +28,7 @@ export function keyConflict(
   const shown = cutText(named, SHOWN_KEY_CHARS_MAX)
   const message = `The key (${shown}) would be shared by ${names[0]} and ${names[1]}: change or delete one of them`
   const [column] = columns
-  return new StoreError('KEY_NOT_UNIQUE', escapeControls(message), {
+  return new StoreError('KEY_NOT_UNIQUE', message, {
     value,
     ...(columns.length === 1 && column !== undefined && { column: column.id }),
     ...(input !== null && { row: input }),

@@ -1,7 +1,8 @@
 // Goal: a message names the place of bad data.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { dataError, deferred } from '../../../src/base/data-error.js'
 import { type ErrorPlace, StoreError, type StoreErrorCode } from '../../../src/base/store-error.js'
+import { defineSchema, openMemory } from '../../../src/index.js'
 
 const PHRASE = "Invalid value for column 'n'"
 const RULE = 'a finite number'
@@ -102,4 +103,42 @@ test('the JSON of an error has its message, and the parts that apply', () => {
       column: 'n',
     },
   })
+})
+
+test('no message of any StoreError has what acts on a terminal or hides from a reader', async () => {
+  const hidden = '\u001b[2J\u009b\u202e\n\u200b'
+  const shown = '\\u001b[2J\\u009b\\u202e\\u000a\\u200b'
+  expect(new StoreError('SOURCE_URL_FAILED', `The server said ${hidden}`).message).toBe(
+    `The server said ${shown}`,
+  )
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const team = store.team('team')
+  const id = `a${hidden}`
+  const schema = { columns: [{ id, type: 'string' }] } as const
+  const { tableId } = await team.createTable({ name: 't', schema, rows: [{ [id]: 'x' }] })
+  const table = team.table(tableId)
+  const attempts: readonly (() => unknown)[] = [
+    () => team.table(hidden).info(),
+    () => team.job(hidden).status(),
+    () => table.updateRow(hidden, { [id]: 'y' }),
+    () => table.alter({ schema: { columns: [{ id, type: 'number' }] } }),
+    () => table.alter({ schema: { columns: [] } }),
+    () => table.alter({ key: [hidden] }),
+    () => table.count({ [hidden]: 1 }),
+    () => table.addRows([{ [hidden]: 1 }]),
+    () => table.merge({ rows: [{ [id]: 'x' }], key: [hidden] }),
+    () => team.importTable({ fromUrl: `http://127.0.0.1/${hidden}` }),
+    () => team.importTable({ fromUrl: hidden }),
+    () => openMemory({ [hidden]: 1 } as never),
+    () => defineSchema({ [id]: hidden } as never),
+    () => table.addRows([], { idempotencyKey: hidden }),
+  ]
+  for (const attempt of attempts) {
+    const failure = await Promise.resolve()
+      .then(attempt)
+      .catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(StoreError)
+    expect((failure as StoreError).message).not.toMatch(/[\p{Cc}\p{DI}\u202e]/u)
+  }
 })

@@ -10,11 +10,11 @@ export function parseIfMatch(headers: HeaderList): bigint | undefined {
   const values = headerValues(headers, 'if-match')
   const [value] = values
   if (value === undefined) return undefined
-  const digits = /^"0*([0-9]+)"$/.exec(value)?.[1]
-  if (values.length > 1 || digits === undefined) {
+  if (values.length > 1 || !/^"[0-9]+"$/.test(value)) {
     throw invalidRequest('headers', 'If-Match must be one version in quotes, like "12"')
   }
-  return BigInt(digits.slice(0, VERSION_DIGITS_MAX))
+  const start = value.search(/[1-9]/)
+  return start < 0 ? 0n : BigInt(value.slice(start, -1).slice(0, VERSION_DIGITS_MAX))
 }
 
 export function renderETag(version: number): string {

@@ -26,6 +26,12 @@ test('beyond 400 digits the number only has to stay larger than any version', ()
   expect(huge > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true)
 })
 
+test('a header of zeros is refused in one pass: by pairs of them it would take minutes', () => {
+  expect(() => parseIfMatch(given(`"${'0'.repeat(1_000_000)}`))).toThrow(
+    /^Invalid request headers: /,
+  )
+})
+
 test.each([
   '*',
   '1',

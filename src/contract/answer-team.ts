@@ -89,9 +89,9 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
   }
 }
 
-/** The name of a key for limits. Names of keys may be unique in their team only. */
+/** The name of a key for limits. Names of keys may be unique in their team only, and like those of teams be any text. */
 function holderOf({ teamId, keyId }: Caller): string {
-  return `${keyId} ${teamId}`
+  return `${keyId.length} ${keyId} ${teamId}`
 }
 
 function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {

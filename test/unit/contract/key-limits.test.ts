@@ -200,3 +200,16 @@ test('without requestsPerSecondPerKeyMax no request is 429', async () => {
 
   expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([200]))
 })
+
+test('keys of two teams have limits of their own, whatever their names are', async () => {
+  const keys = [
+    { key: 'the-key-of-one-team', teamId: 'b c', keyId: 'a' },
+    { key: 'the-key-of-the-other', teamId: 'c', keyId: 'a b' },
+  ]
+  const { send } = await open({ keys, requestsPerSecondPerKeyMax: 1 })
+  const statuses = []
+  for (const { key } of [...keys, ...keys]) {
+    statuses.push((await send(key, 'GET /tables', bodyOf(''))).status)
+  }
+  expect(statuses).toEqual([200, 200, 429, 429])
+})

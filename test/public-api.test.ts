@@ -240,6 +240,7 @@ test('the entry points export exactly these names', () => {
         "type JobProgress",
         "type JobRequest",
         "type JobStatus",
+        "type JobsOptions",
         "type KeyOf",
         "type KeyRange",
         "type KeyRights",

@@ -35,7 +35,7 @@ export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
       if (!tables.has(overwrite.tableId)) throw tableNotFound(overwrite.tableId)
       return team.startJob(request)
     },
-    jobs: async () => (await team.jobs()).filter(({ tableId }) => tables.has(tableId)),
+    jobs: (options) => team.jobs({ ...options, tables }),
     stashes: async () => refuse(),
     job: (jobId) => limitJob(team.job(jobId), tables),
     tableNames: async (options) =>

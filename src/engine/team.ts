@@ -15,7 +15,7 @@ import {
   checkText,
 } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
-import type { Job, JobEntry, JobRequest } from './api/job-types.js'
+import type { Job, JobEntry, JobRequest, JobsOptions } from './api/job-types.js'
 import type {
   DeleteAllOptions,
   TableEntry,
@@ -120,8 +120,8 @@ export class StoreTeam implements Team {
     return this.#jobs.job(jobId)
   }
 
-  jobs(): Promise<readonly JobEntry[]> {
-    return this.#jobs.list()
+  jobs(options: JobsOptions = {}): Promise<readonly JobEntry[]> {
+    return this.#jobs.list(options)
   }
 
   tables(): Promise<readonly TableInfo[]> {

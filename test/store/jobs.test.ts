@@ -20,6 +20,7 @@ import {
   type Job,
   type JobRequest,
   type JobStatus,
+  type JobsOptions,
   openMemory,
   openStore,
   type Store,
@@ -103,6 +104,16 @@ describe('a job', () => {
       ['overwrite', 'succeeded'],
       ['import', 'succeeded'],
     ])
+    const ids = async (options: JobsOptions) => (await team.jobs(options)).map(({ id }) => id)
+    const all = await ids({})
+    expect(await ids({ newest: 2 })).toEqual(all.slice(1))
+    expect(await ids({ newest: 1, tables: new Set([tableId]) })).toEqual(all.slice(1, 2))
+    expect((await team.jobs({ notes: false })).map(({ note }) => note)).toEqual(['', '', ''])
+    for (const options of [{ newest: 0 }, { newest: '1' }, { limit: 1 }]) {
+      await expect(team.jobs(options as JobsOptions)).rejects.toMatchObject({
+        code: 'REQUEST_VALIDATION_ERROR',
+      })
+    }
   })
 
   test('keeps the IDs of rows that an overwrite preserves, also when they are out of order', async () => {

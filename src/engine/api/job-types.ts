@@ -35,6 +35,16 @@ export type JobEntry = Readonly<{
   note: string
 }>
 
+/** Options of `team.jobs`. A team may have any number of jobs that have ended, each with a note of up to 64 KiB. */
+export type JobsOptions = Readonly<{
+  /** Only so many, the newest: a positive integer. Default: all. */
+  newest?: number | undefined
+  /** IDs of tables: only their jobs. Default: those of all tables. */
+  tables?: ReadonlySet<string> | undefined
+  /** Whether entries have their notes, which are empty otherwise. Default: true. */
+  notes?: boolean | undefined
+}>
+
 /** Rows and bytes that an import has read so far. 0 for other jobs, whose rows are already in the store. */
 export type JobProgress = Readonly<{ rows: number; bytes: number }>
 

@@ -7,7 +7,7 @@ import type { Abortable } from './abort-types.js'
 import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
-import type { Job, JobEntry, JobRequest } from './job-types.js'
+import type { Job, JobEntry, JobRequest, JobsOptions } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
 import type { TeamTables } from './life-types.js'
 import type { StoreMemory } from './memory-types.js'
@@ -207,13 +207,13 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
   job(jobId: string): Job
   /**
    * The open jobs, and those that ended at most `jobTtlMs` ago, the newest last.
-   * @throws {StoreError} as every call: see `Store`
+   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for an option that is none
    * @example
    * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] }, note: 'nightly' })
    * await job.wait()
    * console.log((await team.jobs()).map(({ kind, status, note }) => `${kind} ${status} ${note}`)) // ["create succeeded nightly"]
    */
-  jobs(): Promise<readonly JobEntry[]>
+  jobs(options?: JobsOptions): Promise<readonly JobEntry[]>
   /**
    * As `table`, with rows that the compiler knows.
    * @param schema - What `defineSchema` returns.

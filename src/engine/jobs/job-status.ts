@@ -9,7 +9,7 @@ import { JOBS_RANGE, type JobKey, jobKey, jobOfKey, jobResultsRange } from '../.
 import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { JobEntry, JobProgress, JobStatus } from '../api/job-types.js'
+import type { JobEntry, JobProgress, JobStatus, JobsOptions } from '../api/job-types.js'
 import type { Receipt } from '../api/receipt-types.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
@@ -74,18 +74,26 @@ function toEntry(job: JobKey, { kind, table, createdAt, note, state }: JobRecord
   return { id, kind, tableId, status: state.name, createdAt, note }
 }
 
-/** All jobs of a team, the newest last. */
-export function listJobs({ lifecycle, partition }: TeamContext): Promise<readonly JobEntry[]> {
+/** The jobs of a team, the newest last. Of those that are not asked for, no more are kept at a time than come at once. */
+export function listJobs(
+  { lifecycle, partition }: TeamContext,
+  { newest = Number.POSITIVE_INFINITY, tables, notes = true }: JobsOptions,
+): Promise<readonly JobEntry[]> {
   return lifecycle.run(() =>
     partition.read(async (view) => {
-      const jobs: JobEntry[] = []
+      let jobs: JobEntry[] = []
       for await (const entries of scanBatches(view, JOBS_RANGE)) {
         for (const [key, bytes] of entries) {
           const job = jobOfKey(key)
-          if (job !== null) jobs.push(toEntry(job, decodeJob(bytes)))
+          if (job === null) continue
+          const entry = toEntry(job, decodeJob(bytes))
+          if (tables?.has(entry.tableId) === false) continue
+          jobs.push(notes ? entry : { ...entry, note: '' })
         }
+        jobs.sort((left, right) => left.createdAt - right.createdAt)
+        if (jobs.length > newest) jobs = jobs.slice(-newest)
       }
-      return jobs.sort((left, right) => left.createdAt - right.createdAt)
+      return jobs
     }),
   )
 }

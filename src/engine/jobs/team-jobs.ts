@@ -8,7 +8,14 @@ import { decodeLease, type JobKind } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey, type TableKey } from '../../format/keys.js'
 import { newUuid, parseTableId, renderTableId } from '../../format/table-id.js'
 import { checkArguments, checkText } from '../api/arguments.js'
-import type { Job, JobEntry, JobProgress, JobRequest, JobStatus } from '../api/job-types.js'
+import type {
+  Job,
+  JobEntry,
+  JobProgress,
+  JobRequest,
+  JobStatus,
+  JobsOptions,
+} from '../api/job-types.js'
 import type { RowsInput, Stash } from '../api/row-types.js'
 import { fetchOf } from '../api/url-fetcher.js'
 import type { TeamContext } from '../context/store-context.js'
@@ -59,8 +66,13 @@ export class TeamJobs {
     return new TeamJob(this.#team, this.#runner, jobId)
   }
 
-  list(): Promise<readonly JobEntry[]> {
-    return listJobs(this.#team)
+  async list(options: JobsOptions): Promise<readonly JobEntry[]> {
+    checkArguments('jobs', options, ['newest', 'tables', 'notes'])
+    const { newest } = options
+    if (newest !== undefined && !(Number.isSafeInteger(newest) && newest >= 1)) {
+      throw invalid(`newest must be a positive integer, not ${shown(newest)}`)
+    }
+    return listJobs(this.#team, options)
   }
 
   /** Checks a request as the operation itself does, and makes its rows durable. */

@@ -6,7 +6,7 @@ import { shownError } from './error-response.js'
 import type { ContractResponse } from './message.js'
 import { jsonResponse } from './render.js'
 import { succeededResponse, tableResponse } from './table-response.js'
-import { shownFailure } from './without-read.js'
+import { maySee, shownFailure } from './without-read.js'
 
 /** An operation that ends within this time is answered at once, in milliseconds. */
 const AT_ONCE_MS = 1_000
@@ -16,8 +16,8 @@ const LISTED_MAX = 1_000
 
 /** GET /jobs */
 export async function listJobs(call: Call): Promise<ContractResponse> {
-  const jobs = (await call.team.jobs()).toReversed().slice(0, LISTED_MAX)
-  const data = jobs.map(({ id, kind, tableId, status, createdAt }) => {
+  const jobs = await call.team.jobs({ newest: LISTED_MAX, notes: false })
+  const data = jobs.toReversed().map(({ id, kind, tableId, status, createdAt }) => {
     return { id, kind, tableID: tableId, status, createdAt }
   })
   return jsonResponse(200, JSON.stringify({ data }))
@@ -32,11 +32,15 @@ export async function readJob(call: Call, jobId: string): Promise<ContractRespon
       return jsonResponse(200, JSON.stringify({ data: { status, progress } }))
     }
     case 'failed': {
-      const { message } = shownError(shownFailure(call.caller, jobFailure(job.error), false))
+      const isOwn = noteOf(job).key === call.caller.keyId
+      const { message } = shownError(shownFailure(call.caller, jobFailure(job.error), isOwn))
       return jsonResponse(200, JSON.stringify({ data: { status: 'failed', error: { message } } }))
     }
-    case 'succeeded':
-      return succeededResponse(call.caller, job.kind, job.result, linkedOf(job))
+    case 'succeeded': {
+      const { key, linked } = noteOf(job)
+      const isShown = key === call.caller.keyId || maySee(call.caller)
+      return succeededResponse(call.caller, job.kind, job.result, linked, isShown)
+    }
   }
 }
 
@@ -49,7 +53,7 @@ export async function answerAsJob(
   request: Omit<JobRequest, 'note'>,
   linked: readonly string[] | undefined,
 ): Promise<ContractResponse> {
-  const note = linked === undefined ? '' : JSON.stringify(linked)
+  const note = JSON.stringify({ key: call.caller.keyId, linked } satisfies JobNote)
   const job = await call.team.startJob({ ...request, note })
   const status = await job.wait(AT_ONCE_MS)
   switch (status.status) {
@@ -69,6 +73,15 @@ function accepted({ id, kind, tableId }: JobStatus): ContractResponse {
   return jsonResponse(202, JSON.stringify({ data }))
 }
 
-function linkedOf({ note }: JobStatus): readonly string[] | undefined {
-  return note === '' ? undefined : JSON.parse(note)
+/** What the contract keeps with a job: the name of the key that began it, and the apps for its result. */
+type JobNote = Readonly<{ key?: string; linked?: readonly string[] | undefined }>
+
+/** The note of a job that the library began is any text, and that of an earlier version only the apps. */
+function noteOf({ note }: JobStatus): JobNote {
+  try {
+    const kept: unknown = JSON.parse(note)
+    return Array.isArray(kept) ? { linked: kept } : Object(kept)
+  } catch {
+    return {}
+  }
 }

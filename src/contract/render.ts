@@ -71,6 +71,11 @@ export function renderRowIds(
   return `${head}"rowIDs":${JSON.stringify([...rowIds])}${tail}`
 }
 
+/** As `renderRowIds`, with the number of the row IDs in their place. */
+export function renderRowNumber(head: string, { length }: RowIds, tail: string): string {
+  return `${head}"rows":${length}${tail}`
+}
+
 async function* rowIdPieces(
   head: string,
   rowIds: RowIds,

@@ -1,10 +1,12 @@
 // Requests with an `Idempotency-Key` (CONTRACT.md, section 6): what is kept, and by what a repeat is recognized.
-import { type Bytes, toHex, utf8 } from '../base/bytes.js'
+import { type Bytes, utf8 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
+import { heldKey } from '../engine/commit/idempotency.js'
 import { digestRequest } from '../engine/table/request-digest.js'
 import type { Caller } from './caller.js'
 import type { ContractRequest } from './message.js'
 import type { ReceivedBody } from './read-body.js'
+import { maySee } from './without-read.js'
 
 /** Arguments of a create, an add or a merge; none without an `Idempotency-Key`. */
 export type Repeatable = Readonly<{ idempotencyKey?: string; requestDigest?: Bytes }>
@@ -18,7 +20,7 @@ export async function repeatableOf(
   if (key === undefined) return {}
   return {
     idempotencyKey: await keptKey(caller, key),
-    requestDigest: await digestOf(request, body),
+    requestDigest: await digestOf(caller, request, body),
   }
 }
 
@@ -28,11 +30,20 @@ export async function repeatableOf(
  */
 async function keptKey({ keyId, tables }: Caller, key: string): Promise<string> {
   if (tables === undefined) return key
-  return toHex(await sha256(utf8(JSON.stringify(['limited', keyId, key]))))
+  const digest = (...parts: string[]) => sha256(utf8(JSON.stringify(['limited', ...parts])))
+  return heldKey(await digest(keyId), await digest(keyId, key))
 }
 
-/** The digest of method, path, query, media type and body, by which two requests are the same. */
-function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
+/**
+ * The digest of method, path, query, media type and body, by which two requests are the same. Those of a key without
+ * `read` are the same only if it sent both: the first result has row IDs.
+ */
+function digestOf(
+  caller: Caller,
+  { method, path, query }: ContractRequest,
+  body: ReceivedBody,
+): Promise<Bytes> {
   const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
+  if (!maySee(caller)) about.push(caller.keyId)
   return digestRequest(about, body.bytes)
 }

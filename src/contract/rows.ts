@@ -27,6 +27,7 @@ import {
   withReceiptApplied,
 } from './render.js'
 import { parseIdempotencyKey, prefersReceipt } from './request-headers.js'
+import { maySee } from './without-read.js'
 
 /** HEAD /tables/{tableID}/rows */
 export async function headRows(call: Call, tableId: string): Promise<ContractResponse> {
@@ -78,8 +79,12 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
     change: async (body, { onSchemaError, isCheck, idempotencyKey, receipt }) => {
       const rows = parseAddBody(body, call.team)
       if (isCheck) {
-        const add = { rows, operation: 'add', ...(onSchemaError && { onSchemaError }) } as const
-        const report = await table.preflight(add)
+        const report = await table.preflight({
+          rows,
+          operation: 'add',
+          comparesTable: maySee(call.caller), // It would tell which keys the table has, and leave no trace.
+          ...(onSchemaError && { onSchemaError }),
+        })
         return renderPreflight(call, report, report.version)
       }
       const added = await table.addRows(rows, {

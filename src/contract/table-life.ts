@@ -6,7 +6,7 @@ import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
 import { refuseValidate } from './query.js'
 import { jsonResponse } from './render.js'
-import { checkMaySee } from './without-read.js'
+import { checkMaySee, maySee } from './without-read.js'
 
 /** GET /tables/{tableID} */
 export async function readTable(call: Call, tableId: string): Promise<ContractResponse> {
@@ -29,6 +29,7 @@ export async function alterTable(call: Call, tableId: string): Promise<ContractR
       if (alteration.key !== undefined) checkMaySee(call.caller, 'a change of the key')
       const { version } = await table.alter({
         ...alteration,
+        countsCells: maySee(call.caller),
         ...(ifMatch !== undefined && { ifMatch }),
       })
       return jsonResponse(200, '{}', version)

@@ -5,7 +5,13 @@ import type { CreateResult } from '../engine/api/row-types.js'
 import type { Call } from './call.js'
 import type { Caller } from './caller.js'
 import type { ContractResponse } from './message.js'
-import { jsonResponse, renderReceipt, renderRowIds, withReceiptApplied } from './render.js'
+import {
+  jsonResponse,
+  renderReceipt,
+  renderRowIds,
+  renderRowNumber,
+  withReceiptApplied,
+} from './render.js'
 
 type Kind = JobEntry['kind']
 
@@ -26,16 +32,18 @@ export function tableResponse(
   return withReceiptApplied(response, result)
 }
 
-/** The status response of a job that has succeeded. */
+/** The status response of a job that has succeeded. @param showsIds - Else only how many rows there are. */
 export function succeededResponse(
   caller: Caller,
   kind: Kind,
   result: CreateResult,
   linked: LinkedApps,
+  showsIds: boolean,
 ): ContractResponse {
   const { head, tail } = partsOf(caller, kind, result, linked)
   const start = `{"data":{"status":"succeeded","result":${head}`
-  return jsonResponse(200, renderRowIds(start, result.rowIds, `${tail}}}`))
+  const render = showsIds ? renderRowIds : renderRowNumber
+  return jsonResponse(200, render(start, result.rowIds, `${tail}}}`))
 }
 
 /** The JSON before and after the row IDs in the `data` of the synchronous response. */

@@ -230,6 +230,11 @@ export function idempotencyRecordKey(table: TableKey | null, text: string): Byte
   return writer.u8(IDEMPOTENCY_SCOPE.table).bytes(table).bytes(utf8(text)).finish()
 }
 
+/** The caller's key in the key of an idempotency record; empty for one that an earlier version kept for a table. */
+export function textOfIdempotencyKey(key: Bytes): string {
+  return key[1] === IDEMPOTENCY_SCOPE.team ? fromUtf8(key.subarray(2)) : ''
+}
+
 /** The 16 random bytes of a file or an upload. */
 export type FileKey = Bytes
 

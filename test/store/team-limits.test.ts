@@ -1,10 +1,12 @@
 // Goal: each limit of a team refuses one more, changes nothing then, is the same after a restart and after a sweep, and
 // leaves other teams alone.
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
+import { heldKey } from '../../src/engine/commit/idempotency.js'
 import { createContract, openMemory, type Store, type StoreOptions } from '../../src/index.js'
 
 const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
@@ -232,6 +234,29 @@ test('keys beyond idempotencyKeysMax are refused until some have expired; repeat
   await sweep()
 
   expect((await add('c')).version).toBe(4)
+})
+
+test('a holder leaves as much room for idempotency keys as it takes, also after a restart', async () => {
+  const { team, reopen } = await openAgain({ idempotencyKeysMax: 8 })
+  const { tableId } = await team().createTable({ name: 'T', rows: [] })
+  const add = (n: number, idempotencyKey: string) =>
+    team().table(tableId).addRows([{ n }], { idempotencyKey, onSchemaError: 'updateSchema' })
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  const keep = (holder: string, n: number) =>
+    add(n, heldKey(digest(holder), digest(`${holder} ${n}`)))
+  for (const n of [1, 2, 3, 4]) await keep('one', n)
+  for (const restart of [false, true]) {
+    if (restart) await reopen()
+    await expect(keep('one', 5)).rejects.toMatchObject(
+      exceeded('4 idempotency keys, as many as it leaves free of 8 (idempotencyKeysMax)'),
+    )
+    await keep('one', 1) // A repeat.
+  }
+  await keep('two', 1)
+  await keep('two', 2)
+  await expect(keep('two', 3)).rejects.toMatchObject(exceeded('2 idempotency keys'))
+  await add(6, 'of the team')
+  expect(await team().table(tableId).count()).toBe(7)
 })
 
 test('over HTTP it is 403 limit_exceeded, and a client of another team goes on', async () => {

@@ -67,6 +67,8 @@ export type AlterRequest = IfTableMatch &
      * columns and the number of their cells, in tables of up to 1,000,000 cells of such columns.
      */
     drop?: readonly string[] | undefined
+    /** Whether that message has the number of their cells. Default: true. */
+    countsCells?: boolean | undefined
     /**
      * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then
      * on no two rows have the same values in all of them, in whatever form the values are written: an operation that

@@ -211,6 +211,8 @@ export type TablePreflightRequest = OverwriteRequest &
      * of the table. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
      */
     operation?: 'add' | 'overwrite' | undefined
+    /** Whether the keys of rows to be added are compared with those of the table, not only with each other. Default: true. */
+    comparesTable?: boolean | undefined
   }>
 
 /** Options of `updateRow`. */

@@ -47,7 +47,8 @@ export interface LimitOptions {
   readonly teamRowBytesMax?: number
   /**
    * Maximum number of idempotency keys kept for one team; a create or an add with one more fails with LIMIT_EXCEEDED
-   * until some have expired and a sweep has run. Default: 100,000. Range: 0 to 10,000,000.
+   * until some have expired and a sweep has run. Over HTTP, an API key that is limited to tables leaves free as many as
+   * it has. Default: 100,000. Range: 0 to 10,000,000.
    */
   readonly idempotencyKeysMax?: number
   /** Maximum number of columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */

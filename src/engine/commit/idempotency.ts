@@ -6,7 +6,7 @@
 // - An operation looks the record up in every view that it acts on. So it fails for a missing stash only if there was
 //   no first operation that used it.
 // - A key belongs to one request: another request of the team with it is refused.
-import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { type Bytes, sameBytes, toBase64Url } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { idempotencyRecordKey, type TableKey } from '../../format/keys.js'
 import {
@@ -97,5 +97,23 @@ export function isExpired(
 ): boolean {
   return clock.lifetimeMs() - at >= idempotencyTtlMs
 }
+/**
+ * The text of a key that counts for its holder too, so that one holder leaves room for others (`TeamLimits`). FORMAT.md,
+ * section 4: it is stored.
+ * @param holder - A digest of the holder's name.
+ * @param key - A digest of the holder's name and the key.
+ */
+export function heldKey(holder: Bytes, key: Bytes): string {
+  return `limited ${toBase64Url(holder.subarray(0, HOLDER_BYTES))} ${toBase64Url(key)}`
+}
+
+const HOLDER_BYTES = 9
+const HELD_KEY = /^limited ([\w-]{12}) [\w-]{43}$/
+
+/** Who holds a key; undefined: nobody but the team. */
+export function holderOfKey(text: string): string | undefined {
+  return HELD_KEY.exec(text)?.[1]
+}
+
 /** A key of the caller's, with the digest of the request that it came with. */
 export type RequestKey = Readonly<{ text: string; digest: Bytes }>

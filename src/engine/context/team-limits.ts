@@ -18,11 +18,13 @@ import {
   IDEMPOTENCY_RANGE,
   ROWS_RANGE,
   STASH_HEADS_RANGE,
+  textOfIdempotencyKey,
 } from '../../format/keys.js'
 import { decodeStashHead } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
+import { holderOfKey } from '../commit/idempotency.js'
 import { CountShare, type CountShares } from './count-shares.js'
 
 /** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
@@ -40,7 +42,11 @@ type Limits = Pick<
 /** The bytes of each open stash, by its ID; 0 if there is no limit of bytes. */
 type Stashes = { readonly bytes: Map<string, number>; total: number }
 
-type Keys = { count: number }
+/** `held`: those of each holder. */
+type Keys = { count: number; readonly held: Map<string, number> }
+
+/** Holders of idempotency keys that are told apart, at most; the others count as one. A store keeps 10,000 API keys. */
+const HOLDERS_MAX = 10_000
 
 type Rows = { bytes: number }
 
@@ -99,17 +105,23 @@ export class TeamLimits {
     stashes.bytes.delete(stashId)
   }
 
-  /** Checks that another idempotency key may be kept. @throws {StoreError} LIMIT_EXCEEDED */
-  async checkKeys(team: CountedTeam): Promise<void> {
+  /**
+   * Checks that another idempotency key may be kept. A holder leaves at least as much room as it takes.
+   * @throws {StoreError} LIMIT_EXCEEDED
+   */
+  async checkKeys(team: CountedTeam, text: string): Promise<void> {
     const { idempotencyKeysMax } = this.#limits
-    const { count } = await this.#keysOf(team)
-    if (count >= idempotencyKeysMax) throw tooManyKeys(idempotencyKeysMax)
+    const keys = await this.#keysOf(team)
+    const room = idempotencyKeysMax - keys.count
+    if (room <= 0) throw tooManyKeys(idempotencyKeysMax)
+    const held = keys.held.get(holderIn(keys, text) ?? '') ?? 0
+    if (held >= room) throw tooManyHeldKeys(held, idempotencyKeysMax)
   }
 
   /** Notes an idempotency key that was kept. */
-  keepKey({ teamId }: CountedTeam): void {
+  keepKey({ teamId }: CountedTeam, text: string): void {
     const keys = this.#keys.get(teamId)
-    if (keys !== undefined) keys.count++
+    if (keys !== undefined) addKey(keys, text)
   }
 
   /**
@@ -239,10 +251,26 @@ async function countChunks(view: KvView, nonce: Bytes): Promise<number> {
 }
 
 async function countKeys(view: KvView): Promise<Keys> {
-  let count = 0
-  for await (const keys of scanKeys(view, IDEMPOTENCY_RANGE)) count += keys.length
-  return { count }
+  const counted: Keys = { count: 0, held: new Map() }
+  for await (const keys of scanKeys(view, IDEMPOTENCY_RANGE)) {
+    for (const key of keys) addKey(counted, textOfIdempotencyKey(key))
+  }
+  return counted
 }
+
+function addKey(keys: Keys, text: string): void {
+  keys.count++
+  const holder = holderIn(keys, text)
+  if (holder !== undefined) keys.held.set(holder, (keys.held.get(holder) ?? 0) + 1)
+}
+
+function holderIn({ held }: Keys, text: string): string | undefined {
+  const holder = holderOfKey(text)
+  if (holder === undefined || held.size < HOLDERS_MAX || held.has(holder)) return holder
+  return OTHER_HOLDERS
+}
+
+const OTHER_HOLDERS = '*'
 
 /** Overwritten rows count until they are deleted. */
 async function countRows(view: KvView): Promise<Rows> {
@@ -313,4 +341,13 @@ function tooManyRows(teamRowBytesMax: number): StoreError {
 function tooManyKeys(idempotencyKeysMax: number): StoreError {
   const limit = `${idempotencyKeysMax} idempotency keys (idempotencyKeysMax)`
   return limitExceeded(limit, 'wait until some expire, or send the request without one')
+}
+
+function tooManyHeldKeys(held: number, idempotencyKeysMax: number): StoreError {
+  const kept = `${held} idempotency keys, as many as it leaves free of ${idempotencyKeysMax} (idempotencyKeysMax)`
+  const remedy = 'wait until some expire, or send the request without one'
+  return new StoreError(
+    'LIMIT_EXCEEDED',
+    `The API key, which is limited to tables, has ${kept}: ${remedy}`,
+  )
 }

@@ -55,7 +55,8 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
         })
       : firstOrBase(place, request, reader, look))
     if ('rowIds' in base) return base
-    if (request.key !== undefined) await team.limits.checkKeys(team)
+    const { key } = request
+    if (key !== undefined) await team.limits.checkKeys(team, key.text)
     const { receipt } = request
     const receiptOf = receipt ? 'add' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
@@ -63,7 +64,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
     const added = await team.writers.change(place, plan, ahead, look)
     if (typeof added === 'string') return added
     team.limits.storeRows(team, linkableBytes(ready.rows))
-    if (request.key !== undefined) team.limits.keepKey(team)
+    if (key !== undefined) team.limits.keepKey(team, key.text)
     return added
   })
 }

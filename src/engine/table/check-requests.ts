@@ -47,6 +47,7 @@ const CREATE_ARGUMENTS = [
 ]
 const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt', 'signal']
 const OVERWRITE_ARGUMENTS = ['schema', 'rows', 'ifMatch', 'onSchemaError', 'receipt']
+const ALTER_ARGUMENTS = ['name', 'schema', 'drop', 'countsCells', 'key', 'ifMatch', 'signal']
 const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError', 'receipt']
 
 type CreateArguments = Readonly<{
@@ -160,22 +161,25 @@ export function checkOverwrite(
   }
 }
 
-export type CheckedPreflight = CheckedOverwrite & Readonly<{ operation: 'add' | 'overwrite' }>
+export type CheckedPreflight = CheckedOverwrite &
+  Readonly<{ operation: 'add' | 'overwrite'; comparesTable: boolean }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkPreflight(
   given: TablePreflightRequest & Abortable,
   columnsMax: number,
 ): CheckedPreflight {
-  const checked = checkOverwrite('preflight', given, columnsMax, ['operation', 'signal'])
+  const more = ['operation', 'comparesTable', 'signal']
+  const checked = checkOverwrite('preflight', given, columnsMax, more)
   const { operation = 'overwrite' } = given
+  const comparesTable = checkFlag('comparesTable', given.comparesTable ?? true)
   if (operation !== 'add' && operation !== 'overwrite') {
     throw invalid(`operation must be add or overwrite, not ${shown(operation)}`)
   }
   if (operation === 'add' && (given.schema !== undefined || given.ifMatch !== undefined)) {
     throw invalid('an add has no schema and no ifMatch: leave them out, or preflight an overwrite')
   }
-  return { ...checked, operation }
+  return { ...checked, operation, comparesTable }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -187,13 +191,15 @@ export function checkIfTableMatch(what: string, given: IfTableMatch): number | b
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkRename(name: string, given: IfTableMatch): Alteration {
   checkTableName(name)
-  return { name, schema: undefined, drop: [], ifMatch: checkIfTableMatch('rename', given) }
+  const ifMatch = checkIfTableMatch('rename', given)
+  return { name, schema: undefined, drop: [], countsCells: false, ifMatch }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
 export function checkAlter(given: AlterRequest, columnsMax: number): Alteration | KeyAlteration {
-  checkArguments('alter', given, ['name', 'schema', 'drop', 'key', 'ifMatch', 'signal'])
+  checkArguments('alter', given, ALTER_ARGUMENTS)
   const { name, schema, drop = [], key } = given
+  const countsCells = checkFlag('countsCells', given.countsCells ?? true)
   const signal = checkSignal(given.signal)
   if (!Array.isArray(drop) || !drop.every((id) => typeof id === 'string')) {
     throw invalid(`drop must be a list of column IDs, not ${shown(drop)}`)
@@ -216,6 +222,7 @@ export function checkAlter(given: AlterRequest, columnsMax: number): Alteration 
     name,
     schema: schema === undefined ? undefined : parseTableSchema(schema, columnsMax),
     drop,
+    countsCells,
     ifMatch: checkIfMatchArgument(given.ifMatch),
     signal,
   }

@@ -104,7 +104,7 @@ export async function createTable(
       }),
     )
     if ('tableId' in source) return source
-    if (key !== undefined) await team.limits.checkKeys(team)
+    if (key !== undefined) await team.limits.checkKeys(team, key.text)
     const policy = policyOf(team, source, base, onSchemaError)
     const rows = await reader.toStoredForm(source, policy)
     const bytes = linkableBytes(rows)
@@ -203,7 +203,7 @@ async function commitTable(
       ],
     })
     if (!ok) return REFUSED
-    if (kept.puts.length > 0) team.limits.keepKey(team)
+    if (request.key !== undefined) team.limits.keepKey(team, request.key.text)
     const made = { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
     return { ...made, ...(receipt && { receipt }) }
   })

@@ -68,7 +68,8 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     })
     if ('addedRowIds' in base) return base
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
-    if (request.requestKey !== undefined) await team.limits.checkKeys(team)
+    const { requestKey } = request
+    if (requestKey !== undefined) await team.limits.checkKeys(team, requestKey.text)
     checkTableKey(base.tableKey, request.key)
     const { receipt, dryRun } = request
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
@@ -152,7 +153,8 @@ class Merge {
       if (typeof merged === 'string') return merged
       team.limits.storeRows(team, this.#addedBytes)
       const hasChanged = merged.added + merged.changed + merged.removed > 0
-      if (hasChanged && this.#request.requestKey !== undefined) team.limits.keepKey(team)
+      const { requestKey } = this.#request
+      if (hasChanged && requestKey !== undefined) team.limits.keepKey(team, requestKey.text)
       return merged
     }
     throw tooBusy('The rows of the table keep changing')

@@ -46,6 +46,8 @@ type PreflightSettings = Readonly<{
 type ComparedKey = Readonly<{
   ids: readonly string[]
   beside: TablePlace | null
+  /** Whether they are compared with the keys of these rows. */
+  compares: boolean
   /** Whether the table has the key already. */
   isKept: boolean
 }>
@@ -65,12 +67,16 @@ export async function preflightCreate(
   { rows, schema, onSchemaError, keyColumns, signal }: CreateRequest,
 ): Promise<PreflightReport> {
   const base = schema === undefined ? null : indexSchema(schema)
-  const key = keyColumns === undefined ? null : { ids: keyColumns, beside: null, isKept: false }
+  const key = keyColumns === undefined ? null : newKey(keyColumns)
   const reader = new RowsReader(team, 'preflight', rows, signal)
   const settings = { base, onSchemaError, key, reader, signal }
   const body = await readBody(team, rows, settings)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
   return report(team, source, body, settings)
+}
+
+function newKey(ids: readonly string[]): ComparedKey {
+  return { ids, beside: null, compares: false, isKept: false }
 }
 
 type TableRequest = Readonly<{
@@ -81,13 +87,14 @@ type TableRequest = Readonly<{
   onSchemaError: OnSchemaError
   /** Whether the rows are to be added to those of the table, or take their place. */
   operation: 'add' | 'overwrite'
+  comparesTable: boolean
   signal: AbortSignal | undefined
 }>
 
 /** Its errors come in the order of those of an overwrite. */
 export async function preflightTable(
   place: TablePlace,
-  { rows, ifMatch, readSchema, onSchemaError, operation, signal }: TableRequest,
+  { rows, ifMatch, readSchema, onSchemaError, operation, comparesTable, signal }: TableRequest,
 ): Promise<TablePreflightReport> {
   const { team, table, tableId } = place
   const { head, current, ids } = await team.partition.read(async (view) => {
@@ -104,7 +111,7 @@ export async function preflightTable(
   const reader = new RowsReader(team, 'preflight', rows, signal)
   const base = schemaOr(current, schema)
   const beside = operation === 'add' ? place : null
-  const key = ids === null ? null : { ids, beside, isKept: true }
+  const key = ids === null ? null : { ids, beside, compares: comparesTable, isKept: true }
   const settings = { base, onSchemaError, key, reader, signal }
   const body = await readBody(team, rows, settings).catch((failure: unknown) => {
     if (isDataError(failure)) check()
@@ -216,11 +223,11 @@ async function report(
   const problems = found.problems.slice(0, PROBLEMS_MAX)
   // The operation would fail with the first problem, before it looks at keys.
   if (key !== null && (found.count === 0 || policy.drops)) {
-    const { ids, beside, isKept } = key
+    const { ids, beside, compares, isKept } = key
     const columns = (isKept ? keptKeyColumnsOf : keyColumnsOf)(ids, policy.schema.columns)
     if (beside !== null && base !== null) checkSameForm(keyColumnsOf(ids, base.columns), columns)
     const input = { columns, source, body: body?.keys ?? null, policy, slices, checkGoesOn }
-    await compareKeys(team, input, beside)
+    await compareKeys(team, input, compares ? beside : null)
   }
   checkGoesOn()
   return { rows, schema, problems, problemCount: found.count }

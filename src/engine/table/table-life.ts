@@ -42,6 +42,8 @@ export type Alteration = Readonly<{
   schema: TableSchema | undefined
   /** The columns that the schema leaves out. */
   drop: readonly string[]
+  /** Whether the message about columns that would be lost has the number of their cells. */
+  countsCells: boolean
   ifMatch: IfMatch
   signal?: AbortSignal | undefined
 }>
@@ -63,7 +65,7 @@ export async function alterTable(
   count: (where: Where) => Promise<number>,
 ): Promise<Version> {
   if ('key' in alteration) return alterKey(place, alteration)
-  const { name, schema, drop, ifMatch, signal } = alteration
+  const { name, schema, drop, countsCells, ifMatch, signal } = alteration
   const { team, table } = place
   const plan: Plan<Version | Loss> = async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
@@ -93,7 +95,7 @@ export async function alterTable(
   }
   const checkGoesOn = signal && ((): void => checkNotAborted('alter', signal))
   const altered = await team.writers.change(place, plan, ahead, undefined, checkGoesOn)
-  if ('lost' in altered) throw await lossRefused(altered, count)
+  if ('lost' in altered) throw await lossRefused(altered, countsCells ? count : null)
   return altered
 }
 
@@ -119,8 +121,9 @@ function lostColumns(
       details,
     )
   }
+  const named = new Set(drop)
   const ids = before.schema.columns.map(({ id }) => id)
-  return ids.filter((id) => !after.columns.has(id) && !drop.includes(id))
+  return ids.filter((id) => !after.columns.has(id) && !named.has(id))
 }
 
 /** Columns that a message about losses names, and cells that are looked at to count those that would be lost, at most. */
@@ -129,10 +132,10 @@ const CELLS_COUNTED_MAX = 1_000_000
 
 async function lossRefused(
   { lost, rows }: Loss,
-  count: (where: Where) => Promise<number>,
+  count: ((where: Where) => Promise<number>) | null,
 ): Promise<StoreError> {
   const named = lost.slice(0, LOST_SHOWN_MAX)
-  const isCounted = rows * named.length <= CELLS_COUNTED_MAX
+  const isCounted = count !== null && rows * named.length <= CELLS_COUNTED_MAX
   const parts: string[] = []
   for (const id of named) {
     const cell = { [id.startsWith('$') ? `$${id}` : id]: { isEmpty: false } }

@@ -162,7 +162,8 @@ describe('a key without the scope read', () => {
     const staged = { $stashID: 'staged' }
     const asked: readonly (readonly [operation: string, sent: Sent, type: string | undefined])[] = [
       [`POST ${path}/rows`, { body: [own] }, 'key_not_unique'],
-      [`POST ${path}/rows`, { body: [own], query: 'validate=only' }, 'key_not_unique'],
+      [`POST ${path}/rows`, { body: [own], query: 'validate=only' }, undefined],
+      [`POST ${path}/rows`, { body: [own, own], query: 'validate=only' }, 'key_not_unique'],
       [`PATCH ${path}/rows/${second}`, { body: { n: 1 } }, 'key_not_unique'],
       [`PUT ${path}`, { body: { $stashID: 'twice' } }, 'key_not_unique'],
       [
@@ -218,13 +219,23 @@ describe('a key without the scope read', () => {
   })
 
   test('compares no stored values without a trace', async () => {
-    const { send, path } = await open()
+    const { send, path, twice } = await open()
     const merge = `POST ${path}/merge`
     const body = [{ n: 1, text: SECRET }]
     for (const key of [['n'], null]) {
       expect((await send('writer', `PATCH ${path}`, { body: { key } })).type).toBe('scope_missing')
     }
     expect((await send('writer', `PATCH ${path}`, { body: { name: 'renamed' } })).status).toBe(200)
+    const lossy = { body: { schema: { columns: [] } } }
+    expect((await send('all', `PATCH /tables/${twice.tableId}`, lossy)).message).toContain(
+      '"n" (cells that are not empty: 2). Name',
+    )
+    expect((await send('writer', `PATCH /tables/${twice.tableId}`, lossy)).message).toContain(
+      'lose their cells: "n". Name',
+    )
+    const check = { body: [{ n: 1, text: SECRET }], query: 'validate=only' }
+    expect((await send('writer', `POST ${path}/rows`, check)).status).toBe(200)
+    expect((await send('all', `POST ${path}/rows`, check)).type).toBe('key_not_unique')
     const query = 'key=n&key=text&validate=only'
     expect((await send('writer', merge, { body, query })).message).toBe(
       'The key lacks the scope read, which a check of a merge needs',
@@ -247,6 +258,48 @@ describe('a key without the scope read', () => {
       expect(JSON.stringify(await send('all', `GET /jobs/${id}`))).toContain(SECRET)
       expect(JSON.stringify(await send('writer', `GET /jobs/${id}`))).not.toContain(SECRET)
     }
+  })
+
+  test('sees row IDs in the results of its own jobs only, and of others how many rows they have', async () => {
+    const { made, send } = await open()
+    const begin = async (key: string, operation: string, body: unknown) => {
+      const headers: [string, string][] = [['x-glide-asynchronous', 'true']]
+      const answer = await send(key, operation, { body, headers, query: 'appsToLink=app' })
+      expect(answer.type).toBeUndefined()
+      return answer.json.data
+    }
+    const create = { name: 'c', rows: [{ a: 1 }, { a: 2 }] }
+    const overwrite = [{ n: 5, text: 'five' }]
+    const created = {
+      all: await begin('all', 'POST /tables', create),
+      writer: await begin('writer', 'POST /tables', create),
+    }
+    const written = await begin('all', `PUT /tables/${made.tableId}`, overwrite)
+    const [newest] = (await send('all', 'GET /jobs')).json.data
+    const jobs = (await send('all', 'GET /jobs')).json.data as { id: string; tableID: string }[]
+    const jobOf = (tableId: string) => jobs.find(({ tableID }) => tableID === tableId)?.id
+    const result = async (key: string, id = '') => {
+      return (await send(key, `GET /jobs/${id}`)).json.data.result
+    }
+    expect(newest.tableID).toBe(made.tableId)
+    const [others, own] = [jobOf(created.all.tableID), jobOf(created.writer.tableID)]
+    expect(await result('all', others)).toEqual(created.all)
+    expect(await result('writer', own)).toEqual(created.writer)
+    const { rowIDs: _, ...rest } = created.all
+    expect(await result('writer', others)).toEqual({ ...rest, rows: 2 })
+    expect(await result('all', newest.id)).toEqual(written)
+    expect(await result('writer', newest.id)).toEqual({ rows: 1 })
+  })
+
+  test('gets the first result of an Idempotency-Key only if it sent the request itself', async () => {
+    const { twice, send } = await open()
+    const headers: [string, string][] = [['idempotency-key', 'nightly']]
+    const add = (key: string) =>
+      send(key, `POST /tables/${twice.tableId}/rows`, { body: { $stashID: 'numbers' }, headers })
+    await send('all', 'PUT /stashes/numbers/0', { body: [{ n: 1 }] })
+    const { json } = await add('all')
+    expect((await add('all')).json).toEqual(json)
+    expect((await add('writer')).type).toBe('request_validation_error')
   })
 })
 

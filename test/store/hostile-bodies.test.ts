@@ -6,7 +6,9 @@
 import { MemoryLevel } from 'memory-level'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { SourceFormat } from '../../src/base/source-format.js'
+import { SliceTurns } from '../../src/base/time-slices.js'
 import { ColumnsOfChunk } from '../../src/engine/ingest/columns-of-chunk.js'
+import { ChunkProblems } from '../../src/engine/ingest/find-problems.js'
 import {
   memoryObjects,
   openLevelKv,
@@ -17,6 +19,8 @@ import {
   type Table,
   type Team,
 } from '../../src/index.js'
+
+import { newSummary } from '../../src/schema/summarize.js'
 
 const KIB = 1024
 
@@ -230,6 +234,54 @@ describe('what is counted besides', () => {
   test('blank lines of NDJSON, which are no rows', async () => {
     const rows = { ndjson: Buffer.alloc(1024 * KIB, '\n'), allowEmpty: true }
     expect((await outcomeOf(() => create(rows))).turns).toBeGreaterThanOrEqual(3)
+  })
+
+  describe('the columns of the chunks of a stash', () => {
+    const COLUMNS = 1_000
+    const CHUNKS = 10
+    /** Others have a turn after the columns of each chunk. */
+    const looks = (passes: number) => passes * CHUNKS
+
+    async function stashOf(cellsOf: (chunk: number, i: number) => readonly [string, unknown]) {
+      const stash = team.stash(`s${closing.push(async () => undefined)}`)
+      for (let chunk = 0; chunk < CHUNKS; chunk++) {
+        const cells = Array.from({ length: COLUMNS }, (_, i) => cellsOf(chunk, i))
+        await stash.put(String(chunk), [Object.fromEntries(cells)])
+      }
+      return stash
+    }
+
+    test('that have other columns each, of which a check names some', async () => {
+      const rows = await stashOf((chunk, i) => [`c${chunk}_${i}`, 1])
+      const check = () => team.preflight({ name: 'T', schema: NUMBERS, rows })
+      expect((await outcomeOf(check)).turns).toBeGreaterThanOrEqual(looks(1))
+    })
+
+    test('that have values of other kinds each', async () => {
+      const rows = await stashOf((chunk, i) => [`c${i}`, i % CHUNKS < chunk ? 1 : 'x'])
+      const outcome = await outcomeOf(() => team.createTable({ name: 'T', rows }))
+      expect(outcome.code).toBeUndefined()
+      expect(outcome.turns).toBeGreaterThanOrEqual(looks(2))
+    })
+
+    test('that a schema lacks are put in their order without comparing each with each', () => {
+      const columns = Array.from({ length: COLUMNS }, (_, i) => ({
+        summary: newSummary(`c${i}`),
+        firstRow: i < COLUMNS / 2 ? 1 : 0,
+      }))
+      const rules = { formatChecks: true, inferred: false, columnOf: () => undefined }
+      const chunk = new ChunkProblems(rules, new SliceTurns({ now: () => 0 }).begin())
+      const gets = vi.spyOn(Map.prototype, 'get')
+      const { problems } = chunk.end({ columns, firstLine: 0 })
+      const looks = gets.mock.calls.length
+      gets.mockRestore()
+      expect(problems.map(({ column }) => column)).toEqual(
+        [...columns.slice(COLUMNS / 2), ...columns.slice(0, COLUMNS / 2)].map(
+          ({ summary }) => summary.id,
+        ),
+      )
+      expect(looks).toBeLessThan(50 * COLUMNS)
+    })
   })
 
   test('columns are not looked at more often than the rows are worth, however many there are', async () => {

@@ -135,23 +135,27 @@ export class ChunkProblems {
     columns: StoredChunk['columns'],
   ): readonly RowProblem[] {
     const order = new Map(columns.map(({ summary }, index) => [summary.id, index]))
+    const compared = (left: RowProblem, right: RowProblem): number =>
+      left.row - right.row || (order.get(left.column) ?? 0) - (order.get(right.column) ?? 0)
     const isPlaced = ({ row, column, value }: RowProblem): boolean =>
       value !== undefined || unknown.get(column) === row
-    const problems = this.#found.filter(isPlaced)
-    const placed = new Set(problems.filter(({ value }) => value === undefined).map(columnOf))
-    for (const [column, row] of unknown) {
-      if (placed.has(column)) continue
-      const index = order.get(column) ?? 0
-      const isBehind = (other: RowProblem): boolean =>
-        other.row > row || (other.row === row && (order.get(other.column) ?? 0) > index)
-      const at = problems.findIndex(isBehind)
-      problems.splice(at < 0 ? problems.length : at, 0, {
-        row,
-        column,
-        rule: UNKNOWN_COLUMN_RULE,
-      })
+    const found = this.#found.filter(isPlaced)
+    const placed = new Set(found.filter(({ value }) => value === undefined).map(columnOf))
+    const others = [...unknown]
+      .filter(([column]) => !placed.has(column))
+      .map(([column, row]): RowProblem => ({ row, column, rule: UNKNOWN_COLUMN_RULE }))
+      .sort(compared)
+    const problems: RowProblem[] = []
+    let next = 0
+    for (const problem of found) {
+      for (; next < others.length; next++) {
+        const other = others[next]
+        if (other === undefined || compared(other, problem) >= 0) break
+        problems.push(other)
+      }
+      problems.push(problem)
     }
-    return problems
+    return [...problems, ...others.slice(next)]
   }
 }
 

@@ -1,5 +1,5 @@
 // All values of stored or inline rows that do not fit. Column summaries decide which segments are read.
-import type { TimeSlices } from '../../base/time-slices.js'
+import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { PreflightProblem } from '../api/preflight-types.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { TeamContext } from '../context/store-context.js'
@@ -49,6 +49,7 @@ export async function problemsOfRows(
     count += more
     if (listed.length < PROBLEMS_MAX) listed.push(...shifted(problems, serial, rows))
     rows += chunk.rowCount
+    if (slices.spend(ITEM_WORK * summaries.length)) await slices.pause()
   }
   return { problems: listed.slice(0, PROBLEMS_MAX), count }
 }

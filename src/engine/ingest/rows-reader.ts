@@ -7,6 +7,7 @@ import { shiftPlace } from '../../base/data-error.js'
 import { invariant } from '../../base/invariant.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
+import { ITEM_WORK } from '../../base/time-slices.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
@@ -127,7 +128,8 @@ export class RowsReader {
   /** Rows of which some were not read must not be linked. @throws the error of the first misfit */
   async #refuse(read: OperationRows): Promise<never> {
     const onSchemaError = this.#expected?.onSchemaError ?? 'abort'
-    await this.toStoredForm(read, policyOf(this.#team, read, this.#schema ?? null, onSchemaError))
+    const policy = await policyOf(this.#team, read, this.#schema ?? null, onSchemaError)
+    await this.toStoredForm(read, policy)
     invariant(false, 'rows that are refused have a misfit')
   }
 
@@ -193,10 +195,14 @@ export class RowsReader {
   ): Promise<{ chunk: SerialChunk['chunk']; verdict: Verdict }[]> {
     const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
     let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
+    const slices = this.#team.slices.begin()
     let rows = 0 // Of the chunks before: a chunk without a serial is a part of one input.
     for (const { chunk, serial } of source.chunks) {
       const { columns } = chunk
-      if (judged?.columns !== columns) judged = { columns, verdict: decideColumns(policy, columns) }
+      if (judged?.columns !== columns) {
+        judged = { columns, verdict: decideColumns(policy, columns) }
+        if (slices.spend(ITEM_WORK * columns.length)) await slices.pause()
+      }
       const { verdict } = judged
       if (verdict === 'misfit') {
         const searched = rowsOfChunk(this.#team, chunk)

@@ -1,6 +1,7 @@
 // The schema of an operation's rows, from the summaries of their columns alone: inferred, or the table's own, widened
 // where `onSchemaError` asks for it.
 import { StoreError } from '../../base/store-error.js'
+import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
 import type { Column, ColumnType } from '../../schema/column-kind.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../../schema/column-summary.js'
@@ -25,34 +26,58 @@ type ColumnsOfRows = Readonly<{
  * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
  *   that is too large
  */
-export function policyOf(
-  { options }: StoreContext,
+export async function policyOf(
+  { options, slices }: StoreContext,
   source: ColumnsOfRows,
   base: IndexedSchema | null,
   onSchemaError: OnSchemaError,
-): RowPolicy {
+): Promise<RowPolicy> {
   const inferred = base === null || onSchemaError === 'updateSchema'
   const drops = onSchemaError === 'dropColumns'
   const { formatChecks, columnsMax } = options
   if (base !== null && !inferred) return { schema: base, formatChecks, inferred, drops }
-  const columns = widenColumns(base, mergeColumns(source), formatChecks, drops)
+  const known = base?.columns ?? new Map<string, Column>()
+  const merged = await mergeColumns(source, { known, columnsMax, drops }, slices.begin())
+  const columns = widenColumns(base, merged, formatChecks, drops)
   checkColumnCount(columns.length, columnsMax)
   checkSchemaSize({ columns }, base?.schema ?? null)
   return { schema: indexSchema({ columns }), formatChecks, inferred, drops }
 }
 
-/** The columns of all chunks in order of first appearance, with the summaries of all their values. */
-function mergeColumns({ chunks }: ColumnsOfRows): ReadonlyMap<string, ColumnSummary> {
+type MergedColumns = Readonly<{
+  known: ReadonlyMap<string, Column>
+  columnsMax: number
+  /** Columns whose IDs no schema may have are left out. */
+  drops: boolean
+}>
+
+/**
+ * The columns of all chunks in order of first appearance, with the summaries of all their values. Each chunk may have
+ * others: no more are kept than a table may have.
+ */
+async function mergeColumns(
+  { chunks }: ColumnsOfRows,
+  { known, columnsMax, drops }: MergedColumns,
+  slices: TimeSlices,
+): Promise<ReadonlyMap<string, ColumnSummary>> {
   const merged = new Map<string, ColumnSummary>()
+  let count = known.size
   let last: readonly ChunkColumn[] | undefined
   for (const { chunk } of chunks) {
     if (chunk.columns === last) continue // The same summaries once more add nothing.
     last = chunk.columns
     for (const { summary } of chunk.columns) {
-      const whole = merged.get(summary.id) ?? newSummary(summary.id)
-      merged.set(summary.id, whole)
+      const { id } = summary
+      let whole = merged.get(id)
+      if (whole === undefined) {
+        if (drops && !isColumnId(id)) continue
+        if (!known.has(id)) checkColumnCount(++count, columnsMax)
+        whole = newSummary(id)
+        merged.set(id, whole)
+      }
       mergeSummary(whole, summary)
     }
+    if (slices.spend(ITEM_WORK * chunk.columns.length)) await slices.pause()
   }
   return merged
 }

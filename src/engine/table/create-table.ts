@@ -105,7 +105,7 @@ export async function createTable(
     )
     if ('tableId' in source) return source
     if (key !== undefined) await team.limits.checkKeys(team, key.text)
-    const policy = policyOf(team, source, base, onSchemaError)
+    const policy = await policyOf(team, source, base, onSchemaError)
     const rows = await reader.toStoredForm(source, policy)
     const bytes = linkableBytes(rows)
     await team.limits.checkRows(team, bytes)

@@ -119,7 +119,7 @@ export async function readyRows(
   receiptOf: ReceiptOperation | undefined,
 ): Promise<ReadyRows> {
   const { source } = base
-  const policy = policyOf(team, source, schema, onSchemaError)
+  const policy = await policyOf(team, source, schema, onSchemaError)
   const rows = await reader.toStoredForm(source, policy)
   const own = checksOfObjects({ team }, reader) // Not in the turn: what it may have to commit needs no open view.
   if (!isSync(own)) await own

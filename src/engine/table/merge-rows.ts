@@ -4,6 +4,7 @@
 import { isSync } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
+import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { TableHead } from '../../format/records.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { MergeResult } from '../api/merge-types.js'
@@ -75,7 +76,8 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
     checkKeptForm(base.tableKey, ready)
-    return new Merge(place, request, reader, ready).run()
+    const named = await columnsOfInput(team.slices.begin(), ready)
+    return new Merge(place, request, reader, ready, named).run()
   })
 }
 
@@ -85,17 +87,25 @@ class Merge {
   readonly #reader: RowsReader
   readonly #ready: ReadyRows
   readonly #schema: IndexedSchema
+  readonly #named: ReadonlySet<string>
   #changes: MergeChanges
   /** Of the last draft, as they are stored. */
   #addedBytes = 0
 
-  constructor(place: TablePlace, request: CheckedMerge, reader: RowsReader, ready: ReadyRows) {
+  /** @param named - The columns that the input names and the table has or gets. */
+  constructor(
+    place: TablePlace,
+    request: CheckedMerge,
+    reader: RowsReader,
+    ready: ReadyRows,
+    named: ReadonlySet<string>,
+  ) {
     this.#place = place
+    this.#named = named
     this.#request = request
     this.#reader = reader
     this.#ready = ready
-    const { base, newSchema } = ready
-    this.#schema = newSchema === null ? base.schema : indexSchema(newSchema.schema)
+    this.#schema = schemaAfter(ready)
     checkKeyColumns(request.key, this.#schema)
     this.#changes = this.#begin()
   }
@@ -107,7 +117,7 @@ class Merge {
     const { mode, key } = this.#request
     const incoming = new IncomingRows(team, base.source, stored, columns)
     if (incoming.count > INCOMING_ROWS_MAX) throw tooManyRows()
-    const inputColumns = columnsOfInput(this.#ready, this.#schema)
+    const inputColumns = this.#named
     const retypes = newSchema?.retypes ?? false
     const schemaBefore = base.head.generation.schemaNumber
     const rules = {
@@ -229,14 +239,20 @@ function isSameHead(left: TableHead, right: TableHead): boolean {
   return left.version === right.version && sameBytes(left.commitNonce, right.commitNonce)
 }
 
+function schemaAfter({ base, newSchema }: ReadyRows): IndexedSchema {
+  return newSchema === null ? base.schema : indexSchema(newSchema.schema)
+}
+
 /** The columns that the input names and the schema has. */
-function columnsOfInput({ base }: ReadyRows, { columns }: IndexedSchema): ReadonlySet<string> {
+async function columnsOfInput(slices: TimeSlices, ready: ReadyRows): Promise<ReadonlySet<string>> {
+  const { columns } = schemaAfter(ready)
   const named = new Set<string>()
   let last: unknown
-  for (const { chunk } of base.source.chunks) {
+  for (const { chunk } of ready.base.source.chunks) {
     if (chunk.columns === last) continue // The chunks of one import share them.
     last = chunk.columns
     for (const { summary } of chunk.columns) if (columns.has(summary.id)) named.add(summary.id)
+    if (slices.spend(ITEM_WORK * chunk.columns.length)) await slices.pause()
   }
   return named
 }

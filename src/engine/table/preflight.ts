@@ -214,7 +214,7 @@ async function report(
   { base, onSchemaError, key, reader }: PreflightSettings,
 ): Promise<PreflightReport> {
   const checkGoesOn = (): void => reader.checkGoesOn()
-  const policy = policyOf(team, source, base, onSchemaError)
+  const policy = await policyOf(team, source, base, onSchemaError)
   const slices = team.slices.begin()
   const search = { slices, checkGoesOn }
   const found = body?.found ?? (await problemsOfRows(team, source, rulesOf(policy), search))

@@ -1,7 +1,9 @@
 // CONTRACT.md, section 13: the API keys that the store keeps.
+import type { Steps } from '../base/time-slices.js'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../engine/api/key-types.js'
 import { parsePart } from './body-members.js'
 import { readMembers, required, wholeText } from './body-shapes.js'
+import { inSteps } from './body-steps.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import type { Receive } from './read-body.js'
 import { invalidRequest, Refusal, shownId } from './refusal.js'
@@ -20,7 +22,7 @@ export function addKey(
   request: ContractRequest,
 ): Promise<ContractResponse> {
   return receive(request, ['json'], async ({ bytes }) => {
-    const { key, ...about } = await keys.add(parseKeyBody(bytes))
+    const { key, ...about } = await keys.add(await inSteps(parseKeyBody(bytes)))
     return jsonResponse(201, JSON.stringify({ data: { key, ...renderKey(about) } }))
   })
 }
@@ -34,8 +36,8 @@ export async function revokeKey(keys: ApiKeys, keyId: string): Promise<ContractR
 const MEMBERS = ['teamID', 'label', 'scopes', 'tables', 'expiresAt']
 
 /** `{ teamID, label?, scopes?, tables?, expiresAt? }`. The store checks the values. */
-function parseKeyBody(bytes: Uint8Array): AddKeyRequest {
-  const members = readMembers(wholeText(bytes), MEMBERS)
+function* parseKeyBody(bytes: Uint8Array): Steps<AddKeyRequest> {
+  const members = yield* readMembers(yield* wholeText(bytes), MEMBERS)
   const teamId = parsePart(required(members, 'teamID'))
   if (typeof teamId !== 'string') throw invalidRequest('body', "'teamID' must be a string")
   const given: Record<string, unknown> = { teamId }

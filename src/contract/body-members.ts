@@ -1,5 +1,6 @@
 // Members of a body object other than rows. They are small and parsed as usual. The columns of a schema are counted
 // before they are parsed, because a body can claim to be a schema of any size.
+import type { Steps } from '../base/time-slices.js'
 import type { SchemaInput } from '../engine/api/row-types.js'
 import { type JsonPart, parseJson, splitJsonArray, splitJsonObject } from '../schema/scan-json.js'
 import { invalidRequest, shownId } from './refusal.js'
@@ -10,6 +11,9 @@ type WireColumn = WireSchema['columns'][number]
 
 const APPS_MAX = 1_000
 
+/** The work of making a character of JSON a value, as that of so many that are read. */
+const PARSE_WORK = 4
+
 /** Columns of a schema in a body, at most: the largest `columnsMax` of a store. */
 export const COLUMNS_MAX = 10_000
 
@@ -19,8 +23,8 @@ export function parseName(part: JsonPart): string {
   return name
 }
 
-export function parseAppIds({ text, offset }: JsonPart): readonly string[] {
-  const elements = text.startsWith('[') ? splitJsonArray(text, APPS_MAX, offset) : []
+export function* parseAppIds({ text, offset }: JsonPart): Steps<readonly string[]> {
+  const elements = text.startsWith('[') ? yield* splitJsonArray(text, APPS_MAX, offset) : []
   const isList = text.startsWith('[') && elements.length <= APPS_MAX
   const appIds = isList ? elements.map(parsePart) : [undefined]
   if (appIds.every(isString)) return appIds
@@ -40,10 +44,10 @@ export function parseColumnIds(name: string, part: JsonPart, or = ''): readonly 
 }
 
 /** Checks the shape of a schema; column types and the rules of IDs are the engine's. */
-export function parseSchema({ text, offset }: JsonPart): WireSchema {
+export function* parseSchema({ text, offset }: JsonPart): Steps<WireSchema> {
   if (!text.startsWith('{')) throw invalidRequest('body', "'schema' must be an object")
   let columns: JsonPart = { text: '', offset }
-  for (const { key, ...member } of splitJsonObject(text, offset)) {
+  for (const { key, ...member } of yield* splitJsonObject(text, offset)) {
     checkName(key, ['columns'], "'schema'")
     columns = member
   }
@@ -53,11 +57,16 @@ export function parseSchema({ text, offset }: JsonPart): WireSchema {
       `'schema.columns' must be an array of columns such as { "id": "total", "type": "number" }`,
     )
   }
-  const elements = splitJsonArray(columns.text, COLUMNS_MAX, columns.offset)
+  const elements = yield* splitJsonArray(columns.text, COLUMNS_MAX, columns.offset)
   if (elements.length > COLUMNS_MAX) {
     throw invalidRequest('body', `'schema.columns' has more than ${COLUMNS_MAX} columns`)
   }
-  return { columns: elements.map((element, index) => parseColumn(parsePart(element), index)) }
+  const parsed: WireColumn[] = []
+  for (const [index, element] of elements.entries()) {
+    parsed.push(parseColumn(parsePart(element), index))
+    yield PARSE_WORK * element.text.length
+  }
+  return { columns: parsed }
 }
 
 export function parsePart({ text, offset }: JsonPart): unknown {

@@ -3,10 +3,11 @@
 
 import { OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.js'
 import { type Bytes, markLength } from '../base/bytes.js'
+import type { Steps } from '../base/time-slices.js'
 import { stashNameProblem } from '../engine/api/arguments.js'
 import type { Stash, TextRows } from '../engine/api/row-types.js'
 import { isSpace } from '../schema/json-cursor.js'
-import { decodeJsonText, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
+import { decodeJsonInSteps, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'
 import {
   parseAppIds,
@@ -43,45 +44,48 @@ const SEND_CREATE = `${SEND_ARRAY} or { name, rows }`
 const SEND_OVERWRITE = `${SEND_ARRAY}, { rows } or { "$stashID" }`
 
 /** POST /tables: `{ name, schema?, rows, appsToLink? }`, an array of rows, or CSV/TSV. */
-export function parseCreateBody(body: ReceivedBody, team: CallTeam): CreateBody {
+export function* parseCreateBody(body: ReceivedBody, team: CallTeam): Steps<CreateBody> {
   const rows = bareRows(body, SEND_CREATE)
   if (rows !== undefined) return { rows }
-  const members = readMembers(wholeText(body.bytes), ['name', 'schema', 'rows', 'appsToLink'])
+  const names = ['name', 'schema', 'rows', 'appsToLink']
+  const members = yield* readMembers(yield* wholeText(body.bytes), names)
   const name = required(members, 'name')
   const schema = members.get('schema')
   const appsToLink = members.get('appsToLink')
   return {
     name: parseName(name),
-    ...(schema === undefined ? {} : { schema: parseSchema(schema) }),
-    ...(appsToLink === undefined ? {} : { appIds: parseAppIds(appsToLink) }),
-    rows: parseRowsMember(required(members, 'rows'), team),
+    ...(schema === undefined ? {} : { schema: yield* parseSchema(schema) }),
+    ...(appsToLink === undefined ? {} : { appIds: yield* parseAppIds(appsToLink) }),
+    rows: yield* parseRowsMember(required(members, 'rows'), team),
   }
 }
 
 /** PUT /tables/{tableID}: `{ schema?, rows }`, an array of rows, `{ "$stashID" }`, or CSV/TSV. */
-export function parseOverwriteBody(body: ReceivedBody, team: CallTeam): OverwriteBody {
+export function* parseOverwriteBody(body: ReceivedBody, team: CallTeam): Steps<OverwriteBody> {
   const rows = bareRows(body, SEND_OVERWRITE)
   if (rows !== undefined) return { rows }
-  const members = readMembers(wholeText(body.bytes), ['$stashID', 'schema', 'rows'])
+  const names = ['$stashID', 'schema', 'rows']
+  const members = yield* readMembers(yield* wholeText(body.bytes), names)
   const stashId = members.get('$stashID')
   if (stashId !== undefined) return { rows: parseStashReference(members, stashId, team) }
   const schema = members.get('schema')
   return {
-    ...(schema === undefined ? {} : { schema: parseSchema(schema) }),
-    rows: parseRowsMember(required(members, 'rows', SEND_OVERWRITE), team),
+    ...(schema === undefined ? {} : { schema: yield* parseSchema(schema) }),
+    rows: yield* parseRowsMember(required(members, 'rows', SEND_OVERWRITE), team),
   }
 }
 
 /** POST /tables/{tableID}/rows: an array of rows, `{ "$stashID" }`, or CSV/TSV. */
-export function parseAddBody(body: ReceivedBody, team: CallTeam): TextRows | Stash {
-  return bareRows(body, SEND_ROWS) ?? parseStashObject(wholeText(body.bytes), team)
+export function* parseAddBody(body: ReceivedBody, team: CallTeam): Steps<TextRows | Stash> {
+  const rows = bareRows(body, SEND_ROWS)
+  return rows ?? (yield* parseStashObject(yield* wholeText(body.bytes), team))
 }
 
 /** PATCH /tables/{tableID}: `{ name?, schema?, drop? }`, or `{ key }`. */
-export function parseAlterBody({ bytes }: ReceivedBody): AlterBody {
+export function* parseAlterBody({ bytes }: ReceivedBody): Steps<AlterBody> {
   const isObject = firstByte(bytes) === OPEN_BRACE
   const names = ['name', 'schema', 'drop', 'key']
-  const members = isObject ? readMembers(wholeText(bytes), names) : undefined
+  const members = isObject ? yield* readMembers(yield* wholeText(bytes), names) : undefined
   if (members === undefined || members.size === 0) {
     const problem = isObject ? 'it is empty' : 'it is not an object'
     throw invalidRequest('body', `${problem}; send { name }, { schema } or both, or { key }`)
@@ -89,7 +93,7 @@ export function parseAlterBody({ bytes }: ReceivedBody): AlterBody {
   const [name, schema, drop, key] = names.map((member) => members.get(member))
   return {
     ...(name && { name: parseName(name) }),
-    ...(schema && { schema: parseSchema(schema) }),
+    ...(schema && { schema: yield* parseSchema(schema) }),
     ...(drop && { drop: parseColumnIds('drop', drop) }),
     ...(key && { key: parseKey(key) }),
   }
@@ -121,15 +125,15 @@ function bareRows({ format, bytes }: ReceivedBody, hint: string): TextRows | und
   throw invalidRequest('body', `${problem}; ${hint}`)
 }
 
-function parseRowsMember(part: JsonPart, team: CallTeam): TextRows | Stash {
+function* parseRowsMember(part: JsonPart, team: CallTeam): Steps<TextRows | Stash> {
   const { text, offset } = part
   if (text.startsWith('[')) return { json: text, offset }
-  if (text.startsWith('{')) return parseStashObject(part, team)
+  if (text.startsWith('{')) return yield* parseStashObject(part, team)
   throw invalidRequest('body', '\'rows\' must be an array of rows or { "$stashID" }')
 }
 
-function parseStashObject(part: JsonPart, team: CallTeam): Stash {
-  const members = readMembers(part, ['$stashID'], SEND_ROWS)
+function* parseStashObject(part: JsonPart, team: CallTeam): Steps<Stash> {
+  const members = yield* readMembers(part, ['$stashID'], SEND_ROWS)
   const stashId = members.get('$stashID')
   if (stashId === undefined) throw invalidRequest('body', `it has no rows; ${SEND_ROWS}`)
   return parseStashReference(members, stashId, team)
@@ -145,13 +149,13 @@ function parseStashReference(members: Members, part: JsonPart, team: CallTeam): 
 }
 
 /** The raw texts of the members of a closed object. The last of two members with one name wins. */
-export function readMembers(
+export function* readMembers(
   part: JsonPart,
   names: readonly string[],
   hint = `it may have ${names.map((name) => `'${name}'`).join(', ')}`,
-): Members {
+): Steps<Members> {
   const members = new Map<string, JsonPart>()
-  for (const { key, text, offset } of splitJsonObject(part.text, part.offset)) {
+  for (const { key, text, offset } of yield* splitJsonObject(part.text, part.offset)) {
     if (!names.includes(key)) {
       throw invalidRequest('body', `unexpected property '${shownId(key)}'; ${hint}`)
     }
@@ -163,8 +167,8 @@ export function readMembers(
 /** The raw texts of the members of an object, by their names. */
 export type Members = ReadonlyMap<string, JsonPart>
 
-export function wholeText(body: Bytes): JsonPart {
-  return { text: decodeJsonText(body), offset: 0 }
+export function* wholeText(body: Bytes): Steps<JsonPart> {
+  return { text: yield* decodeJsonInSteps(body), offset: 0 }
 }
 
 /** @param hint - Advice for the error message. */

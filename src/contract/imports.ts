@@ -1,9 +1,11 @@
 // CONTRACT.md, section 5: a table from a file at a URL.
 import type { Bytes } from '../base/bytes.js'
+import type { Steps } from '../base/time-slices.js'
 import { tableNameProblem } from '../engine/api/arguments.js'
 import type { JsonPart } from '../schema/scan-json.js'
 import { parseAppIds, parsePart } from './body-members.js'
 import { readMembers, required, wholeText } from './body-shapes.js'
+import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
 import { answerAsJob } from './jobs.js'
 import { appIdsOfQuery, linkedApps } from './linked-apps.js'
@@ -23,7 +25,7 @@ export async function importTable(call: Call): Promise<ContractResponse> {
 
   // The memory of the body is released before the file is fetched.
   const { fromUrl, name, appIds } = await call.receive(['json'], async ({ bytes }) =>
-    parseImportBody(bytes),
+    inSteps(parseImportBody(bytes)),
   )
 
   const request = {
@@ -45,14 +47,15 @@ type ImportBody = Readonly<{
 }>
 
 /** `{ fromUrl, displayName?, appsToLink? }` */
-function parseImportBody(bytes: Bytes): ImportBody {
-  const members = readMembers(wholeText(bytes), ['fromUrl', 'displayName', 'appsToLink'])
+function* parseImportBody(bytes: Bytes): Steps<ImportBody> {
+  const names = ['fromUrl', 'displayName', 'appsToLink']
+  const members = yield* readMembers(yield* wholeText(bytes), names)
   const displayName = members.get('displayName')
   const appsToLink = members.get('appsToLink')
   return {
     fromUrl: parseText('fromUrl', required(members, 'fromUrl')),
     name: displayName && parseDisplayName(displayName),
-    appIds: appsToLink && parseAppIds(appsToLink),
+    appIds: appsToLink && (yield* parseAppIds(appsToLink)),
   }
 }
 

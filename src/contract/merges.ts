@@ -1,6 +1,7 @@
 // CONTRACT.md, section 6: POST /tables/{tableID}/merge.
 import type { MergeMode, MergeResult } from '../engine/api/merge-types.js'
 import { parseAddBody } from './body-shapes.js'
+import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import type { ContractResponse } from './message.js'
@@ -34,7 +35,7 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
       { key, mode, onSchemaError, dryRun, ifMatch, idempotencyKey, receipt },
     ) => {
       const merged = await table.merge({
-        rows: parseAddBody(body, call.team),
+        rows: await inSteps(parseAddBody(body, call.team)),
         key,
         mode,
         receipt,

@@ -3,6 +3,7 @@ import type { FindBounds } from '../engine/api/find-types.js'
 import type { PageBounds, Table } from '../engine/api/store-types.js'
 import { rowNotFound } from '../engine/read/row-lookup.js'
 import { parseAddBody, parseCellsBody } from './body-shapes.js'
+import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import { isKnown } from './file-conditions.js'
@@ -77,7 +78,7 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
     table,
     formats: TABULAR,
     change: async (body, { onSchemaError, isCheck, idempotencyKey, receipt }) => {
-      const rows = parseAddBody(body, call.team)
+      const rows = await inSteps(parseAddBody(body, call.team))
       if (isCheck) {
         const report = await table.preflight({
           rows,

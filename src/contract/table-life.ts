@@ -1,5 +1,6 @@
 // CONTRACT.md, section 5: what a table is, its name and columns, and its end. The published interface has none of it.
 import { parseAlterBody } from './body-shapes.js'
+import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
 import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
@@ -25,7 +26,7 @@ export async function alterTable(call: Call, tableId: string): Promise<ContractR
     table,
     formats: ['json'],
     change: async (body, ifMatch) => {
-      const alteration = parseAlterBody(body)
+      const alteration = await inSteps(parseAlterBody(body))
       if (alteration.key !== undefined) checkMaySee(call.caller, 'a change of the key')
       const { version } = await table.alter({
         ...alteration,

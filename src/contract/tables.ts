@@ -1,6 +1,7 @@
 // CONTRACT.md, section 5.
 import { tableNameProblem } from '../engine/api/arguments.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
+import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import { isWithoutRows } from './empty-rows.js'
@@ -22,7 +23,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
     formats: TABULAR,
     change: async (body, given) => {
       const { queryName, queryAppIds, onSchemaError, isCheck, idempotencyKey, isAsync } = given
-      const { name, schema, rows, appIds } = parseCreateBody(body, call.team)
+      const { name, schema, rows, appIds } = await inSteps(parseCreateBody(body, call.team))
       const create = {
         name: chooseName(queryName, name),
         rows,
@@ -65,7 +66,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
     table,
     formats: TABULAR,
     change: async (body, { onSchemaError, isCheck, ifMatch, isAsync, receipt }) => {
-      const { schema, rows } = parseOverwriteBody(body, call.team)
+      const { schema, rows } = await inSteps(parseOverwriteBody(body, call.team))
       if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
       const overwrite = {
         rows,

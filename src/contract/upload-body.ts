@@ -1,6 +1,7 @@
 // The body of POST /apps/{appID}/uploads: exactly one of two closed shapes. Here they are distinguished and
 // checked against their shape; names, media types, lengths and URLs are checked by the store.
 import type { Bytes } from '../base/bytes.js'
+import type { Steps } from '../base/time-slices.js'
 import type { JsonPart } from '../schema/scan-json.js'
 import { parsePart } from './body-members.js'
 import { type Members, readMembers, required, wholeText } from './body-shapes.js'
@@ -16,13 +17,10 @@ export type UrlUpload = Readonly<{
   about: Readonly<{ fileName?: string; contentType?: string }>
 }>
 
-export function parseUploadBody(bytes: Bytes): DirectUpload | UrlUpload {
-  const all = readMembers(wholeText(bytes), [
-    'sourceURL',
-    'contentType',
-    'fileName',
-    'contentLength',
-  ])
+const MEMBERS = ['sourceURL', 'contentType', 'fileName', 'contentLength']
+
+export function* parseUploadBody(bytes: Bytes): Steps<DirectUpload | UrlUpload> {
+  const all = yield* readMembers(yield* wholeText(bytes), MEMBERS)
   return all.has('sourceURL') ? parseUrlUpload(all) : parseDirectUpload(all)
 }
 

@@ -4,6 +4,7 @@ import { StoreError } from '../base/store-error.js'
 import type { PublicFiles, StoredFile } from '../engine/api/file-types.js'
 import { isName, NAME_CHARS_MAX } from '../engine/files/file-arguments.js'
 import { PAGE_FILES_MAX } from '../engine/files/list-files.js'
+import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
 import { parseChecksums } from './checksums.js'
 import type { ContractRequest, ContractResponse } from './message.js'
@@ -20,7 +21,7 @@ export async function createUpload(call: Call, appId: string): Promise<ContractR
   checkApp(call, appId)
 
   // The memory of the body is released before the file is fetched.
-  const wanted = await call.receive(['json'], async ({ bytes }) => parseUploadBody(bytes))
+  const wanted = await call.receive(['json'], async ({ bytes }) => inSteps(parseUploadBody(bytes)))
 
   if (wanted.sourceUrl !== undefined) {
     const { sourceUrl, about } = wanted

@@ -25,6 +25,7 @@ import {
 import { dataError } from '../base/data-error.js'
 import { JSON_DEPTH_MAX } from '../base/limits.js'
 import type { StoreError } from '../base/store-error.js'
+import type { Steps } from '../base/time-slices.js'
 
 const BYTE_ORDER_MARK = 0xfeff
 
@@ -110,7 +111,9 @@ function peek(cursor: Cursor): number {
 
 export function skipSpace(cursor: Cursor): void {
   const { text, stop } = cursor
-  while (cursor.at < stop && isSpace(text.charCodeAt(cursor.at))) cursor.at++
+  let { at } = cursor
+  while (at < stop && isSpace(text.charCodeAt(at))) at++
+  cursor.at = at
 }
 
 export function isSpace(code: number): boolean {
@@ -137,10 +140,40 @@ export function skipValue(cursor: Cursor, level: number): boolean {
   return true
 }
 
-function skipContainer(cursor: Cursor, outer: number): void {
-  const { text, stop } = cursor
+/** Characters of an array or an object that are passed in one step. */
+const STEP_CHARS = 32 * 1024
+
+/** As `skipValue`, in steps. A string or a scalar is one. */
+export function* skipValueInSteps(cursor: Cursor, outer: number): Steps<boolean> {
+  const code = peek(cursor)
+  const isContainer = code === OPEN_BRACKET || code === OPEN_BRACE
+  if (!isContainer) {
+    skipValue(cursor, outer)
+    return false
+  }
   let level = outer
-  for (let i = cursor.at; i < stop; i++) {
+  do {
+    const { at } = cursor
+    level = passBrackets(cursor, outer, level, at + STEP_CHARS)
+    yield cursor.at - at
+  } while (level > outer)
+  return true
+}
+
+function skipContainer(cursor: Cursor, outer: number): void {
+  passBrackets(cursor, outer, outer, cursor.stop)
+}
+
+/**
+ * Passes the brackets of an array or an object, and what is between them, up to its end or to about `limit`.
+ * @param open - How many are open before. @returns How many are open then; `outer`: it has ended.
+ */
+function passBrackets(cursor: Cursor, outer: number, open: number, limit: number): number {
+  const { text, stop } = cursor
+  const end = Math.min(stop, limit)
+  let level = open
+  let i = cursor.at
+  for (; i < end; i++) {
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       i = endOfString(text, i, stop) - 1
@@ -151,10 +184,37 @@ function skipContainer(cursor: Cursor, outer: number): void {
       }
     } else if ((code === CLOSE_BRACKET || code === CLOSE_BRACE) && --level === outer) {
       cursor.at = i + 1
-      return
+      return level
     }
   }
-  throw cutOff(cursor)
+  if (i >= stop) throw cutOff(cursor)
+  cursor.at = i
+  return level
+}
+
+/** Longest string or scalar of an object that is split, in characters: it is judged at once. */
+export const SCALAR_CHARS_MAX = 1_048_576
+
+/** Checks that what begins here, unless it is an array or an object, is not too long to be judged at once. */
+export function checkScalarLength(cursor: Cursor): void {
+  const { text, at, stop } = cursor
+  const limit = at + SCALAR_CHARS_MAX
+  if (limit >= stop) return
+  const code = text.charCodeAt(at)
+  if (code === OPEN_BRACKET || code === OPEN_BRACE) return
+  const end = code === QUOTE ? endOfString(text, at, limit) : endOfScalar(text, at, limit + 1)
+  if (end <= limit) return
+  throw invalidJson(cursor, `Text or number of more than ${SCALAR_CHARS_MAX} characters begins`)
+}
+
+function endOfScalar(text: string, at: number, stop: number): number {
+  let end = at
+  while (end < stop && !endsScalar(text.charCodeAt(end))) end++
+  return end
+}
+
+function endsScalar(code: number): boolean {
+  return code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)
 }
 
 /** Returns where the string that starts at `at` ends, after its quote; beyond `stop` if it does not. */
@@ -195,7 +255,7 @@ function readScalar(cursor: Cursor): void {
   let isDigits = true
   for (; end < stop; end++) {
     const code = text.charCodeAt(end)
-    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)) break
+    if (endsScalar(code)) break
     if (code < DIGIT_ZERO || code > DIGIT_NINE) isDigits = false
   }
   cursor.at = end

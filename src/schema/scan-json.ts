@@ -15,8 +15,10 @@ import {
 } from '../base/ascii.js'
 import { fromUtf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
+import { ITEM_WORK, type Steps } from '../base/time-slices.js'
 import {
   type Cursor,
+  checkScalarLength,
   decodeString,
   endOfString,
   enter,
@@ -32,6 +34,7 @@ import {
   readString,
   skipSpace,
   skipValue,
+  skipValueInSteps,
   unlimit,
 } from './json-cursor.js'
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
@@ -62,11 +65,28 @@ export function decodeJsonText(bytes: Uint8Array): string {
   }
 }
 
+/** Bytes that are decoded in one step. */
+const DECODED_BYTES = 128 * 1024
+
+/** As `decodeJsonText`, in steps. */
+export function* decodeJsonInSteps(bytes: Uint8Array): Steps<string> {
+  let text = ''
+  for (let at = 0; at < bytes.length; ) {
+    let end = at + DECODED_BYTES
+    // A character is decoded whole: its other bytes have these bits.
+    while (((bytes[end] ?? 0) & 0xc0) === 0x80 && end > at + DECODED_BYTES - 4) end--
+    text += decodeJsonText(bytes.subarray(at, end))
+    at = end
+    yield DECODED_BYTES
+  }
+  return text
+}
+
 /** Longest text of an array or an object that becomes one. It takes far more memory than its text. */
 export const JSON_PARSED_CHARS_MAX = 64 * 1024
 
 /**
- * Parses a small JSON text (a column, a name), with its nesting and its length looked at first.
+ * Parses a small JSON text (a column, a name), with its length and its nesting looked at first.
  *
  * @param offset - Characters that stood before the text where it was cut from, as everywhere below.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
@@ -75,13 +95,13 @@ export function parseJson(text: string, offset = 0): unknown {
   const cursor = openCursor(text, offset)
   skipSpace(cursor)
   const start = cursor.at
-  const isContainer = skipValue(cursor, 0)
-  if (isContainer && cursor.at - start > JSON_PARSED_CHARS_MAX) {
-    throw invalidJson(
-      cursor,
-      `Array or object of more than ${JSON_PARSED_CHARS_MAX} characters ends`,
-    )
+  const first = text.charCodeAt(start)
+  const isContainer = first === OPEN_BRACKET || first === OPEN_BRACE
+  if (isContainer && text.trimEnd().length - start > JSON_PARSED_CHARS_MAX) {
+    const problem = `Array or object of more than ${JSON_PARSED_CHARS_MAX} characters begins`
+    throw invalidJson(cursor, problem)
   }
+  skipValue(cursor, 0)
   const value = parseValue(cursor, start)
   expectEnd(cursor)
   return value
@@ -147,13 +167,13 @@ function endRead(cursor: Cursor, { reserved }: ColumnCache): void {
 }
 
 /**
- * Splits a JSON object into its members, in order, duplicates too. Keys and scalar values are judged.
- * Arrays and objects are only skipped, brackets and strings counted, since rows may fill a body: who
+ * Splits a JSON object into its members, in order, duplicates too, in steps. Keys and scalar values are judged, and have
+ * at most `SCALAR_CHARS_MAX` characters. Arrays and objects are only skipped, brackets and strings counted, since rows may fill a body: who
  * uses one judges it, with `scanJsonRows` or `parseJson`.
  *
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
-export function splitJsonObject(text: string, offset = 0): JsonMember[] {
+export function* splitJsonObject(text: string, offset = 0): Steps<JsonMember[]> {
   const cursor = openCursor(text, offset)
   const members: JsonMember[] = []
   skipSpace(cursor)
@@ -161,11 +181,14 @@ export function splitJsonObject(text: string, offset = 0): JsonMember[] {
   while (more) {
     if (members.length === JSON_MEMBERS_MAX)
       throw invalidJson(cursor, `More than ${JSON_MEMBERS_MAX} members`)
+    checkScalarLength(cursor)
     const key = readKey(cursor)
     const valueStart = cursor.at
-    skipValue(cursor, 0)
+    checkScalarLength(cursor)
+    yield* skipValueInSteps(cursor, 0)
     const value = text.slice(valueStart, cursor.at)
     members.push({ key, text: value, offset: cursor.offset + valueStart })
+    yield ITEM_WORK + key.length
     more = hasMore(cursor, CLOSE_BRACE)
   }
   expectEnd(cursor)
@@ -179,14 +202,15 @@ export function splitJsonObject(text: string, offset = 0): JsonMember[] {
  * @returns One element more than `countMax` if there are more.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
-export function splitJsonArray(text: string, countMax: number, offset = 0): JsonPart[] {
+export function* splitJsonArray(text: string, countMax: number, offset = 0): Steps<JsonPart[]> {
   const cursor = openCursor(text, offset)
   const elements: JsonPart[] = []
   skipSpace(cursor)
   let more = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array')
   while (more) {
     const start = cursor.at
-    skipValue(cursor, 0)
+    checkScalarLength(cursor)
+    yield* skipValueInSteps(cursor, 0)
     elements.push({ text: text.slice(start, cursor.at), offset: cursor.offset + start })
     if (elements.length > countMax) return elements
     more = hasMore(cursor, CLOSE_BRACKET)

@@ -1,15 +1,18 @@
 // Goal: what a body claims to be its schema is counted before anything is made of it.
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { runAtOnce } from '../../../src/base/time-slices.js'
 import { parseAppIds, parseSchema } from '../../../src/contract/body-members.js'
+import { parseCreateBody } from '../../../src/contract/body-shapes.js'
+import { inSteps } from '../../../src/contract/body-steps.js'
 import { createContract, openMemory } from '../../../src/index.js'
 import { JSON_PARSED_CHARS_MAX } from '../../../src/schema/scan-json.js'
 
-function schemaOf(text: string): ReturnType<typeof parseSchema> {
-  return parseSchema({ text, offset: 0 })
+function schemaOf(text: string) {
+  return runAtOnce(parseSchema({ text, offset: 0 }))
 }
 
 function appIdsOf(text: string): readonly string[] {
-  return parseAppIds({ text, offset: 0 })
+  return runAtOnce(parseAppIds({ text, offset: 0 }))
 }
 
 const COLUMN = '{"id":"a","type":"string"}'
@@ -102,4 +105,29 @@ describe('appsToLink', () => {
       expect(() => appIdsOf(text)).toThrow("'appsToLink' must be an array of at most 1000 strings")
     }
   })
+})
+
+test.each([
+  ['rows', `{"name":"x","rows":[${'{},'.repeat(500_000)}{}]}`],
+  ['characters of two bytes', `{"name":"x","rows":[${'"é",'.repeat(300_000)}{}]}`],
+  [
+    'columns',
+    `{"name":"x","rows":[],"schema":${columns(9_000, `{"id":"a","type":[${'1,'.repeat(50)}1]}`)}}`,
+  ],
+])('an object with many %s is read in slices: others have turns meanwhile', async (_what, text) => {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  let turns = 0
+  let isDone = false
+  const count = (): void => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  const parsing = inSteps(
+    parseCreateBody({ format: 'json', bytes: Buffer.from(text) }, store.team('team')),
+  )
+  setImmediate(count)
+  await parsing
+  isDone = true
+  expect(turns).toBeGreaterThanOrEqual(Math.floor(text.length / (256 * 1024)))
 })

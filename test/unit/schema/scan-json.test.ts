@@ -3,16 +3,19 @@ import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
 import { JSON_DEPTH_MAX } from '../../../src/base/limits.js'
 import { StoreError } from '../../../src/base/store-error.js'
+import { runAtOnce } from '../../../src/base/time-slices.js'
+import { SCALAR_CHARS_MAX } from '../../../src/schema/json-cursor.js'
 import {
   compactToken,
+  decodeJsonInSteps,
   decodeJsonText,
   JSON_MEMBERS_MAX,
   JSON_PARSED_CHARS_MAX,
   parseJson,
   scanJsonChanges,
   scanJsonRows,
-  splitJsonArray,
-  splitJsonObject,
+  splitJsonArray as splitArrayInSteps,
+  splitJsonObject as splitObjectInSteps,
 } from '../../../src/schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../../src/schema/scanned-row.js'
 import { runOptions } from '../../support/fast-check-options.js'
@@ -293,6 +296,11 @@ describe('compacting a token', () => {
   })
 })
 
+const splitJsonObject = (...given: Parameters<typeof splitObjectInSteps>) =>
+  runAtOnce(splitObjectInSteps(...given))
+const splitJsonArray = (...given: Parameters<typeof splitArrayInSteps>) =>
+  runAtOnce(splitArrayInSteps(...given))
+
 describe('splitting a request body', () => {
   test('members come in order, duplicates too, with their text as it was sent', () => {
     const text = ' { "name" : "T\\u0041" , "rows" : [ {"a" : 1} ] , "name":null, "n\\u0061" : -0 } '
@@ -350,6 +358,51 @@ describe('splitting a request body', () => {
       if (split !== undefined) expect(Object.fromEntries(split)).toEqual(parsed)
     })
     fc.assert(property, runOptions(2000))
+  })
+
+  test('the steps count what is read, however long a value is, and end at any place of it', () => {
+    const rows = `[${'{"a":"]}\\"",  "b":[1,{}]},'.repeat(10_000)}{}]`
+    const steps = splitObjectInSteps(`{"rows":${rows},"name":"x"}`)
+    let work = 0
+    let longest = 0
+    let step = steps.next()
+    for (; !step.done; step = steps.next()) {
+      work += step.value
+      longest = Math.max(longest, step.value)
+    }
+    expect(step.value.map(({ key, text }) => [key, text])).toEqual([
+      ['rows', rows],
+      ['name', '"x"'],
+    ])
+    expect(work).toBeGreaterThan(rows.length)
+    expect(longest).toBeLessThan(rows.length / 5)
+  })
+
+  test('a text or a number is not judged beyond its limit', () => {
+    const text = (length: number) => `{"a":"${'x'.repeat(length - 2)}"}`
+    expect(splitJsonObject(text(SCALAR_CHARS_MAX))).toHaveLength(1)
+    const long = 'Text or number of more than 1048576 characters begins at character'
+    for (const body of [
+      text(SCALAR_CHARS_MAX + 1),
+      `{"a":${'1'.repeat(SCALAR_CHARS_MAX + 1)}}`,
+      `{"${'x'.repeat(SCALAR_CHARS_MAX)}":1}`,
+    ]) {
+      expect(() => splitJsonObject(body)).toThrow(long)
+    }
+    expect(() => splitJsonArray(`[${'1'.repeat(SCALAR_CHARS_MAX + 1)}]`, 9)).toThrow(long)
+  })
+
+  test('bytes are decoded in steps as at once, whichever character a step ends in', () => {
+    const decoded = (bytes: Uint8Array) => runAtOnce(decodeJsonInSteps(bytes))
+    for (const shift of [0, 1, 2, 3]) {
+      for (const char of ['a', 'é', '€', '👍', '\ufeff']) {
+        const text = 'x'.repeat(shift) + char.repeat(100_000)
+        expect(decoded(Buffer.from(text)) === text).toBe(true)
+      }
+      const broken = Buffer.from('x'.repeat(shift) + 'é'.repeat(100_000)).subarray(0, -1)
+      expect(() => decoded(broken)).toThrow('The text is not valid UTF-8')
+    }
+    expect(() => decoded(Buffer.alloc(400_000, 0x80))).toThrow('The text is not valid UTF-8')
   })
 
   test('an array is split into its elements, each as it was sent', () => {

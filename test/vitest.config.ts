@@ -40,7 +40,7 @@ export const SAME_EVERYWHERE = [
   'test/documents/*.test.ts',
   'test/adapters/*.test.ts',
   'test/conformance/{openapi,fetch-handler,postgres}.test.ts',
-  'test/commands/cli-{demo,export,import-lines,import-warnings,key-file,move,parquet,postgres,resume,twin}.test.ts',
+  'test/commands/cli-{demo,export,import-lines,import-warnings,key-file,move,parquet,postgres,resume}.test.ts',
   'test/quality/*.test.ts',
   'test/rungs/{ladder,planted}/*.test.ts',
   'test/rungs/sim/fault-loop.test.ts',

@@ -26,7 +26,6 @@ import {
   TABLES_COMMAND,
   TYPES_COMMAND,
 } from './cli-tables.js'
-import { runTwin, TWIN_COMMAND } from './cli-twin.js'
 import { runVerify, VERIFY_COMMAND } from './cli-verify.js'
 import type { CommandSpec } from './command-spec.js'
 import type { Terminal } from './terminal.js'
@@ -60,7 +59,6 @@ export const COMMANDS: readonly Command[] = [
   { spec: BACKUP_COMMAND, run: runBackup },
   { spec: RESTORE_COMMAND, run: runRestore },
   { spec: MOVE_COMMAND, run: runMove },
-  { spec: TWIN_COMMAND, run: runTwin },
   { spec: RECOVER_COMMAND, run: runRecover },
   { spec: BENCH_COMMAND, run: runBench },
   {

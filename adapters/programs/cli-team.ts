@@ -1,7 +1,6 @@
 // The team of a store that a command works on.
 import type { Store, Team } from '../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from './cli-command.js'
-import { TWIN_TEAM_PREFIX } from './twin-state.js'
 
 /** Teams of a store that are asked for tables, at most, and teams that a message lists. */
 const TEAMS_ASKED_MAX = 1_000
@@ -49,8 +48,7 @@ function renderEmpty(id: string, others: readonly string[]): string {
 
 async function teamsWithTables(store: Store): Promise<readonly string[]> {
   const found: string[] = []
-  const teams = (await store.teams()).filter((id) => !id.startsWith(TWIN_TEAM_PREFIX))
-  for (const id of teams.slice(0, TEAMS_ASKED_MAX)) {
+  for (const id of (await store.teams()).slice(0, TEAMS_ASKED_MAX)) {
     if (await hasTables(store.team(id))) found.push(id)
   }
   return found

@@ -11,21 +11,18 @@ export type Asking = Readonly<{
   triesMax?: number
   /** Called before each pause between attempts, with the reason. */
   onRetry?: (reason: string, pauseMs: number) => void
-  /** Whether the server knows `Idempotency-Key`. Default: true. */
-  idempotencyKeys?: boolean
   /** Default: that of the platform. */
   fetch?: typeof fetch
 }>
 
 /** A client that gives up at once if nothing has ever answered: then it is no server that is starting again. */
 export function openClient(asking: Asking): Client {
-  const { url, key, triesMax, onRetry, idempotencyKeys, fetch: send = fetch } = asking
+  const { url, key, triesMax, onRetry, fetch: send = fetch } = asking
   let isReached = false
   return createClient({
     url: parseServerUrl(url),
     key,
     ...(triesMax !== undefined && { triesMax }),
-    ...(idempotencyKeys !== undefined && { idempotencyKeys }),
     async fetch(...request) {
       const answer = await send(...request)
       isReached = true

@@ -4,7 +4,6 @@
 // - Nothing of a server or of the data acts on a terminal: `shownLine` alone decides what of a text is shown there.
 // - A line is a line: no name, value or message begins another one.
 // - Rows that go to a file or a pipe keep their bytes.
-import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { escapeControls } from '../base/arguments.js'
 
@@ -68,18 +67,4 @@ function rowsOnTerminal(terminal: OutputStream): OutputStream {
   })
   shown.on('error', () => undefined) // The terminal itself tells of it.
   return Object.assign(shown, { isTTY: true })
-}
-
-/** Asks the person at the terminal; undefined: there is none. */
-export type Ask = (question: string) => Promise<boolean | undefined>
-
-/** Asks for a yes or no, on stderr. */
-export async function askTerminal(question: string): Promise<boolean | undefined> {
-  if (!process.stdin.isTTY) return undefined
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(?:es)?$/i.test((await terminal.question(shownLine(question))).trim())
-  } finally {
-    terminal.close()
-  }
 }

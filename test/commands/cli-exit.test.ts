@@ -216,7 +216,6 @@ describe('a server that is busy is asked again, and stderr says so', () => {
     ['export', 'FOLDER/never-written.csv', '--table', 'T', '--url'],
     ['rows', '--table', 'T', '--url'],
     ['stashes', '--url'],
-    ['twin', 'pull', '--directory', 'FOLDER/twin', '--upstream'],
     ['import', 'package.json', '--format', 'json', '--table', 'T', '--url'],
   ])('%s', async (...args) => {
     const { url, asked } = await fakeServer((_, turn) => {

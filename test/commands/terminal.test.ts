@@ -159,8 +159,6 @@ describe('on a terminal', () => {
     ]) {
       await expectCalm([...args, ...server], [0, 1])
     }
-    const twin = ['--upstream', url, '--key', KEY, '--directory', join(folder, 'twin')]
-    await expectCalm(['twin', 'pull', ...twin], [0, 1])
   })
 
   test('errors of a hostile server', async () => {
@@ -247,6 +245,5 @@ test('only the terminal module writes to the streams of a process', () => {
   expect(found).toEqual([
     'adapters/programs/cli.ts: const terminal = openTerminal(process.stdout, process.stderr)',
     'adapters/programs/start.ts: const { print, warn, progress: terminal } = openTerminal(process.stdout, process.stderr)',
-    'adapters/programs/terminal.ts: const terminal = createInterface({ input: process.stdin, output: process.stderr })',
   ])
 })

@@ -328,32 +328,16 @@ async function onService(
   }
 }
 
-async function runTwinCommands(
-  commands: readonly string[],
-  surroundings: Surroundings,
-): Promise<void> {
-  const { folder } = surroundings
-  for (const command of commands) assert(command.includes(` ${SERVICE} `), command)
-  const { table, env, placed } = await onService(commands, surroundings, [{ id: 1 }])
-  const [pull = '', push = ''] = placed
-  assert.match(await shell(pull, folder, env), /^Orders: 1 rows, table /)
-  const store = await openDirectory(join(folder, 'twin'))
-  const [orders] = await store.team('default').tablesByName('Orders')
-  await orders?.addRows([{ id: 2 }])
-  await store.close()
-  assert.match(await shell(push, folder, env), /^1 rows pushed$/m)
-  assert.equal(await table.count(), 2)
-}
-
 async function runMoveFromService(
   commands: readonly string[],
   surroundings: Surroundings,
 ): Promise<void> {
   const { folder } = surroundings
-  assert(commands[0]?.includes(` ${SERVICE} `))
   const { env, placed } = await onService(commands, surroundings, [{ id: 1 }, { id: 2 }])
-  const [pull = '', list = ''] = placed
-  await shell(pull, folder, env)
+  const [schema = '', pipe = '', list = ''] = placed
+  for (const command of [schema, pipe]) assert(!command.includes(SERVICE), command)
+  await shell(schema, folder, env)
+  await shell(pipe, folder, env)
   assert.match(await shell(list, folder, env), /^\S+\t2\t.*\tOrders$/m)
 }
 
@@ -396,8 +380,7 @@ export const COMMANDS: readonly Commands[] = [
   { document: 'README.md', begins: 'rowstash serve', run: runCommandLine },
   { document: 'src/contract/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
   { document: 'src/RUNNING.md', begins: 'export ROWSTASH_POSTGRES', run: runSharedCommands },
-  { document: 'src/EMBEDDING.md', begins: 'rowstash twin pull', run: runTwinCommands },
-  { document: 'src/COMING-FROM.md', begins: 'rowstash twin pull', run: runMoveFromService },
+  { document: 'src/COMING-FROM.md', begins: 'rowstash schema', run: runMoveFromService },
   { document: 'src/RUNNING.md', begins: 'rowstash move', run: runMoves },
   { document: 'src/IMPORTS.md', begins: 'rowstash import', run: runResumedImport },
   { document: 'src/OPERATIONS.md', begins: 'rowstash backup', run: runUpkeepCommands },

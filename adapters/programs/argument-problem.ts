@@ -50,10 +50,10 @@ const TABLES: readonly string[] = ['table', 'table-id']
  * an option, no place is given, and if it needs a table, that is.
  */
 export function withDirectoryOption(
-  { options, operands }: Pick<CommandSpec, 'options' | 'operands'>,
+  { options, hasOperands }: Pick<CommandSpec, 'options' | 'hasOperands'>,
   args: readonly string[],
 ): readonly string[] {
-  if (operands !== undefined || !('directory' in options)) return args
+  if (hasOperands === true || !('directory' in options)) return args
   const how = { options, allowPositionals: true, strict: false, tokens: true } as const
   const { tokens } = parseArgs({ args: [...args], ...how })
   const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))

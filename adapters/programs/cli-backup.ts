@@ -32,7 +32,7 @@ export const BACKUP_COMMAND: CommandSpec = {
   about: `Writes a backup of a store to a new file, even while "rowstash serve" has its directory
     open. Another program that has it open can call backupToFile(store, FILE).`,
   options: BACKUP_OPTIONS,
-  operands: 'files',
+  hasOperands: true,
   notes: `The backup holds secrets of the store: protect it as well as the store itself. Do not copy
     the directory of an open store instead: such a copy may be broken. A backup also holds rows that
     were deleted or overwritten and that no sweep has removed yet: "rowstash sweep" before makes it
@@ -59,7 +59,7 @@ export const RESTORE_COMMAND: CommandSpec = {
     2^32 greater than in the backup, so that none that a client holds denotes other contents. Stashes
     cannot be used, as chunks may have been put after the backup: the result lists them. Jobs go on.`,
   options: RESTORE_OPTIONS,
-  operands: 'files',
+  hasOperands: true,
   notes:
     'Exit code 0: the store is restored; 1: it is not, and NEWDIR is unchanged; 2: a usage error.',
 }

@@ -1,9 +1,7 @@
 // All commands, in the order in which the help lists them.
 import { BACKUP_COMMAND, RESTORE_COMMAND, runBackup, runRestore } from './cli-backup.js'
-import { BENCH_COMMAND, runBench } from './cli-bench.js'
 import { DELETE_COMMAND, RENAME_COMMAND, runDelete, runRename } from './cli-change-table.js'
 import type { CommandIo } from './cli-command.js'
-import { COMPLETION_COMMAND, runCompletion } from './cli-completion.js'
 import { DEMO_COMMAND, runDemo } from './cli-demo.js'
 import { EXPORT_COMMAND, runExport } from './cli-export.js'
 import { runImport } from './cli-import.js'
@@ -60,14 +58,4 @@ export const COMMANDS: readonly Command[] = [
   { spec: RESTORE_COMMAND, run: runRestore },
   { spec: MOVE_COMMAND, run: runMove },
   { spec: RECOVER_COMMAND, run: runRecover },
-  { spec: BENCH_COMMAND, run: runBench },
-  {
-    spec: COMPLETION_COMMAND,
-    run: (args, io) =>
-      runCompletion(
-        args,
-        io,
-        COMMANDS.map(({ spec }) => spec),
-      ),
-  },
 ]

@@ -38,7 +38,7 @@ export const DEMO_COMMAND: CommandSpec = {
     deleted at the end, serves it with a page for people, and prints commands to try. It ends on SIGTERM
     or SIGINT (Ctrl-C). A DIR that already has tables is served unchanged.`,
   options: OPTIONS,
-  operands: 'files',
+  hasOperands: true,
   notes: 'Exit code 0: it was stopped; 1: it could not start; 2: a usage error.',
 }
 

@@ -47,7 +47,7 @@ export const EXPORT_COMMAND: CommandSpec = {
   about: `Writes the rows of a table to a file, in their order. FILE appears when the export is complete;
     "-" is the standard output.`,
   options: OPTIONS,
-  operands: 'files',
+  hasOperands: true,
   notes: `Exit code 0: the file is complete; 1: the export failed, and FILE is unchanged; 2: a usage
     error.`,
   details: [

@@ -152,7 +152,7 @@ export const IMPORT_COMMAND: CommandSpec = {
   usage: [`import FILE... ${PLACE_FORM} --table NAME`],
   about: 'Imports files into one table, all rows at once. "-" is the standard input.',
   options: OPTIONS,
-  operands: 'files',
+  hasOperands: true,
   notes: 'Exit code 0: imported; 1: failed, or problems; 2: usage error; 130, 143: signal.',
   details: [
     `Files compressed with gzip or zstd are unpacked, whatever their names; columns of several files are matched by name. After a failure, with exit code 1

@@ -52,7 +52,7 @@ export const KEYS_COMMAND: CommandSpec = {
   about: `Manages the API keys that a store keeps, even while "rowstash serve" has the directory open.
     The store keeps a digest of each key: "keys add" prints the key, which cannot be shown again.`,
   options: OPTIONS,
-  operands: ['add', 'list', 'revoke'],
+  hasOperands: true,
   notes: `A revoked key is refused from the next request on. Exit code 0: done; 1: it failed; 2: a
     usage error.`,
   details: [PLACE_ENVIRONMENT],

@@ -52,7 +52,7 @@ export const OPEN_COMMAND: CommandSpec = {
   about: `Shows a store in a browser: its tables, imports of dropped files, and its health. Prints an
     address, which works once and in one tab, and ends on SIGTERM or SIGINT (Ctrl-C).`,
   options: OPTIONS,
-  operands: 'files',
+  hasOperands: true,
   notes: `Exit code 0: it was stopped; 1: the store cannot be opened; 2: a usage error. A store that a
     server has open is shown by that server: "rowstash serve --page".`,
 }

@@ -36,7 +36,7 @@ export const VERIFY_COMMAND: CommandSpec = {
     damaged and where. It changes nothing. Another program that has the directory open can call
     store.verify().`,
   options: OPTIONS,
-  operands: 'files',
+  hasOperands: true,
   notes: `An orphan is an object or a record that nothing refers to, such as an interrupted import
     leaves behind. It only takes up space, and the store deletes it in time. Exit code 0: nothing is damaged;
     1: something is; 2: the store cannot be opened.`,

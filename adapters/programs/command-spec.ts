@@ -1,4 +1,4 @@
-// What a command takes: one description, of which its parser, its help and the completion of shells are made.
+// What a command takes: one description, of which its parser and its help are made.
 
 /** An option of a command, as `util.parseArgs` takes it, with what the help says of it. */
 export type OptionSpec = Readonly<{
@@ -23,8 +23,8 @@ export type CommandSpec = Readonly<{
   usage: readonly string[]
   about: string
   options: OptionSpecs
-  /** What can stand behind the options: files, or one of some words. Default: nothing. */
-  operands?: 'files' | readonly string[]
+  /** Whether it takes words that belong to no option, such as files. Default: false. */
+  hasOperands?: boolean
   /** A line behind the options. */
   notes?: string
   /** Paragraphs that only `--help all` tells. */

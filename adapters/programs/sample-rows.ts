@@ -1,4 +1,4 @@
-// Rows for a demonstration and for measurements: always the same, of every common kind.
+// Rows for a demonstration: always the same, of every common kind.
 
 const CITIES = ['Aarhus', 'Lyon', 'Porto', 'Tartu', 'Utrecht', 'Vilnius']
 const ITEMS = ['bolt, M8', 'clamp', 'gasket', 'hinge', 'rivet', 'washer "A2"']

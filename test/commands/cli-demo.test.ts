@@ -1,4 +1,4 @@
-// `rowstash demo` and `bench`, as processes: what they print, how they end, what they leave behind.
+// `rowstash demo`, as a process: what it prints, how it ends, what it leaves behind.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -70,25 +70,4 @@ test('a demo in a directory keeps it, and prints commands that work', async () =
   expect(rows).toBe(20_000)
   expect(await second.end()).toBe(0)
   await rm(directory, { recursive: true })
-})
-
-test('a bench tells numbers with units, and deletes its store', async () => {
-  const args = ['bench', '--rows', '10000', '--directory', folder, '--json']
-  const done = await runCli(cli.path, args)
-  const few = await runCli(cli.path, ['bench', '--rows', '1'])
-
-  expect(done).toMatchObject({ code: 0, stderr: '' })
-  const { rows, importRowsPerSecond, pageOf1000RowsMs, rowByIdMicroseconds, updatesPerSecond } =
-    JSON.parse(done.stdout)
-  expect(rows).toBe(10_000)
-  for (const number of [
-    importRowsPerSecond,
-    pageOf1000RowsMs,
-    rowByIdMicroseconds,
-    updatesPerSecond,
-  ]) {
-    expect(number).toBeGreaterThan(0)
-  }
-  expect(await readdir(folder)).toEqual([])
-  expect(few).toMatchObject({ code: 2, stderr: expect.stringContaining('from 10000 to 2000000') })
 })

@@ -1,11 +1,7 @@
-// The help of commands and the completion of shells, which are made of one description.
-import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+// The help of commands.
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../adapters/programs/cli-commands.js'
-import { runCompletion } from '../../adapters/programs/cli-completion.js'
 import {
   askedHelp,
   HELP_LINES_MAX,
@@ -87,62 +83,5 @@ describe('the help', () => {
     const listed = [...list.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, name]) => name)
 
     expect(listed).toEqual(SPECS.map(({ name }) => name))
-  })
-})
-
-async function scriptOf(shell: string): Promise<string> {
-  let script = ''
-  const io = { print: (text: string) => (script += `${text}\n`), warn: () => undefined, env: {} }
-  await runCompletion([shell], { ...io, signal: new AbortController().signal } as never, SPECS)
-  return script
-}
-
-describe('completion', () => {
-  const hasBash = spawnSync('bash', ['--version']).status === 0
-
-  /** What bash offers for the last word of a line. */
-  async function offered(...words: readonly string[]): Promise<readonly string[]> {
-    const folder = await mkdtemp(join(tmpdir(), 'rowstash-completion-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
-    await writeFile(join(folder, 'orders.csv'), '')
-    await writeFile(join(folder, 'script'), await scriptOf('bash'))
-    const program = [
-      'source ./script',
-      `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})`,
-      `COMP_CWORD=${words.length - 1}`,
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: It is a program of bash.
-      '_rowstash; printf "%s\\n" "${COMPREPLY[@]}"',
-    ]
-    const ended = spawnSync('bash', ['--norc', '-c', program.join('\n')], { cwd: folder })
-    expect(ended.stderr.toString()).toBe('')
-    return ended.stdout.toString().split('\n').slice(0, -1)
-  }
-
-  test.runIf(hasBash)('in bash offers commands, options, choices and files', async () => {
-    expect(await offered('rowstash', 'ta')).toEqual(['tables'])
-    expect(await offered('rowstash', '')).toEqual(
-      expect.arrayContaining(SPECS.map(({ name }) => name)),
-    )
-    expect(await offered('rowstash', 'import', '--mo')).toEqual(['--mode'])
-    expect(await offered('rowstash', 'import', 'x.csv', '--mode', 'o')).toEqual(['overwrite'])
-    expect(await offered('rowstash', 'import', 'ord')).toEqual(['orders.csv'])
-    expect(await offered('rowstash', 'rows', '--key-file', 'ord')).toEqual(['orders.csv'])
-    expect(await offered('rowstash', 'keys', 're')).toEqual(['revoke'])
-    expect(await offered('rowstash', 'rows', '--where', '')).toEqual([''])
-    expect(await offered('rowstash', 'serve', '--help', '')).toEqual(['all'])
-  })
-
-  test('in fish and zsh knows every option', async () => {
-    const [zsh, fish] = [await scriptOf('zsh'), await scriptOf('fish')]
-
-    for (const { name, options } of SPECS) {
-      for (const option of Object.keys(options)) {
-        expect(zsh).toContain(`--${option}`)
-        expect(fish).toMatch(new RegExp(`__fish_seen_subcommand_from ${name}' -l ${option} `))
-      }
-    }
-    const names = SPECS.map(({ name }) => name).join(' ')
-    expect(fish).toContain(`'__fish_seen_subcommand_from help' -a '${names}'`)
-    await expect(scriptOf('csh')).rejects.toThrow('Specify one of bash, zsh, fish')
   })
 })

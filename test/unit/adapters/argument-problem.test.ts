@@ -100,7 +100,7 @@ describe('a DIR alone stands for its option', () => {
   })
 
   test('but not where arguments have another meaning', () => {
-    expect(withDirectoryOption({ options: place, operands: 'files' }, ['a.csv'])).toEqual(['a.csv'])
+    expect(withDirectoryOption({ options: place, hasOperands: true }, ['a.csv'])).toEqual(['a.csv'])
   })
 })
 

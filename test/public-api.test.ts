@@ -465,7 +465,6 @@ test('the entry points export exactly these names', () => {
         "openPostgresKv",
         "openPostgresObjects",
         "raiseVersionBase",
-        "type CommitMode",
         "type PostgresKvOptions",
         "type PostgresObjectsOptions",
         "type PostgresWarning",

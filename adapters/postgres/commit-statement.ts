@@ -1,7 +1,6 @@
 // A commit as SQL.
 //
-// In the mode `statement` a commit is one statement, or a few in one transaction that are sent together. It runs under
-// READ COMMITTED, and locks what it relies on until it ends (two-phase locking), which makes it serializable:
+// A commit is one statement, or a few in one transaction that are sent together. It runs under READ COMMITTED, and locks what it relies on until it ends (two-phase locking), which makes it serializable:
 //
 // - A record that is checked is locked, then compared: FOR UPDATE if it is written too, else FOR SHARE. PostgreSQL
 //   compares the latest version, not that of the snapshot.
@@ -100,7 +99,7 @@ function nameOf(parts: Parts): string {
   return `rowstash_commit_${bits.join('')}`
 }
 
-/** The SQL of a store whose commits are statements. */
+/** The SQL of the commits of a store. */
 export class CommitStatements {
   readonly #names: TableNames
   readonly #commits = new Map<string, Statement>()
@@ -140,7 +139,7 @@ export class CommitStatements {
     number: number,
     partition: Bytes,
     plan: CommitPlan,
-    isBegun = false,
+    isBegun: boolean,
   ): Promise<boolean> {
     const main = this.#mainOf(connection, id, number, partition, plan)
     const { held, blind } = plan

@@ -9,11 +9,11 @@ import { encodeByteaArray } from './bytea-array.js'
 import { CommitOrder } from './commit-order.js'
 import { type CommitPlan, judgeChecks, planCommit } from './commit-plan.js'
 import type { CommitSession } from './commit-session.js'
+import type { CommitStatements } from './commit-statement.js'
 import type { ConnectionPool } from './connection-pool.js'
 import { openCell, type PartitionNames } from './partition-names.js'
-import { SessionGone } from './portable-commit.js'
 import type { Row, Statement } from './postgres-connection.js'
-import { type FailureKind, isFinal, kindOfFailure, postgresError } from './postgres-error.js'
+import { isFinal, kindOfFailure, postgresError } from './postgres-error.js'
 import type { RecordCache } from './record-cache.js'
 import type { RecordHolds } from './record-holds.js'
 import { retry } from './retry.js'
@@ -22,22 +22,12 @@ import type { TableNames } from './tables.js'
 /** Records of one statement of a sweep, so that it never holds locks for long. */
 const SWEEP_COUNT = 500
 
-/** Sends one attempt of a commit, in a transaction that has begun or not; false: a check does not hold. */
-export type SendCommit = (
-  session: CommitSession,
-  number: number,
-  partition: Bytes,
-  plan: CommitPlan,
-  isBegun: boolean,
-) => Promise<boolean>
-
 export type CommitsOptions = Readonly<{
   pool: ConnectionPool<CommitSession>
   names: TableNames
   getMany: Statement
-  send: SendCommit
-  /** undefined: records are not held. */
-  holds: RecordHolds | undefined
+  statements: CommitStatements
+  holds: RecordHolds
   cache: RecordCache
   retryMsMax: number
   pauseMs: Backoff
@@ -130,7 +120,7 @@ export class PostgresCommits {
     const { id, number, result, failure } = await this.#send(partition, plan)
     if (result === true) return WRITTEN
     if (result === false) return this.#refuse(partition, checks, plan)
-    const kind = kindOf(failure)
+    const kind = kindOfFailure(failure)
     if (kind === 'refused') return this.#judge(partition, checks, plan)
     if (kind === 'failed') throw postgresError(failure, 'PostgreSQL refused a commit', 'unchanged')
     if (kind !== 'unknown') return { again: failure }
@@ -139,19 +129,20 @@ export class PostgresCommits {
 
   /** One attempt, which takes a connection for itself. @returns `result`, unless there was a failure. */
   async #send(partition: PartitionNames, plan: CommitPlan) {
-    const { pool, holds, send } = this.#options
-    const keys = holds?.isIdle === false ? textsOf(partition, plan.touched.keys()) : []
-    const held = holds?.take(keys)
+    const { pool, holds, statements } = this.#options
+    const keys = holds.isIdle ? [] : textsOf(partition, plan.touched.keys())
+    const held = holds.take(keys)
     const session = held ?? (await pool.acquire())
     const { id } = session
     const number = session.nextNumber()
     try {
-      const result = await send(session, number, partition.bytes, plan, held !== undefined)
-      if (result) holds?.forget(keys)
+      const isBegun = held !== undefined
+      const result = await statements.commit(session, number, partition.bytes, plan, isBegun)
+      if (result) holds.forget(keys)
       if (result) assertReplicated(session)
       return { id, number, result }
     } catch (failure) {
-      if (kindOf(failure) === 'fenced') session.connection.destroy()
+      if (kindOfFailure(failure) === 'fenced') session.connection.destroy()
       return { id, number, failure }
     } finally {
       pool.release(session)
@@ -166,7 +157,7 @@ export class PostgresCommits {
   ): Promise<Attempt> {
     const { holds, getMany } = this.#options
     const keys = textsOf(partition, plan.locked.keys.map(byteText))
-    if (!holds?.noteRefused(keys)) return this.#judge(partition, checks, plan)
+    if (!holds.noteRefused(keys)) return this.#judge(partition, checks, plan)
     return this.#judge(partition, checks, plan, () =>
       holds.hold(partition.bytes, plan, keys, getMany),
     )
@@ -195,7 +186,7 @@ export class PostgresCommits {
         }),
       )
     } catch (failure) {
-      if (kindOf(failure) !== 'failed') return { again: failure }
+      if (kindOfFailure(failure) !== 'failed') return { again: failure }
       throw postgresError(failure, 'PostgreSQL cannot be read', 'unchanged')
     }
     const judged = judgeChecks(checks, present)
@@ -239,10 +230,6 @@ export class PostgresCommits {
 /** Keys of a partition by their texts. */
 function textsOf({ text }: PartitionNames, keys: Iterable<string>): string[] {
   return Array.from(keys, (key) => text + key)
-}
-
-function kindOf(failure: unknown): FailureKind {
-  return failure instanceof SessionGone ? 'fenced' : kindOfFailure(failure)
 }
 
 /** @throws {StoreError} STORAGE_UNAVAILABLE if the commit may be on the primary alone. */

@@ -15,9 +15,8 @@ import { CommitSession } from './commit-session.js'
 import { CommitStatements } from './commit-statement.js'
 import { ConnectionPool, closedError } from './connection-pool.js'
 import { partitionNames } from './partition-names.js'
-import { PortableCommits } from './portable-commit.js'
 import { checkTables } from './postgres-check.js'
-import { PostgresCommits, type SendCommit } from './postgres-commits.js'
+import { PostgresCommits } from './postgres-commits.js'
 import type { PostgresConnection, Statement } from './postgres-connection.js'
 import {
   type PostgresKvOptions,
@@ -83,7 +82,7 @@ class PostgresKv implements KvStore {
     versionBase: number,
     isCacheFixed: boolean,
   ) {
-    const { retryMsMax, pauseMs, viewConnectionsMax, commitConnectionsMax, mode } = options
+    const { retryMsMax, pauseMs, viewConnectionsMax, commitConnectionsMax } = options
     const names = tableNames(options)
     const statements = viewStatements(names)
     const cache = new RecordCache(options.recordCacheBytes, isCacheFixed)
@@ -106,16 +105,12 @@ class PostgresKv implements KvStore {
         ),
       { max: commitConnectionsMax, waitMsMax: retryMsMax, what: 'commits' },
     )
-    const isPortable = mode === 'portable'
-    const commits: Readonly<{ commit: SendCommit }> = isPortable
-      ? new PortableCommits(names)
-      : new CommitStatements(names)
     this.#commits = new PostgresCommits({
       pool: this.#sessions,
       names,
       getMany: statements.getMany,
-      send: (...args) => commits.commit(...args),
-      holds: isPortable ? undefined : new RecordHolds(this.#sessions, names),
+      statements: new CommitStatements(names),
+      holds: new RecordHolds(this.#sessions, names),
       cache,
       retryMsMax,
       pauseMs,

@@ -2,7 +2,6 @@ import { type Backoff, openBackoff } from '../../src/base/backoff.js'
 import {
   booleanOption,
   checkFunctionOption,
-  choiceOption,
   hasMethods,
   type IntegerRange,
   integerOptions,
@@ -20,9 +19,6 @@ export type PostgresWarning = Readonly<{
   message: string
 }>
 
-/** How commits are made. A set of tables is used in one mode only; the first open decides which. */
-export type CommitMode = 'statement' | 'portable'
-
 /** Options of `openPostgresKv`. All but `urls` have a default; unknown names are refused. */
 export interface PostgresKvOptions {
   /**
@@ -37,11 +33,6 @@ export interface PostgresKvOptions {
   readonly schema?: string
   /** The table of the records, whose name the other tables begin with. As `schema`. Default: `records`. */
   readonly table?: string
-  /**
-   * `statement`: each commit is one statement with row locks, for PostgreSQL. `portable`: plain SQL in a SERIALIZABLE
-   * transaction with two round trips, for databases that speak PostgreSQL's protocol. Default: `statement`.
-   */
-  readonly mode?: CommitMode
   /**
    * Whether the URLs are those of PgBouncer in transaction mode: no prepared statements and no settings of sessions
    * are used then, so `statementTimeoutMs` is kept on this side only. Default: false.
@@ -101,13 +92,11 @@ const OTHER_OPTIONS: readonly string[] = [
   'urls',
   'schema',
   'table',
-  'mode',
   'pgBouncer',
   'onWarning',
   'random',
 ] satisfies OtherOption[]
 
-const MODES: readonly [CommitMode, ...CommitMode[]] = ['statement', 'portable']
 const URLS_MAX = 16
 /** Waits of a conflict of two commits, which is over soon, up to those of a failover. */
 const PAUSES = { firstMs: 4, maxMs: 500 }
@@ -118,7 +107,6 @@ export type ResolvedPostgresOptions = Readonly<Record<NumberOption, number>> &
     urls: readonly string[]
     schema: string
     table: string
-    mode: CommitMode
     pgBouncer: boolean
     onWarning: PostgresKvOptions['onWarning']
     random: Random
@@ -143,7 +131,6 @@ export function resolvePostgresOptions(
     urls: urlsOption(given.urls),
     schema: nameOption('schema', given.schema, 'rowstash'),
     table: nameOption('table', given.table, 'records'),
-    mode: choiceOption('mode', given.mode, MODES),
     pgBouncer: booleanOption('pgBouncer', given.pgBouncer, false),
     onWarning: given.onWarning,
     random,

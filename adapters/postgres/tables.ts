@@ -8,7 +8,6 @@
 // Invariants:
 // - Everything of a key is bytea, so that order and equality are those of bytes, whatever the collation.
 // - A migration runs under an advisory lock and can be repeated: any number of processes may open a new store at once.
-// - The mode never changes: row locks and SERIALIZABLE transactions do not protect from each other.
 import { pause } from '../../src/base/backoff.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
@@ -16,7 +15,7 @@ import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { PostgresConnection } from './postgres-connection.js'
 import { sqlState } from './postgres-error.js'
-import type { CommitMode, ResolvedPostgresOptions } from './postgres-options.js'
+import type { ResolvedPostgresOptions } from './postgres-options.js'
 
 /**
  * Version of the tables: 2 says that heads may have times (`table-life` in FORMAT.md), 3 that segments may share objects
@@ -27,8 +26,8 @@ const FILLED_FIRST = 1
 /** Stands for the version while a store is being filled: it is not complete, and cannot be opened. */
 export const FILLING = 0
 
-/** Stored as numbers: never change or reuse one. */
-const MODE_NUMBERS: Readonly<Record<CommitMode, number>> = { statement: 1, portable: 2 }
+/** How commits are made: by statements with row locks. Another way would need another number. */
+const MODE = 1
 
 /** undefined_table and invalid_schema_name: the store is new. */
 export const IS_MISSING: ReadonlySet<string | undefined> = new Set(['42P01', '3F000'])
@@ -50,7 +49,7 @@ export function tableNames({ schema, table }: ResolvedPostgresOptions): TableNam
 /**
  * Creates the tables if there are none.
  * @returns the version base of the store
- * @throws {StoreError} FORMAT_UNKNOWN, OPTION_NOT_ALLOWED; failures of PostgreSQL as they are
+ * @throws {StoreError} FORMAT_UNKNOWN; failures of PostgreSQL as they are
  */
 export function prepareTables(
   connection: PostgresConnection,
@@ -58,7 +57,7 @@ export function prepareTables(
   options: ResolvedPostgresOptions,
 ): Promise<number> {
   return readOrCreate(connection, {
-    read: () => readMeta(connection, names, options),
+    read: () => readMeta(connection, names),
     statements: creation(names, options),
     options,
   })
@@ -110,11 +109,7 @@ export async function readNumber(
   return row && Number(row[0])
 }
 
-async function readMeta(
-  connection: PostgresConnection,
-  { meta }: TableNames,
-  { mode }: ResolvedPostgresOptions,
-): Promise<number> {
+async function readMeta(connection: PostgresConnection, { meta }: TableNames): Promise<number> {
   const rows = await connection.query({ text: `select name, value from ${meta}` })
   const values = new Map(rows.map(([name, value]) => [name, Number(value)]))
   const format = values.get('format')
@@ -132,30 +127,30 @@ async function readMeta(
     const message = `The tables have format ${format}; this version of the package knows ${FILLED}`
     throw new StoreError('FORMAT_UNKNOWN', message)
   }
-  if (values.get('mode') !== MODE_NUMBERS[mode]) {
-    const message = `Option "mode" must be what the tables were created with, not '${mode}'`
-    throw new StoreError('OPTION_NOT_ALLOWED', message)
+  const mode = values.get('mode')
+  if (mode !== MODE) {
+    const message = `The tables have mode ${mode}; this version of the package knows ${MODE}`
+    throw new StoreError('FORMAT_UNKNOWN', message)
   }
   return values.get('version_base') ?? 0
 }
 
 function creation(
   { records, sessions, meta }: TableNames,
-  { schema, mode }: ResolvedPostgresOptions,
+  { schema }: ResolvedPostgresOptions,
 ): readonly string[] {
-  const isPortable = mode === 'portable'
   return [
-    ...(isPortable ? [] : [creationLock(records)]),
+    creationLock(records),
     `create schema if not exists "${schema}"`,
     `create table if not exists ${records} (p bytea not null, k bytea not null, v bytea not null,
-      primary key (p, k))${isPortable ? '' : ' with (fillfactor = 85)'}`,
+      primary key (p, k)) with (fillfactor = 85)`,
     // Segments of rows are compressed already, and what is not compressed is read without that work.
-    ...(isPortable ? [] : [`alter table ${records} alter column v set storage external`]),
+    `alter table ${records} alter column v set storage external`,
     `create table if not exists ${sessions} (id bytea not null, n bigint not null, at timestamptz not null,
-      primary key (id))${isPortable ? '' : ' with (fillfactor = 50)'}`,
+      primary key (id)) with (fillfactor = 50)`,
     `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
     `insert into ${meta} (name, value)
-      values ('format', ${FILLED}), ('mode', ${MODE_NUMBERS[mode]}), ('version_base', 0)
+      values ('format', ${FILLED}), ('mode', ${MODE}), ('version_base', 0)
       on conflict (name) do nothing`,
   ]
 }

@@ -5,14 +5,7 @@ import { openCutProxy } from '../support/cut-proxy.js'
 import { findPrograms, startCluster } from '../support/postgres-cluster.js'
 import { kvSuite } from './kv/kv-suite.js'
 import { objectsSuite } from './objects/objects-suite.js'
-import {
-  MODES,
-  openEmpty,
-  openObjects,
-  openSecond,
-  runCases,
-  urlOfPort,
-} from './postgres-stores.js'
+import { openEmpty, openObjects, openSecond, runCases, urlOfPort } from './postgres-stores.js'
 
 /** Ends what was opened, the last first. */
 const closings: (() => Promise<unknown>)[] = []
@@ -35,11 +28,9 @@ if (typeof programs === 'string') {
   for (const { way, socket, pgBouncer } of ways) {
     const proxy = await openCutProxy(socket)
     closings.push(proxy.close)
-    for (const mode of MODES) {
-      const open = () => openEmpty(urlOfPort(proxy.port), { mode, pgBouncer })
-      const abilities = { openSecond, cutConnections: proxy.cut }
-      runCases(`a KvStore on ${way}, in the mode ${mode}`, kvSuite(open, abilities))
-    }
+    const openKv = () => openEmpty(urlOfPort(proxy.port), { pgBouncer })
+    const abilities = { openSecond, cutConnections: proxy.cut }
+    runCases(`a KvStore on ${way}`, kvSuite(openKv, abilities))
     const open = () => openObjects(urlOfPort(proxy.port), { pgBouncer })
     runCases(`an ObjectStore on ${way}`, objectsSuite(open))
   }

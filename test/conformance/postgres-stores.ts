@@ -9,8 +9,6 @@ import {
 import type { KvStore, ObjectStore } from '../../src/index.js'
 import type { ConformanceCase } from './case.js'
 
-export const MODES = ['statement', 'portable'] as const
-
 /** Few connections, so that many stores fit one server and cases wait for each other. */
 const SMALL = { viewConnectionsMax: 3, commitConnectionsMax: 3, onWarning: () => undefined }
 

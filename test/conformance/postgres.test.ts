@@ -5,14 +5,7 @@ import { openCutProxy } from '../support/cut-proxy.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { kvSuite } from './kv/kv-suite.js'
 import { objectsSuite } from './objects/objects-suite.js'
-import {
-  MODES,
-  openEmpty,
-  openObjects,
-  openSecond,
-  runCases,
-  urlOfPort,
-} from './postgres-stores.js'
+import { openEmpty, openObjects, openSecond, runCases, urlOfPort } from './postgres-stores.js'
 import { storeSuite } from './store-suite.js'
 
 const server = await startPostgres()
@@ -28,12 +21,10 @@ if (typeof server === 'string' || proxy === undefined) {
 } else {
   const { url } = server
   const throughProxy = urlOfPort(proxy.port)
-  for (const mode of MODES) {
-    runCases(
-      `a KvStore on PostgreSQL, in the mode ${mode}`,
-      kvSuite(() => openEmpty(throughProxy, { mode }), { openSecond, cutConnections: proxy.cut }),
-    )
-  }
+  runCases(
+    'a KvStore on PostgreSQL',
+    kvSuite(() => openEmpty(throughProxy), { openSecond, cutConnections: proxy.cut }),
+  )
   runCases(
     'an ObjectStore on PostgreSQL',
     objectsSuite(() => openObjects(throughProxy)),

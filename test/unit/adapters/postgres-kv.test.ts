@@ -38,7 +38,6 @@ describe.each([
     /^Option "urls" must contain URLs [^:]*postgres:/,
   ],
   [{ urls: ['postgres://h'], schema: 'A"b' }, /^Option "schema" must be 1 to 40 lower-case/],
-  [{ urls: ['postgres://h'], mode: 'fast' }, /^Option "mode" must be 'statement' or 'portable'/],
   [
     { urls: ['postgres://h'], connectTimeoutMs: 1 },
     /^Option "connectTimeoutMs" must be an integer from/,
@@ -95,21 +94,23 @@ describe.skipIf(typeof server === 'string')(
       expect(found?.length).toBe(stores.length)
     })
 
-    test('the mode of a store does not change, and tables of a newer format are refused', async () => {
+    test('tables of a newer format or of another mode are refused', async () => {
       const options = optionsOf()
       await open(options)
-      const other = openPostgresKv({ ...options, mode: 'portable' })
-      await expect(other).rejects.toThrow('Option "mode" must be what the tables were created with')
 
       const client = await connectTo(url)
-      const setFormat = (format: number) =>
+      const set = (name: string, value: number) =>
         client.query(
-          `update ${options.schema}.records_meta set value = ${format} where name = 'format'`,
+          `update ${options.schema}.records_meta set value = ${value} where name = '${name}'`,
         )
-      await setFormat(4)
+      await set('format', 4)
       await expect(openPostgresKv(options)).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+      await set('format', 3)
+      await set('mode', 2)
+      await expect(openPostgresKv(options)).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+      await set('mode', 1)
 
-      await setFormat(1)
+      await set('format', 1)
       await open(options)
       const { rows } = await client.query(
         `select value::int from ${options.schema}.records_meta where name = 'format'`,
@@ -279,34 +280,31 @@ describe.skipIf(typeof server === 'string')(
       expect((await client.query(text)).rowCount).toBe(0)
     })
 
-    test.each(['statement', 'portable'] as const)(
-      'a commit that the server still works on when its connection breaks is not written later, in the mode %s',
-      async (mode) => {
-        const proxy = await openCutProxy(socket)
-        onTestFinished(() => proxy.close())
-        const urls = [`postgres://rowstash@127.0.0.1:${proxy.port}/postgres`]
-        const options = optionsOf({ urls, mode })
-        const kv = await open(options)
-        const partition = kv.partition('team')
-        await put(partition, 'key', 'old')
-        const client = await connectTo(url)
-        await client.query('begin')
-        await client.query(`select from ${options.schema}.records where k = 'key' for update`)
+    test('a commit that the server still works on when its connection breaks is not written later', async () => {
+      const proxy = await openCutProxy(socket)
+      onTestFinished(() => proxy.close())
+      const urls = [`postgres://rowstash@127.0.0.1:${proxy.port}/postgres`]
+      const options = optionsOf({ urls })
+      const kv = await open(options)
+      const partition = kv.partition('team')
+      await put(partition, 'key', 'old')
+      const client = await connectTo(url)
+      await client.query('begin')
+      await client.query(`select from ${options.schema}.records where k = 'key' for update`)
 
-        const commit = partition.commit({
-          checks: [{ key: utf8('key'), equals: utf8('old') }],
-          puts: [[utf8('key'), utf8('new')]],
-        })
-        // Both the first attempt and the next one wait for the lock, the first one without anybody to answer to.
-        await waitForLocks(1)
-        proxy.cut()
-        await waitForLocks(2)
-        await client.query('rollback')
+      const commit = partition.commit({
+        checks: [{ key: utf8('key'), equals: utf8('old') }],
+        puts: [[utf8('key'), utf8('new')]],
+      })
+      // Both the first attempt and the next one wait for the lock, the first one without anybody to answer to.
+      await waitForLocks(1)
+      proxy.cut()
+      await waitForLocks(2)
+      await client.query('rollback')
 
-        expect(await commit).toEqual({ ok: true })
-        expect(await textAt(partition, 'key')).toBe('new')
-      },
-    )
+      expect(await commit).toEqual({ ok: true })
+      expect(await textAt(partition, 'key')).toBe('new')
+    })
 
     test('a record that a commit checks stays as it is until the commit ends', async () => {
       const options = optionsOf()

@@ -38,8 +38,8 @@ export async function runImport(
     }
     const chosen = (store: Store) => teamToImportInto(store, team, notes)
     const serve = command.isCheck ? withCheckedDirectory : withServedDirectory
-    return serve(directory, chosen, (server) => {
-      return importInto(command, bytes, server, io, progressOutput)
+    return serve(directory, chosen, (server, team) => {
+      return importInto({ ...command, team }, bytes, server, io, progressOutput)
     })
   }
   const server = { url: place.url, key: await readKey(place.key) }
@@ -47,7 +47,7 @@ export async function runImport(
 }
 
 async function importInto(
-  command: ImportCommand,
+  command: ImportCommand & Pick<FileImport, 'team'>,
   bytes: number,
   server: Asking,
   io: CommandIo,

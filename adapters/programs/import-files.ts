@@ -14,9 +14,11 @@ import {
   type RowChunk,
   type SendOptions,
 } from '../../src/client/client.js'
-import type { Column } from '../../src/index.js'
+import type { Column, Team } from '../../src/index.js'
+import { type ChunksTwice, checkInStore } from './check-in-store.js'
 import { type Asking, explained, forPeople, openClient } from './command-client.js'
 import { CommaFields } from './decimal-columns.js'
+import { canReadAgain } from './import-bytes.js'
 import { checkKeyOfFile, isMerge } from './import-keys.js'
 import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
@@ -31,6 +33,8 @@ export type FileImport = Asking &
   Readonly<{
     files: readonly SourceFile[]
     target: ImportTarget
+    /** The team in whose store a check looks. Default: it asks the server. */
+    team?: Team
     onSchemaError?: OnSchemaError
     /** Rows of one chunk, at most 65,536. */
     chunkRowsMax: number
@@ -62,7 +66,8 @@ export async function importFiles(given: FileImport): Promise<FileImported> {
   const { target, resumeStash, receipt = false } = given
   const resumed = resumeStash === undefined ? {} : { stashId: resumeStash, resume: true }
   const { result, lines } = await sending(given, (client, input, options) => {
-    return client.importRows(input, { ...target, ...options, ...resumed, receipt })
+    const { chunks } = input
+    return client.importRows({ chunks }, { ...target, ...options, ...resumed, receipt })
   })
   const seconds = (performance.now() - startMs) / 1000
   return { ...result, seconds, ...lines }
@@ -93,12 +98,16 @@ export type CheckResult = FoundLines &
 /** Problems that a check lists. */
 const PROBLEMS_MAX = 1_000
 
-/** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
+/** As `importFiles`, but no table changes: at a server, the rows are in a stash for a while. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
-  const longLines = new LongLines('tableId' in given.target)
+  const { team, target } = given
+  const longLines = new LongLines('tableId' in target)
   const { result, lines } = await sending(
     { ...given, longLines },
-    (client, input, options) => client.checkRows(input, { ...given.target, ...options }),
+    (client, input, options) => {
+      if (team !== undefined) return checkInStore(team, input, target, options)
+      return client.checkRows({ chunks: input.chunks }, { ...target, ...options })
+    },
     '; the check ends at the first line that cannot be read',
   )
   const { rows, problems, schema, merged } = result
@@ -127,11 +136,7 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
  */
 async function sending<T>(
   given: FileImport,
-  send: (
-    client: Client,
-    input: Readonly<{ chunks: AsyncIterable<RowChunk> }>,
-    options: SendOptions,
-  ) => Promise<T>,
+  send: (client: Client, input: ChunksTwice, options: SendOptions) => Promise<T>,
   ending = '',
 ): Promise<Readonly<{ result: T; lines: FoundLines }>> {
   const { onSchemaError, parallel, signal, onProgress } = given
@@ -147,7 +152,8 @@ async function sending<T>(
     onProgress: ({ rows }) => onProgress?.(rows, bytes),
   }
   try {
-    const result = await send(openClient(given), { chunks }, options)
+    const input = { chunks, readAgain: () => chunksAgain(given) }
+    const result = await send(openClient(given), input, options)
     return { result, lines: await short.found() }
   } catch (failure) {
     throw failure instanceof ClientError ? await explain(failure, given, ending) : failure
@@ -176,6 +182,18 @@ async function* chunksOf(
     }
   }
   if (isEmpty) yield NO_ROWS
+}
+
+/** The chunks once more, of which nothing is noted. @throws {ProgramFailure} if a file cannot be read twice */
+async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
+  for (const file of given.files) {
+    if (await canReadAgain(file)) continue
+    const problem = `The check of a merge into a directory reads its files twice, which "${file.path}" cannot be`
+    throw new ProgramFailure('failed', `${problem}: write it to a file, and check that`)
+  }
+  const { sample: _, onDelimiter: __, ...again } = given
+  const longLines = new LongLines(true)
+  yield* chunksOf({ ...again, longLines }, new ShortLines(), () => undefined)
 }
 
 /** The chunk of files that have not even a header. */

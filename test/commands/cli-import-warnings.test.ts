@@ -171,6 +171,28 @@ describe('a check of a new table', () => {
     expect(JSON.parse(swept[0] ?? '')).toMatchObject({ stashes: 0 })
   })
 
+  test('takes files of different formats and columns together, as the import does', async () => {
+    const paths = ['mixed.csv', 'mixed.ndjson', 'mixed.tsv'].map((name) => join(folder, name))
+    const texts = ['id,n\n1,2\n', '{"n":3.5,"t":[1]}\n', 'd\tn\n2024-02-29\tx\n']
+    for (const [i, path] of paths.entries()) await writeFile(path, texts[i] ?? '')
+    const args = ['--table', 'Mixed', ...place, '--json']
+    const checked = await importing(paths, ...args, '--check')
+    const imported = await importing(paths, ...args)
+
+    const { columns, ...found } = JSON.parse(checked.out[0] ?? '')
+    expect(found).toMatchObject({ rows: 3, problemCount: 0 })
+    expect(columns).toEqual(JSON.parse(imported.out[0] ?? '').columns)
+    const schema = join(folder, 'mixed.json')
+    await writeFile(schema, JSON.stringify({ columns: [{ id: 'n', type: 'number' }] }))
+    const wrong = await importing(paths, ...args, '--new-table', '--schema', schema, '--check')
+    expect(JSON.parse(wrong.out[0] ?? '').problems).toMatchObject([
+      { place: { line: 2 }, column: 'id' },
+      { place: { line: 1 }, column: 't' },
+      { place: { line: 2 }, column: 'd' },
+      { place: { line: 2 }, column: 'n', value: 'x' },
+    ])
+  })
+
   test('refuses a directory of something else, and keeps it', async () => {
     const path = join(folder, 'n.csv')
     await writeFile(path, 'n\n1\n')
@@ -277,6 +299,16 @@ describe('a check of a merge', () => {
       })
     }
     expect(await rowsOf('merged.csv')).toBe('id,plan\n1,a\n2,b\n2,c\n')
+  })
+
+  test('refuses input that cannot be read twice, and does not skip the keys', async () => {
+    await importText('once.csv', 'id,plan\n1,a\n')
+    const how = ['--format', 'csv', '--allow-empty', '--mode', 'merge', '--by', 'id', '--check']
+    const checked = importing(['/dev/null'], ...how, '--table', 'once.csv', ...place)
+
+    await expect(checked).rejects.toThrow(
+      'The check of a merge into a directory reads its files twice, which "/dev/null" cannot be',
+    )
   })
 
   test('lists values that do not fit, and else succeeds and changes nothing', async () => {

@@ -5,8 +5,6 @@ import { ClassicLevel } from 'classic-level'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, test } from 'vitest'
-import { scratchObjects } from '../../adapters/directory/scratch-directory.js'
-import { scratchKv } from '../../adapters/directory/scratch-kv.js'
 import { openFsObjects } from '../../adapters/fs/fs-objects.js'
 import { openS3Objects } from '../../adapters/s3/s3-objects.js'
 import { kvObjects } from '../../src/engine/kv-objects.js'
@@ -67,10 +65,6 @@ runCases(
   kvSuite(() => openLevelKv(new MemoryLevel().sublevel('sub'))),
 )
 runCases(
-  'a KvStore whose changes stay in memory',
-  kvSuite(async () => scratchKv(await openLevelKv(new MemoryLevel()))),
-)
-runCases(
   'a KvStore on a database without snapshots',
   kvSuite(() => openLevelKv(plainDatabase())),
 )
@@ -98,10 +92,6 @@ runCases(
 runCases(
   'an ObjectStore in a KvStore',
   objectsSuite(async () => kvObjects(await openLevelKv(new MemoryLevel()))),
-)
-runCases(
-  'an ObjectStore over another',
-  objectsSuite(async () => scratchObjects(memoryObjects(), memoryObjects())),
 )
 runCases('an ObjectStore that signs for itself', objectsSuite(openSigningObjects))
 

@@ -4,16 +4,16 @@ import { yieldToEventLoop } from '../../src/base/platform.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import {
   memoryObjects,
+  type OpenStoreOptions,
   openLevelKv,
   openStore,
   type RowWithId,
   type Store,
-  type StoreOptions,
   type Table,
 } from '../../src/index.js'
 import { Hooks, hookedKv } from './hooked-ports.js'
 
-async function open(options: StoreOptions = {}): Promise<Store> {
+async function open(options: Partial<OpenStoreOptions> = {}): Promise<Store> {
   const store = await openStore({
     kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
     objects: memoryObjects(),
@@ -37,6 +37,24 @@ async function rowsOf(table: Table): Promise<Omit<RowWithId, '$rowID'>[]> {
   for await (const { $rowID: _, ...row } of table.scan()) rows.push(row)
   return rows
 }
+
+test('a dry run of a merge leaves no objects', async () => {
+  const objects = memoryObjects()
+  const store = await open({ objects, inlineRowsMax: 0, segmentRowsMax: 4, orphanGraceMs: 600_000 })
+  const table = await tableOf(store, [{ n: 1, t: 'a' }])
+  const before = await objects.list('')
+  const rows = Array.from({ length: 20 }, (_, n) => ({ n, t: `row ${n}` }))
+  async function* chunks() {
+    yield { json: JSON.stringify(rows) }
+  }
+
+  const counts = await table.merge({ rows: { chunks: chunks() }, key: ['n'], dryRun: true })
+  const twice = table.merge({ rows: [...rows, ...rows], key: ['n'], dryRun: true })
+  await expect(twice).rejects.toMatchObject({ code: 'KEY_NOT_UNIQUE' })
+
+  expect(counts).toMatchObject({ version: 1, added: 19, changed: 1 })
+  expect(await objects.list('')).toEqual(before)
+})
 
 describe('a merge', () => {
   test('changes, adds and leaves rows by their key', async () => {

@@ -11,6 +11,7 @@ import {
   type SchemaInput,
   type Store,
   type StoreError,
+  type TextRows,
 } from '../../src/index.js'
 import { plainDatabase } from '../support/plain-database.js'
 import { runs } from '../support/runs.js'
@@ -108,6 +109,14 @@ async function failureOf(action: () => Promise<unknown>): Promise<StoreError | n
   }
 }
 
+async function outcomeOf(action: () => Promise<unknown>): Promise<unknown> {
+  return action().catch((failure: Error) => failure.message)
+}
+
+async function* streamOf<Item>(items: readonly Item[]): AsyncGenerator<Item, void> {
+  yield* items
+}
+
 async function openCounted(
   options: object = {},
 ): Promise<{ store: Store; objects: ObjectStore; gets: { count: number; bytes: number } }> {
@@ -148,7 +157,12 @@ describe('a preflight finds what an operation would fail with, one error after t
 
     const report = await team.preflight(request)
     const dropping = await team.preflight({ ...request, onSchemaError: 'dropColumns' })
+    const inferred = await outcomeOf(() => team.preflight({ name: 't', rows: stash }))
+    const given = { chunks: [...chunks.values()].map(inputOf) }
+    const unstored = () => ({ chunks: streamOf(given.chunks as TextRows[]) })
 
+    expect(await team.preflight({ ...request, rows: unstored() })).toEqual(report)
+    expect(await outcomeOf(() => team.preflight({ name: 't', rows: unstored() }))).toEqual(inferred)
     const expected: PreflightProblem[] = []
     for (;;) {
       const failure = await failureOf(() => team.createTable(request))
@@ -236,7 +250,15 @@ describe('a preflight', () => {
   test.each([
     ['a body', (rows: readonly RowObject[]) => rows],
     ['a text', (rows: readonly RowObject[]) => ({ json: JSON.stringify(rows) })],
-    ['an async iterable', (rows: readonly RowObject[]) => slowly(rows)],
+    ['an async iterable', (rows: readonly RowObject[]) => streamOf(rows)],
+    [
+      'chunks',
+      (rows: readonly RowObject[]) => ({
+        chunks: streamOf(
+          [rows.slice(0, 400), rows.slice(400)].map((part) => ({ json: JSON.stringify(part) })),
+        ),
+      }),
+    ],
   ])('of %s writes nothing, neither objects nor records', async (_, inputOf) => {
     const { store, objects } = await openCounted({ segmentRowsMax: 100 })
     const team = store.team('t')
@@ -286,7 +308,3 @@ describe('a preflight', () => {
     }
   })
 })
-
-async function* slowly(rows: readonly RowObject[]): AsyncGenerator<RowObject> {
-  for (const row of rows) yield row
-}

@@ -8,6 +8,7 @@ import {
   type RowWithId,
   type Store,
   type Table,
+  type TextRows,
 } from '../../src/index.js'
 import { runOptions } from '../support/fast-check-options.js'
 import { runsAll } from '../support/what-runs.js'
@@ -62,6 +63,52 @@ const ROWS = [{ n: '1.50', s: 'ä, "b"\nc' }, { s: 'x' }, { n: '3' }]
 function streamed(form: Form, text: string, size: number): RowsInput {
   return { [form]: piecesOf(text, size) } as unknown as RowsInput
 }
+
+describe('rows as texts of several formats', () => {
+  const TEXTS_OF_CHUNKS = [
+    { csv: 'id,n\n1,2\n' },
+    { json: '[{"n":3.50,"t":"x"}]' },
+    { tsv: 't\ty\n' },
+  ]
+
+  async function* chunksOf(texts: readonly TextRows[]): AsyncGenerator<TextRows, void> {
+    yield* texts
+  }
+
+  test('are the rows of a stash with the same chunks', async () => {
+    await using store = await openMemory()
+    const team = store.team('t')
+    for (const [serial, text] of TEXTS_OF_CHUNKS.entries()) await team.stash('s').put(serial, text)
+    const inputs = [{ chunks: chunksOf(TEXTS_OF_CHUNKS) }, team.stash('s')]
+    const written: unknown[] = []
+    for (const rows of inputs) {
+      const { tableId } = await team.createTable({ name: 'a', rows })
+      const table = team.table(tableId)
+      written.push([await table.schema(), await textOf(table.toNDJSON())])
+    }
+
+    expect(written[0]).toEqual(written[1])
+    expect(JSON.stringify(written[0])).toContain('3.50')
+  })
+
+  test('of which one does not fit are refused by its number, and nothing else is taken for them', async () => {
+    await using store = await openMemory()
+    const team = store.team('t')
+    const schema = { columns: [{ id: 'n', type: 'number' }] } as const
+    const rows = { chunks: chunksOf([{ csv: 'n\n1\n' }, { csv: 'n\n2\nx\n' }]) }
+
+    await expect(team.createTable({ name: 'a', schema, rows })).rejects.toMatchObject({
+      code: 'COLUMN_HAS_INVALID_VALUE',
+      chunk: '1',
+      row: 1,
+    })
+    for (const bad of [{ chunks: [] }, { chunks: chunksOf([]), csv: '' }, { chunks: 5 }]) {
+      const making = team.createTable({ name: 'a', rows: bad as never })
+      await expect(making).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    }
+    expect(await team.tables()).toEqual([])
+  })
+})
 
 describe('rows as a stream of text', () => {
   test.each(FORMS)('of %s are taken by each operation, whatever the pieces are', async (form) => {

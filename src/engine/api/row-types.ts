@@ -54,8 +54,17 @@ export type RowStream = MayBeEmpty &
 /** An input row. It may be an instance of a class or an interface, but not an array or another iterable. */
 export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: never })
 
-/** Rows as objects (an async iterable of any length is read in bounded memory), as text, or as a stream of text. */
-export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows | RowStream
+/**
+ * Rows as objects (an async iterable of any length is read in bounded memory), as text, as a stream of text, or as
+ * `chunks`: texts that follow each other, each with a format and columns of its own, as those of a stash. Failures count
+ * the rows of a chunk, and name it by its number, from 0.
+ */
+export type RowsInput =
+  | Iterable<RowInput>
+  | AsyncIterable<RowInput>
+  | TextRows
+  | RowStream
+  | Readonly<{ chunks: AsyncIterable<TextRows> }>
 
 /**
  * The treatment of data that does not fit the schema. `abort` (default): nothing is written, and the first

@@ -3,7 +3,7 @@ import { isAsyncIterable, isIterable } from '../../base/options.js'
 import { checkNotAborted, untilAborted } from '../../base/signals.js'
 import type { SourceFormat } from '../../base/source-format.js'
 import type { RowInput, RowStream, RowsInput } from '../api/row-types.js'
-import { type GivenStream, streamOf } from './stream-rows.js'
+import { chunksOf, type GivenStream, streamOf } from './stream-rows.js'
 
 /**
  * Rows whose reading ends when the caller aborts, also while the next row, or the next piece of a stream, is awaited. A
@@ -19,6 +19,8 @@ export function abortableRows(
   if (signal === undefined || typeof rows !== 'object' || rows === null) return rows
   const stream = streamOf(rows, (pieces) => untilAborted(what, pieces, signal))
   if (stream !== null) return streamIn(stream)
+  const chunks = chunksOf(rows)
+  if (chunks !== null) return { chunks: untilAborted(what, chunks, signal) }
   if (ArrayBuffer.isView(rows)) return rows
   if (isAsyncIterable(rows)) return untilAborted(what, rows, signal)
   return isIterable(rows) ? rowsUntil(what, rows, signal) : rows

@@ -14,7 +14,7 @@ import type { FileIds } from '../../format/file-references.js'
 import { stashHeadKey } from '../../format/keys.js'
 import type { KvCheck, KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
+import type { OnSchemaError, RowsInput, Stash, TextRows } from '../api/row-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
@@ -24,7 +24,7 @@ import type { RowBatch } from './chunk-builder.js'
 import { prepareRows } from './prepare-rows.js'
 import { policyOf } from './schema-of-rows.js'
 import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
-import { readSource, SourceRows } from './source-rows.js'
+import { readSource, SourceRows, sharedColumns } from './source-rows.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
 import {
@@ -37,7 +37,7 @@ import {
   rowsOfChunk,
   type Verdict,
 } from './stored-form.js'
-import { streamOf } from './stream-rows.js'
+import { chunksOf, streamOf } from './stream-rows.js'
 
 /** Rows as they came, judged by nothing yet. */
 export type OperationRows = Readonly<{
@@ -107,6 +107,8 @@ export class RowsReader {
       const pieces = this.#team.lifecycle.whileOpen(stream.pieces)
       return this.#prepareSource(new SourceRows({ ...stream, pieces }))
     }
+    const chunks = chunksOf(rows)
+    if (chunks !== null) return this.#prepareChunks(chunks)
     const { chunk, inline, files, isCut } = await prepareRows(this.#team, rows, {
       mayInline: true,
       drops: this.#expected?.onSchemaError === 'dropColumns',
@@ -137,14 +139,36 @@ export class RowsReader {
     const chunks: { chunk: SerialChunk['chunk'] }[] = []
     let isCut = false
     await readSource(this.#team, rows, async (chunk, files) => {
-      this.#files.addAll(files)
-      for (const { object } of chunk.segments) this.#objects.push(object)
-      this.checkGoesOn() // When its objects are known, which are released.
-      if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
       chunks.push({ chunk })
-      isCut = await this.#areRefused(chunk.columns)
+      isCut = await this.#take(chunk, files)
       return !isCut
     })
+    await this.#end(chunks, isCut)
+  }
+
+  async #prepareChunks(texts: AsyncIterable<TextRows>): Promise<void> {
+    const chunks: { serial: string; chunk: SerialChunk['chunk'] }[] = []
+    let isCut = false
+    for await (const text of this.#team.lifecycle.whileOpen(texts)) {
+      const { chunk, files } = await prepareRows(this.#team, text)
+      const columns = sharedColumns(chunks.at(-1)?.chunk.columns, chunk)
+      chunks.push({ serial: String(chunks.length), chunk: { ...chunk, columns } })
+      isCut = await this.#take(chunk, files)
+      if (isCut) break
+    }
+    await this.#end(chunks, isCut)
+  }
+
+  /** @returns whether the rows are refused, so that no others are read */
+  #take({ segments, columns }: StoredChunk, files: FileIds): Promise<boolean> {
+    this.#files.addAll(files)
+    for (const { object } of segments) this.#objects.push(object)
+    this.checkGoesOn() // When its objects are known, which are released.
+    if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
+    return this.#areRefused(columns)
+  }
+
+  async #end(chunks: OperationRows['chunks'], isCut: boolean): Promise<void> {
     this.#prepared = { chunks, inline: null, check: null }
     if (isCut) await this.#refuse(this.#prepared)
   }

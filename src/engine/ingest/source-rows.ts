@@ -62,9 +62,9 @@ export async function readSource(
   try {
     for await (const run of cutRecords(pieces, format, limits, { allowEmpty })) {
       const text = textOfRun(run, format, place.of(run))
-      const chunk = await prepareRun(team, text, { rows, lines: lineBreaks })
-      columns = sameColumns(columns, chunk.chunk.columns) ? columns : chunk.chunk.columns
-      if (!(await take({ ...chunk.chunk, columns }, chunk.files))) return
+      const { chunk, files } = await prepareRun(team, text, { rows, lines: lineBreaks })
+      columns = sharedColumns(columns, chunk)
+      if (!(await take({ ...chunk, columns }, files))) return
       rows += run.starts.length
       if (isJson(format)) place.pass(run)
       else lineBreaks += countLineBreaks(run.bytes)
@@ -89,7 +89,14 @@ async function prepareRun(
   }
 }
 
-/** Whether two chunks have the same columns with the same summaries: most do, and share one list then. */
+/** The columns of a chunk: the list of the chunk before if it is the same, as most are, so that they share it. */
+export function sharedColumns(
+  before: readonly ChunkColumn[] | undefined,
+  { columns }: Pick<StoredChunk, 'columns'>,
+): readonly ChunkColumn[] {
+  return before !== undefined && sameColumns(before, columns) ? before : columns
+}
+
 function sameColumns(left: readonly ChunkColumn[], right: readonly ChunkColumn[]): boolean {
   if (left.length !== right.length) return false
   return left.every(({ summary, firstRow }, i) => {

@@ -3,7 +3,7 @@
 import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
 import { type Bytes, bytesOf, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
-import { shown, typeName } from '../../base/options.js'
+import { isAsyncIterable, isIterable, shown, typeName } from '../../base/options.js'
 import { looksLikePath } from '../../base/path-text.js'
 import { utf8StringLength, yieldToEventLoop } from '../../base/platform.js'
 import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../../base/record-cutter.js'
@@ -68,6 +68,22 @@ export function streamOf(
   const other = Object.keys(rows).find((name) => name !== format && name !== 'allowEmpty')
   if (other !== undefined) throw invalid(`rows accept no ${shown(other)} beside a stream`)
   return { pieces: checkedPieces(readBy(stream)), format, allowEmpty }
+}
+
+/**
+ * The texts that are given as chunks; null: the rows are given in another form.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export function chunksOf(rows: unknown): AsyncIterable<TextRows> | null {
+  if (typeof rows !== 'object' || rows === null || !Object.hasOwn(rows, 'chunks')) return null
+  if (isIterable(rows) || isAsyncIterable(rows)) return null
+  const { chunks, ...others } = rows as { chunks: unknown }
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw invalid(`rows accept no ${shown(other)} beside chunks`)
+  if (typeof chunks === 'object' && chunks !== null && isAsyncIterable(chunks)) {
+    return chunks as AsyncIterable<TextRows>
+  }
+  throw invalid(`chunks must be an async iterable of texts, not ${typeName(chunks)}`)
 }
 
 /** A text that has no rows in any format. Bytes of CSV and TSV are left to the scanner, as bodies of HTTP are. */

@@ -14,6 +14,7 @@ import { toPublicVersion } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
+import { deleteEarly } from '../files/file-content.js'
 import { lackedColumn } from '../find/unknown-column.js'
 import { RowsReader } from '../ingest/rows-reader.js'
 import { IncomingRows } from '../merge/incoming-rows.js'
@@ -59,7 +60,7 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
   const expected = { readSchema: () => readSchema(place), onSchemaError }
   const reader = new RowsReader(team, 'merge', request.rows, request.signal, expected)
   const prepare = () => readAfterIfMatch(place, request.ifMatch, () => reader.prepare(request.rows))
-  return linkUntilDone(reader, prepare, async () => {
+  const merging = linkUntilDone(reader, prepare, async () => {
     const base = await team.partition.read(async (view) => {
       const read: ReadRecord = (key) => view.get(key)
       const repeat = await firstMerge(place, request, read)
@@ -79,6 +80,12 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     const named = await columnsOfInput(team.slices.begin(), ready)
     return new Merge(place, request, reader, ready, named).run()
   })
+  if (!request.dryRun) return merging
+  try {
+    return await merging
+  } finally {
+    await deleteEarly(team, reader.objects)
+  }
 }
 
 class Merge {

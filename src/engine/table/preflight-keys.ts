@@ -53,6 +53,13 @@ export class BodyKeys {
     }
   }
 
+  /** Appends those of rows that follow. @throws {StoreError} as `addSegment` */
+  append(other: BodyKeys): void {
+    this.#chars += other.#chars
+    if (this.#chars > KEY_CHARS_MAX) throw tooLongKeys()
+    for (const part of other.#parts) this.#parts.push(part)
+  }
+
   #cellsOf(row: string): string {
     const spans = readSpans(row).filter(({ id }) => this.#ids.has(id))
     return spans.map(({ start, end }) => row.slice(start, end)).join(',')

@@ -1,11 +1,16 @@
 // Checks the request of a create, an add or an overwrite without a change: nothing is put, and no commit is made.
 // Segments of a body are built, as that is how rows are read, then looked at and dropped.
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
+import type { StoredChunk } from '../../format/chunk-records.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-reader.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { isColumnId } from '../../schema/table-schema.js'
-import type { PreflightReport, TablePreflightReport } from '../api/preflight-types.js'
+import type {
+  PreflightProblem,
+  PreflightReport,
+  TablePreflightReport,
+} from '../api/preflight-types.js'
 import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
@@ -22,8 +27,10 @@ import { type Problems, problemsOfRows, rulesOf } from '../ingest/problems-of-ro
 import { type OperationRows, RowsReader } from '../ingest/rows-reader.js'
 import { policyOf } from '../ingest/schema-of-rows.js'
 import type { FinishedSegment, SegmentTarget } from '../ingest/segment-sink.js'
+import { sharedColumns } from '../ingest/source-rows.js'
 import { TeamStash } from '../ingest/stash.js'
 import { isFromText } from '../ingest/stored-form.js'
+import { chunksOf } from '../ingest/stream-rows.js'
 import { readHead } from '../read/generations.js'
 import { checkSameForm, keptKeyColumnsOf, keyColumnsOf } from '../unique/key-columns.js'
 import { readKeyIndex } from '../unique/key-index.js'
@@ -153,6 +160,9 @@ async function readBody(
   if (rows instanceof TeamStash) return null
   const slices = team.slices.begin()
   const rules = rulesBeforeRows(team, base, onSchemaError)
+  const compression = { short: 'none', other: 'none' } as const
+  const plain = { ...team, options: { ...team.options, compression } }
+  const drops = onSchemaError === 'dropColumns'
   let problems = new ChunkProblems(rules, slices)
   let keys = key && new BodyKeys(key.ids)
   const target: SegmentTarget = {
@@ -168,14 +178,27 @@ async function readBody(
       return ref
     },
   }
-  const compression = { short: 'none', other: 'none' } as const
-  const plain = { ...team, options: { ...team.options, compression } }
-  const drops = onSchemaError === 'dropColumns'
   const given = abortableRows('preflight', rows as RowsInput, signal)
-  const { chunk } = await prepareRows(plain, given, { drops, target })
-  team.ids.release(chunk.segments.map(({ object }) => object))
-  const source = { chunks: [{ chunk }], inline: null, check: null }
-  return { source, found: problems.end(chunk), keys }
+  const texts = chunksOf(given)
+  const chunks: { serial?: string; chunk: StoredChunk }[] = []
+  const listed: PreflightProblem[] = []
+  const allKeys = key && new BodyKeys(key.ids)
+  let count = 0
+  for await (const text of texts ?? [given]) {
+    reader.checkGoesOn()
+    const { chunk } = await prepareRows(plain, text, { drops, target })
+    team.ids.release(chunk.segments.map(({ object }) => object))
+    const columns = sharedColumns(chunks.at(-1)?.chunk.columns, chunk)
+    const serial = texts === null ? undefined : String(chunks.length)
+    const kept = { ...chunk, columns, segments: [] }
+    chunks.push({ ...(serial !== undefined && { serial }), chunk: kept })
+    const found = problems.end(chunk, serial)
+    count += found.count
+    if (listed.length < PROBLEMS_MAX) listed.push(...found.problems)
+    if (keys !== null) allKeys?.append(keys)
+  }
+  const source = { chunks, inline: null, check: null }
+  return { source, found: { problems: listed, count }, keys: allKeys }
 }
 
 /**

@@ -42,7 +42,7 @@ export const SAME_EVERYWHERE = [
   'test/conformance/{openapi,fetch-handler,postgres}.test.ts',
   'test/commands/cli-{demo,export,import-lines,import-warnings,key-file,move,parquet,postgres,resume}.test.ts',
   'test/quality/*.test.ts',
-  'test/rungs/{ladder,planted}/*.test.ts',
+  'test/rungs/ladder/*.test.ts',
   'test/rungs/sim/fault-loop.test.ts',
 ]
 
@@ -75,7 +75,6 @@ export const LONG_FILES = [
   'test/rungs/files-model/files-model.test.ts',
   'test/rungs/http-fuzz/http-fuzz.test.ts',
   'test/rungs/sim/crash-sim.test.ts',
-  'test/rungs/planted/planted-bugs.test.ts',
   'test/page/browse.test.ts',
   'test/page/import.test.ts',
   'test/browser/files.test.ts',

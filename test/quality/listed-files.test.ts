@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { projectFiles, ROOT } from '../support/project.js'
+import { ROOT } from '../support/project.js'
 import {
   LEFT_TO_ALL,
   LONG_FILES,
@@ -10,25 +10,14 @@ import {
   SEPARATE_FILES,
   SHARED_FILES,
 } from '../vitest.config.js'
+import { expand, filesOf } from './listed-files.js'
 
 type Config = Readonly<{
   default: Readonly<{ test?: Readonly<{ include?: string[]; exclude?: string[] }> }>
 }>
 
-/** `a/{b,c}.ts` as `a/b.ts` and `a/c.ts`; braces within braces are not known here. */
-function expand(pattern: string): string[] {
-  const [, before = '', choices, after = ''] = /^(.*?)\{([^{}]*)\}(.*)$/.exec(pattern) ?? []
-  if (choices === undefined) return [pattern]
-  return choices.split(',').flatMap((choice) => expand(before + choice + after))
-}
-
-function fits(path: string, pattern: string): boolean {
-  const source = pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]+')
-  return new RegExp(`^${source}$`).test(path)
-}
-
 function isThere(pattern: string): boolean {
-  return projectFiles().some((path) => fits(path, pattern))
+  return filesOf(pattern).length > 0
 }
 
 test('patterns are expanded and looked for', () => {

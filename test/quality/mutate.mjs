@@ -1,13 +1,14 @@
 // Changes the source in one place at a time, as Stryker does, and counts how often the tests notice.
 //
-//     npm run test:mutate [-- --sample 0.04 --from 0 --seed 1 --files GLOB | --at src/engine/upkeep/fold.ts:82 … | --again FILE] [--wide]
+//     npm run test:mutate [-- keys merge … --sample 0.04 --from 0 --seed 1 --files GLOB | --at src/engine/upkeep/fold.ts:82 … | --again FILE] [--wide]
 //
-// All mutants of src/engine and src/format take a day, so a random part of them is run. `--sample`: how large
-// a part, 1 is all; `--from`: where it begins, so that two parts have no mutant in common; `--files`: only of
-// these files; `--at`: instead all mutants of a line, as often as it is given; `--again`: instead those that a
-// file of results says were not killed, known by the text of their line; `--wide`: more tests, see
-// mutation.config.ts. They run in random order: a run that is ended early (Ctrl-C) has the score of a smaller
-// sample. What came of each is written to coverage/mutants.jsonl; what survived is looked at in survivors.md.
+// The words are modules of invariants.json: all mutants of their files, which meet the tests of the modules first.
+// Without a word a random part of the mutants of all modules is run, as all of them take days. `--sample`: how large a
+// part, 1 is all; `--from`: where it begins, so that two parts have no mutant in common; `--files`: only of these
+// files; `--at`: instead all mutants of a line, as often as it is given; `--again`: instead those that a file of
+// results says were not killed, known by the text of their line; `--wide`: more tests, see mutation.config.ts. They run
+// in random order: a run that is ended early (Ctrl-C) has the score of a smaller sample. What came of each is written
+// to coverage/mutants.jsonl. What survived is explained in survivors.json, or shown.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -20,17 +21,33 @@ const FOLDER = import.meta.dirname
 const ROOT = join(FOLDER, '../..')
 const NOT_DRAWN = 'not in the sample'
 
-const { values } = parseArgs({
+const { values, positionals: names } = parseArgs({
+  allowPositionals: true,
   options: {
-    sample: { type: 'string', default: '0.04' },
+    sample: { type: 'string' },
     from: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
-    files: { type: 'string', default: 'src/{engine,format}/**/*.ts' },
+    files: { type: 'string' },
     at: { type: 'string', multiple: true },
     again: { type: 'string' },
     wide: { type: 'boolean', default: false },
   },
 })
+
+const INVARIANTS = readJson('invariants.json')
+const SURVIVORS = readJson('survivors.json')
+const unknown = names.filter((name) => INVARIANTS[name] === undefined)
+if (unknown.length > 0) {
+  throw new Error(
+    `No module is named ${unknown.join(' or ')}: ${Object.keys(INVARIANTS).join(', ')}`,
+  )
+}
+const modules = names.map((name) => INVARIANTS[name])
+const sample = Number(values.sample ?? (names.length > 0 ? 1 : 0.04))
+
+function readJson(name) {
+  return JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))
+}
 
 /** Between 0 and 1: the same for the same mutant in each run. */
 function placeOf({ fileName, original, mutatorName, replacementCode }) {
@@ -63,7 +80,7 @@ function isDrawn({ fileName, original, mutatorName, replacementCode: replacement
     return values.at.includes(`${relative(ROOT, fileName)}:${original.loc.start.line}`)
   }
   const from = place - Number(values.from)
-  return from >= 0 && from < Number(values.sample)
+  return from >= 0 && from < sample
 }
 
 /** By the IDs that Stryker gives to mutants. */
@@ -102,7 +119,11 @@ async function shufflePlan() {
 async function runMutants() {
   const { Stryker } = await importInside('core/dist/src/index.js')
   const plugin = 'node_modules/@stryker-mutator/vitest-runner/dist/src/index.js'
-  const chosen = values.at?.map((place) => place.replace(/:\d+$/, '')) ?? [values.files]
+  const ofModules = (names.length > 0 ? modules : Object.values(INVARIANTS)).map(
+    ({ files }) => files,
+  )
+  const ofLines = values.at?.map((place) => place.replace(/:\d+$/, ''))
+  const chosen = ofLines ?? (values.files === undefined ? ofModules : [values.files])
   const files = values.again === undefined ? chosen : before.map(({ path }) => path)
   const stryker = new Stryker({
     mutate: [...new Set(files)],
@@ -137,6 +158,18 @@ function percent(share) {
   return `${(100 * share).toFixed(1)} %`
 }
 
+/** Whether survivors.json has it. */
+function isExplained({ path, source, replacement }) {
+  const shown = inOneLine(replacement)
+  return SURVIVORS.some((known) => {
+    return known.file === path && known.source === source && known.replacement === shown
+  })
+}
+
+function inOneLine(text) {
+  return text.replaceAll(/\s+/g, ' ')
+}
+
 const ENDS = ['Killed', 'Timeout', 'Survived', 'NoCoverage']
 
 function printScore(results, isWhole) {
@@ -156,10 +189,14 @@ function printScore(results, isWhole) {
   const killed = valid.filter(({ status }) => status === 'Killed' || status === 'Timeout').length
   const interval = intervalOf(killed, valid.length).join(' to ')
   console.log(`mutation score ${percent(killed / valid.length)}, 95 % interval ${interval}`)
-  for (const { status, path, line, mutatorName, source, replacement } of valid) {
-    if (status !== 'Survived' && status !== 'NoCoverage') continue
+  const missed = valid.filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
+  const open = missed.filter((mutant) => !isExplained(mutant))
+  console.log(
+    `${missed.length - open.length} of ${missed.length} that were not found are explained`,
+  )
+  for (const { status, path, line, mutatorName, source, replacement } of open) {
     console.log(`${status} ${path}:${line} ${mutatorName}\n  - ${source}`)
-    console.log(`  + ${replacement.replaceAll(/\s+/g, ' ').slice(0, 160)}`)
+    console.log(`  + ${inOneLine(replacement).slice(0, 160)}`)
   }
 }
 
@@ -168,6 +205,7 @@ mkdirSync('coverage', { recursive: true })
 rmSync('coverage/stryker', { recursive: true, force: true })
 writeFileSync('coverage/mutants.jsonl', '')
 process.env.ROWSTASH_MUTANTS_WIDE = values.wide ? '1' : '0'
+process.env.ROWSTASH_MUTANTS_TESTS = modules.flatMap(({ tests }) => tests).join('\n')
 installTools()
 await drawSample()
 await shufflePlan()

@@ -13,6 +13,7 @@ import { type Seeded, seeded } from '../../support/seeded.js'
 import { audit } from './audit.js'
 import { findLeaks } from './leaks.js'
 import { Ledger } from './ledger.js'
+import type { Lie } from './lie.js'
 import { type BuiltPrograms, buildPrograms, startWriter } from './writer-process.js'
 
 const ROUNDS_OF_DIRECTORY = 50
@@ -31,17 +32,27 @@ afterAll(async () => {
   await programs.remove()
 })
 
-type Life = Readonly<{ directory: string; ledger: Ledger; random: Seeded; seed: number }>
+type Life = Readonly<{
+  directory: string
+  ledger: Ledger
+  random: Seeded
+  seed: number
+  lie: Lie | undefined
+}>
 
 /**
  * One writer, killed at a random moment: from before it opened the directory to well after. The moment is counted in
  * what it said, so that a busy machine kills it as late in its work as an idle one.
  */
-async function killOnce({ directory, ledger, random, seed }: Life, round: number): Promise<void> {
+async function killOnce(
+  { directory, ledger, random, seed, lie }: Life,
+  round: number,
+): Promise<void> {
   const writer = startWriter(programs.path('writer'), {
     directory,
     seed: seed + round,
     firstOperation: 1 + round * OPERATIONS_OF_WRITER,
+    lie,
   })
   if (random.once(3)) await pause(60 + random.below(120))
   else {
@@ -59,9 +70,9 @@ async function killOnce({ directory, ledger, random, seed }: Life, round: number
 }
 
 /** @returns what was wrong. */
-async function liveOnce(seed: number, rounds: number): Promise<string[]> {
+async function liveOnce(seed: number, rounds: number, lie?: Lie): Promise<string[]> {
   const directory = join(folder, String(seed))
-  const life: Life = { directory, ledger: new Ledger(), random: seeded(seed), seed }
+  const life: Life = { directory, ledger: new Ledger(), random: seeded(seed), seed, lie }
   let kills = 0
   for (let round = 0; round < rounds; round++) {
     const burst = life.random.once(4) ? 1 + life.random.below(3) : 1
@@ -106,4 +117,13 @@ test('what a killed process was told is kept, whole', { timeout: TIMEOUT_MS }, a
   report({ suite, seed, runs: rounds, seconds, violations: wrong.length })
   expect(wrong).toEqual([])
   expect(acknowledged).toBeGreaterThan(rounds)
+})
+
+test('a store that answers before it writes is found out', { timeout: TIMEOUT_MS }, async () => {
+  const seed = suiteSeed() - 1
+
+  const wrong = await liveOnce(seed, ROUNDS_OF_DIRECTORY, 'early')
+
+  await rm(join(folder, String(seed)), { recursive: true, force: true })
+  expect(wrong).not.toEqual([])
 })

@@ -17,6 +17,7 @@ import { isBaselineWhole } from './baseline.js'
 import { missingStrace } from './capabilities.js'
 import { cutDisk, VARIANTS, type Variant } from './cut-disk.js'
 import { Ledger } from './ledger.js'
+import type { Lie } from './lie.js'
 import { parseLog } from './log-lines.js'
 import { parseTrace, type SystemCall, straceCommand } from './system-calls.js'
 import { TracedDisk } from './traced-disk.js'
@@ -125,13 +126,16 @@ const RUNS = { push: 2, deep: 1 }[tier]
 const OPERATIONS_MAX = 400
 
 /** Records two writers, the first of which is killed, and cuts. @returns the number of calls to cut behind. */
-async function cutOneRun(seed: number, tally: Tally): Promise<number> {
+async function cutOneRun(
+  seed: number,
+  tally: Tally,
+  { every, lie }: Readonly<{ every: number; lie?: Lie }>,
+): Promise<number> {
   const random = seeded(seed)
-  const every = fixedSizeOf({ push: 28, deep: 1 })
   const place = join(folder, String(seed))
   await mkdir(place)
   const directory = join(place, 'store')
-  const job = { directory, seed, lanes: 3, rowBytesMax: 400, fileBytesMax: 20_000 }
+  const job = { directory, seed, lanes: 3, rowBytesMax: 400, fileBytesMax: 20_000, lie }
   const traces = await trace('writer', [
     { job: { ...job, operationsMax: OPERATIONS_MAX }, killAt: 40 + random.below(40) },
     { job: { ...job, seed: seed + 1, firstOperation: 1_000, operationsMax: 45 } },
@@ -151,13 +155,24 @@ describe.skipIf(missing !== null)('a power cut', () => {
     const tally: Tally = { cuts: 0, bad: 0, wrong: [] }
     let points = 0
 
-    for (let run = 0; run < RUNS; run++) points += await cutOneRun(seed + 2 * run, tally)
+    const every = fixedSizeOf({ push: 28, deep: 1 })
+    for (let run = 0; run < RUNS; run++) points += await cutOneRun(seed + 2 * run, tally, { every })
 
     const seconds = (performance.now() - startedAt) / 1_000
     const suite = `T7 power cut, ${points} points`
     report({ suite, seed, runs: tally.cuts, seconds, violations: tally.bad })
     isKept = tally.bad > 0
     expect(tally.wrong.slice(0, SHOWN), `traces in ${folder}`).toEqual([])
+  })
+
+  test('shows that commits are answered before they are on the disk', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const tally: Tally = { cuts: 0, bad: 0, wrong: [] }
+
+    await cutOneRun(suiteSeed() - 1, tally, { every: 200, lie: 'unsynced' })
+
+    expect(tally.bad).toBeGreaterThan(0)
   })
 
   test('is known to lose what plain LevelDB was told not to sync', {

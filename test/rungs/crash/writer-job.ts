@@ -1,4 +1,5 @@
 import type { StoreOptions } from '../../../src/index.js'
+import type { Lie } from './lie.js'
 
 /** The arguments of a writer. */
 export type WriterJob = Readonly<{
@@ -16,6 +17,8 @@ export type WriterJob = Readonly<{
   fileBytesMax: number
   /** `small`: commits to the database only; `all`: objects too. */
   mix: 'small' | 'all'
+  /** How the database answers wrongly, to see that it is found out. */
+  lie?: Lie
 }>
 
 const DEFAULTS: WriterJob = {

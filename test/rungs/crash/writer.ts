@@ -11,6 +11,7 @@ import type { Store } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { Lane } from './lane.js'
 import { laneStoreOf } from './lane-store.js'
+import { letLie } from './lie.js'
 import { say } from './say.js'
 import { resolveJob, SMALL_SIZES, type WriterJob } from './writer-job.js'
 
@@ -39,6 +40,7 @@ async function work(store: Store, job: WriterJob): Promise<void> {
 }
 
 const job = resolveJob(JSON.parse(process.argv[2] ?? '{}'))
+if (job.lie !== undefined) letLie(job.lie)
 try {
   const store = await openDirectory(job.directory, SMALL_SIZES)
   say({ say: 'open' })

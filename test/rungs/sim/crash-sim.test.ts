@@ -2,7 +2,9 @@
 // not is there as a whole or not at all, and nothing damaged is served as good.
 // Method: seeded histories on a disk in memory that crashes, fails, fills up and decays; an oracle that
 // knows which states are possible; and, at the end, a look at what is stored that nothing needs.
-import { test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { FaultLevel } from '../../conformance/faults/fault-level.js'
+import { ObjectFiles } from '../../conformance/faults/fault-objects.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { expectNoViolation, runSeeds } from './run-seeds.js'
 import { runSchedule } from './schedule.js'
@@ -14,4 +16,29 @@ test('no history loses, mixes or makes up anything', { timeout: 3_600_000 }, asy
   report({ suite: 'T4 crash simulator', ...done, seed })
 
   expectNoViolation(done)
+})
+
+/** What these histories must find, else they find nothing. */
+const LIES: Readonly<Record<string, () => void>> = {
+  'syncs no commit': () => {
+    const { batch } = FaultLevel.prototype
+    vi.spyOn(FaultLevel.prototype, 'batch').mockImplementation(function (
+      this: FaultLevel,
+      operations,
+    ) {
+      return batch.call(this, operations as never, { sync: false })
+    })
+  },
+  'syncs no folder of objects': () => {
+    vi.spyOn(ObjectFiles.prototype, 'syncFolder').mockReturnValue()
+  },
+}
+
+test.each(Object.entries(LIES))('a disk that %s is found out', async (_, lie) => {
+  onTestFinished(() => void vi.restoreAllMocks())
+  lie()
+
+  const { failure } = await runSeeds(suiteSeed(), 2_000, runSchedule)
+
+  expect(failure).toMatch(/^seed \d+: /)
 })

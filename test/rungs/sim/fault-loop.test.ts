@@ -3,7 +3,9 @@
 // Method: the first step of each operation on the ports is made to fail, then the second, and so on until
 // it comes to its end; once only that step, once all from it on, once with a full disk, once with an effect
 // that shows later. `npm test` takes each twentieth step and the first way: with another first step for each operation.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { FaultLevel } from '../../conformance/faults/fault-level.js'
+import { DiskFault } from '../../conformance/faults/fault-plan.js'
 import { report, tier } from '../../support/ladder.js'
 import { runsAll } from '../../support/what-runs.js'
 import { failEachStep, VARIANTS } from './fault-loop.js'
@@ -29,4 +31,27 @@ test('an operation that fails at any step is whole or not there', {
 
   expectNoViolation(done)
   expect(SCENARIOS.length).toBeGreaterThanOrEqual(40)
+})
+
+test('a database that acknowledges a write that failed is found out', async () => {
+  const { batch } = FaultLevel.prototype
+  vi.spyOn(FaultLevel.prototype, 'batch').mockImplementation(async function (
+    this: FaultLevel,
+    operations,
+    options,
+  ) {
+    await batch.call(this, operations as never, options).catch((failure: unknown) => {
+      if (!(failure instanceof DiskFault)) throw failure
+    })
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+
+  const [once] = VARIANTS
+  const { failure } = await runSeeds(0, SCENARIOS.length, async (index) => {
+    const scenario = SCENARIOS[index]
+    if (scenario !== undefined && once !== undefined)
+      await failEachStep(scenario, once, { first: 0, every: 1 })
+  })
+
+  expect(failure).toMatch(/^seed \d+: /)
 })

@@ -1,12 +1,13 @@
 // Routes without a key: the bytes of an upload, whose location is signed; files, whose URLs cannot be guessed; the
 // OpenAPI document; and probes. Pages of any origin may use them, and no cookie plays a part in any.
+import type { StoreErrorCode } from '../base/store-error.js'
 import type { Store } from '../engine/api/store-types.js'
 import { OPEN_CORS, preflightResponse } from './cors.js'
-import { errorResponse } from './error-response.js'
+import { errorResponse, renderError } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
-import { answerProbe } from './probes.js'
 import { methodNotAllowed } from './refusal.js'
-import { OPEN_ROUTES, type OpenRoute } from './router.js'
+import { jsonResponse } from './render.js'
+import { OPEN_ROUTES, type OpenRoute, type Probe } from './router.js'
 import type { ServeDocument } from './serve-document.js'
 import { serveFile } from './serve-file.js'
 import { putUpload } from './uploads.js'
@@ -60,4 +61,30 @@ async function* watchedPieces(
     if (errorResponse(failure).status >= 500) onFailure(failure)
     throw failure
   }
+}
+
+/**
+ * GET /healthz and GET /readyz (CONTRACT.md, section 13), for supervisors and load balancers. They need no key, so an
+ * answer is made from memory alone and says no more than its status must.
+ */
+function answerProbe(store: Pick<Store, 'status'>, probe: Probe): ContractResponse {
+  if (probe === 'health') return jsonResponse(200, '{}')
+  const status = store.status()
+  return status.writable ? jsonResponse(200, '{}') : notReady(status.code)
+}
+
+/** Public reasons by code. Details go only to `onFailure`, because probes need no key. */
+const REASONS: Partial<Record<StoreErrorCode, string>> = {
+  STORE_CLOSED: 'The store is closing',
+  INSUFFICIENT_STORAGE: 'The disk is full; nothing can be written until it has room',
+  DATA_LOSS: 'Stored data is missing; nothing can be read or written',
+}
+
+const WRITE_FAILED = 'A write failed; nothing can be written until the database is reopened'
+
+const RETRY_AFTER_SECONDS = '1'
+
+function notReady(code: StoreErrorCode): ContractResponse {
+  const response = renderError(503, 'storage_unavailable', REASONS[code] ?? WRITE_FAILED)
+  return { ...response, headers: { ...response.headers, 'retry-after': RETRY_AFTER_SECONDS } }
 }

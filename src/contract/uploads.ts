@@ -1,14 +1,18 @@
 // CONTRACT.md, section 9: uploads, in three steps or by a source URL. The bytes of the second step are streamed to
 // the store and never held in memory as a request body.
+import { type Bytes, fromBase64Url } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import type { PublicFiles, StoredFile } from '../engine/api/file-types.js'
+import type { Checksum, PublicFiles, StoredFile } from '../engine/api/file-types.js'
 import { isName, NAME_CHARS_MAX } from '../engine/files/file-arguments.js'
 import { PAGE_FILES_MAX } from '../engine/files/list-files.js'
 import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
-import { parseChecksums } from './checksums.js'
-import type { ContractRequest, ContractResponse } from './message.js'
-import { headerValues } from './message.js'
+import {
+  type ContractRequest,
+  type ContractResponse,
+  type HeaderList,
+  headerValues,
+} from './message.js'
 import { parseLimit, queryValue, refuseValidate } from './query.js'
 import { announcedBytes, checkEncoding } from './read-body.js'
 import { invalidRequest, shownId } from './refusal.js'
@@ -111,4 +115,45 @@ function fileResponse(baseUrl: string, { path }: StoredFile): ContractResponse {
 /** The URL of a target. An object store that signs URLs itself gives an absolute one. */
 function below(baseUrl: string, target: string): string {
   return /^https?:\/\//.test(target) ? target : `${baseUrl}/${target}`
+}
+
+const MD5_BYTES = 16
+const SHA256_BYTES = 32
+
+/**
+ * Digests that a client sends along with a body: `Content-Digest` (RFC 9530) and the older `Content-MD5`. A digest of an
+ * unsupported form is refused, not ignored, because the client relies on the check.
+ * @throws {Refusal} REQUEST_VALIDATION_ERROR
+ */
+function parseChecksums(headers: HeaderList): readonly Checksum[] {
+  const checksums: Checksum[] = []
+  for (const value of headerValues(headers, 'content-md5')) {
+    checksums.push({ algorithm: 'md5', digest: parseDigest('Content-MD5', value, MD5_BYTES) })
+  }
+  for (const member of headerValues(headers, 'content-digest').flatMap((value) =>
+    value.split(','),
+  )) {
+    const [, algorithm, digest = ''] = /^[ \t]*([a-z0-9*_.-]+)=:([^:]*):[ \t]*$/.exec(member) ?? []
+    if (algorithm === undefined) throw malformed('Content-Digest')
+    if (algorithm !== 'sha-256') continue // Of several digests one may check those one knows.
+    const bytes = parseDigest('Content-Digest', digest, SHA256_BYTES)
+    checksums.push({ algorithm: 'sha256', digest: bytes })
+  }
+  return checksums
+}
+
+function parseDigest(header: string, base64: string, bytes: number): Bytes {
+  const wanted = Math.ceil(bytes / 3) * 4
+  const isBase64 = base64.length === wanted && /^[A-Za-z0-9+/]*={0,2}$/.test(base64)
+  const digest = isBase64 ? fromBase64Url(toUrlAlphabet(base64)) : null
+  if (digest?.length !== bytes) throw malformed(header)
+  return digest
+}
+
+function toUrlAlphabet(base64: string): string {
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+function malformed(header: string): Error {
+  return invalidRequest('headers', `${header} is malformed`)
 }

@@ -6,6 +6,7 @@
 //   notes are looked at after the database was read.
 // - A snapshot that is taken while a batch is under way is of the moment after it: its reads wait for the batch.
 // - Batches come one at a time (kv/commit-queue).
+
 import type {
   AbstractBatchOptions,
   AbstractGetManyOptions,
@@ -16,7 +17,6 @@ import { type Bytes, compareBytes, toHex } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
-import { takeWebLock } from './web-lock.js'
 
 /** Bytes of notes of one snapshot. A snapshot that is open during more changes fails, so that memory is bounded. */
 const NOTED_BYTES_MAX = 64 * 1024 * 1024
@@ -252,4 +252,44 @@ class EmulatedIterator {
     const sign = this.#reverse ? -1 : 1
     return entries.sort(([left], [right]) => sign * compareBytes(left, right))
   }
+}
+
+type LockOptions = Readonly<{ ifAvailable: true }>
+
+/** As much of the Web Locks API as is needed. */
+type WebLocks = Readonly<{
+  request(
+    name: string,
+    options: LockOptions,
+    use: (lock: object | null) => Promise<void>,
+  ): Promise<unknown>
+}>
+
+/**
+ * Takes the lock of a database, where the runtime has such locks: IndexedDB lets every tab write, so a lock of the browser
+ * keeps a database to one of them, as LevelDB's file does.
+ * @returns what gives it back.
+ * @throws {StoreError} STORE_LOCKED
+ */
+export function takeWebLock(location: string): Promise<() => void> {
+  const { navigator, isSecureContext } = globalThis as {
+    navigator?: { locks?: WebLocks }
+    isSecureContext?: boolean
+  }
+  const { locks } = navigator ?? {}
+  if (locks === undefined && isSecureContext === false) {
+    const problem = `The database ${location} cannot be locked, so another tab could write it too`
+    const remedy = 'browsers have locks only in pages from HTTPS or localhost'
+    return Promise.reject(new StoreError('STORE_LOCKED', `${problem}: ${remedy}`))
+  }
+  if (locks === undefined) return Promise.resolve(() => undefined)
+  return new Promise((resolve, reject) => {
+    const use = (lock: object | null): Promise<void> => {
+      if (lock !== null) return new Promise((release) => resolve(release))
+      const problem = `The database ${location} is open in another tab or worker`
+      reject(new StoreError('STORE_LOCKED', problem))
+      return Promise.resolve()
+    }
+    locks.request(`rowstash ${location}`, { ifAvailable: true }, use).catch(reject)
+  })
 }

@@ -4,10 +4,13 @@
 // - A page sees one commit: its rows are chosen in one view, and then compared.
 // - A page looks at `WORK_ROWS_MAX` rows and makes `WORK_TESTS_MAX` tests at most, so its work is bounded whatever
 //   matches. A page with a continuation may have no row.
+import { COMMA } from '../../base/ascii.js'
 import { type Awaitable, chain } from '../../base/awaitable.js'
+import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { dataError } from '../../base/data-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
+import { RowCells } from '../../format/row-cells.js'
 import { checkArguments } from '../api/arguments.js'
 import { checkFindBounds, FIND_ARGUMENTS } from '../api/find-arguments.js'
 import type { FindBounds, Where } from '../api/find-types.js'
@@ -24,9 +27,8 @@ import {
 import type { PagePlan, Run } from '../read/page-reader.js'
 import { PAGE_START, PageWriter } from '../read/page-writer.js'
 import type { FrameRows } from '../segments/frame-runs.js'
-import { type FoundRows, positionIn, type Wanted, walkPlan } from './find-walk.js'
+import { type FoundRows, frameOfRow, positionIn, type Wanted, walkPlan } from './find-walk.js'
 import { type SegmentTest, segmentTest } from './may-match.js'
-import { Projection } from './projection.js'
 import { RowMatcher } from './row-matcher.js'
 import { lackedColumn } from './unknown-column.js'
 import { parseWhere, valueCountOf } from './where.js'
@@ -230,5 +232,37 @@ class PageRows implements FoundRows {
       if (this.#writer.takeStored(extent, cut) === 0) return row - first
     }
     return limit - first
+  }
+}
+
+/** Rows with some of their cells only, cut out of the bytes of their texts, in the order in which they were asked for. */
+class Projection {
+  readonly #cells: RowCells
+  #memory = NO_BYTES
+
+  /** @param columns - Their IDs, none twice. */
+  constructor(columns: readonly string[]) {
+    this.#cells = new RowCells(columns)
+  }
+
+  /** One row of a frame with the wanted cells. Valid until the next call. */
+  row({ frame, slot }: FrameRows, row: number): FrameRows {
+    const text = this.#cut(frame.texts, frame.endOf(row - 1), frame.endOf(row))
+    return { frame: frameOfRow(text), first: 0, limit: 1, slot }
+  }
+
+  #cut(bytes: Bytes, from: number, to: number): Bytes {
+    const cells = this.#cells
+    cells.read(bytes, from, to)
+    if (this.#memory.length < to - from) this.#memory = new Uint8Array(2 * (to - from))
+    let length = 0
+    for (let column = 0; column < cells.to.length; column++) {
+      if (cells.to[column] === 0) continue // The cell is empty.
+      const cell = bytes.subarray(cells.start[column], cells.to[column])
+      if (length > 0) this.#memory[length++] = COMMA
+      this.#memory.set(cell, length)
+      length += cell.length
+    }
+    return this.#memory.subarray(0, length)
   }
 }

@@ -1,16 +1,19 @@
 // Feeds rows to the columns of a chunk that stay where a byte scanner found them: no text of a row is made here.
 //
 // Invariant: what is summarized is what exact-rows would say of the same rows.
+
 import { invariant } from '../../base/invariant.js'
 import { NO_ROW } from '../../format/chunk-records.js'
+import type { ColumnSummary } from '../../schema/column-summary.js'
 import { FORM } from '../../schema/json-byte-values.js'
 import { type CsvByteScanner, MARK, utf16Length } from '../../schema/scan-csv-bytes.js'
 import { compactToken } from '../../schema/scan-json.js'
 import { CELL, type JsonByteScanner } from '../../schema/scan-json-bytes.js'
+import { summarizeBytes } from '../../schema/summarize-bytes.js'
 import { CELL_OUTCOME, type FieldSummarizer } from '../../schema/summarize-field-bytes.js'
+import { RULED_TEXT_KINDS } from '../../schema/value-rules.js'
 import type { Column, ColumnsOfChunk } from './columns-of-chunk.js'
 import { noteText, TEXT_CELL_CHARS, UTF8_BYTES_MAX } from './exact-rows.js'
-import { kindKnownBit, summarizeCell } from './summarize-cell.js'
 
 /**
  * Adds the row of JSON that a byte scanner stands at.
@@ -92,4 +95,35 @@ function addScannedColumn(columns: ColumnsOfChunk, number: number, row: JsonByte
   if (column.firstRow === NO_ROW) column.firstRow = columns.rowCount
   columns.scanned[number] = column
   return column
+}
+
+/** A bit for each form of a cell, and of arrays for each mix of elements. */
+function kindKnownBit(what: number): number {
+  const form = what & 0xff
+  return 1 << (form === FORM.array ? FIRST_ARRAY_BIT + ((what >> 8) & 0xff) : form)
+}
+
+/** There are four bits of ELEMENT. */
+const FIRST_ARRAY_BIT = 16
+
+/**
+ * Checks a cell of a byte scanner, and sets the kinds to look for in the column's next texts.
+ * @returns as `judgeBytes`
+ */
+function summarizeCell(
+  summary: ColumnSummary,
+  { ruledOf }: JsonByteScanner,
+  number: number,
+  from: number,
+  to: number,
+  what: number,
+  textOf: (from: number, to: number) => string,
+): boolean {
+  const ruled = summary.scalarMask & RULED_TEXT_KINDS
+  let form = what & 0xff
+  // The first texts of a segment are asked for all kinds, whatever those of the last one were.
+  if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
+  const isSettled = summarizeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
+  ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS
+  return isSettled
 }

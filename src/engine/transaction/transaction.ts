@@ -1,11 +1,12 @@
 // Runs transactions: optimistic, all or nothing, in one commit.
+
 import { NO_BYTES } from '../../base/bytes.js'
 import { typeName } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
+import type { ObjectId } from '../../objects/objects.js'
 import type { AnySchema } from '../../schema/row-types.js'
-
 import { checkArguments } from '../api/arguments.js'
 import type { CreateResult, CreateTableRequest } from '../api/row-types.js'
 import type {
@@ -15,12 +16,11 @@ import type {
 } from '../api/transaction-types.js'
 import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
-import type { TeamContext } from '../context/store-context.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { checkCreate } from '../table/check-requests.js'
 import { createTable } from '../table/create-table.js'
 import { publicResult } from '../table/receipts.js'
 import { typedStagedTable } from '../table/typed-table.js'
-import { HeldIds } from './held-ids.js'
 import { StagedChanges } from './staged-changes.js'
 import { RowsRead, StagedTable } from './transaction-table.js'
 
@@ -139,4 +139,54 @@ class OpenTransaction implements Transaction {
 
 function invalid(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}
+
+type Ids = StoreContext['ids']
+
+/** Object IDs of the operations of a transaction: they stay pending until the transaction has ended, not the operation. */
+class HeldIds implements Ids {
+  readonly #ids: Ids
+  readonly #held = new Set<ObjectId>()
+
+  constructor(ids: Ids) {
+    this.#ids = ids
+  }
+
+  get incarnation(): string {
+    return this.#ids.incarnation
+  }
+
+  get count(): number {
+    return this.#ids.count
+  }
+
+  next(): ObjectId {
+    return this.#ids.next()
+  }
+
+  share(object: ObjectId, segments: readonly ObjectId[]): void {
+    this.#ids.share(object, segments)
+  }
+
+  isPending(id: ObjectId): boolean {
+    return this.#ids.isPending(id)
+  }
+
+  release(ids: Iterable<ObjectId>): void {
+    for (const id of ids) this.#held.add(id)
+  }
+
+  releaseAfter(_: unknown, ids: Iterable<ObjectId>): void {
+    this.release(ids)
+  }
+
+  /** The transaction has ended: a commit names the objects, or they are the sweep's. */
+  end(): void {
+    this.#ids.release(this.#held)
+  }
+
+  /** The commit of the transaction has failed. */
+  endAfter(failure: unknown): void {
+    this.#ids.releaseAfter(failure, this.#held)
+  }
 }

@@ -3,10 +3,12 @@
 // rows, claims, named files and the table's version stay; readers and writers are not disturbed (settle-pages).
 //
 // Invariant: what a run leaves, or loses in a crash, is found again by the flags of the entries alone.
+
 import { inBatches } from '../../base/batches.js'
-import type { Bytes } from '../../base/bytes.js'
-import { toHex } from '../../base/bytes.js'
+import { type Bytes, toHex } from '../../base/bytes.js'
+import { monotonicMs } from '../../base/clock.js'
 import type { CodecName } from '../../base/codecs.js'
+import { waitAtMost } from '../../base/platform.js'
 import type { StoreError } from '../../base/store-error.js'
 import { type ExtentEntry, hasUnsettled, type SegmentRef } from '../../format/extent-page.js'
 import {
@@ -31,7 +33,6 @@ import {
   pagesOf,
   withStaged,
 } from './settle-groups.js'
-import { Pace } from './settle-pace.js'
 import { SettledPages, type Sum } from './settle-pages.js'
 import { stagedAmong } from './staged-chunks.js'
 import type { Left, TeamVisits, Visit } from './team-visits.js'
@@ -193,4 +194,51 @@ async function pagesToSettle({ partition, isFull, about }: Visit): Promise<Bytes
     }
     return found
   })
+}
+
+/**
+ * The pace of background work that reads many bytes: it waits in between, so that readers and writers have the disk and
+ * the processor, and ends early when the store closes.
+ */
+class Pace {
+  readonly #lifecycle: StoreContext['lifecycle']
+  readonly #bytesPerMs: number
+  /** When the next bytes may be read. */
+  #next = 0
+  #isHurried = false
+  #wake: () => void = () => undefined
+  readonly #hurried: Promise<void>
+
+  constructor({ lifecycle, options }: Pick<StoreContext, 'lifecycle' | 'options'>) {
+    this.#lifecycle = lifecycle
+    this.#bytesPerMs = options.settleBytesPerSecond / 1_000
+    this.#hurried = new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  /** From here on nothing waits, because a caller does. */
+  hurry(): void {
+    this.#isHurried = true
+    this.#wake()
+  }
+
+  /** Whether the work must end, because the store closes. */
+  get isOver(): boolean {
+    return this.#lifecycle.isClosing
+  }
+
+  /** Waits until as many bytes may be read. */
+  async turn(bytes: number): Promise<void> {
+    const began = Math.max(monotonicMs(), this.#next)
+    this.#next = began + bytes / this.#bytesPerMs
+    const ms = began - monotonicMs()
+    if (ms <= 0 || this.#isHurried || this.isOver) return
+    await this.#lifecycle.untilClosed((closing) => {
+      const closed = new Promise<void>((resolve) => {
+        closing.addEventListener('abort', () => resolve(), { once: true })
+      })
+      return waitAtMost(Promise.race([this.#hurried, closed]), ms, 'unref')
+    })
+  }
 }

@@ -4,6 +4,7 @@
 // - Nothing is changed and no operation is delayed: each view shows one commit.
 // - A finding is true at some moment of the verification: see verify-rows and verify-extents.
 // - A failed read ends only its own step, so that one damaged record hides no others.
+
 import { type Bytes, fromUtf8, sameBytes, toHex } from '../../base/bytes.js'
 import {
   booleanOption,
@@ -14,6 +15,7 @@ import {
 import { decodeApiKey } from '../../format/api-key-records.js'
 import { decodeDutyLease } from '../../format/duty-records.js'
 import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../../format/file-records.js'
+import { decodeJob, decodeLease, decodeResult } from '../../format/job-records.js'
 import {
   ALIASES_RANGE,
   API_KEYS_RANGE,
@@ -21,6 +23,11 @@ import {
   CODECS_KEY,
   DUTIES_RANGE,
   IDEMPOTENCY_RANGE,
+  JOBS_RANGE,
+  type JobKey,
+  jobLeaseKey,
+  jobOfKey,
+  jobResultKey,
   SIGNING_KEYS_KEY,
   TEAM_ALIASES_RANGE,
   tableHeadKey,
@@ -39,16 +46,16 @@ import {
 } from '../../format/work-records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
+import type { ObjectId } from '../../objects/objects.js'
 import type { VerifyOptions, VerifyReport } from '../api/verify-types.js'
-import { readIncarnations } from '../context/other-incarnations.js'
+import { namedObjects, objectOf } from '../context/named-objects.js'
+import { readIncarnations, readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import type { VerifyContext } from './verify-extents.js'
 import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
 import { verifyHistory } from './verify-history.js'
-import { verifyJobs } from './verify-jobs.js'
-import { verifyOrphans } from './verify-orphans.js'
 import { verifyReceipts } from './verify-receipts.js'
 import { verifyStashes } from './verify-stashes.js'
 import { verifyTables } from './verify-tables.js'
@@ -219,4 +226,84 @@ async function verifyRepeats(
       }
     }
   })
+}
+
+/** Checks that a job that has not ended has a lease, and one that has succeeded its whole result. */
+async function verifyJobs(findings: Findings, partition: KvPartition, team: string): Promise<void> {
+  await partition.read(async (view) => {
+    for await (const entries of scanBatches(view, JOBS_RANGE)) {
+      findings.checkGoesOn()
+      for (const [key, bytes] of entries) {
+        const job = jobOfKey(key)
+        const missing = job === null ? null : await missingPart(view, job, bytes)
+        if (job === null || missing === null) continue
+        const message = `Job ${toHex(job)} is missing ${missing}`
+        findings.add({ kind: 'record-missing', message }, { team })
+      }
+    }
+  })
+}
+
+/** @throws {StoreError} DATA_CORRUPT */
+async function missingPart(view: KvView, job: JobKey, bytes: Uint8Array): Promise<string | null> {
+  const { state } = decodeJob(bytes)
+  if (state.name === 'running') {
+    const lease = await view.get(jobLeaseKey(job))
+    if (lease !== null) decodeLease(lease)
+    return lease === null ? 'its lease' : null
+  }
+  if (state.name === 'failed') return null
+  for (let i = 0; i < state.parts; i++) {
+    const part = await view.get(jobResultKey(job, i))
+    if (part === null) return `part ${i} of its result`
+    decodeResult(part)
+  }
+  return null
+}
+
+/** Objects of one window, at most; each takes about 100 bytes. */
+const WINDOW_MAX = 100_000
+
+/**
+ * Finds the objects that no record names. They are harmless: the sweep deletes them later.
+ *
+ * Objects are listed in windows, and a walk over all names removes the named ones from a window, so memory is bounded
+ * by the window. An object that was listed before the walk and not named in it is an orphan, or pending.
+ */
+async function verifyOrphans(
+  context: StoreContext,
+  findings: Findings,
+  partitions: () => Promise<readonly KvPartition[]>,
+): Promise<void> {
+  const { objects } = context
+  let after: ObjectId | undefined
+  for (;;) {
+    const unnamed = new Set<ObjectId>()
+    let isDone = false
+    while (unnamed.size < WINDOW_MAX && !isDone) {
+      findings.checkGoesOn()
+      const listed = await objects.list('', after)
+      for (const id of listed) unnamed.add(id)
+      after = listed[listed.length - 1] ?? after
+      isDone = listed.length === 0
+    }
+    // An object stops being pending when a record names it, so this check comes before the names.
+    const { isPending } = await readInUse(context)
+    for (const id of [...unnamed]) if (isPending(id)) unnamed.delete(id)
+    for (const partition of unnamed.size === 0 ? [] : await partitions()) {
+      await partition.read(async (view) => {
+        for await (const named of namedObjects(view)) {
+          findings.checkGoesOn()
+          unnamed.delete(objectOf(named))
+        }
+      })
+    }
+    for (const object of unnamed) {
+      findings.add(
+        { kind: 'orphan-object', message: `No record names object ${object}` },
+        { object },
+      )
+    }
+    if (isDone) return
+  }
 }

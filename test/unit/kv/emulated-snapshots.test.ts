@@ -3,9 +3,8 @@
 // batches, on a database whose reads and writes take a random number of turns.
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { withSnapshots } from '../../../src/kv/emulated-snapshots.js'
+import { takeWebLock, withSnapshots } from '../../../src/kv/emulated-snapshots.js'
 import type { LevelDatabase } from '../../../src/kv/level-database.js'
-import { takeWebLock } from '../../../src/kv/web-lock.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { plainDatabase } from '../../support/plain-database.js'
 

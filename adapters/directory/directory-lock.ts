@@ -129,11 +129,14 @@ class Rivals {
   async #stateOf(path: string, record: OwnerRecord, beat: number): Promise<State> {
     if (beat === RELEASED_BEAT) return 'gone'
     const self = this.#self
-    const isCopy = record.device !== self.device || record.inode !== self.inode
+    const isSameBoot = record.boot === self.boot
+    // The number of a file system counts in one boot: another machine gives another one to what both share.
+    const isOnOther = isSameBoot && record.device !== self.device
+    const isCopy = isOnOther || record.inode !== self.inode
     const isHere = record.host === shownHost(self.host)
     const isOtherBoot = record.boot !== self.boot && record.boot !== '' && self.boot !== ''
     if (isCopy || (isHere && isOtherBoot)) return this.#unlessLocked()
-    const isSeen = record.boot === self.boot && record.namespace === self.namespace
+    const isSeen = isSameBoot && record.namespace === self.namespace
     if (!isSeen || (self.boot === '' && !isHere)) return this.#watch(path, beat)
     if (!(await isRunning(record))) return 'gone'
     return isOpenIn(record.pid, path) ? 'alive' : 'gone'

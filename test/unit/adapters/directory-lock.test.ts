@@ -194,6 +194,17 @@ describe.runIf(isLinux)('an owner in another PID namespace', () => {
     await lock.release()
   })
 
+  test('on another machine, which numbers file systems otherwise, is no owner of a copy', async () => {
+    const path = await newStore()
+    await plant(path, { boot: 'f'.repeat(32), device: '1', host: 'another' })
+    const time = virtualTime()
+
+    const lock = await lockDirectory(path, 0, time)
+
+    expect(time.nowMs()).toBeGreaterThanOrEqual(7_500)
+    await lock.release()
+  })
+
   test('whose clock jumps, and that beats, keeps others out', async () => {
     const path = await newStore()
     const record = await plant(path, elsewhere)

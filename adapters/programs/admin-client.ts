@@ -39,11 +39,11 @@ export async function verifyServed(
 ): Promise<VerifyReport> {
   const lines = await ask(served, 'POST', `verify?full=${full}`, { signal })
   for await (const line of linesOf(lines)) {
-    const { finding, report, error } = JSON.parse(line) as {
+    const { finding, report, error } = parsed<{
       finding?: VerifyFinding
       report?: VerifyReport
       error?: { message: string }
-    }
+    }>(served, line)
     if (error !== undefined) throw new ProgramFailure('failed', error.message)
     if (report !== undefined) return report
     if (finding !== undefined) onFinding(finding)
@@ -132,7 +132,16 @@ async function askJson<T>(
   operation: string,
   options: AskOptions,
 ): Promise<{ data: T }> {
-  return JSON.parse(await text(await ask(served, method, operation, options)))
+  return parsed(served, await text(await ask(served, method, operation, options)))
+}
+
+/** @throws {ProgramFailure} */
+function parsed<T>(served: Served, json: string): T {
+  try {
+    return JSON.parse(json)
+  } catch (cause) {
+    throw noServer(served, cause)
+  }
 }
 
 async function ask(
@@ -154,9 +163,10 @@ async function ask(
     throw brokenOff(served, failure)
   })
   if (!response.ok || response.body === null) {
-    const message = `The server at ${url} refused (${response.status}): ${await response.text()}`
+    const message = `The server at ${url} refused (${response.status}): ${await errorText(response.body)}`
     throw new ProgramFailure('failed', message)
   }
+  if (/^text\/html\b/i.test(response.headers.get('content-type') ?? '')) throw noServer(served)
   return unbroken(served, response.body)
 }
 
@@ -169,6 +179,30 @@ async function* unbroken(
   } catch (failure) {
     throw brokenOff(served, failure)
   }
+}
+
+/** What is read of an error, in bytes: it may have no end. */
+const ERROR_BYTES_MAX = 64 * 1024
+
+/** The beginning of an error, as far as it comes. */
+async function errorText(body: AsyncIterable<Uint8Array> | null): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const piece of body ?? []) {
+      pieces.push(piece)
+      bytes += piece.length
+      if (bytes > ERROR_BYTES_MAX) break
+    }
+  } catch {
+    // The status says that the request failed.
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+/** Another program listens where a server has ended, or a proxy answers for it. */
+function noServer({ url }: Served, cause?: unknown): ProgramFailure {
+  return new ProgramFailure('failed', `What answers at ${url} is no rowstash server`, { cause })
 }
 
 function brokenOff({ url }: Served, cause?: unknown): ProgramFailure {

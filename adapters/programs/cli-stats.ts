@@ -99,14 +99,20 @@ function sum(numbers: readonly number[]): number {
 async function metricsOf(url: string, key: string, signal: AbortSignal): Promise<Numbers> {
   const headers = { authorization: `Bearer ${key}` }
   let answer: Response
+  let text = ''
   try {
     answer = await fetch(`${url}/metrics`, { headers, signal })
+    if (answer.ok) text = await answer.text()
   } catch (cause) {
     signal.throwIfAborted()
-    const { message = '' } = Object((cause as Error).cause) as Partial<Error>
+    const { message } = Object((cause as Error).cause ?? cause) as Error
     throw new ProgramFailure('failed', `No server answers at ${url}: ${message}`, { cause })
   }
-  if (answer.ok) return parseMetrics(await answer.text())
+  if (answer.ok) {
+    const numbers = parseMetrics(text)
+    if (Object.keys(numbers).some((name) => name.startsWith('rowstash_'))) return numbers
+    throw new ProgramFailure('failed', `What answers at ${url} shows no metrics of rowstash`)
+  }
   await answer.body?.cancel()
   const isRefused = [401, 403, 404].includes(answer.status)
   const problem = isRefused

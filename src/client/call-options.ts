@@ -17,6 +17,7 @@ import {
 } from '../base/options.js'
 import { SOURCE_FORMATS } from '../base/source-format.js'
 import { StoreError } from '../base/store-error.js'
+import { isWellFormed } from '../base/well-formed.js'
 import { invalidArgument } from './client-error.js'
 import { whereText } from './row-text.js'
 
@@ -35,7 +36,8 @@ export const PARALLEL = { default: 4, min: 1, max: 64 }
 export const START_AT = { default: 0, min: 0, max: CHUNKS_MAX }
 
 const text = matching(/^/, 'a string')
-const version = matching(/^/, 'a version as text, as the client returns it')
+/** What a header can have, in quotes: fetch refuses others as if the server did not answer. */
+const version = matching(/^[!#-~]*$/, 'a version as text, as the client returns it')
 const nonEmpty = matching(/./s, 'a string that is not empty')
 const choice = (choices: readonly [string, ...string[]]): Rule => {
   return (name, value) => void choiceOption(name, value, choices)
@@ -46,6 +48,14 @@ const integer = (range: IntegerRange): Rule => {
 const flag: Rule = (name, value) => void booleanOption(name, value, false)
 const record: Rule = (name, value) => {
   if (!isRecord(value)) throw optionError(name, `must be an object, not ${typeName(value)}`)
+}
+const json: Rule = (name, value) => {
+  record(name, value)
+  try {
+    JSON.stringify(value)
+  } catch (cause) {
+    throw new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" must be JSON`, { cause })
+  }
 }
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -71,7 +81,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     `a string of 1 to ${NAME_CHARS_MAX} characters`,
   ),
   tableId: checkId,
-  schema: record,
+  schema: json,
   mode: choice(MODES),
   key: checkKey,
   missing: choice(['keep', 'delete']),
@@ -126,13 +136,19 @@ export function checkIdArgument(what: string, given: unknown): asserts given is 
   if (problem !== undefined) throw invalidArgument(`${what} ${problem}`)
 }
 
+/** The name of a table. @throws {ClientError} argument_invalid */
+export function checkNameArgument(given: unknown): asserts given is string {
+  if (typeof given === 'string') return
+  throw invalidArgument(`The name of a table must be a string, not ${shown(given)}`)
+}
+
 function checkId(name: string, given: unknown): void {
   const problem = idProblem(given)
   if (problem !== undefined) throw optionError(name, problem)
 }
 
 function idProblem(given: unknown): string | undefined {
-  if (typeof given === 'string' && !/^\.{0,2}$/.test(given)) return undefined
+  if (typeof given === 'string' && isWellFormed(given) && !/^\.{0,2}$/.test(given)) return undefined
   return `must be a string that is an ID, not ${shown(given)}`
 }
 

@@ -15,7 +15,7 @@ import {
 import type { StashEntry } from '../engine/api/row-types.js'
 import type { AnySchema } from '../schema/row-types.js'
 import { dataOf, textOf } from './answers.js'
-import { checkCall, checkIdArgument, checkNames } from './call-options.js'
+import { checkCall, checkIdArgument, checkNameArgument, checkNames } from './call-options.js'
 import { invalidArgument } from './client-error.js'
 import type {
   Abortable,
@@ -103,8 +103,13 @@ export function createClient(options: ClientOptions): Client {
 
 function checkKey(given: unknown): void {
   if (given === '') throw optionError('key', 'is empty; it must be an API key of the server')
-  if (typeof given === 'string') return
+  if (typeof given === 'string' && isHeaderText(given.trim())) return
   throw optionError('key', `must be an API key of the server, not ${typeName(given)}`)
+}
+
+/** fetch refuses other texts in headers as if the server did not answer. */
+function isHeaderText(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 }
 
 function checkUrl(given: unknown): string {
@@ -150,6 +155,7 @@ class RemoteTeam implements Client {
     _schema?: S,
     options?: Abortable,
   ): Promise<ClientTable | TypedClientTable<S> | null> {
+    checkNameArgument(name)
     checkCall('tableByName', options, ['signal'])
     const found = (await this.tables(options)).find((table) => table.name === name)
     return found === undefined ? null : this.table(found.id)

@@ -20,7 +20,7 @@ import {
   textOf,
   versionOf,
 } from './answers.js'
-import { checkCall, checkIdArgument } from './call-options.js'
+import { checkCall, checkIdArgument, checkNameArgument } from './call-options.js'
 import { ClientError, invalidArgument } from './client-error.js'
 import type {
   Abortable,
@@ -91,6 +91,7 @@ export class RemoteTable implements ClientTable {
   }
 
   async rename(name: string, options: Abortable = {}): Promise<Readonly<{ version: string }>> {
+    checkNameArgument(name)
     checkCall('rename', options, ['signal'])
     const request = {
       method: 'PATCH',

@@ -156,7 +156,9 @@ test.each<[what: string, request: unknown, message: RegExp]>([
   ['a long label', { teamId: 't', label: 'x'.repeat(257) }, /at most 256/],
   ['an unknown scope', { teamId: 't', scopes: ['all'] }, /scopes must be a list of read, write/],
   ['no scope', { teamId: 't', scopes: [] }, /at least one scope/],
+  ['a scope that is a hole', { teamId: 't', scopes: new Array(1) }, /scopes must be a list/],
   ['a table that is none', { teamId: 't', tables: ['x'] }, /table IDs, not "x"/],
+  ['a table that is undefined', { teamId: 't', tables: [undefined] }, /table IDs, not undefined/],
   ['too many tables', { teamId: 't', tables: Array(1_001).fill(TABLE) }, /at most 1000 .*not 1001/],
   ['an expiry that is past', { teamId: 't', expiresAt: 1 }, /later than now.* not 1/],
   ['an expiry that is no integer', { teamId: 't', expiresAt: 1e13 + 0.5 }, /expiresAt must be/],
@@ -168,6 +170,13 @@ test.each<[what: string, request: unknown, message: RegExp]>([
     message: expect.stringMatching(message),
   })
   expect(await keys.list()).toEqual([])
+})
+
+test('what is revoked is named by a text', async () => {
+  const { keys } = await memory()
+  await expect(keys.revoke(undefined as never)).rejects.toMatchObject({
+    code: 'REQUEST_VALIDATION_ERROR',
+  })
 })
 
 test('no file of the store has a key, and a restart keeps what was added and revoked', async () => {

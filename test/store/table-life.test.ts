@@ -551,6 +551,7 @@ describe('a table whose columns change', () => {
       [[N, S], ['$odd', 'z'], 'drop names no column to drop: the table has no column "z"'],
       [undefined, ['s'], 'drop needs a schema'],
       [[N, S], 's', 'drop must be a list of column IDs, not "s"'],
+      [[N, S], new Array(1), 'drop must be a list of column IDs, not '],
     ] as const
     for (const [columns, drop, message] of refused) {
       const request = { ...(columns && { schema: { columns } }), drop, name: 'b' } as never

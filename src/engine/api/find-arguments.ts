@@ -33,6 +33,11 @@ export function checkFindBounds({
   for (const id of columns as readonly unknown[]) checkText('A column of columns', id)
 }
 
+/** `scan` checks the values. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkFindOptions(given: unknown): void {
+  checkArguments('find', given, ['columns', 'from', 'limit', 'numbers', 'signal'])
+}
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkScan(
   what: string,

@@ -44,12 +44,14 @@ function isExpiry(given: unknown, now: number): boolean {
 
 const SCOPES: ReadonlySet<unknown> = new Set(KEY_SCOPES)
 
+const isScope = (given: unknown): boolean => SCOPES.has(given)
+
 /** What is wrong with the scopes of a key; undefined: nothing, or none are given. */
 export function scopesProblem(given: unknown): string | undefined {
   const rule = `must be a list of ${KEY_SCOPES.join(', ')}`
   if (given === undefined) return undefined
   if (!Array.isArray(given)) return `${rule}, not ${typeName(given)}`
-  const isGood = given.length <= KEY_SCOPES.length && given.every((scope) => SCOPES.has(scope))
+  const isGood = given.length <= KEY_SCOPES.length && Array.from(given).every(isScope) // Of holes, too.
   return isGood ? undefined : rule
 }
 
@@ -59,8 +61,8 @@ export function tablesProblem(given: unknown): string | undefined {
   if (given === undefined) return undefined
   if (!Array.isArray(given)) return `${rule}, not ${typeName(given)}`
   if (given.length > KEY_TABLES_MAX) return `${rule}, not ${given.length}`
-  const wrong = given.find((id) => typeof id !== 'string' || parseTableId(id) === null)
-  return wrong === undefined ? undefined : `${rule}, not ${shown(wrong)}`
+  const at = given.findIndex((id) => typeof id !== 'string' || parseTableId(id) === null)
+  return at < 0 ? undefined : `${rule}, not ${shown(given[at])}`
 }
 
 function invalid(problem: string): StoreError {

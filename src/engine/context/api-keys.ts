@@ -16,6 +16,7 @@ import { API_KEYS_RANGE, apiKeyKey, idOfApiKeyKey } from '../../format/keys.js'
 import { parseTableId, renderTableId } from '../../format/table-id.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
+import { checkText } from '../api/arguments.js'
 import { checkKeyRequest } from '../api/key-arguments.js'
 import type { AddKeyRequest, AddKeyResult, ApiKey, ApiKeys, KeyScope } from '../api/key-types.js'
 import { KEY_SCOPES } from '../api/key-types.js'
@@ -105,6 +106,7 @@ export class StoredApiKeys implements ApiKeys {
 
   revoke(id: string): Promise<boolean> {
     return this.#lifecycle.run(async () => {
+      checkText('The ID of a key', id)
       const bytes = fromHex(id)
       if (bytes === null || bytes.length !== ID_BYTES || toHex(bytes) !== id) return false
       const key = apiKeyKey(bytes)

@@ -201,7 +201,7 @@ export function checkAlter(given: AlterRequest, columnsMax: number): Alteration 
   const { name, schema, drop = [], key } = given
   const countsCells = checkFlag('countsCells', given.countsCells ?? true)
   const signal = checkSignal(given.signal)
-  if (!Array.isArray(drop) || !drop.every((id) => typeof id === 'string')) {
+  if (!Array.isArray(drop) || drop.findIndex((id) => typeof id !== 'string') >= 0) {
     throw invalid(`drop must be a list of column IDs, not ${shown(drop)}`)
   }
   if (drop.length > 0 && schema === undefined) {

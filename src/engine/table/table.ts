@@ -19,7 +19,7 @@ import {
   checkText,
   checkVersion,
 } from '../api/arguments.js'
-import { checkWhere, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
+import { checkFindOptions, checkWhere, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
 import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
@@ -201,6 +201,7 @@ export class TeamTable implements Table {
   }
 
   find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
+    checkFindOptions(options)
     return this.scan({ ...options, where: checkWhere(where) })
   }
 

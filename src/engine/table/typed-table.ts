@@ -6,7 +6,7 @@ import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import { columnIndex } from '../../schema/table-schema.js'
 import type { Abortable } from '../api/abort-types.js'
-import { checkWhere } from '../api/find-arguments.js'
+import { checkFindOptions, checkWhere } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { MergeRequest } from '../api/merge-types.js'
@@ -144,6 +144,7 @@ class SchemaTable
   }
 
   find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {
+    checkFindOptions(options)
     return this.scan({ ...options, where: checkWhere(where) })
   }
 

@@ -282,12 +282,21 @@ describe('options', () => {
     ['resume', 'yes'],
     ['receipt', 1],
     ['schema', []],
+    ['ifMatch', '1\n'],
     ['signal', {}],
   ])('of an import are in their ranges: %s %j', async (name, value) => {
     const started = await start()
-    const call = () => started.client.importRows([], wrong({ name: 'N', [name]: value }))
+    const target = name === 'ifMatch' ? { tableId: 'T', mode: 'overwrite' } : { name: 'N' }
+    const call = () => started.client.importRows([], wrong({ ...target, [name]: value }))
     const message = expect.stringMatching(new RegExp(`^Option "${name}" must be `))
     expect(await refused(started, call)).toMatchObject({ ...REFUSED, message })
+  })
+
+  test('of an import has a schema that JSON can represent', async () => {
+    const started = await start()
+    const schema = { columns: [{ id: 'a', type: 1n }] }
+    const call = () => started.client.importRows([{ a: 1 }], wrong({ name: 'N', schema }))
+    expect(await refused(started, call)).toMatchObject(REFUSED)
   })
 
   test.each([
@@ -311,14 +320,12 @@ describe('options', () => {
     }
   })
 
-  test.each([{ onRetry: 1 }, { fetch: 'no' }, { idempotencyKeys: 'no' }, { triesMax: 101 }])(
-    'of a client are as they must be: %j',
-    (given) => {
-      expect(() => createClient(wrong({ url: 'http://x', key: 'k', ...given }))).toThrow(
-        /^Option "/,
-      )
-    },
-  )
+  test.each([
+    ...[{ onRetry: 1 }, { fetch: 'no' }, { idempotencyKeys: 'no' }, { triesMax: 101 }],
+    ...[{ key: 'ключ' }, { key: 'a\nb' }, { key: '\ud800' }],
+  ])('of a client are as they must be: %j', (given) => {
+    expect(() => createClient(wrong({ url: 'http://x', key: 'k', ...given }))).toThrow(/^Option "/)
+  })
 
   test('a change by a function has no condition of the caller, which it would not keep', async () => {
     const started = await start()
@@ -340,7 +347,7 @@ describe('options', () => {
 describe('arguments', () => {
   const INVALID = { name: 'ClientError', status: 0, type: 'argument_invalid' }
 
-  test.each([undefined, '', '.', '..', 5])(
+  test.each([undefined, '', '.', '..', 5, '\ud800'])(
     'an ID is one, not %j: others would name another path',
     async (id) => {
       const started = await start()
@@ -356,6 +363,20 @@ describe('arguments', () => {
       ]
       for (const call of calls) expect(await refused(started, call)).toMatchObject(INVALID)
       expect(await client.tables()).toHaveLength(1)
+    },
+  )
+
+  test.each([undefined, null, 5n, Number.NaN, new Date(0)])(
+    'a name is a text, not %s',
+    async (name) => {
+      const started = await start()
+      const { client, table } = started
+      for (const call of [
+        () => table.rename(name as never),
+        () => client.tableByName(name as never),
+      ]) {
+        expect(await refused(started, call)).toMatchObject(INVALID)
+      }
     },
   )
 

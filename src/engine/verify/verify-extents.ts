@@ -113,36 +113,55 @@ export async function verifyExtents(
     }
     if (seen.isPast) return
     for (const [index, entry] of seen.entries.entries()) {
-      await verifyEntry(verifying, { table, page: number, index, versionMax }, entry, where)
+      await verifyEntry(
+        verifying,
+        { table, nonce, page: number, index },
+        { entry, versionMax },
+        where,
+      )
     }
     before = seen
   }
 }
 
-type EntryPlace = Readonly<{ table: TableKey; page: number; index: number; versionMax: number }>
+type EntryPlace = Readonly<{ table: TableKey; nonce: Bytes; page: number; index: number }>
+
+/** An entry, and the version that its table has reached, of one view. */
+type SeenEntry = Readonly<{ entry: ExtentEntry; versionMax: number }>
+
+/** null: its generation was dropped. */
+async function readEntry(
+  view: KvView,
+  { table, nonce, page, index }: EntryPlace,
+): Promise<SeenEntry | null> {
+  const current = await findCurrent(view, table, nonce, null)
+  const bytes = current === null ? null : await view.get(extentPageKey(table, page))
+  const entry = bytes === null ? null : decodeExtentEntry(bytes, index)
+  return current === null || entry === null ? null : { entry, versionMax: current.versionMax }
+}
 
 /** The segment of an extent, which a fold may replace meanwhile. */
 async function verifyEntry(
   { context, findings, partition }: VerifyContext,
-  { table, page, index, versionMax }: EntryPlace,
-  first: ExtentEntry,
+  place: EntryPlace,
+  first: SeenEntry,
   where: VerifyPlace,
 ): Promise<void> {
-  const extent = PAGE_EXTENTS * page + index
-  let entry: ExtentEntry | null = first
-  for (let tries = 0; tries < TRIES_MAX && entry !== null && entry.segment !== null; tries++) {
+  const extent = PAGE_EXTENTS * place.page + place.index
+  let seen: SeenEntry | null = first
+  for (let tries = 0; tries < TRIES_MAX && seen !== null; tries++) {
     findings.checkGoesOn()
-    const ref: SegmentRef = entry.segment
-    if (findings.isFine(ref.object)) return
+    const { entry, versionMax }: SeenEntry = seen
     const { folded } = entry
+    const ref: SegmentRef | null = entry.segment
+    if (ref === null || findings.isFine(ref.object)) return
     const problems = await problemsOf('segment', () =>
       verifySegment(context.objects, ref, { folded, versionMax }, findings),
     )
     if (problems.length === 0) return
-    const now = await partition.read((view) => view.get(extentPageKey(table, page)))
-    entry = now === null ? null : decodeExtentEntry(now, index)
+    seen = await partition.read((view) => readEntry(view, place))
     const at = { ...where, extent, object: storedIn(ref) }
-    if (entry?.segment?.object === ref.object) return findings.addAll(problems, at)
+    if (seen?.entry.segment?.object === ref.object) return findings.addAll(problems, at)
   }
 }
 

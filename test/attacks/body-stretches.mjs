@@ -117,4 +117,11 @@ await measure('add: all values are dropped', misfits.length, () =>
 await measure('preflight: no value fits', misfits.length, () =>
   team.preflight({ name: 'x', schema: numbers, rows: { json: misfits } }),
 )
+const stash = team.stash('columns')
+for (let chunk = 0; chunk < 300; chunk++) {
+  await stash.put(chunk, [Object.fromEntries(columns.map((id) => [`${chunk} ${id}`, 1]))])
+}
+await measure('preflight: 300 chunks with columns of their own', 4 * MIB, () =>
+  team.preflight({ name: 'x', schema: numbers, rows: stash }),
+)
 await store.close()

@@ -10,6 +10,7 @@
 //   stash never belong to a later one of the same ID.
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { yieldToEventLoop } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import {
   ChunkDecoder,
@@ -120,11 +121,21 @@ function readAllChunks(view: KvView, nonce: Bytes): Awaitable<SerialChunk[]> {
   return readAhead(view, { keys: [], scans }, (known) => readChunks(known, nonce))
 }
 
+/** Columns that are decoded in one turn of the event loop, about: each chunk may have a thousand of its own. */
+const COLUMNS_AT_ONCE = 4_096
+
 async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
   const lists = new Map<string, readonly string[]>()
+  let columns = 0
   for await (const entries of scanBatches(view, columnListsRange(nonce))) {
-    for (const [key, value] of entries)
-      lists.set(listName(key.subarray(9)), decodeColumnList(value))
+    for (const [key, value] of entries) {
+      const ids = decodeColumnList(value)
+      lists.set(listName(key.subarray(9)), ids)
+      columns += ids.length
+      if (columns < COLUMNS_AT_ONCE) continue
+      columns = 0
+      await yieldToEventLoop()
+    }
   }
   const columnsOf = ({ crc, probe }: ColumnListName): readonly string[] => {
     const ids = lists.get(listName(columnListKey(nonce, crc, probe).subarray(9)))
@@ -134,9 +145,16 @@ async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
   }
   const decoder = new ChunkDecoder(columnsOf)
   const chunks: SerialChunk[] = []
+  let last: readonly unknown[] | undefined
   for await (const entries of scanBatches(view, chunksRange(nonce))) {
     for (const [key, value] of entries) {
-      chunks.push({ serial: serialOfChunkKey(key), chunk: decoder.decode(value).chunk })
+      const { chunk } = decoder.decode(value)
+      chunks.push({ serial: serialOfChunkKey(key), chunk })
+      if (chunk.columns !== last) columns += chunk.columns.length
+      last = chunk.columns
+      if (columns < COLUMNS_AT_ONCE) continue
+      columns = 0
+      await yieldToEventLoop()
     }
   }
   return chunks

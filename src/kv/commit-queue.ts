@@ -26,7 +26,10 @@ import { readRecords, storageError } from './level-database.js'
 import { type LevelViews, Prefix } from './level-views.js'
 import { payloadOf, sealValue } from './record-envelope.js'
 
-/** A group ends before the commit with which it would exceed one of these. Checks count as well. */
+/**
+ * A group ends before the commit with which it would exceed one of these. Checks count as well. One commit may have far
+ * more records: after so many others may run.
+ */
 const GROUP_OPERATIONS_MAX = 1_000
 const GROUP_BYTES_MAX = 4 * 1_048_576
 
@@ -320,7 +323,9 @@ export class CommitQueue {
       if (value === null) operations.push({ type: 'del', key })
       else operations.push({ type: 'put', key, value })
       writes.set(text, value && payloadOf(value))
+      if (operations.length % GROUP_OPERATIONS_MAX === 0) await yieldToEventLoop()
     }
+    if (this.#failed !== undefined) throw this.#failed // While others ran.
     const record = planCommitRecord(this.#log, changes.size, this.#options)
     for (const operation of record.operations) operations.push(operation)
     const { views, confirm, onDurable } = this.#options

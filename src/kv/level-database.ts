@@ -76,7 +76,7 @@ export function writeBatch(
   }
   if (database.writeLarge !== undefined) return database.writeLarge(operations, sync)
   // Only durable databases know `sync`; abstract-level hands it through to them.
-  const options = { ...ENCODINGS, sync }
+  const options = Object.freeze({ ...ENCODINGS, sync }) // As ENCODINGS is.
   return database.batch<Bytes, Bytes>(operations, options)
 }
 

@@ -111,6 +111,24 @@ test('who commits again as soon as there is an answer waits for no other work of
   await kv.close()
 })
 
+test('one commit of many records lets others run, and shows none of them before all', async () => {
+  const { control, partition } = await openFaulty()
+  const puts = Array.from({ length: 4_500 }, (_, n) => [utf8(`k${n}`), utf8('v')] as const)
+  const seen: (Uint8Array | null)[] = []
+  let isDone = false
+  const look = async (): Promise<void> => {
+    if (isDone) return
+    seen.push(await partition.read((view) => view.get(utf8('k0'))))
+    setImmediate(look)
+  }
+  setImmediate(look)
+  await partition.commit({ puts })
+  isDone = true
+  expect(seen.length).toBeGreaterThanOrEqual(4)
+  expect(seen.slice(0, 4)).toEqual([null, null, null, null])
+  expect(control.batches).toEqual([4_501])
+})
+
 describe('the bytes of the database', () => {
   test('a commit writes these keys and values', async () => {
     const database = memory()

@@ -4,7 +4,9 @@
 // Invariant: all of it holds for the head that the draft names. A commit that checks that head, and the entries of the
 // extents that are written anew, makes the table what the merge wants.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { sortSteps } from '../../base/sort-steps.js'
 import { StoreError } from '../../base/store-error.js'
+import { ITEM_WORK } from '../../base/time-slices.js'
 import { type ExtentEntry, rewrittenEntry } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { type Position, rowKey } from '../../format/keys.js'
@@ -130,7 +132,7 @@ export class MergeChanges {
       way === 'records' ? this.#records(joined) : [],
     )
     changed += records.reduce((sum, { row }) => sum + (row === null ? 0 : 1), 0)
-    const matched = this.#join.matched()
+    const matched = await this.#join.matched()
     const added = countFree(matched, 0, incoming.count)
     const partners = incoming.count - added
     const removed = works.reduce((sum, work) => sum + work.removed, 0)
@@ -150,13 +152,17 @@ export class MergeChanges {
         waiting.push({ row: partnerOf(joined.partners[slot] ?? NO_ROW), joined, slot })
       }
     }
-    waiting.sort((a, b) => a.row - b.row)
-    const rows = Uint32Array.from(waiting, ({ row }) => row)
+    const slices = this.#parts.place.team.slices.begin()
+    const order = Uint32Array.from(waiting.keys())
+    const rowAt = (at: number): number => waiting[at]?.row ?? 0
+    await slices.run(sortSteps(order, (a, b) => rowAt(a) - rowAt(b)))
+    const rows = order.map(rowAt)
     if (rows.length > 0) {
       for await (const texts of this.#parts.incoming.textsAt(rows)) {
         this.#parts.checkGoesOn()
         for (const [at, text] of texts) {
-          const { joined, slot } = waiting[at] ?? {}
+          if (slices.spend(ITEM_WORK + text.length)) await slices.pause()
+          const { joined, slot } = waiting[order[at] ?? 0] ?? {}
           const stored = slot === undefined ? undefined : joined?.kept?.get(slot)
           if (joined === undefined || slot === undefined || stored === undefined) continue
           const merged = this.#merge(stored, text)
@@ -299,10 +305,14 @@ export class MergeChanges {
     }
     const rows = Uint32Array.from(wanted).sort()
     const gathered = new Map<number, string>()
+    const slices = this.#parts.place.team.slices.begin()
     if (rows.length === 0) return gathered
     for await (const texts of this.#parts.incoming.textsAt(rows)) {
       this.#parts.checkGoesOn()
-      for (const [at, text] of texts) gathered.set(rows[at] ?? 0, text)
+      for (const [at, text] of texts) {
+        gathered.set(rows[at] ?? 0, text)
+        if (slices.spend(ITEM_WORK + text.length)) await slices.pause()
+      }
     }
     return gathered
   }

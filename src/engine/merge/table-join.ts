@@ -115,13 +115,14 @@ export class TableJoin {
   }
 
   /** A bit for each row of the input: whether it has a partner. */
-  matched(): Uint8Array {
+  async matched(): Promise<Uint8Array> {
     const bits = new Uint8Array(Math.ceil(this.#parts.incoming.count / 8))
     for (const { partners } of this.extents.values()) {
       for (const partner of partners) {
         const row = partnerOf(partner)
         if (row >= 0) bits[row >> 3] = (bits[row >> 3] ?? 0) | (1 << (row & 7))
       }
+      if (this.#slices.spend(partners.byteLength)) await this.#slices.pause()
     }
     return bits
   }
@@ -362,6 +363,7 @@ export class TableJoin {
         ]
         throw await keyTwiceInTable(incoming, rules.key, row, ids)
       }
+      if (this.#slices.spend(partners.byteLength)) await this.#slices.pause()
     }
   }
 

@@ -4,8 +4,8 @@
 //
 // Invariants:
 // - It accepts a body only if `scan-csv` does, with the same header, rows and cells. If it is unsure (an odd quote, a
-//   record that is too long or has too many fields, a header that is refused, bytes that are not UTF-8), the whole
-//   body goes to `scan-csv`, which decides and names the error.
+//   record that is too long or has too many fields, a header that is refused, bytes that are not UTF-8), `scan-csv`
+//   decides and names the error: on that record first, and if nothing is wrong with it, on the whole body.
 // - A cell's bounds are inside its quotes, and what follows it is no digit and no letter.
 import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from '../base/ascii.js'
 import { type Bytes, fromUtf8, markLength } from '../base/bytes.js'
@@ -88,9 +88,11 @@ export class CsvByteScanner {
   /** The column IDs of the header, in order, without `$rowID`. */
   header: readonly string[] = []
 
-  /** The row that `next` moved to: its first cell, its line (1-based), and its bytes. */
-  firstCell = 0
+  /** The row that `next` moved to, or is unsure of: where it begins, and its line (1-based). */
+  rowStart = 0
   line = 0
+  /** The row that `next` moved to: its first cell, and its bytes. */
+  firstCell = 0
   rowBytes = 0
   /** Quotes in its cells that stand there twice. */
   quoteCount = 0
@@ -175,6 +177,7 @@ export class CsvByteScanner {
     const { bytes } = this
     const start = this.#at
     if (start === bytes.length) return 'end'
+    this.rowStart = start
     this.firstCell = this.cellCount
     this.quoteCount = 0
     this.line = this.#lineBreaks + 1
@@ -187,6 +190,11 @@ export class CsvByteScanner {
     if (this.rowCount === this.rowEnds.length) this.rowEnds = largerCopy(this.rowEnds)
     this.rowEnds[this.rowCount++] = this.cellCount
     return 'row'
+  }
+
+  /** Fields of the header. */
+  get fieldCount(): number {
+    return this.#columnOfPlace.length
   }
 
   /** The `$rowID` of the row, if it has one. */

@@ -25,6 +25,9 @@ export type CsvScan = Readonly<{
   rows: Generator<ScannedRow>
 }>
 
+/** Where a record begins: its first byte, its line, and the number of its row. */
+export type CsvPlace = Readonly<{ at: number; line: number; row: number }>
+
 /** UTF-8 bytes of one UTF-16 unit, at most. */
 const BYTES_PER_CHAR_MAX = 3
 
@@ -44,6 +47,29 @@ export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimi
     header: Object.freeze(first.fields.filter((id) => id !== '$rowID')),
     rows: readRows(reader, first, problem),
   }
+}
+
+/**
+ * Reads one record by itself: what is before it was read, and nothing is wrong with it.
+ *
+ * @param fieldsMax - Fields of the header.
+ * @throws {StoreError} As the rows of `openCsv`, if something is wrong with the record.
+ */
+export function checkCsvRecord(
+  bytes: Uint8Array,
+  options: CsvOptions,
+  limits: ScanLimits,
+  place: CsvPlace,
+  fieldsMax: number,
+): void {
+  const record = new RecordReader(bytes, options, limits, place).next(0)
+  if (record !== undefined) checkFieldCount(record, fieldsMax, place.row)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function checkFieldCount({ fieldCount, line }: CsvRecord, fieldsMax: number, row: number): void {
+  if (fieldCount <= fieldsMax) return
+  throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line })
 }
 
 /** @returns the error of a column ID. @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -76,10 +102,8 @@ function* readRows(
   for (let row = 0; ; row++) {
     const record = reader.next(header.length)
     if (record === undefined) break
+    checkFieldCount(record, fieldsMax, row)
     const { fields, fieldCount, line, length } = record
-    if (fieldCount > fieldsMax) {
-      throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line })
-    }
     if (fieldCount === 1 && fields[0] === '') {
       yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // Many may come, and each costs as much.
       continue
@@ -130,20 +154,28 @@ class RecordReader {
   /** Where the record begins that is read next. */
   #at: number
   /** Line breaks so far, those of the record that is being read too. */
-  #lineBreaks = 0
+  #lineBreaks: number
   /** Of the record that is being read, in the whole input, and the line on which it starts. */
-  #index = -1
+  #index: number
   #line = 1
   /** All bytes of the record so far, joined by OR. */
   #bits = 0
 
-  constructor(bytes: Uint8Array, { delimiter }: CsvOptions, { rowCharsMax }: ScanLimits) {
+  /** @param place - Where to begin. Default: with the header. */
+  constructor(
+    bytes: Uint8Array,
+    { delimiter }: CsvOptions,
+    { rowCharsMax }: ScanLimits,
+    { at, line, row }: CsvPlace = { at: markLength(bytes), line: 1, row: -1 },
+  ) {
     this.#bytes = bytes
     this.#delimiter = delimiter.charCodeAt(0)
     this.#charsMax = rowCharsMax
     this.#isUtf8 = isUtf8(bytes)
     this.#textOf = sliceReader(bytes)
-    this.#at = markLength(bytes)
+    this.#at = at
+    this.#lineBreaks = line - 1
+    this.#index = row
   }
 
   /**

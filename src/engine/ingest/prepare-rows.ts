@@ -8,7 +8,7 @@ import type { TimeSlices } from '../../base/time-slices.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
-import { openCsv } from '../../schema/scan-csv.js'
+import { checkCsvRecord, openCsv } from '../../schema/scan-csv.js'
 import { type CsvByteScanner, openCsvBytes } from '../../schema/scan-csv-bytes.js'
 import { decodeJsonText, scanJsonRows } from '../../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../schema/scanned-row.js'
@@ -109,7 +109,7 @@ async function prepareFast(
   }
   const { bytes, delimiter } = checkCsv(input)
   const scanner = openCsvBytes(bytes, delimiter, team.options)
-  return scanner && prepareCsv(team, scanner, mayInline, target)
+  return scanner && prepareCsv(team, scanner, { delimiter, mayInline, target })
 }
 
 async function prepareJson(
@@ -133,17 +133,23 @@ async function prepareJson(
   }
 }
 
+type CsvPreparation = Pick<CsvBody, 'delimiter'> &
+  Readonly<{ mayInline: boolean; target: SegmentTarget }>
+
 async function prepareCsv(
   team: TeamContext,
   scanner: CsvByteScanner,
-  mayInline: boolean,
-  target: SegmentTarget,
+  { delimiter, mayInline, target }: CsvPreparation,
 ): Promise<PreparedRows | null> {
   const builder = new ChunkBuilder(team.options, scanner.header)
   const sink = new SegmentSink(team, target)
   const slices = team.slices.begin()
   try {
     if (!(await readCsvBytes(scanner, builder, sink, slices))) {
+      const { bytes, rowStart: at, line, fieldCount } = scanner
+      const { columnsMax, rowBytesMax: rowCharsMax } = team.options
+      const place = { at, line, row: builder.rowCount }
+      checkCsvRecord(bytes, { delimiter }, { columnsMax, rowCharsMax }, place, fieldCount)
       sink.abandon()
       return null
     }

@@ -148,7 +148,9 @@ export function* skipValueInSteps(cursor: Cursor, outer: number): Steps<boolean>
   const code = peek(cursor)
   const isContainer = code === OPEN_BRACKET || code === OPEN_BRACE
   if (!isContainer) {
+    const { at } = cursor
     skipValue(cursor, outer)
+    yield cursor.at - at
     return false
   }
   let level = outer

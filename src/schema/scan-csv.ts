@@ -93,18 +93,22 @@ function headerProblem(
 const NONE: readonly string[] = Object.freeze([])
 const EMPTY_FIELDS: readonly string[] = Object.freeze([''])
 
-/** @param problem - Of the header: it is thrown at the end, because a body that is malformed is refused first. */
+/**
+ * @param problem - Of the header: it is thrown at the end, because a body that is malformed is refused first. Then, and if
+ *   some bytes are not UTF-8, the rows come without cells: nothing becomes of them.
+ */
 function* readRows(
   reader: RecordReader,
   { fields: header, fieldCount: fieldsMax }: CsvRecord,
   problem: StoreError | undefined,
 ): Generator<ScannedRow> {
+  const isRefused = problem !== undefined || !reader.isUtf8
   for (let row = 0; ; row++) {
-    const record = reader.next(header.length)
+    const record = reader.next(isRefused ? 0 : header.length)
     if (record === undefined) break
     checkFieldCount(record, fieldsMax, row)
     const { fields, fieldCount, line, length } = record
-    if (fieldCount === 1 && fields[0] === '') {
+    if (isRefused || (fieldCount === 1 && fields[0] === '')) {
       yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // Many may come, and each costs as much.
       continue
     }
@@ -149,7 +153,7 @@ class RecordReader {
   readonly #bytes: Uint8Array
   readonly #delimiter: number
   readonly #charsMax: number
-  readonly #isUtf8: boolean
+  readonly isUtf8: boolean
   readonly #textOf: (from: number, to: number) => string
   /** Where the record begins that is read next. */
   #at: number
@@ -171,7 +175,7 @@ class RecordReader {
     this.#bytes = bytes
     this.#delimiter = delimiter.charCodeAt(0)
     this.#charsMax = rowCharsMax
-    this.#isUtf8 = isUtf8(bytes)
+    this.isUtf8 = isUtf8(bytes)
     this.#textOf = sliceReader(bytes)
     this.#at = at
     this.#lineBreaks = line - 1
@@ -203,7 +207,7 @@ class RecordReader {
       if (fieldCount++ < keptMax) ends.push(end)
     } while (this.#bytes[end] === this.#delimiter)
     if (this.#isOver(start, end)) throw this.#tooLong()
-    if (!this.#isUtf8 && this.#bits >= 0x80 && !isUtf8(this.#bytes.subarray(start, end))) {
+    if (!this.isUtf8 && this.#bits >= 0x80 && !isUtf8(this.#bytes.subarray(start, end))) {
       throw this.#refusal(FAULT.notUtf8)
     }
     this.#passLineBreak(end)

@@ -227,18 +227,33 @@ export function compactToken(token: string): string {
   const first = token.charCodeAt(0)
   if (first === MINUS) return isZeroAfter(token, 0) ? token.slice(1) : token
   if (first !== OPEN_BRACKET && first !== OPEN_BRACE) return token
-  let compact = ''
+  let codes: Uint16Array | undefined // Millions of parts would take far longer as texts.
+  let length = 0
   let from = 0
   for (let i = 0; i < token.length; i++) {
     const code = token.charCodeAt(i)
     if (code === QUOTE) {
       i = endOfString(token, i, token.length) - 1
     } else if (isSpace(code) || (code === MINUS && isZeroAfter(token, i))) {
-      compact += token.slice(from, i)
+      codes ??= new Uint16Array(token.length)
+      while (from < i) codes[length++] = token.charCodeAt(from++)
       from = i + 1
     }
   }
-  return from === 0 ? token : compact + token.slice(from)
+  if (codes === undefined) return token
+  while (from < token.length) codes[length++] = token.charCodeAt(from++)
+  return textOfCodes(codes.subarray(0, length))
+}
+
+/** Characters that are made of codes at once: they are arguments of one call. */
+const CODES_AT_ONCE = 4_096
+
+function textOfCodes(codes: Uint16Array): string {
+  let text = ''
+  for (let at = 0; at < codes.length; at += CODES_AT_ONCE) {
+    text += Reflect.apply(String.fromCharCode, null, codes.subarray(at, at + CODES_AT_ONCE)) // Faster than to spread them.
+  }
+  return text
 }
 
 /** Whether the minus at `at` stands before a number that is written as zero. */

@@ -31,7 +31,7 @@ export function newSummary(id: string): ColumnSummary {
 /**
  * Adds one JSON value to a summary.
  *
- * @param token - A valid JSON token without white space around or inside arrays and objects.
+ * @param token - A valid JSON token without white space around it.
  */
 export function summarizeToken(summary: ColumnSummary, token: string): void {
   switch (token.charCodeAt(0)) {

@@ -7,7 +7,6 @@ import { NO_ROW } from '../../format/chunk-records.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import { FORM } from '../../schema/json-byte-values.js'
 import { type CsvByteScanner, MARK, utf16Length } from '../../schema/scan-csv-bytes.js'
-import { compactToken } from '../../schema/scan-json.js'
 import { CELL, type JsonByteScanner } from '../../schema/scan-json-bytes.js'
 import { summarizeBytes } from '../../schema/summarize-bytes.js'
 import { CELL_OUTCOME, type FieldSummarizer } from '../../schema/summarize-field-bytes.js'
@@ -81,7 +80,7 @@ function judgeCells(
     const from = cells[place + CELL.from] ?? 0
     const to = cells[place + CELL.to] ?? 0
     if (!columns.longValues.mayJudge(to - from)) {
-      columns.longValues.add(column.summary, compactToken(textOf(from, to)))
+      columns.longValues.add(column.summary, textOf(from, to)) // White space in an array does not matter.
       isSettled = false
     } else if (summarizeCell(column.summary, row, number, from, to, what, textOf)) {
       column.knownKinds |= bit

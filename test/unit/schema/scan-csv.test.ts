@@ -161,6 +161,21 @@ describe('refusals', () => {
     expect(refusal('__proto__,a,__proto__\n')).toMatchObject({ ...place, column: '__proto__' })
   })
 
+  test.each([
+    ['a header that is refused', utf8('a,a\n1,2\n"x",y\n3\n')],
+    ['bytes that are not UTF-8', new Uint8Array([...utf8('a,b\n1,2\n"x",y\n3\n'), 0xff])],
+  ])('rows of a body with %s come without cells', (_, body) => {
+    const { rows } = openCsv(body, { delimiter: ',' }, LIMITS)
+    const lines: (number | undefined)[] = []
+    expect(() => {
+      for (const { ids, tokens, line } of rows) {
+        expect([ids, tokens]).toEqual([[], []])
+        lines.push(line)
+      }
+    }).toThrow(StoreError)
+    expect(lines).toEqual([2, 3, 4])
+  })
+
   test.each(['a,a', '$stashID', 'a,$stashID,a'])(
     '%s, after all of a body that is malformed',
     (header) => {

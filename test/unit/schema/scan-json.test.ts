@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
 import { JSON_DEPTH_MAX } from '../../../src/base/limits.js'
 import { StoreError } from '../../../src/base/store-error.js'
@@ -281,6 +281,24 @@ describe('compacting a token', () => {
     ['null', 'null'],
   ])('%s becomes %s', (token, expected) => {
     expect(compactToken(token)).toBe(expected)
+  })
+
+  test.each([
+    ['numbers', '[ -1, -0,', '[-1,0,'],
+    ['texts of two bytes', '["€ 😀" ,', '["€ 😀",'],
+  ])('a long one of %s becomes the same as a short one', (_, from, to) => {
+    const [given, expected] = [from.slice(1), to.slice(1)].map((part) => part.repeat(3_000))
+    expect(compactToken(`[${given} -0.0]`)).toBe(`[${expected}0.0]`)
+  })
+
+  test('a token is made of few parts, however many spaces are in it', () => {
+    const slices = vi.spyOn(String.prototype, 'slice')
+    onTestFinished(() => slices.mockRestore())
+    const text = compactToken(`[${'-0, '.repeat(10_000)}1]`)
+    const count = slices.mock.calls.length
+    slices.mockRestore()
+    expect(count).toBe(0)
+    expect(text).toBe(`[${'0,'.repeat(10_000)}1]`)
   })
 
   test('a token without spaces and zeros comes back as it is, any other as JSON.stringify has it', () => {

@@ -26,7 +26,11 @@ export function parseName(part: JsonPart): string {
 export function* parseAppIds({ text, offset }: JsonPart): Steps<readonly string[]> {
   const elements = text.startsWith('[') ? yield* splitJsonArray(text, APPS_MAX, offset) : []
   const isList = text.startsWith('[') && elements.length <= APPS_MAX
-  const appIds = isList ? elements.map(parsePart) : [undefined]
+  const appIds: unknown[] = isList ? [] : [undefined]
+  for (const element of isList ? elements : []) {
+    appIds.push(parsePart(element))
+    yield PARSE_WORK * element.text.length
+  }
   if (appIds.every(isString)) return appIds
   throw invalidRequest('body', `'appsToLink' must be an array of at most ${APPS_MAX} strings`)
 }

@@ -105,6 +105,15 @@ describe('appsToLink', () => {
       expect(() => appIdsOf(text)).toThrow("'appsToLink' must be an array of at most 1000 strings")
     }
   })
+
+  test('is split and parsed in steps', () => {
+    const text = apps(500, `"${'x'.repeat(4_000)}"`)
+    const steps = parseAppIds({ text, offset: 0 })
+    const works: number[] = []
+    for (let step = steps.next(); !step.done; step = steps.next()) works.push(step.value)
+    expect(works).toHaveLength(2 * 500)
+    expect(works.reduce((sum, work) => sum + work)).toBeGreaterThan(3 * text.length)
+  })
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   openMemory,
   type RowWithId,
@@ -241,6 +241,22 @@ describe('conditions that are refused', () => {
       code: 'REQUEST_VALIDATION_ERROR',
       message: expect.stringMatching(message),
     })
+  })
+
+  test('members are counted before one is read', async () => {
+    const table = await tableOf([], { columns })
+    const get = vi.fn(() => 1)
+    const many = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, n) => [`m${n}`, { get, enumerable: true }]),
+      )
+    for (const where of [
+      Object.defineProperties({}, many(2_001)),
+      { s: Object.defineProperties({}, many(2_001)) },
+    ]) {
+      await expect(table.count(where as Where)).rejects.toThrow('more than 2000 conditions')
+    }
+    expect(get).not.toHaveBeenCalled()
   })
 
   test('the error of a value names column, value and rule', async () => {

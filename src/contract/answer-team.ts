@@ -6,15 +6,18 @@ import { createAuthenticate } from './auth.js'
 import { parseOrigin } from './base-url.js'
 import type { BaseUrls, Call, Effect } from './call.js'
 import type { Caller } from './caller.js'
+import type { ContractLimits } from './contract-limits.js'
 import type { ResolvedContractOptions } from './contract-options.js'
 import { askHooks } from './hooks.js'
-import { createKeyLimits } from './key-limits.js'
+import { KeyTurns } from './key-turns.js'
 import { limitTeam } from './limited-team.js'
 import type { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { admit, type Guarded, type OnRoute } from './order-of-refusals.js'
 import { type BodyWatch, watched } from './public-routes.js'
+import { RateLimit } from './rate-limit.js'
 import type { ReceiveFor } from './read-body.js'
+import { rateLimited } from './refusal.js'
 import { repeatableOf } from './repeatable.js'
 import { createRouter } from './router.js'
 import { ROUTES } from './routes.js'
@@ -97,4 +100,38 @@ function holderOf({ teamId, keyId }: Caller): string {
 function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {
   const api = options.baseUrl ?? parseOrigin(origin)
   return { api, files: options.publicBaseUrl ?? api }
+}
+
+/** What one key may do: requests at the same time and in a second, and fetches from URLs. Only known keys get here. */
+type KeyLimits = Readonly<{
+  /** Counts a request. @throws {Refusal} RATE_LIMITED */
+  checkRate: (key: string) => void
+  turns: KeyTurns
+  /** For fetches of files from URLs. */
+  sources: KeyTurns
+}>
+
+const SECOND_MS = 1_000
+
+function createKeyLimits(limits: ContractLimits): KeyLimits {
+  const { requestsPerSecondPerKeyMax: perSecondMax, waitMsMax } = limits
+  const rate = perSecondMax > 0 ? new RateLimit(perSecondMax, SECOND_MS) : undefined
+  return {
+    checkRate(key) {
+      const waitMs = rate?.take(key) ?? 0
+      if (waitMs === 0) return
+      const limit = `${perSecondMax} requests a second (requestsPerSecondPerKeyMax)`
+      throw rateLimited(`This key may send at most ${limit}; try again later`, waitMs)
+    },
+    turns: new KeyTurns({
+      atOnceMax: limits.requestsAtOncePerKeyMax,
+      waitMsMax,
+      name: 'requests in flight (requestsAtOncePerKeyMax)',
+    }),
+    sources: new KeyTurns({
+      atOnceMax: limits.sourcesAtOncePerKeyMax,
+      waitMsMax,
+      name: 'fetches from URLs (sourcesAtOncePerKeyMax)',
+    }),
+  }
 }

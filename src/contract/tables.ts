@@ -1,10 +1,15 @@
 // CONTRACT.md, section 5.
+import { utf8 } from '../base/bytes.js'
+import { isStoreError } from '../base/store-error.js'
 import { tableNameProblem } from '../engine/api/arguments.js'
+import type { Stash, TextRows } from '../engine/api/row-types.js'
+import { openCsv } from '../schema/scan-csv.js'
+import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
+import type { ScannedRow } from '../schema/scanned-row.js'
+import { COLUMNS_MAX } from './body-members.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
 import { inSteps } from './body-steps.js'
-import type { Call } from './call.js'
-import { TABULAR } from './call.js'
-import { isWithoutRows } from './empty-rows.js'
+import { type Call, TABULAR } from './call.js'
 import { answerAsJob } from './jobs.js'
 import { appIdsOfQuery, linkedApps } from './linked-apps.js'
 import type { ContractResponse } from './message.js'
@@ -134,4 +139,37 @@ function nameOfQuery({ query }: Call): string | undefined {
   const problem = name === undefined ? undefined : tableNameProblem(name)
   if (problem !== undefined) throw invalidRequest('query', problem)
   return name
+}
+
+/**
+ * Whether a body is an empty array or only a header line. Reads the first row at most; malformed bodies are left to the
+ * store.
+ */
+function isWithoutRows(rows: TextRows | Stash): boolean {
+  try {
+    return openRows(rows)?.next().done === true
+  } catch (failure) {
+    if (isStoreError(failure)) return false
+    throw failure
+  }
+}
+
+/** The limits of this scan: no store has more columns, and the store applies its own later. */
+const WIDE_LIMITS = Object.freeze({
+  columnsMax: COLUMNS_MAX,
+  rowCharsMax: Number.MAX_SAFE_INTEGER,
+})
+
+function openRows(rows: TextRows | Stash): Iterator<ScannedRow> | undefined {
+  if ('json' in rows) {
+    const { json } = rows
+    return scanJsonRows(typeof json === 'string' ? json : decodeJsonText(json), WIDE_LIMITS)
+  }
+  if ('csv' in rows) return openCsv(bytesOf(rows.csv), { delimiter: ',' }, WIDE_LIMITS).rows
+  if ('tsv' in rows) return openCsv(bytesOf(rows.tsv), { delimiter: '\t' }, WIDE_LIMITS).rows
+  return undefined
+}
+
+function bytesOf(text: Uint8Array | string): Uint8Array {
+  return typeof text === 'string' ? utf8(text) : text
 }

@@ -4,7 +4,6 @@ import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
 import { type Bytes, bytesOf, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { isAsyncIterable, isIterable, shown, typeName } from '../../base/options.js'
-import { looksLikePath } from '../../base/path-text.js'
 import { utf8StringLength, yieldToEventLoop } from '../../base/platform.js'
 import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../../base/record-cutter.js'
 import { SourceFault } from '../../base/record-scanner.js'
@@ -230,3 +229,22 @@ export function faultOf({ message, line, isEmpty }: SourceFault, canAllow = true
   const phrase = problem.charAt(0).toUpperCase() + problem.slice(1)
   return dataError('REQUEST_VALIDATION_ERROR', phrase, line === undefined ? {} : { line })
 }
+
+/** How URLs, absolute paths and explicit relative ones begin. */
+const BEGINNING = /^(?:[a-z][a-z\d+.-]*:[\\/]|(?:blob|data|file):|(?:\.{1,2}|~)?[\\/])/i
+const EXTENSION = /\.(?:csv|tsv|tab|txt|json|ndjson|jsonl|parquet|xlsx?|gz|zst|zip)$/i
+/** How JSON and quoted fields begin. */
+const CONTENT = /^["[{]/
+
+/**
+ * Whether a text of rows is probably a path or a URL: a caller who passes the name of a file means its content. A text with
+ * a line end is none.
+ */
+function looksLikePath(text: string): boolean {
+  if (text.length > PATH_CHARS_MAX || /[\r\n]/.test(text)) return false
+  const trimmed = text.trim()
+  return !CONTENT.test(trimmed) && (BEGINNING.test(trimmed) || EXTENSION.test(trimmed))
+}
+
+/** As in most file systems. */
+const PATH_CHARS_MAX = 4_096

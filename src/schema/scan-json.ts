@@ -65,21 +65,24 @@ export function decodeJsonText(bytes: Uint8Array): string {
   }
 }
 
-/** Bytes that are decoded in one step. */
-const DECODED_BYTES = 128 * 1024
+/**
+ * Bytes that are decoded in one step, which takes some milliseconds. Rows are read in half the time from one text of the
+ * decoder, which is not on the heap, than from several that were put together.
+ */
+const DECODED_BYTES = 16 * 1024 * 1024
 
 /** As `decodeJsonText`, in steps. */
 export function* decodeJsonInSteps(bytes: Uint8Array): Steps<string> {
-  let text = ''
+  const parts: string[] = []
   for (let at = 0; at < bytes.length; ) {
     let end = at + DECODED_BYTES
     // A character is decoded whole: its other bytes have these bits.
     while (((bytes[end] ?? 0) & 0xc0) === 0x80 && end > at + DECODED_BYTES - 4) end--
-    text += decodeJsonText(bytes.subarray(at, end))
+    parts.push(decodeJsonText(bytes.subarray(at, end)))
+    yield Math.min(end, bytes.length) - at
     at = end
-    yield DECODED_BYTES
   }
-  return text
+  return parts.join('')
 }
 
 /** Longest text of an array or an object that becomes one. It takes far more memory than its text. */

@@ -319,6 +319,13 @@ const splitJsonObject = (...given: Parameters<typeof splitObjectInSteps>) =>
 const splitJsonArray = (...given: Parameters<typeof splitArrayInSteps>) =>
   runAtOnce(splitArrayInSteps(...given))
 
+test('a body is one text of the decoder, from which rows are read faster', () => {
+  const bytes = Buffer.from('é'.repeat(1_000_000))
+  const steps = decodeJsonInSteps(bytes)
+  expect(steps.next()).toEqual({ done: false, value: bytes.length })
+  expect(steps.next()).toEqual({ done: true, value: 'é'.repeat(1_000_000) })
+})
+
 describe('splitting a request body', () => {
   test('members come in order, duplicates too, with their text as it was sent', () => {
     const text = ' { "name" : "T\\u0041" , "rows" : [ {"a" : 1} ] , "name":null, "n\\u0061" : -0 } '

@@ -129,7 +129,11 @@ export function updateRows(
     return { result: { version }, change: { next, puts } }
   }
   const rowIds = updates.map(({ rowId }) => rowId)
-  return team.writers.change(place, plan, aheadOfRows(place, rowIds, true))
+  return team.writers.change(
+    place,
+    plan,
+    aheadOfRows(place, () => rowIds, true),
+  )
 }
 
 /**
@@ -167,7 +171,7 @@ function deleteRows(
   checkGoesOn: CheckGoesOn | undefined,
 ): Promise<DeleteRowsResult> {
   const plan = planDeletes(place, rowIds)
-  const ahead = aheadOfRows(place, rowIds, false)
+  const ahead = aheadOfRows(place, () => rowIds, false)
   return place.team.writers.change(place, plan, ahead, undefined, checkGoesOn)
 }
 
@@ -204,13 +208,16 @@ function deleteFound(
   }
   const attempt = async (): Promise<DeleteRowsResult | typeof REFUSED> => {
     const inTurn = searches >= SEARCHES_BESIDE_OTHERS
-    const before = inTurn ? null : await find(null)
+    let found = inTurn ? null : await find(null)
+    const isOf = (head: TableHead) =>
+      found !== null && sameBytes(head.commitNonce, found.commitNonce)
     const plan: Plan<DeleteRowsResult | null> = async (head, read) => {
-      const found = inTurn ? await find(head.commitNonce) : before
-      if (found === null || !sameBytes(head.commitNonce, found.commitNonce)) return { result: null }
+      // A plan that misses records is made again on the same head: the search holds.
+      if (inTurn && !isOf(head)) found = await find(head.commitNonce)
+      if (found === null || !isOf(head)) return { result: null }
       return planDeletes(place, found.rowIds)(head, read)
     }
-    const ahead = aheadOfRows(place, before?.rowIds ?? [], false)
+    const ahead = aheadOfRows(place, () => found?.rowIds ?? [], false)
     return (await team.writers.change(place, plan, ahead, undefined, checkGoesOn)) ?? REFUSED
   }
   return tryToCommit(team.options.random, attempt, SEARCHES_MAX, () => {
@@ -244,21 +251,26 @@ function planDeletes(place: TablePlace, rowIds: readonly string[]): Plan<DeleteR
   }
 }
 
-/** @returns undefined: queries cost nothing here. */
+/**
+ * @param rowIds - Asked before each look: a search in the turn of a change finds them there.
+ * @returns undefined: queries cost nothing here.
+ */
 function aheadOfRows(
   { team, table }: TablePlace,
-  rowIds: readonly string[],
+  rowIds: () => readonly string[],
   withTexts: boolean,
 ): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
-  const records = rowIds.flatMap((rowId) => recordsOfRow(table, rowId))
   return {
-    keys: (head) => [...records, schemaKey(table, head?.generation.schemaNumber ?? 0)],
+    keys: (head) => [
+      ...rowIds().flatMap((rowId) => recordsOfRow(table, rowId)),
+      schemaKey(table, head?.generation.schemaNumber ?? 0),
+    ],
     warm: async ({ generation }, read) => {
       const find = withTexts ? findRow : findPosition
       // Each asks for what it lacks; that one lacks something must not keep the others from asking.
       await Promise.allSettled(
-        rowIds.map(async (rowId) => find(team, read, table, generation, rowId)),
+        rowIds().map(async (rowId) => find(team, read, table, generation, rowId)),
       )
     },
   }

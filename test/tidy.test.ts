@@ -348,6 +348,7 @@ describe('types and names', () => {
     expect(product.flatMap((path) => moduleStateOf(path, parseSource(path)))).toEqual([
       'adapters/fs/process-descriptors.ts: ofProcess',
       'adapters/http/connections.ts: watched',
+      'adapters/http/framing-cost.ts: pauses',
       'src/contract/body-steps.ts: TURNS',
     ])
   })

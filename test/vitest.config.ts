@@ -25,7 +25,7 @@ export const SEPARATE_FILES = [
   'test/unit/contract/answer-memory.test.ts',
   'test/unit/client/networks.test.ts',
   'test/conformance/fetch-handler.test.ts',
-  'test/unit/adapters/{import-files,s3-objects,source-answers,source-guard}.test.ts',
+  'test/unit/adapters/{framing-cost,import-files,s3-objects,source-answers,source-guard}.test.ts',
 ]
 
 /**

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { FramingCost } from './framing-cost.js'
 
 const QUICK_BYTES_MAX = 64 * 1_024
 const DRAIN_BYTES_MAX = 64 * 1_024 * 1_024
@@ -17,23 +18,40 @@ export function drainsQuickly({ headers }: IncomingMessage): boolean {
  */
 export function drainRequest(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
+    const framing = new FramingCost(request)
     let bytes = 0
+    let isOver = false
+    let isPausing = false
     const timer = setTimeout(stop, DRAIN_MS_MAX)
 
     function stop(): void {
+      isOver = true
       clearTimeout(timer)
-      request.off('data', count).off('end', stop).off('close', stop).off('error', stop)
+      request.off('readable', drop).off('end', stop).off('close', stop).off('error', stop)
       resolve()
     }
 
-    function count(piece: Uint8Array): void {
-      bytes += piece.length
-      if (bytes > DRAIN_BYTES_MAX) stop()
+    function drop(): void {
+      while (!isOver && !isPausing) {
+        const piece: Uint8Array | null = request.read()
+        if (piece === null) return
+        bytes += piece.length
+        if (bytes > DRAIN_BYTES_MAX) stop()
+        const pause = framing.note(piece.length)
+        if (pause !== undefined) void dropAfter(pause)
+      }
+    }
+
+    async function dropAfter(pause: Promise<unknown>): Promise<void> {
+      isPausing = true
+      await pause
+      isPausing = false
+      drop()
     }
 
     if (request.complete && request.readableLength === 0) return stop()
     if (request.destroyed) return stop()
-    request.on('data', count).on('end', stop).on('close', stop).on('error', stop)
-    request.resume()
+    request.on('readable', drop).on('end', stop).on('close', stop).on('error', stop)
+    drop()
   })
 }

@@ -1,5 +1,6 @@
 // The body of a request, which must not arrive too slowly.
 import type { IncomingMessage } from 'node:http'
+import { FramingCost } from './framing-cost.js'
 import { Patience } from './patience.js'
 
 /** Patience with the sender of a body, in milliseconds; see patience.ts. */
@@ -19,6 +20,7 @@ export function pacedBody(
   onSlow: () => void,
 ): AsyncIterableIterator<Uint8Array> {
   const patience = new Patience(SENDER_PATIENCE_MS)
+  const framing = new FramingCost(request)
   let state: 'new' | 'open' | 'over' = 'new'
   let isSlow = false
   let wake = (): void => {}
@@ -47,20 +49,15 @@ export function pacedBody(
       const piece: Uint8Array | null = request.destroyed ? null : request.read()
       if (piece !== null) {
         patience.earn(piece.length)
+        await framing.note(piece.length)
         return { value: piece, done: false }
       }
       if (request.readableEnded) end()
       else if (request.destroyed) throw broken(request, end)
-      else await patience.wait(woken(), giveUp)
+      else await patience.wait(new Promise<void>((done) => (wake = done)), giveUp)
     }
     if (isSlow) throw new Error('The request body came too slowly')
     return { value: undefined, done: true }
-  }
-
-  function woken(): Promise<void> {
-    return new Promise((resolve) => {
-      wake = resolve
-    })
   }
 
   return {

@@ -24,7 +24,7 @@ function unavailable(message = 'There is no memory', cause?: Error): StoreError 
 }
 
 test('a refusal is one line without a stack, at once', () => {
-  log.note(unavailable('The disk\nis gone', new Error('EIO: i/o error')))
+  log.note(unavailable('The disk is gone', new Error('EIO:\ni/o error')))
   log.note(new StoreError('INSUFFICIENT_STORAGE', 'The disk is full', { outcome: 'unknown' }))
   const cause = new Error('The lock was removed')
   log.note(new StoreError('DATA_LOSS', 'The lock was removed', { cause }))

@@ -54,25 +54,48 @@ function editsMaxOf({ length }: string): number {
  * `max`: any number above it. Only the beginnings are compared that differ in length by `max` at most, as others have
  * more edits.
  */
-function editsBetween(from: string, to: string, max: number): number {
+function editsBetween(fromWord: string, toWord: string, max: number): number {
+  const [from, to] = withoutSharedEnds(fromWord, toWord)
   const more = max + 1
-  let beforeLast: readonly number[] = []
-  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)
+  const width = to.length + 2
+  let beforeLast = new Uint8Array(width)
+  let last = new Uint8Array(width).fill(more)
+  for (let at = 0; at < more; at++) last[at] = at
+  let row = new Uint8Array(width)
   for (let i = 1; i <= from.length; i++) {
-    const row = [i]
-    let fewest = i
-    for (let j = Math.max(1, i - max); j <= Math.min(to.length, i + max); j++) {
-      const cost = from[i - 1] === to[j - 1] ? 0 : 1
+    const first = Math.max(1, i - max)
+    const end = Math.min(to.length, i + max)
+    let fewest = first === 1 ? Math.min(i, more) : more
+    row[first - 1] = fewest
+    for (let j = first; j <= end; j++) {
+      const cost = from.charCodeAt(i - 1) === to.charCodeAt(j - 1) ? 0 : 1
       const kept = (last[j - 1] ?? more) + cost
-      let edits = Math.min(kept, (last[j] ?? more) + 1, (row[j - 1] ?? more) + 1)
-      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+      let edits = Math.min(more, kept, (last[j] ?? more) + 1, (row[j - 1] ?? more) + 1)
+      const isSwapped =
+        i > 1 &&
+        j > 1 &&
+        from.charCodeAt(i - 1) === to.charCodeAt(j - 2) &&
+        from.charCodeAt(i - 2) === to.charCodeAt(j - 1)
       if (isSwapped) edits = Math.min(edits, (beforeLast[j - 2] ?? more) + 1)
       row[j] = edits
       fewest = Math.min(fewest, edits)
     }
+    row[end + 1] = more
     if (fewest > max) return more
+    const free = beforeLast
     beforeLast = last
     last = row
+    row = free
   }
   return last[to.length] ?? more
+}
+
+/** Two words without the beginning and the end that they share, which need no edits. */
+function withoutSharedEnds(left: string, right: string): readonly [string, string] {
+  const shorter = Math.min(left.length, right.length)
+  let start = 0
+  while (start < shorter && left.charCodeAt(start) === right.charCodeAt(start)) start++
+  let end = 0
+  while (end < shorter - start && left.at(-1 - end) === right.at(-1 - end)) end++
+  return [left.slice(start, left.length - end), right.slice(start, right.length - end)]
 }

@@ -1,6 +1,7 @@
 // What the pieces of a chunked body cost beside their bytes: node:http makes a call for each piece, so a body in pieces of
 // one byte holds the event loop as long as one of a thousand times its length.
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Bytes around a piece, at least: its length and two line breaks. */
@@ -17,23 +18,25 @@ let pauses: Promise<unknown> = Promise.resolve()
 
 /** Counts the pieces of one body, by the bytes of its connection that are not of the body. */
 export class FramingCost {
-  readonly #request: IncomingMessage
+  readonly #socket: Socket
+  readonly #isChunked: boolean
   /** Bytes that had come on the connection when the body was last read. */
   #received: number
   #dueMs = 0
 
-  constructor(request: IncomingMessage) {
-    this.#request = request
-    this.#received = request.socket.bytesRead
+  constructor({ socket, headers }: IncomingMessage) {
+    this.#socket = socket
+    this.#isChunked = headers['transfer-encoding'] !== undefined
+    this.#received = socket.bytesRead
   }
 
   /** Notes bytes of the body: all that had come. @returns the pause to make before more is read; undefined: none */
   note(bytes: number): Promise<unknown> | undefined {
-    const { headers, socket } = this.#request
-    const { bytesRead } = socket
+    if (!this.#isChunked) return undefined
+    const { bytesRead } = this.#socket
     const framing = bytesRead - this.#received - bytes
     this.#received = bytesRead
-    if (headers['transfer-encoding'] === undefined || framing <= 0) return undefined
+    if (framing <= 0) return undefined
     this.#dueMs += (framing / FRAME_BYTES) * PIECE_MS
     if (this.#dueMs < DUE_MS) return undefined
     const ms = this.#dueMs

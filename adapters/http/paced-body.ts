@@ -49,7 +49,8 @@ export function pacedBody(
       const piece: Uint8Array | null = request.destroyed ? null : request.read()
       if (piece !== null) {
         patience.earn(piece.length)
-        await framing.note(piece.length)
+        const pause = framing.note(piece.length)
+        if (pause !== undefined) await pause
         return { value: piece, done: false }
       }
       if (request.readableEnded) end()

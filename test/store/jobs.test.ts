@@ -32,6 +32,7 @@ import {
 import { leftOpenJobs } from '../rungs/model/wiped-team.js'
 import { damageOf } from '../support/damage.js'
 import { randomTestSeed } from '../support/seed-record.js'
+import { seeded } from '../support/seeded.js'
 import { until } from '../support/until.js'
 import { turns } from './engine-world.js'
 import { type Mortal, World } from './mortal-engine.js'
@@ -496,7 +497,7 @@ describe('killed and continued', () => {
   }
 
   test(`a job has its effect once over ${KILLS} random deaths`, async () => {
-    const random = randomOf(randomTestSeed())
+    const random = seeded(randomTestSeed()).below
     let deaths = 0
     for (let run = 0; deaths < KILLS; run++) {
       deaths += await killed(random, requests[run % requests.length] ?? never())
@@ -507,17 +508,6 @@ describe('killed and continued', () => {
 
 function never(): never {
   throw new Error('there is a request for each run')
-}
-
-/** Mulberry32. */
-function randomOf(seed: number): (max: number) => number {
-  let state = seed
-  return (max) => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) % max
-  }
 }
 
 describe('a lease that is taken over in the last moment', () => {

@@ -97,6 +97,7 @@ export function isExpired(
 ): boolean {
   return clock.lifetimeMs() - at >= idempotencyTtlMs
 }
+
 /**
  * The text of a key that counts for its holder too, so that one holder leaves room for others (`TeamLimits`). FORMAT.md,
  * section 4: it is stored.

@@ -338,16 +338,16 @@ function tooManyRows(teamRowBytesMax: number): StoreError {
   return limitExceeded(limit, 'overwrite a table with fewer rows, and wait for a sweep')
 }
 
+const WITHOUT_KEY = 'wait until some expire, or send the request without one'
+
 function tooManyKeys(idempotencyKeysMax: number): StoreError {
-  const limit = `${idempotencyKeysMax} idempotency keys (idempotencyKeysMax)`
-  return limitExceeded(limit, 'wait until some expire, or send the request without one')
+  return limitExceeded(`${idempotencyKeysMax} idempotency keys (idempotencyKeysMax)`, WITHOUT_KEY)
 }
 
 function tooManyHeldKeys(held: number, idempotencyKeysMax: number): StoreError {
   const kept = `${held} idempotency keys, as many as it leaves free of ${idempotencyKeysMax} (idempotencyKeysMax)`
-  const remedy = 'wait until some expire, or send the request without one'
   return new StoreError(
     'LIMIT_EXCEEDED',
-    `The API key, which is limited to tables, has ${kept}: ${remedy}`,
+    `The API key, which is limited to tables, has ${kept}: ${WITHOUT_KEY}`,
   )
 }

@@ -51,51 +51,21 @@ function editsMaxOf({ length }: string): number {
 
 /**
  * The optimal string alignment distance: edits that make one word of the other, a swap of neighbors being one. More than
- * `max`: any number above it. Only the beginnings are compared that differ in length by `max` at most, as others have
- * more edits.
+ * `max`: any number above it. The work is bounded by 4 to the power of `max`, times the shorter length: what the words
+ * share next needs no edit, and what follows has one of four.
  */
-function editsBetween(fromWord: string, toWord: string, max: number): number {
-  const [from, to] = withoutSharedEnds(fromWord, toWord)
-  const more = max + 1
-  const width = to.length + 2
-  let beforeLast = new Uint8Array(width)
-  let last = new Uint8Array(width).fill(more)
-  for (let at = 0; at < more; at++) last[at] = at
-  let row = new Uint8Array(width)
-  for (let i = 1; i <= from.length; i++) {
-    const first = Math.max(1, i - max)
-    const end = Math.min(to.length, i + max)
-    let fewest = first === 1 ? Math.min(i, more) : more
-    row[first - 1] = fewest
-    for (let j = first; j <= end; j++) {
-      const cost = from.charCodeAt(i - 1) === to.charCodeAt(j - 1) ? 0 : 1
-      const kept = (last[j - 1] ?? more) + cost
-      let edits = Math.min(more, kept, (last[j] ?? more) + 1, (row[j - 1] ?? more) + 1)
-      const isSwapped =
-        i > 1 &&
-        j > 1 &&
-        from.charCodeAt(i - 1) === to.charCodeAt(j - 2) &&
-        from.charCodeAt(i - 2) === to.charCodeAt(j - 1)
-      if (isSwapped) edits = Math.min(edits, (beforeLast[j - 2] ?? more) + 1)
-      row[j] = edits
-      fewest = Math.min(fewest, edits)
-    }
-    row[end + 1] = more
-    if (fewest > max) return more
-    const free = beforeLast
-    beforeLast = last
-    last = row
-    row = free
+function editsBetween(from: string, to: string, max: number, fromAt = 0, toAt = 0): number {
+  let i = fromAt
+  let j = toAt
+  while (i < from.length && from[i] === to[j]) {
+    i++
+    j++
   }
-  return last[to.length] ?? more
-}
-
-/** Two words without the beginning and the end that they share, which need no edits. */
-function withoutSharedEnds(left: string, right: string): readonly [string, string] {
-  const shorter = Math.min(left.length, right.length)
-  let start = 0
-  while (start < shorter && left.charCodeAt(start) === right.charCodeAt(start)) start++
-  let end = 0
-  while (end < shorter - start && left.at(-1 - end) === right.at(-1 - end)) end++
-  return [left.slice(start, left.length - end), right.slice(start, right.length - end)]
+  const least = Math.abs(from.length - i - (to.length - j))
+  if (i === from.length || j === to.length || least > max) return least
+  if (max === 0) return 1
+  const rest = (fromStep: number, toStep: number) =>
+    1 + editsBetween(from, to, max - 1, i + fromStep, j + toStep)
+  const isSwapped = from[i] === to[j + 1] && from[i + 1] === to[j]
+  return Math.min(rest(1, 1), rest(1, 0), rest(0, 1), isSwapped ? rest(2, 2) : max + 1)
 }

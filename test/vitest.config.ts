@@ -17,6 +17,14 @@ export const SHARED_FILES = [
   'test/{store,format}/*.test.ts',
 ]
 
+/** Files that share a process at the size that `npm test` has; at their own they would fill its memory. */
+const SHARED_IF_SMALL = [
+  'test/{model,rungs/*}/*.test.ts',
+  'test/conformance/{contract,find,keys,ports,store}.test.ts',
+  'test/commands/{help,limit-options}.test.ts',
+  'test/{documents,page}/*.test.ts',
+]
+
 /** Files that never share a process: they measure its memory or its work, or mock a module. */
 export const SEPARATE_FILES = [
   'test/store/hostile-input.test.ts',
@@ -57,12 +65,13 @@ export const LEFT_TO_ALL: Readonly<Record<string, readonly string[]>> = leftToAl
 const isForAll = process.env['ROWSTASH_ALL'] === '1'
 const isNamed = process.argv.some((word) => /^test\/.*(?<!\.config\.ts)$/.test(word))
 const runsAll = isForAll || isNamed
+const shared = runsAll ? SHARED_FILES : [...SHARED_FILES, ...SHARED_IF_SMALL]
 const leftOut = (runsAll ? [] : Object.values(LEFT_TO_ALL).flat()).map((path) =>
   path.endsWith('/') ? `${path}**` : path,
 )
 
 /** The part of its runs that a random test makes, but for `npm run test:all`. */
-const SCALE = '0.03'
+const SCALE = '0.02'
 
 /** The longest files, the longest first: one that begins late runs alone at the end. */
 export const LONG_FILES = [
@@ -100,13 +109,13 @@ export const LONG_FILES = [
   'test/commands/cli.test.ts',
 ]
 
-/** The long files first, then the others with a process of their own, then those that share one. */
+/** Files with a process of their own, then those that share one; of both the long ones first. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId, project }: TestSpecification): number => {
       const long = LONG_FILES.findIndex((path) => moduleId.endsWith(path))
-      if (long >= 0) return long
-      return project.config.isolate ? LONG_FILES.length : LONG_FILES.length + 1
+      const within = long >= 0 ? long : LONG_FILES.length
+      return project.config.isolate ? within : LONG_FILES.length + 1 + within
     }
     return files.toSorted((left, right) => place(left) - place(right))
   }
@@ -141,7 +150,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [
             '**/node_modules/**',
-            ...SHARED_FILES,
+            ...shared,
             ...SEPARATE_FILES,
             ...leftOut,
             ...(isPlatformOnly ? SAME_EVERYWHERE : []),
@@ -156,7 +165,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'shared process',
-          include: SHARED_FILES,
+          include: shared,
           exclude: [...SEPARATE_FILES, ...leftOut],
           isolate: false,
         },

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { parseImportArgs } from '../../adapters/programs/cli-import-args.js'
 import { parseKey, parseServeArgs, runServe } from '../../adapters/programs/cli-serve.js'
 import { type BuiltCli, buildCli, runCli, type Serving, serveCli } from '../support/built-cli.js'
+import { sampleOf } from '../support/what-runs.js'
 
 let cli: BuiltCli
 let folder: string
@@ -204,7 +205,7 @@ describe('rowstash serve', () => {
 })
 
 describe('the command line', () => {
-  test.each([
+  const REFUSED: readonly (readonly [string[], string])[] = [
     [[], 'Usage: rowstash COMMAND'],
     [['server'], 'No command "server"'],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
@@ -237,7 +238,8 @@ describe('the command line', () => {
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'merge'],
       '--mode merge needs --by COLUMN',
     ],
-  ])('%j is refused with 2', async (args, problem) => {
+  ]
+  test.each(sampleOf(REFUSED, 4))('%j is refused with 2', async (args, problem) => {
     const ended = await runCli(cli.path, args)
 
     expect(ended).toMatchObject({ code: 2, stdout: '' })

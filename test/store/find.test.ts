@@ -11,6 +11,7 @@ import {
 } from '../../src/index.js'
 import { runOptions } from '../support/fast-check-options.js'
 import { type Seeded, seeded } from '../support/seeded.js'
+import { runsAll } from '../support/what-runs.js'
 import { randomRow, randomSchema, randomWhere } from './find-cases.js'
 import { matches } from './find-oracle.js'
 
@@ -479,7 +480,7 @@ describe('a condition of many tests', () => {
     const second = await table.page({ where, continuation })
     expect(second).toMatchObject({ rows: [{ a: 0, b: 0 }] })
     expect(second.continuation).toBeUndefined()
-    expect(await table.count(where)).toBe(1)
+    if (runsAll) expect(await table.count(where)).toBe(1)
   })
 
   test('lets others run between the rows of a page', async () => {

@@ -6,9 +6,10 @@ import { expect, test } from 'vitest'
 import { isStoreError, type Team } from '../../src/index.js'
 import { randomTestSeed } from '../support/seed-record.js'
 import { seeded } from '../support/seeded.js'
+import { fifthOf } from '../support/what-runs.js'
 import { type Engine, EngineWorld, LEASE_MS, turns } from './engine-world.js'
 
-const RUNS = 25
+const RUNS = fifthOf(25)
 const STEPS = 60
 const ENGINES = 3
 

@@ -22,6 +22,7 @@ import {
 } from '../../src/kv/record-envelope.js'
 import { all, type Entry, firstOf, openRich, replaceObject } from '../support/rich-database.js'
 import { RICH_SIZES } from '../support/rich-store.js'
+import { fifthOf } from '../support/what-runs.js'
 
 function flip(at: number): (bytes: Uint8Array<ArrayBuffer>) => Uint8Array {
   return (bytes) => {
@@ -133,7 +134,7 @@ describe('damage of objects', () => {
     const [object = ''] = await segmentsOf(acme)
     const size = (await objects.get(object))?.length ?? 0
     const missed: number[] = []
-    for (let at = 0; at < size; at += 1 + Math.floor(size / 150)) {
+    for (let at = 0; at < size; at += 1 + Math.floor(size / fifthOf(150))) {
       await replaceObject(objects, object, flip(at))
       const { findings } = await store.verify({ full: true })
       const found = findings.filter((one) => one.object === object && one.severity === 'damage')

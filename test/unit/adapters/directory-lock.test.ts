@@ -24,6 +24,7 @@ import {
   parseOwnerName,
 } from '../../../adapters/directory/owner-record.js'
 import { utf8 } from '../../../src/base/bytes.js'
+import { fifthOf } from '../../support/what-runs.js'
 
 const HOLD_DATABASE = fileURLToPath(new URL('./hold-database.mjs', import.meta.url))
 const isLinux = process.platform === 'linux'
@@ -260,7 +261,7 @@ describe('several that open a directory at the same time', () => {
   test('one has it, and every other one is refused', async () => {
     const path = await newStore()
     await plant(path, { pid: await deadPid() })
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < fifthOf(10); round++) {
       const settled = await Promise.allSettled(
         Array.from({ length: 6 }, () => lockDirectory(path, 0)),
       )

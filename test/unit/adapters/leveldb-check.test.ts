@@ -7,6 +7,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkDatabase } from '../../../adapters/leveldb/leveldb-check.js'
 import { crc32c, unpackSnappy } from '../../../adapters/leveldb/leveldb-codec.js'
 import { seeded } from '../../support/seeded.js'
+import { fifthOf } from '../../support/what-runs.js'
 
 let folder: string
 
@@ -87,8 +88,8 @@ test('a flipped bit is found wherever it is in a table, and the file is named', 
   for (const name of await tableNames()) {
     const path = join(folder, name)
     const bytes = await readFile(path)
-    const places = Array.from({ length: 150 }, () => random.below(bytes.length))
-    const ends = Array.from({ length: 60 }, (_, i) => Math.max(0, bytes.length - 1 - i))
+    const places = Array.from({ length: fifthOf(150) }, () => random.below(bytes.length))
+    const ends = Array.from({ length: fifthOf(60) }, (_, i) => Math.max(0, bytes.length - 1 - i))
     for (const at of [...places, ...ends]) {
       const flipped = Buffer.from(bytes)
       flipped[at] = (flipped[at] ?? 0) ^ (1 << random.below(8))

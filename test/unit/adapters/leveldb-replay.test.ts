@@ -13,6 +13,7 @@ import { fromHex } from '../../../src/base/bytes.js'
 import { crc32 } from '../../../src/base/platform.js'
 import { runs } from '../../support/runs.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
+import { fifthOf } from '../../support/what-runs.js'
 import { editBytes, logBytes } from './leveldb-files.js'
 
 const BLOCK_BYTES = 32_768
@@ -142,7 +143,7 @@ describe('a store', () => {
       BLOCK_BYTES + 6,
       BLOCK_BYTES + 7,
     ]
-    ends.push(...Array.from({ length: 40 }, () => random.below(bytes.length)))
+    ends.push(...Array.from({ length: fifthOf(40) }, () => random.below(bytes.length)))
     for (const end of ends) {
       const cut = bytes.subarray(0, end)
       const tails = [0, 5, 3_000].flatMap((length) => [
@@ -167,7 +168,7 @@ describe('a store', () => {
     const { kv, log, bytes, last } = await newStore()
     const random = seeded(12)
     const lastBatch = bytes.length - 200
-    for (let run = 0; run < 150; run++) {
+    for (let run = 0; run < fifthOf(150); run++) {
       const damaged = Buffer.from(bytes)
       const at = random.below(lastBatch - 900)
       if (run % 3 === 0) damaged.fill(0, at, at + 8 + random.below(600))

@@ -376,7 +376,7 @@ async function runUpkeepCommands(
 
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
-  { document: 'README.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
+  { document: 'src/FILES.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
   { document: 'README.md', begins: 'rowstash serve', run: runCommandLine },
   { document: 'src/contract/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
   { document: 'src/RUNNING.md', begins: 'export ROWSTASH_POSTGRES', run: runSharedCommands },

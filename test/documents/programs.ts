@@ -48,7 +48,7 @@ const SCHEMA: core.SchemaInput = {
 }
 
 const library: Program = {
-  document: 'README.md',
+  document: 'src/EMBEDDING.md',
   begins: "import { isStoreError, openMemory, openStore } from 'rowstash'",
   declared: [
     "declare const store: import('rowstash').Store",

@@ -205,6 +205,7 @@ class RecordReader {
     do {
       end = this.#endOfField(end + 1, limit)
       if (fieldCount++ < keptMax) ends.push(end)
+      if (end - start > this.#charsMax && this.#bits < 0x80) throw this.#tooLong() // Before its other fields are read.
     } while (this.#bytes[end] === this.#delimiter)
     if (this.#isOver(start, end)) throw this.#tooLong()
     if (!this.isUtf8 && this.#bits >= 0x80 && !isUtf8(this.#bytes.subarray(start, end))) {

@@ -238,6 +238,7 @@ describe('refusals', () => {
       '😀😀😀',
       '"1\n\n\n\n\n',
       'x'.repeat(99),
+      ',,,,,,,x"', // The fields beyond the limit are not read.
     ]) {
       const failure = refusal(`abc\n12345\n${record}\n`, settings)
       expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row: 1, line: 3 })

@@ -1,6 +1,7 @@
 // CONTRACT.md, section 8.
 import type { JobRequest, JobStatus } from '../engine/api/job-types.js'
 import { jobFailure } from '../engine/jobs/job-failure.js'
+import { type JobNote, jobNoteOf } from '../engine/jobs/job-note.js'
 import type { Call } from './call.js'
 import { shownError } from './error-response.js'
 import type { ContractResponse } from './message.js'
@@ -32,12 +33,12 @@ export async function readJob(call: Call, jobId: string): Promise<ContractRespon
       return jsonResponse(200, JSON.stringify({ data: { status, progress } }))
     }
     case 'failed': {
-      const isOwn = noteOf(job).key === call.caller.keyId
+      const isOwn = jobNoteOf(job).key === call.caller.keyId
       const { message } = shownError(shownFailure(call.caller, jobFailure(job.error), isOwn))
       return jsonResponse(200, JSON.stringify({ data: { status: 'failed', error: { message } } }))
     }
     case 'succeeded': {
-      const { key, linked } = noteOf(job)
+      const { key, linked } = jobNoteOf(job)
       const isShown = key === call.caller.keyId || maySee(call.caller)
       return succeededResponse(call.caller, job.kind, job.result, linked, isShown)
     }
@@ -53,7 +54,8 @@ export async function answerAsJob(
   request: Omit<JobRequest, 'note'>,
   linked: readonly string[] | undefined,
 ): Promise<ContractResponse> {
-  const note = JSON.stringify({ key: call.caller.keyId, linked } satisfies JobNote)
+  const { keyId: key, tables } = call.caller
+  const note = JSON.stringify({ key, isLimited: tables !== undefined, linked } satisfies JobNote)
   const job = await call.team.startJob({ ...request, note })
   const status = await job.wait(AT_ONCE_MS)
   switch (status.status) {
@@ -71,17 +73,4 @@ export async function answerAsJob(
 function accepted({ id, kind, tableId }: JobStatus): ContractResponse {
   const data = kind === 'overwrite' ? { jobID: id } : { tableID: tableId, jobID: id }
   return jsonResponse(202, JSON.stringify({ data }))
-}
-
-/** What the contract keeps with a job: the name of the key that began it, and the apps for its result. */
-type JobNote = Readonly<{ key?: string; linked?: readonly string[] | undefined }>
-
-/** The note of a job that the library began is any text, and that of an earlier version only the apps. */
-function noteOf({ note }: JobStatus): JobNote {
-  try {
-    const kept: unknown = JSON.parse(note)
-    return Array.isArray(kept) ? { linked: kept } : Object(kept)
-  } catch {
-    return {}
-  }
 }

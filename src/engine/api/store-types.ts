@@ -191,7 +191,7 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
    * itself is refused here, as the operation would refuse it.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, TABLE_NOT_FOUND, STASH_NOT_FOUND, LIMIT_EXCEEDED,
    *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE; RATE_LIMITED: the team
-   *   has 100 open jobs here; SOURCE_URL_NOT_ALLOWED: an import, in a process without `sources`
+   *   has 100 open jobs here, or as many as all teams leave free of 1,000; SOURCE_URL_NOT_ALLOWED: an import, in a process without `sources`
    * @example
    * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
    * const status = await job.wait()

@@ -42,6 +42,7 @@ import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { TransferLimit } from '../context/transfer-limit.js'
 import { HeldLease } from './held-lease.js'
 import { isPassing, toJobError } from './job-failure.js'
+import { jobNoteOf } from './job-note.js'
 import { doJob, dropOwnRows, parseRequest } from './job-request.js'
 
 /** Jobs of a team that one engine holds at the same time, those that wait for their turn included. */
@@ -61,12 +62,15 @@ const DANGLING_MS = 600_000
 
 const NO_OWNER: Bytes = new Uint8Array(OWNER_BYTES)
 
-type OpenJob = Readonly<{
-  teamId: string
-  progress: () => JobProgress
-  /** Settles when this engine does nothing more for the job; never rejects. */
-  ended: Promise<void>
-}>
+/** `holder`: the key that began the job, if it is limited to tables. */
+type HeldJob = Readonly<{ teamId: string; holder: string | undefined }>
+
+type OpenJob = HeldJob &
+  Readonly<{
+    progress: () => JobProgress
+    /** Settles when this engine does nothing more for the job; never rejects. */
+    ended: Promise<void>
+  }>
 
 /** The state of a lease, and since when it is known to be that, by a clock that nobody sets. */
 type Seen = Readonly<{ bytes: Bytes | null; since: number }>
@@ -78,7 +82,7 @@ export class JobRunner {
   readonly #turns: TransferLimit
   readonly #jobs = new Map<string, OpenJob>()
   /** Jobs whose records are being written. */
-  readonly #starting = new Map<string, string>()
+  readonly #starting = new Map<string, HeldJob>()
   #seen: ReadonlyMap<string, Seen> = new Map()
   #looking: Promise<void> | undefined
 
@@ -116,18 +120,17 @@ export class JobRunner {
   }
 
   /** @throws {StoreError} RATE_LIMITED */
-  checkRoom(teamId: string): void {
-    const teams = [...this.#starting.values(), ...[...this.#jobs.values()].map((job) => job.teamId)]
-    const ofTeam = teams.filter((id) => id === teamId).length
-    if (ofTeam < TEAM_JOBS_MAX && teams.length < JOBS_MAX) return
+  checkRoom(job: HeldJob): void {
+    if (hasRoom([...this.#starting.values(), ...this.#jobs.values()], job)) return
     throw new StoreError('RATE_LIMITED', 'Too many jobs are in progress; try again later')
   }
 
   /** Makes a job durable and begins it. */
   async start(team: TeamContext, job: JobKey, record: JobRecord): Promise<void> {
     const id = toHex(job)
-    this.checkRoom(team.teamId)
-    this.#starting.set(id, team.teamId)
+    const held = heldJob(team, record)
+    this.checkRoom(held)
+    this.#starting.set(id, held)
     try {
       const system = this.#context.kv.partition('')
       await system.commit({ puts: [[openJobKey(job, team.teamId), EMPTY_RECORD]] })
@@ -161,7 +164,7 @@ export class JobRunner {
     const ended = new Promise<void>((resolve) => {
       tellEnd = resolve
     })
-    this.#jobs.set(id, { teamId: team.teamId, progress: () => held.progress, ended })
+    this.#jobs.set(id, { ...heldJob(team, record), progress: () => held.progress, ended })
     const began = monotonicMs()
     let outcome: JobOutcome = 'left'
     const work = async (): Promise<void> => {
@@ -306,6 +309,22 @@ export class JobRunner {
     })
     if (ok) this.#begin(team, job, record, lease)
   }
+}
+
+/**
+ * Whether another job may be open. A team leaves at least as much room as it takes, and in it so does a key that is limited
+ * to tables.
+ */
+export function hasRoom(open: readonly HeldJob[], { teamId, holder }: HeldJob): boolean {
+  const ofTeam = open.filter((job) => job.teamId === teamId)
+  const held = holder === undefined ? [] : ofTeam.filter((job) => job.holder === holder)
+  const room = TEAM_JOBS_MAX - ofTeam.length
+  return room > held.length && JOBS_MAX - open.length > ofTeam.length
+}
+
+export function heldJob({ teamId }: TeamContext, job: Readonly<{ note: string }>): HeldJob {
+  const { key, isLimited } = jobNoteOf(job)
+  return { teamId, holder: isLimited === true ? key : undefined }
 }
 
 /** @throws {StoreError} STORAGE_UNAVAILABLE */

@@ -25,7 +25,7 @@ import { checkCreate, checkImport, checkOverwrite } from '../table/check-request
 import { readAfterIfMatch } from '../table/overwrite-rows.js'
 import { tableKeyOf } from '../table/table.js'
 import { ownStashOf, type StoredRequest, storedKey } from './job-request.js'
-import type { JobRunner } from './job-runner.js'
+import { heldJob, type JobRunner } from './job-runner.js'
 import { findJob, listJobs, toStatus } from './job-status.js'
 
 const NOTE_CHARS_MAX = 65_536
@@ -52,7 +52,7 @@ export class TeamJobs {
     const note = checkNote(given.note)
     const { random, clock } = this.#team.options
     const job = newUuid(random.bytes(16))
-    this.#runner.checkRoom(this.#team.teamId)
+    this.#runner.checkRoom(heldJob(this.#team, { note }))
     await this.#team.ensureTeam()
     const { kind, table, request } = await this.#check(given, job)
     const state = { name: 'running', request: JSON.stringify(request) } as const

@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ROUTES } from '../../../src/contract/routes.js'
 import type { ContractKey, KeyRights, KeyScope, Store } from '../../../src/index.js'
-import { createContract, openMemory } from '../../../src/index.js'
+import { createContract, openMemory, StoreError } from '../../../src/index.js'
 
 const SCOPES: readonly KeyScope[] = ['read', 'write', 'upload']
 
@@ -375,6 +375,32 @@ describe('a key that is limited to one table', () => {
     )
     expect((await send('one', 'GET /jobs/x')).type).toBe('job_not_found')
   })
+})
+
+test('a key that is limited to tables leaves as much room for jobs as it takes', async () => {
+  let letGo = (): void => undefined
+  const hold = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  const gone = new StoreError('SOURCE_URL_FAILED', 'not there')
+  const fetch = () => hold.then(() => Promise.reject(gone))
+  const store = await openMemory({ sweepIntervalMs: 0, jobsInFlightMax: 1, sources: { fetch } })
+  onTestFinished(() => store.close())
+  const team = store.team('team')
+  const { tableId } = await team.createTable({ name: 't', rows: [] })
+  const send = openContract(store, { limited: { tables: [tableId] } })
+  const body = { rows: [] }
+  const headers: [string, string][] = [['x-glide-asynchronous', 'true']]
+  expect((await send('limited', `PUT /tables/${tableId}`, { body, headers })).status).toBe(200)
+  const [{ note } = { note: '' }] = await team.jobs()
+  // Beside a job that holds the place of those that run, they wait.
+  const held = await team.startJob({ import: { fromUrl: 'http://source.test/' } })
+  const overwrite = { tableId, rows: [] }
+  await Promise.all(Array.from({ length: 50 }, () => team.startJob({ overwrite, note })))
+  await expect(team.startJob({ overwrite, note })).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  const last = await team.startJob({ overwrite })
+  letGo()
+  expect([(await held.wait()).status, (await last.wait()).status]).toEqual(['failed', 'succeeded'])
 })
 
 describe('the Idempotency-Key of a key that is limited to tables', () => {

@@ -1,7 +1,6 @@
 // Finding rows: conditions as data, and the reads that take them.
-import type { DisposableIterator } from '../../base/disposable.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
-import type { PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
+import type { PageRequest } from './read-types.js'
 
 /** A value in a condition. A `Date` is its ISO text. */
 export type WhereValue = string | number | bigint | boolean | Date
@@ -85,42 +84,3 @@ export type ScanOptions = FindBounds &
     /** The form of numbers, as in `ReadOptions`. Default: `'number'`. */
     numbers?: NumberForm
   }>
-
-/** Finding rows. A condition is compared to the stored bytes; a row that does not match never becomes an object. */
-export interface Find {
-  /**
-   * All rows, or those that `options` select, in order, in bounded memory: 1,000 at a time. A concurrent overwrite does
-   * not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current ones.
-   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
-   * for await (const row of team.table(tableId).scan({ columns: ['total'], from: 1 })) console.log(row.total) // 12
-   */
-  scan(options?: ScanOptions): DisposableIterator<RowWithId>
-  /**
-   * The rows that match: `scan` with `where`.
-   * @throws {StoreError} as `scan`
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
-   * for await (const { id } of team.table(tableId).find({ total: { gt: 10 } })) console.log(id) // 2
-   */
-  find(where: Where, options?: Omit<ScanOptions, 'where'>): DisposableIterator<RowWithId>
-  /**
-   * The number of rows that match. Without a condition no row is read.
-   * @throws {StoreError} as `scan`
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
-   * console.log(await team.table(tableId).count({ total: { gte: 5, lt: 10 } })) // 1
-   */
-  count(where?: Where, options?: CountOptions): Promise<number>
-  /**
-   * Rows by their IDs, in the order of the IDs, all as they were at one moment; null for an ID without a row.
-   * @param rowIds - At most 10,000.
-   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
-   * @example
-   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-   * const found = await team.table(tableId).getMany([rowIds.get(1), rowIds.get(0)])
-   * console.log(found.map((result) => result?.row.id)) // [2,1]
-   */
-  getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
-}

@@ -2,7 +2,6 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { FindBounds } from './find-types.js'
 import type { PageBounds } from './read-types.js'
-import type { UpdateOptions } from './row-types.js'
 
 /** A request for a page as JSON bytes. */
 export type PageBytesRequest = PageBounds &
@@ -97,23 +96,3 @@ export type PageBytes = Readonly<{
   /** The version of the table that the page shows. */
   version: number
 }>
-
-/** Operations of a table on the JSON text of rows: for servers and proxies, which neither parse nor render rows. */
-export interface TableJson {
-  /** As `page`, as JSON bytes. */
-  pageBytes(request?: PageBytesRequest): Promise<PageBytes>
-  /** As `page` with `where`, `columns` or `from`, as JSON bytes. */
-  findBytes(request: FindBytesRequest): Promise<PageBytes>
-  /** The `version` of the page that such a request gets, without reading rows. Fails as `page` does. */
-  pageVersion(request?: PageBounds & FindBounds): Promise<number>
-  /** As `pageBytes`, read in pieces: for a server that sends many pages at the same time. */
-  openPage(request?: OpenPageRequest): Promise<OpenPage>
-  /** As `get`, with the row as JSON text. */
-  getJson(rowId: string): Promise<ReadJsonResult | null>
-  /** As `updateRow`, from the text of a JSON object, whose tokens are stored as they are. */
-  updateRowJson(
-    rowId: string,
-    json: Bytes | string,
-    options?: UpdateOptions,
-  ): Promise<Readonly<{ version: number }>>
-}

@@ -59,21 +59,3 @@ export type MergeResult = MergeCounts &
     /** Only if it was requested; a repeat has it as long as it is kept. */
     receipt?: Receipt
   }>
-
-/** The merge of rows by key. */
-export interface Merges {
-  /**
-   * Merges rows into the table by key, in one operation: rows with a key that the table has change it, others are
-   * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of
-   * table and input.
-   * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have one key, or a row of the input has the key of two
-   *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; PRECONDITION_FAILED; as
-   *   `addRows`
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Stock', rows: [{ code: 'a', left: 1 }, { code: 'b', left: 2 }] })
-   * const rows = [{ code: 'b', left: 5 }, { code: 'c', left: 7 }]
-   * const { added, changed } = await team.table(tableId).merge({ rows, key: ['code'] })
-   * console.log(added, changed) // 1 1
-   */
-  merge(request: MergeRequest): Promise<MergeResult>
-}

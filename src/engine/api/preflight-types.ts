@@ -1,6 +1,5 @@
 // A request checked without being carried out.
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { Abortable } from './abort-types.js'
 
 /** A value or a column of the input that does not fit the schema. */
 export type PreflightProblem = Readonly<{
@@ -32,23 +31,3 @@ export type PreflightReport = Readonly<{
 
 /** The result of the preflight of an add or an overwrite. `version`: the version of the table that it was made for. */
 export type TablePreflightReport = PreflightReport & Readonly<{ version: number }>
-
-/** The check of an operation that writes rows. */
-export interface Preflight<Request, Report = PreflightReport> {
-  /**
-   * Checks a request and writes nothing. `team.preflight` takes the request of a create; its `idempotencyKey` has no
-   * effect. `table.preflight` takes that of an overwrite, or with `operation: 'add'` that of an add. Values that do not
-   * fit, and columns that the schema lacks, are in the report. Every other failure is the error that the operation would
-   * fail with: KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a
-   * stash too.
-   * @param request - As of the operation, with its `signal`, which ends the call with ABORTED before the next segment of
-   *   rows.
-   * @throws {StoreError} as the operation
-   * @example
-   * const schema = { columns: [{ id: 'total', type: 'number' }] } as const
-   * const rows = [{ total: 5 }, { total: 'five' }]
-   * const { problems } = await team.preflight({ name: 'Orders', schema, rows })
-   * console.log(problems.map(({ row, column, rule }) => `row ${row}, ${column}: ${rule}`)) // ["row 1, total: a finite number"]
-   */
-  preflight(request: Request & Abortable): Promise<Report>
-}

@@ -69,17 +69,3 @@ export type Receipt = Readonly<{
   /** Only of a merge. */
   merge?: ReceiptMerge
 }>
-
-/** The receipts of a table. */
-export interface Receipts {
-  /**
-   * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the receipt
-   * is not kept any more. A table keeps the last 100 receipts, 16 MiB at most.
-   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
-   * @example
-   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], receipt: true })
-   * const receipt = await team.table(tableId).receipt(version)
-   * console.log(receipt?.operation, receipt?.rows) // create 1
-   */
-  receipt(version: number): Promise<Receipt | null>
-}

@@ -9,9 +9,9 @@ import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { Job, JobEntry, JobRequest, JobsOptions } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
-import type { TeamTables } from './life-types.js'
+import type { DeleteAllOptions, TableEntry, TableInfo, TableNamesOptions } from './life-types.js'
 import type { StoreMemory } from './memory-types.js'
-import type { Preflight } from './preflight-types.js'
+import type { PreflightReport } from './preflight-types.js'
 import type { StoreStatus, SweepOptions, SweepReport } from './report-types.js'
 import type {
   CreateResult,
@@ -21,8 +21,9 @@ import type {
   Stash,
   StashEntry,
 } from './row-types.js'
-import type { Table, TypedTable } from './table-types.js'
-import type { Transactions } from './transaction-types.js'
+import type { Table } from './table-types.js'
+import type { Transaction } from './transaction-types.js'
+import type { TypedTable } from './typed-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 export type {
@@ -36,7 +37,6 @@ export type {
   PieceStart,
   ReadJsonResult,
   ReserveMemory,
-  TableJson,
 } from './json-types.js'
 export type {
   DeleteResult,
@@ -47,7 +47,8 @@ export type {
   ReadResult,
   RowWithId,
 } from './read-types.js'
-export type { Table, TypedTable } from './table-types.js'
+export type { Table } from './table-types.js'
+export type { TypedTable } from './typed-types.js'
 
 /**
  * An open store. Everything in it belongs to a team; see `team`.
@@ -154,7 +155,7 @@ export type StoreLimits = Readonly<{
 }>
 
 /** The tables, stashes and files of one team. Nothing of another team can be seen through it. Errors: see `Store`. */
-export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, Transactions {
+export interface Team {
   /** The ID that `store.team` was called with. */
   readonly id: string
   /** The files of the team. */
@@ -186,34 +187,18 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
    */
   importTable(request: ImportTableRequest & Abortable): Promise<CreateResult>
   /**
-   * Starts an operation that runs in the background, and is continued after a crash. Rows in the request are read and
-   * durable when this resolves; a stash of the caller must exist until the job has ended. A request that is invalid by
-   * itself is refused here, as the operation would refuse it.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR, TABLE_NOT_FOUND, STASH_NOT_FOUND, LIMIT_EXCEEDED,
-   *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE; RATE_LIMITED: the team
-   *   has 100 open jobs here, or as many as all teams leave free of 1,000; SOURCE_URL_NOT_ALLOWED: an import, in a process without `sources`
+   * Checks the request of a create and writes nothing. Its `idempotencyKey` has no effect. Values that do not fit, and
+   * columns that the schema lacks, are in the report. Every other failure is the error that the create would fail with:
+   * KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a stash too.
+   * @param request - With `signal`, which ends the call with ABORTED before the next segment of rows.
+   * @throws {StoreError} as `createTable`
    * @example
-   * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
-   * const status = await job.wait()
-   * if (status.status === 'succeeded') console.log(status.result.rowIds.length) // 1
+   * const schema = { columns: [{ id: 'total', type: 'number' }] } as const
+   * const rows = [{ total: 5 }, { total: 'five' }]
+   * const { problems } = await team.preflight({ name: 'Orders', schema, rows })
+   * console.log(problems.map(({ row, column, rule }) => `row ${row}, ${column}: ${rule}`)) // ["row 1, total: a finite number"]
    */
-  startJob(request: JobRequest): Promise<Job>
-  /**
-   * A job by its ID. Does not check that it exists: its methods fail with JOB_NOT_FOUND.
-   * @example
-   * const { id } = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
-   * console.log((await team.job(id).wait()).status) // succeeded
-   */
-  job(jobId: string): Job
-  /**
-   * The open jobs, and those that ended at most `jobTtlMs` ago, the newest last.
-   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for an option that is none
-   * @example
-   * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] }, note: 'nightly' })
-   * await job.wait()
-   * console.log((await team.jobs()).map(({ kind, status, note }) => `${kind} ${status} ${note}`)) // ["create succeeded nightly"]
-   */
-  jobs(options?: JobsOptions): Promise<readonly JobEntry[]>
+  preflight(request: CreateTableRequest & Abortable): Promise<PreflightReport>
   /**
    * As `table`, with rows that the compiler knows.
    * @param schema - What `defineSchema` returns.
@@ -251,6 +236,66 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
    */
   tableByName(name: string): Promise<Table | null>
   /**
+   * All tables in order of creation, including every table whose create has resolved.
+   * @throws {StoreError} as every call: see `Store`
+   * @example
+   * await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * console.log((await team.tables()).map(({ name, rowCount }) => `${name}: ${rowCount} rows`)) // ["Orders: 2 rows"]
+   */
+  tables(): Promise<readonly TableInfo[]>
+  /**
+   * As `tables`, but only their IDs and names, which is faster.
+   * @throws {StoreError} as `tables`; what `reserve` throws
+   * @example
+   * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * console.log((await team.tableNames()).map(({ name }) => name)) // ["Orders"]
+   */
+  tableNames(options?: TableNamesOptions): Promise<readonly TableEntry[]>
+  /**
+   * All tables with a name, the oldest first.
+   * @throws {StoreError} as `tables`; REQUEST_VALIDATION_ERROR for what is no text
+   * @example
+   * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.createTable({ name: 'Orders', rows: [{ id: 2 }] })
+   * console.log((await team.tablesByName('Orders')).length) // 2
+   */
+  tablesByName(name: string): Promise<readonly Table[]>
+  /**
+   * Runs a function whose changes of tables are committed together when it resolves, or not at all when it rejects.
+   *
+   * All its reads are of one moment, and nobody has changed any of the tables between that moment and the commit: the
+   * transactions and all other operations of the team are serializable. Nothing is locked. If others have changed a
+   * table that it read or changed, the function is called again, on the tables as they are then, 10 times in all. So it
+   * must have no effects beside those on the transaction, and must await all that it calls. What it reads is of one
+   * moment also in a call that will be repeated.
+   *
+   * The key of a table is checked by each call, on the rows that the calls before it left: two rows exchange their keys in
+   * one `updateRows`.
+   *
+   * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment
+   * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files
+   * and other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its
+   * own, which does not see this one's changes and makes it be repeated if it changes the same tables.
+   *
+   * A `signal` ends the transaction with ABORTED, and nothing is committed: the function is not called again, its next
+   * call of the transaction fails, and what it returns is not used. The function itself is waited for. Once the commit
+   * has begun, the signal has no effect: the transaction resolves if it was committed, fails with ABORTED if the commit
+   * was refused because of others, and fails as without a signal if its outcome is unknown.
+   * @param options - `signal`.
+   * @returns What the function resolved to.
+   * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
+   *   throws; ABORTED; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Accounts', rows: [{ left: 10 }, { left: 0 }] })
+   * await team.transaction(async (transaction) => {
+   *   const table = transaction.table(tableId)
+   *   await table.updateRow(rowIds.get(0), { left: 7 })
+   *   await table.updateRow(rowIds.get(1), { left: 3 })
+   * })
+   * console.log((await team.table(tableId).page()).rows.map(({ left }) => left)) // [7,3]
+   */
+  transaction<T>(run: (transaction: Transaction) => Promise<T>, options?: Abortable): Promise<T>
+  /**
    * A stash by an ID of the caller: 1 to 256 letters, digits, `-` and `_`, beginning with a letter or a digit.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR for another ID
    * @example
@@ -267,4 +312,46 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
    * console.log((await team.stashes()).map(({ id, rows }) => `${id}: ${rows} rows`)) // ["orders: 2 rows"]
    */
   stashes(): Promise<readonly StashEntry[]>
+  /**
+   * Starts an operation that runs in the background, and is continued after a crash. Rows in the request are read and
+   * durable when this resolves; a stash of the caller must exist until the job has ended. A request that is invalid by
+   * itself is refused here, as the operation would refuse it.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, TABLE_NOT_FOUND, STASH_NOT_FOUND, LIMIT_EXCEEDED,
+   *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE; RATE_LIMITED: the team
+   *   has 100 open jobs here, or as many as all teams leave free of 1,000; SOURCE_URL_NOT_ALLOWED: an import, in a process without `sources`
+   * @example
+   * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
+   * const status = await job.wait()
+   * if (status.status === 'succeeded') console.log(status.result.rowIds.length) // 1
+   */
+  startJob(request: JobRequest): Promise<Job>
+  /**
+   * A job by its ID. Does not check that it exists: its methods fail with JOB_NOT_FOUND.
+   * @example
+   * const { id } = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
+   * console.log((await team.job(id).wait()).status) // succeeded
+   */
+  job(jobId: string): Job
+  /**
+   * The open jobs, and those that ended at most `jobTtlMs` ago, the newest last.
+   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for an option that is none
+   * @example
+   * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] }, note: 'nightly' })
+   * await job.wait()
+   * console.log((await team.jobs()).map(({ kind, status, note }) => `${kind} ${status} ${note}`)) // ["create succeeded nightly"]
+   */
+  jobs(options?: JobsOptions): Promise<readonly JobEntry[]>
+  /**
+   * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and what is kept under idempotency
+   * keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its API keys, and
+   * for rows that scans in progress still read. An interrupted call can be repeated: what is deleted stays deleted.
+   * What others add meanwhile is whole or gone afterwards.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team. The `outcome` of every failure of the
+   *   storage is `unknown`: something may be deleted. REQUEST_VALIDATION_ERROR, ABORTED
+   * @example
+   * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.deleteAll()
+   * console.log((await team.tables()).length) // 0
+   */
+  deleteAll(options?: DeleteAllOptions): Promise<void>
 }

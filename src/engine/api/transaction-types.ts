@@ -2,7 +2,6 @@
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
-import type { Abortable } from './abort-types.js'
 import type { ScanOptions } from './find-types.js'
 import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
 import type {
@@ -25,7 +24,7 @@ import type {
   TypedRowsInput,
   UpdateOptions,
 } from './row-types.js'
-import type { TypedRows } from './typed-types.js'
+import type { TypedTable } from './typed-types.js'
 import type { KeyValues } from './unique-types.js'
 
 /** Options of `addRows` in a transaction. */
@@ -71,7 +70,7 @@ export interface TransactionTable {
  */
 export interface TypedTransactionTable<S extends AnySchema>
   extends Pick<TransactionTable, 'id' | 'version' | 'schema' | 'deleteRow'>,
-    Pick<TypedRows<S>, 'get' | 'getMany' | 'page' | 'scan' | 'updateRow' | 'updateRows'> {
+    Pick<TypedTable<S>, 'get' | 'getMany' | 'page' | 'scan' | 'updateRow' | 'updateRows'> {
   /** As in `TransactionTable`. */
   addRows(rows: TypedRowsInput<S> | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
   /** As in `TransactionTable`. */
@@ -80,7 +79,7 @@ export interface TypedTransactionTable<S extends AnySchema>
       Readonly<{ rows: TypedRowsInput<S> | Stash }>,
   ): Promise<ChangeResult>
   /** As in `TransactionTable`. */
-  deleteRows(rows: Parameters<TypedRows<S>['deleteRows']>[0]): Promise<DeleteRowsResult>
+  deleteRows(rows: Parameters<TypedTable<S>['deleteRows']>[0]): Promise<DeleteRowsResult>
   /** The same table without types and checks. */
   readonly untyped: TransactionTable
 }
@@ -102,43 +101,4 @@ export interface Transaction {
   createTable(
     request: Pick<CreateTableRequest, 'name' | 'schema' | 'rows' | 'onSchemaError'>,
   ): Promise<CreateResult>
-}
-
-/** Transactions of a team. */
-export interface Transactions {
-  /**
-   * Runs a function whose changes of tables are committed together when it resolves, or not at all when it rejects.
-   *
-   * All its reads are of one moment, and nobody has changed any of the tables between that moment and the commit: the
-   * transactions and all other operations of the team are serializable. Nothing is locked. If others have changed a
-   * table that it read or changed, the function is called again, on the tables as they are then, 10 times in all. So it
-   * must have no effects beside those on the transaction, and must await all that it calls. What it reads is of one
-   * moment also in a call that will be repeated.
-   *
-   * The key of a table is checked by each call, on the rows that the calls before it left: two rows exchange their keys in
-   * one `updateRows`.
-   *
-   * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment
-   * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files
-   * and other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its
-   * own, which does not see this one's changes and makes it be repeated if it changes the same tables.
-   *
-   * A `signal` ends the transaction with ABORTED, and nothing is committed: the function is not called again, its next
-   * call of the transaction fails, and what it returns is not used. The function itself is waited for. Once the commit
-   * has begun, the signal has no effect: the transaction resolves if it was committed, fails with ABORTED if the commit
-   * was refused because of others, and fails as without a signal if its outcome is unknown.
-   * @param options - `signal`.
-   * @returns What the function resolved to.
-   * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
-   *   throws; ABORTED; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
-   * @example
-   * const { tableId, rowIds } = await team.createTable({ name: 'Accounts', rows: [{ left: 10 }, { left: 0 }] })
-   * await team.transaction(async (transaction) => {
-   *   const table = transaction.table(tableId)
-   *   await table.updateRow(rowIds.get(0), { left: 7 })
-   *   await table.updateRow(rowIds.get(1), { left: 3 })
-   * })
-   * console.log((await team.table(tableId).page()).rows.map(({ left }) => left)) // [7,3]
-   */
-  transaction<T>(run: (transaction: Transaction) => Promise<T>, options?: Abortable): Promise<T>
 }

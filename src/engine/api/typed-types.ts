@@ -24,6 +24,7 @@ import type {
   TypedRowsInput,
   UpdateOptions,
 } from './row-types.js'
+import type { Table } from './table-types.js'
 
 /** As `FindBounds`, and `numbers` as in `ReadOptions`. */
 export type TypedFindOptions<
@@ -84,9 +85,31 @@ export type TypedRowUpdate<S extends AnySchema> = Readonly<{
 }>
 
 /**
- * The methods of a typed table that take or return rows. They, their options and their errors are as those of `Table`.
+ * A table with the rows of a schema. Options and errors are as those of `Table`.
+ *
+ * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it
+ * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the compiler
+ * does not know them. What others do to the columns afterwards is not noticed: get the table from the team again. The
+ * rows of `at` are those of the columns of its version, which may be others: they have no types.
  */
-export interface TypedRows<S extends AnySchema> {
+export interface TypedTable<S extends AnySchema>
+  extends Pick<
+    Table,
+    | 'id'
+    | 'info'
+    | 'schema'
+    | 'version'
+    | 'deleteRow'
+    | 'receipt'
+    | 'at'
+    | 'toCSV'
+    | 'toNDJSON'
+    | 'rename'
+    | 'alter'
+    | 'delete'
+  > {
+  /** The same table without types and checks: for JSON text, preflights, and columns that the schema lacks. */
+  readonly untyped: Table
   addRows(rows: TypedRowsInput<S> | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>
   overwrite(
     request: Omit<OverwriteRequest, 'rows' | 'schema'> &

@@ -3,7 +3,8 @@
 // Invariants:
 // - The accepted language is JSON, limited by `stop` and JSON_DEPTH_MAX. This file decides only where a value ends,
 //   which is unambiguous in valid JSON. `JSON.parse` validates every key and value that is not plainly valid (a
-//   string without escapes and control characters, a short run of digits).
+//   string without escapes and control characters, a short run of digits), but not arrays and objects with others in
+//   them: it validates their parts.
 // - No value reaches `JSON.parse` before its brackets were counted.
 // - A cursor never reads at or beyond `stop`, so no row is built beyond its limit.
 import {
@@ -275,9 +276,7 @@ export function parseValue(cursor: Cursor, start: number): unknown {
     return JSON.parse(cursor.text.slice(start, cursor.at))
   } catch (cause) {
     if (cursor.at === cursor.stop && cursor.stop < cursor.text.length) throw cutOff(cursor)
-    if (isContainerAt(cursor, start)) {
-      findFault({ ...cursor, text: cursor.text.slice(0, cursor.at), at: start, stop: cursor.at })
-    }
+    if (isContainerAt(cursor, start)) findFault({ ...cursor, at: start })
     cursor.at = start
     throw invalidJson(cursor, 'Not a JSON value', cause)
   }
@@ -286,6 +285,25 @@ export function parseValue(cursor: Cursor, start: number): unknown {
 function isContainerAt({ text }: Cursor, at: number): boolean {
   const code = text.charCodeAt(at)
   return code === OPEN_BRACKET || code === OPEN_BRACE
+}
+
+/** Judges the array or the object between `start` and the cursor. */
+export function judgeContainer(cursor: Cursor, start: number): void {
+  const token = cursor.text.slice(start, cursor.at)
+  if (token.startsWith('[') && !isNested(token)) parseValue(cursor, start)
+  else findFault({ ...cursor, at: start }) // To build what is in it would take far longer.
+}
+
+/** Whether an array or an object begins within an array. */
+export function isNested(array: string): boolean {
+  const first = array.indexOf('[')
+  if (array.lastIndexOf('[') === first && !array.includes('{')) return false
+  for (let i = first + 1; i < array.length; i++) {
+    const code = array.charCodeAt(i)
+    if (code === OPEN_BRACKET || code === OPEN_BRACE) return true
+    if (code === QUOTE) i = endOfString(array, i, array.length) - 1
+  }
+  return false
 }
 
 /** Fails at the place within an array or an object that makes it invalid. Its nesting was counted before. */

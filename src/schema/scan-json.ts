@@ -26,6 +26,7 @@ import {
   hasMore,
   invalidJson,
   isSpace,
+  judgeContainer,
   limitRow,
   openCursor,
   parseValue,
@@ -290,7 +291,7 @@ function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
     passColon(cursor)
     const start = cursor.at
     const isContainer = skipValue(cursor, level + 1)
-    if (isContainer) parseValue(cursor, start)
+    if (isContainer) judgeContainer(cursor, start)
     const sent = text.slice(start, cursor.at)
     more = hasMore(cursor, CLOSE_BRACE)
     if (column === ROW_ID) {

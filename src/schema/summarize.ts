@@ -10,6 +10,7 @@ import type { ColumnKind, ColumnType } from './column-kind.js'
 import { ALL_KINDS, KIND_BIT } from './column-kind.js'
 import type { ColumnSummary } from './column-summary.js'
 import { SEEN } from './column-summary.js'
+import { isNested } from './json-cursor.js'
 import {
   checkedBit,
   isBooleanText,
@@ -103,8 +104,15 @@ function judgeArray(summary: ColumnSummary, token: string): void {
 }
 
 function beginArray({ elementMask }: ColumnSummary, token: string): SummarizedElements {
-  return { elements: JSON.parse(token) as unknown[], at: 0, mask: elementMask, seen: 0 }
+  return { elements: elementsOf(token), at: 0, mask: elementMask, seen: 0 }
 }
+
+/** Arrays and objects fit nowhere: those in an array are not built, which would take long. */
+function elementsOf(array: string): readonly unknown[] {
+  return isNested(array) ? NESTED : (JSON.parse(array) as unknown[])
+}
+
+const NESTED: readonly unknown[] = [[]]
 
 function endArray(summary: ColumnSummary, { mask, seen }: SummarizedElements): void {
   if (seen & SEEN.misfit) {
@@ -220,10 +228,10 @@ function maskOf({ mask, seen }: SummarizedElements): number {
 }
 
 /** The array that a CSV or TSV text spells in JSON, or undefined when it spells none. */
-function arrayOfText(text: string): unknown[] | undefined {
+function arrayOfText(text: string): readonly unknown[] | undefined {
   if (!/^[ \t\r\n]*\[/.test(text)) return undefined
   try {
-    return JSON.parse(text) as unknown[]
+    return elementsOf(text)
   } catch {
     return undefined // Text that only begins like an array.
   }
@@ -235,7 +243,7 @@ export function tokenFits(type: ColumnType, token: string, formatChecks: boolean
   if (first === LOWER_N || token === '""') return true
   if (first === OPEN_BRACE) return false
   if (type.kind === 'array') {
-    return first === OPEN_BRACKET && elementsFit(type.items.kind, JSON.parse(token), formatChecks)
+    return first === OPEN_BRACKET && elementsFit(type.items.kind, elementsOf(token), formatChecks)
   }
   if (first === OPEN_BRACKET) return false
   return valueFits(JSON.parse(token), checkedBit(type.kind, formatChecks))

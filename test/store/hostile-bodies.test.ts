@@ -333,6 +333,25 @@ describe('what is counted besides', () => {
     })
   })
 
+  test('arrays and objects that are in a cell are judged, and not built', async () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    const cells = ['[1,[2]]', '["[",{}]', '{"b":[1]}', '["\\"{",{"b":1}]']
+    for (const cell of cells) {
+      const columns = [{ id: 'a', type: { kind: 'array', items: { kind: 'number' } } }] as const
+      const rows = { json: Buffer.from('[{}]') }
+      const { tableId, rowIds } = await team.createTable({ name: 'T', schema: { columns }, rows })
+      const table = team.table(tableId)
+      const misfits = [
+        table.updateRowJson(rowIds.at(0), `{"a":${cell}}`),
+        table.addRows({ json: Buffer.from(`[{"a":${cell}}]`) }),
+        table.addRows({ csv: Buffer.from(`a\n"${cell.replaceAll('"', '""')}"`) }),
+      ]
+      for (const misfit of misfits) await expect(misfit).rejects.toThrow('Invalid value')
+    }
+    expect(parse.mock.calls.filter(([text]) => cells.includes(text))).toEqual([])
+  })
+
   test('columns are not looked at more often than the rows are worth, however many there are', async () => {
     const looks = vi.spyOn(ColumnsOfChunk.prototype, 'ofSegment', 'get')
     onTestFinished(() => looks.mockRestore())

@@ -7,6 +7,7 @@ import { buildPage } from './adapters/page/build-page.js'
 
 const library = {
   index: 'src/index.ts',
+  ports: 'src/ports.ts',
   node: 'adapters/node.ts',
   postgres: 'adapters/postgres.ts',
   s3: 'adapters/s3.ts',
@@ -19,8 +20,8 @@ const client = { client: 'src/client/client.ts' }
 /** The files that are entries, or imported when they are needed, and use a part of the core. */
 const BEGINS_BUNDLE = /[\\/](?:adapters[\\/](?:postgres|s3)|s3[\\/]s3-objects)\.ts$/
 
-/** What other entries import of the core in their declarations: it stays an import, of the core's own file. */
-const CORE = /(?:\.\.\/)+src\/index\.js/
+/** What other entries import of the core in their declarations: it stays an import, of the core's own files. */
+const CORE = /(?:\.\.\/)+src\/(index|ports)\.js/
 
 /**
  * Declares the constants of a bundle as such. esbuild writes `var` for them, which V8 must read again at
@@ -90,13 +91,19 @@ function checkedCore() {
 
 const entries = { ...library, ...client }
 
+/** The declarations of the core: those of two entries, which are one type each by a file that both import. */
+function coreDeclarations(outDir: string): Options {
+  const { index, ports } = entries
+  return { entry: { index, ports }, format: 'esm', dts: { only: true }, outDir }
+}
+
 /** One file of declarations for an entry, with nothing in it that the entry does not need. */
 function declarations(name: keyof typeof entries, outDir: string): Options {
   return {
     entry: { [name]: entries[name] },
     format: 'esm',
     dts: { only: true },
-    external: name === 'index' ? [] : [CORE],
+    external: [CORE],
     outDir,
   }
 }
@@ -106,7 +113,7 @@ function pointToIndex(outDir: string): void {
   for (const name of ['node', 'postgres', 's3', 'testing']) {
     const path = `${outDir}/${name}.d.ts`
     if (!existsSync(path)) continue
-    writeFileSync(path, readFileSync(path, 'utf8').replace(CORE, './index.js'))
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(new RegExp(CORE, 'g'), './$1.js'))
   }
 }
 
@@ -139,6 +146,8 @@ const EXPORTS = /export ?\{([^}]*)\};?\s*$/
 function markTypes(outDir: string): void {
   for (const name of readdirSync(outDir).filter((file) => file.endsWith('.d.ts'))) {
     const entry = name.replace(/d\.ts$/, 'js')
+    // What the core's entries share has no code, and `ports` has no values.
+    if (!existsSync(`${outDir}/${entry}`) || entry === 'ports.js') continue
     const [, code] = EXPORTS.exec(readFileSync(`${outDir}/${entry}`, 'utf8')) ?? []
     if (code === undefined) throw new Error(`${entry} has no list of exports`)
     const values = new Set(code.split(',').map((part) => part.trim().replace(/^.* as /, '')))
@@ -196,7 +205,7 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
     ...(dts === false
       ? []
       : [
-          declarations('index', outDir),
+          coreDeclarations(outDir),
           declarations('node', outDir),
           declarations('postgres', outDir),
           declarations('s3', outDir),

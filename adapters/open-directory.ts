@@ -1,5 +1,6 @@
-import type { Store, StoreOptions, UrlFetcher } from '../src/index.js'
+import type { Store, StoreOptions } from '../src/index.js'
 import { checkStoreOptions, openStore } from '../src/index.js'
+import type { UrlFetcher } from '../src/ports.js'
 import { checkOptionNames, pathOf } from './base/arguments.js'
 import { publishEvent } from './base/diagnostics.js'
 import { type DirectoryPortOptions, openDirectoryPorts } from './directory/directory.js'

@@ -1,7 +1,8 @@
 // Publishes what a store and a server do to `node:diagnostics_channel`. Without subscribers, an event costs one look.
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
-import type { AnsweredRequest, StoreEvent } from '../../src/index.js'
+import type { StoreEvent } from '../../src/index.js'
+import type { AnsweredRequest } from '../../src/ports.js'
 
 /**
  * The message of `rowstash:request:start` and `rowstash:request:end`: one object for both, so that a subscriber may keep

@@ -1,6 +1,6 @@
 // Files of one store that are read piece by piece, and kept open as long as the process has room (descriptor-cache).
 import { fstatSync, openSync, read, readSync } from 'node:fs'
-import type { Awaitable, ByteRange } from '../../src/index.js'
+import type { Awaitable, ByteRange } from '../../src/ports.js'
 import { CachedDescriptor, type DescriptorCache, freedFor } from './descriptor-cache.js'
 import { systemCode } from './fs-error.js'
 

@@ -1,7 +1,7 @@
 // What frameworks make of a request before a handler gets it: they remove the mount path from its URL, read its body, and
 // set headers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HeaderList } from '../../src/index.js'
+import type { HeaderList } from '../../src/ports.js'
 import { invalid, typeName } from '../base/arguments.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR if a framework has wrapped the request or the response. */

@@ -6,8 +6,9 @@
 // - A request that a proxy could have understood differently is refused.
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ContractOptions, ContractRequest, ContractResponse, Store } from '../../src/index.js'
+import type { ContractOptions, Store } from '../../src/index.js'
 import { createContract } from '../../src/index.js'
+import type { ContractRequest, ContractResponse } from '../../src/ports.js'
 import {
   basePathOption,
   booleanOption,

@@ -1,6 +1,6 @@
 // Metrics of the process: CPU, memory, and delays of its event loop.
 import type { IntervalHistogram } from 'node:perf_hooks'
-import type { MetricFamily } from '../../src/index.js'
+import type { MetricFamily } from '../../src/ports.js'
 
 /** How often the event loop is measured, in milliseconds, from the first scrape on. */
 const RESOLUTION_MS = 20

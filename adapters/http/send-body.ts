@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { ContractResponse } from '../../src/index.js'
+import type { ContractResponse } from '../../src/ports.js'
 import { Patience } from './patience.js'
 
 /**

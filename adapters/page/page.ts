@@ -1,6 +1,7 @@
 // Serves the files of the page. They are the same for everybody and hold no data: what the page shows, it asks of the
 // routes of the contract, with a key that a person gives it.
-import type { Contract, ContractResponse } from '../../src/index.js'
+import type { Contract } from '../../src/index.js'
+import type { ContractResponse } from '../../src/ports.js'
 import type { PageFiles } from './build-page.js'
 
 /**

@@ -6,7 +6,7 @@
 //   later one will be: a server that still works on a statement of a broken connection finds the session ended, or is
 //   waited for.
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
-import type { Random } from '../../src/index.js'
+import type { Random } from '../../src/ports.js'
 import type { Pooled } from './connection-pool.js'
 import type { PostgresConnection, Statement } from './postgres-connection.js'
 import type { TableNames } from './tables.js'

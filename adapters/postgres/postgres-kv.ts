@@ -10,7 +10,7 @@ import type {
   KvPartition,
   KvStore,
   KvView,
-} from '../../src/index.js'
+} from '../../src/ports.js'
 import { CommitSession } from './commit-session.js'
 import { CommitStatements } from './commit-statement.js'
 import { ConnectionPool, closedError } from './connection-pool.js'

@@ -9,7 +9,7 @@ import {
   shown,
 } from '../../src/base/options.js'
 import { openSystemRandom } from '../../src/base/random.js'
-import type { Random } from '../../src/index.js'
+import type { Random } from '../../src/ports.js'
 
 /** A condition of the database that the operator should know of. */
 export type PostgresWarning = Readonly<{

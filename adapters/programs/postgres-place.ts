@@ -1,8 +1,10 @@
 // A store in PostgreSQL, and in S3 if it is named: `--postgres` and `--s3`, or their variables.
 //
 // Invariant: no message shows a URL as it was given, as it may contain a password.
-import type { KvStore, ObjectStore, Store, StoreError, StoreOptions } from '../../src/index.js'
+
+import type { Store, StoreError, StoreOptions } from '../../src/index.js'
 import { isStoreError, openStore } from '../../src/index.js'
+import type { KvStore, ObjectStore } from '../../src/ports.js'
 import { noteObjectsPlace } from '../postgres/store-marks.js'
 import { openPostgresKv, openPostgresObjects, type PostgresKvOptions } from '../postgres.js'
 import type { S3Options } from '../s3/s3-options.js'

@@ -12,7 +12,6 @@ import { BoundedMap } from '../../src/base/bounded-map.js'
 import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
-import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/index.js'
 import {
   assertObjectId,
   assertRange,
@@ -21,6 +20,7 @@ import {
 } from '../../src/objects/object-arguments.js'
 import { inPieces } from '../../src/objects/object-parts.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
+import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/ports.js'
 import { S3Client } from './s3-client.js'
 import {
   answerFailure,

@@ -12,7 +12,7 @@ import {
   typeName,
 } from '../../src/base/options.js'
 import { openSystemRandom } from '../../src/base/random.js'
-import type { Awaitable, Clock, Random } from '../../src/index.js'
+import type { Awaitable, Clock, Random } from '../../src/ports.js'
 
 /** The keys of an account, which sign requests. */
 export type S3Credentials = Readonly<{

@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { parse as parseDisposition } from 'content-disposition'
-import type { FetchedSource, SourceLimits, UrlFetcher } from '../../src/index.js'
+import type { FetchedSource, SourceLimits, UrlFetcher } from '../../src/ports.js'
 import { sourceFailed, sourceTooLarge } from './source-failure.js'
 import { openGuarded, parseSourceUrl, type SourceTarget } from './source-guard.js'
 import { SourceLife } from './source-life.js'

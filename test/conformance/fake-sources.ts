@@ -1,7 +1,8 @@
 // UrlFetcher for the suite of the contract: a few URLs of a host that is nowhere, which behave as its cases
 // need it. Nothing is fetched.
-import type { FetchedSource, UrlFetcher } from '../../src/index.js'
+
 import { StoreError } from '../../src/index.js'
+import type { FetchedSource, UrlFetcher } from '../../src/ports.js'
 
 /**
  * The sources that the store of a server under test must have; see `contractSuite`.

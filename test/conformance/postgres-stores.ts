@@ -6,7 +6,7 @@ import {
   type PostgresKvOptions,
   type PostgresObjectsOptions,
 } from '../../adapters/postgres.js'
-import type { KvStore, ObjectStore } from '../../src/index.js'
+import type { KvStore, ObjectStore } from '../../src/ports.js'
 import type { ConformanceCase } from './case.js'
 
 /** Few connections, so that many stores fit one server and cases wait for each other. */

@@ -3,8 +3,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ObjectStore } from '../../src/index.js'
 import { memoryObjects } from '../../src/index.js'
+import type { ObjectStore } from '../../src/ports.js'
 
 export async function openSigningObjects(): Promise<ObjectStore> {
   const objects = memoryObjects()

@@ -1,5 +1,5 @@
 import { shown } from '../../src/base/options.js'
-import type { Clock } from '../../src/index.js'
+import type { Clock } from '../../src/ports.js'
 import { invalid } from './argument-checks.js'
 
 /** In November 2023. */

@@ -1,6 +1,7 @@
 // What the examples of docstrings meet: modules, URLs to fetch, and servers of PostgreSQL and S3.
-import type { UrlFetcher } from '../../src/index.js'
+
 import { StoreError } from '../../src/index.js'
+import type { UrlFetcher } from '../../src/ports.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { S3Double } from '../support/s3-double.js'
 import type { Names } from './run-module.js'

@@ -25,6 +25,7 @@ const STRICT: ts.CompilerOptions = {
   noEmit: true,
   paths: {
     rowstash: [join(ROOT, 'src/index.ts')],
+    'rowstash/ports': [join(ROOT, 'src/ports.ts')],
     'rowstash/node': [join(ROOT, 'adapters/node.ts')],
     'rowstash/postgres': [join(ROOT, 'adapters/postgres.ts')],
     'rowstash/s3': [join(ROOT, 'adapters/s3.ts')],

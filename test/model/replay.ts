@@ -7,14 +7,13 @@ import { sameBytes } from '../../src/base/bytes.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import {
   isStoreError,
-  type KvStore,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type Store,
   type StoreOptions,
 } from '../../src/index.js'
+import type { KvStore, ObjectStore } from '../../src/ports.js'
 import { objectsClosedBy } from '../support/objects-closed-by.js'
 import { type Call, type Fate, SteppedEngine, type Thread } from './stepped-engine.js'
 import { Stored } from './stored.js'

@@ -2,18 +2,15 @@
 // a thread: the operation, the sweep or the renewal that it is made for.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Bytes } from '../../src/base/bytes.js'
-import {
-  type Awaitable,
-  type KvCommit,
-  type KvPartition,
-  type KvStore,
-  type KvView,
-  type ObjectStore,
-  openStore,
-  type Store,
-  StoreError,
-  type StoreOptions,
-} from '../../src/index.js'
+import { openStore, type Store, StoreError, type StoreOptions } from '../../src/index.js'
+import type {
+  Awaitable,
+  KvCommit,
+  KvPartition,
+  KvStore,
+  KvView,
+  ObjectStore,
+} from '../../src/ports.js'
 
 /** A call of a port. `space`: the key space of the first query of a view. */
 export type Call = Readonly<{

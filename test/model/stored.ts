@@ -14,7 +14,7 @@ import {
   WRITERS_RANGE,
 } from '../../src/format/keys.js'
 import { decodeRetirement, decodeTableHead, type Generation } from '../../src/format/records.js'
-import type { KvPartition, KvView, ObjectStore } from '../../src/index.js'
+import type { KvPartition, KvView, ObjectStore } from '../../src/ports.js'
 import type { ModelState } from './trace.js'
 
 const COUNT = 1_000

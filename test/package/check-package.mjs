@@ -118,7 +118,8 @@ async function checkDeclarations(folder) {
     }),
   )
   await compile(folder, program.join(''), ['--skipLibCheck'])
-  assert(values.every((of) => of.length > 0))
+  // `rowstash/ports` has types alone.
+  assert(values.every((of, entry) => of.length > 0 || entries[entry] === './ports'))
   console.log(
     `compiled: a program with the ${values.flat().length} values of ${entries.length} entries`,
   )

@@ -7,7 +7,7 @@ const KB = 1_000
 const KINDS = [
   { form: /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md)$/, max: 64 * KB },
   { form: /^dist\/[\w-]+\.js$/, max: 1_200 * KB },
-  { form: /^dist\/\w+\.d\.ts$/, max: 250 * KB },
+  { form: /^dist\/[\w-]+\.d\.ts$/, max: 250 * KB },
   { form: /^dist\/openapi\.json$/, max: 400 * KB },
   { form: /^(?:src\/(?:[\w-]+\/)*|bench\/)[\w-]+\.md$/, max: 64 * KB },
   { form: /^bench\/results\/[\w-]+\.svg$/, max: 24 * KB },

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { API_KEYS_RANGE } from '../../src/format/keys.js'
-import type { AddKeyRequest, KvStore, Store } from '../../src/index.js'
+import type { AddKeyRequest, Store } from '../../src/index.js'
 import {
   createContract,
   memoryObjects,
@@ -16,6 +16,7 @@ import {
   openStore,
   restoreBackup,
 } from '../../src/index.js'
+import type { KvStore } from '../../src/ports.js'
 
 const TABLE = '00000000-0000-4000-8000-000000000000'
 const DAY_MS = 86_400_000

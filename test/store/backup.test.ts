@@ -11,15 +11,15 @@ import { backupToFile, openDirectory, restoreDirectory } from '../../adapters/no
 import { runBackup, runRestore } from '../../adapters/programs/cli-backup.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { type BackupFrame, BackupWriter, readBackup } from '../../src/format/backup.js'
+import type { Store } from '../../src/index.js'
+import { memoryObjects, openLevelKv, openStore, restoreBackup } from '../../src/index.js'
 import type {
   FetchedSource,
   KvStore,
   ObjectStore,
   RestorePorts,
-  Store,
   UrlFetcher,
-} from '../../src/index.js'
-import { memoryObjects, openLevelKv, openStore, restoreBackup } from '../../src/index.js'
+} from '../../src/ports.js'
 import { TestClock } from '../conformance/test-clock.js'
 import {
   dumpTeam,

@@ -1,5 +1,5 @@
 // A key-value store that counts what each operation costs where the records are on another machine.
-import type { KvPartition, KvStore, KvView, ObjectStore } from '../../src/index.js'
+import type { KvPartition, KvStore, KvView, ObjectStore } from '../../src/ports.js'
 
 export type Costs = Readonly<{
   /** Queries that wait for the one before: those asked for at the same time in a view travel together. */

@@ -2,15 +2,8 @@
 // from its start to the next record that is there, also beyond its range.
 import { expect, onTestFinished, test } from 'vitest'
 import { byteText } from '../../src/base/platform.js'
-import {
-  type KvPartition,
-  type KvStore,
-  memoryObjects,
-  openLevelKv,
-  openStore,
-  type Store,
-  type Team,
-} from '../../src/index.js'
+import { memoryObjects, openLevelKv, openStore, type Store, type Team } from '../../src/index.js'
+import type { KvPartition, KvStore } from '../../src/ports.js'
 import { plainDatabase } from '../support/plain-database.js'
 
 /** The keys of a store, and the steps over deleted ones that scans have made. */

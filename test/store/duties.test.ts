@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../src/format/duty-records.js'
 import { dutyKey, incarnationOfKey, KEY_SPACE } from '../../src/format/keys.js'
-import type { KvCommit, Store, Table } from '../../src/index.js'
+import type { Store, Table } from '../../src/index.js'
+import type { KvCommit } from '../../src/ports.js'
 import { sampleOf } from '../support/what-runs.js'
 import {
   type Engine,

@@ -3,19 +3,21 @@
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished, vi } from 'vitest'
 import {
-  type Awaitable,
-  type KvCommit,
-  type KvCommitResult,
-  type KvPartition,
-  type KvStore,
-  type KvView,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type Store,
   type StoreOptions,
 } from '../../src/index.js'
+import type {
+  Awaitable,
+  KvCommit,
+  KvCommitResult,
+  KvPartition,
+  KvStore,
+  KvView,
+  ObjectStore,
+} from '../../src/ports.js'
 
 export const MINUTE_MS = 60_000
 export const LEASE_MS = 30_000

@@ -10,7 +10,6 @@ import { backupToFile, openDirectory, restoreDirectory } from '../../adapters/no
 import { KEY_SPACE, STASH_HEADS_RANGE, stashHeadKey } from '../../src/format/keys.js'
 import { encodeStashHead, type StashHead } from '../../src/format/records.js'
 import {
-  type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
@@ -18,6 +17,7 @@ import {
   type Store,
   type Team,
 } from '../../src/index.js'
+import type { KvStore } from '../../src/ports.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 

@@ -1,17 +1,9 @@
 // A store in memory whose objects and records a test can look at.
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished } from 'vitest'
-import type {
-  KvCommit,
-  KvStore,
-  ObjectStore,
-  Store,
-  StoredFile,
-  StoreOptions,
-  Team,
-  UploadRequest,
-} from '../../src/index.js'
+import type { Store, StoredFile, StoreOptions, Team } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import type { KvCommit, KvStore, ObjectStore, UploadRequest } from '../../src/ports.js'
 import { inPieces, putTo, textOf } from '../conformance/store/upload-request.js'
 import { TestClock } from '../conformance/test-clock.js'
 

@@ -9,14 +9,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { decodeFilesHead } from '../../src/format/file-records.js'
 import { FILES_HEAD_KEY, FILES_RANGE, UPLOADS_RANGE } from '../../src/format/keys.js'
-import type {
-  FetchedSource,
-  FileContent,
-  ObjectStore,
-  StoreOptions,
-  UrlFetcher,
-} from '../../src/index.js'
+import type { FileContent, StoreOptions } from '../../src/index.js'
 import { StoreError } from '../../src/index.js'
+import type { FetchedSource, ObjectStore, UrlFetcher } from '../../src/ports.js'
 import { inPieces, textOf } from '../conformance/store/upload-request.js'
 import { ABOUT, codeOf, type FileStore, openFileStore } from './file-store.js'
 

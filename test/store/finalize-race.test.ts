@@ -1,14 +1,7 @@
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  type KvCommit,
-  type KvPartition,
-  type KvStore,
-  memoryObjects,
-  openLevelKv,
-  openStore,
-  type Store,
-} from '../../src/index.js'
+import { memoryObjects, openLevelKv, openStore, type Store } from '../../src/index.js'
+import type { KvCommit, KvPartition, KvStore } from '../../src/ports.js'
 
 /** A store, and a way to do something between the last look of a link and its commit. */
 async function openWithGap(): Promise<{

@@ -4,7 +4,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
@@ -14,6 +13,7 @@ import {
   type StoreOptions,
   type Table,
 } from '../../src/index.js'
+import type { KvStore } from '../../src/ports.js'
 import { FaultDisk } from '../conformance/faults/fault-disk.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { seededNumbers, seededRandom } from '../rungs/model/seeded.js'

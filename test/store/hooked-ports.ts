@@ -6,7 +6,7 @@ import type {
   KvStore,
   KvView,
   ObjectStore,
-} from '../../src/index.js'
+} from '../../src/ports.js'
 
 type Act = () => Promise<void>
 

@@ -10,7 +10,6 @@ import { fromHex, NO_BYTES } from '../../src/base/bytes.js'
 import { IDEMPOTENCY_RANGE, idempotencyRecordKey } from '../../src/format/keys.js'
 import { decodeIdempotencyRecord, encodeIdempotencyRecord } from '../../src/format/records.js'
 import {
-  type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
@@ -22,6 +21,7 @@ import {
   type Table,
   type Team,
 } from '../../src/index.js'
+import type { KvStore } from '../../src/ports.js'
 import { TestClock } from '../conformance/test-clock.js'
 
 const HOUR_MS = 3_600_000

@@ -11,8 +11,8 @@ import {
   type Table,
   type Team,
   type TextRows,
-  type UrlFetcher,
 } from '../../src/index.js'
+import type { UrlFetcher } from '../../src/ports.js'
 import { runOptions } from '../support/fast-check-options.js'
 
 /** More rows than a chunk has. */

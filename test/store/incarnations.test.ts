@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { readBackup } from '../../src/format/backup.js'
 import { decodeIncarnation } from '../../src/format/incarnation-records.js'
 import { INCARNATIONS_RANGE, KEY_SPACE } from '../../src/format/keys.js'
-import type { KvCommit, Store, Table, Team } from '../../src/index.js'
+import type { Store, Table, Team } from '../../src/index.js'
+import type { KvCommit } from '../../src/ports.js'
 import { type Engine, EngineWorld, LEASE_MS, MINUTE_MS, type PortCall } from './engine-world.js'
 
 const GRACE_MS = 10 * MINUTE_MS

@@ -27,8 +27,8 @@ import {
   StoreError,
   type StoreOptions,
   type Team,
-  type UrlFetcher,
 } from '../../src/index.js'
+import type { UrlFetcher } from '../../src/ports.js'
 import { leftOpenJobs } from '../rungs/model/wiped-team.js'
 import { damageOf } from '../support/damage.js'
 import { randomTestSeed } from '../support/seed-record.js'

@@ -5,7 +5,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import {
   isStoreError,
-  type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
@@ -18,6 +17,7 @@ import {
   type Table,
   type Team,
 } from '../../src/index.js'
+import type { KvStore } from '../../src/ports.js'
 import { all } from '../support/rich-database.js'
 import { randomTestSeed } from '../support/seed-record.js'
 import { seeded } from '../support/seeded.js'

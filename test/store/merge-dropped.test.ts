@@ -4,7 +4,6 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type RowWithId,
@@ -12,6 +11,7 @@ import {
   type StoreOptions,
   type Table,
 } from '../../src/index.js'
+import type { ObjectStore } from '../../src/ports.js'
 import { replaced } from './step-ports.js'
 
 const COLUMNS = [

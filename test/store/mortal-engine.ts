@@ -2,17 +2,13 @@
 // happen, nothing afterwards does, and nobody gets an answer. The records and objects stay for the next engine.
 import { MemoryLevel } from 'memory-level'
 import {
-  type Awaitable,
-  type KvCommit,
-  type KvPartition,
-  type KvStore,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type Store,
   type StoreOptions,
 } from '../../src/index.js'
+import type { Awaitable, KvCommit, KvPartition, KvStore, ObjectStore } from '../../src/ports.js'
 
 export type Mortal = Readonly<{
   store: Store

@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   isStoreError,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type PreflightProblem,
@@ -13,6 +12,7 @@ import {
   type StoreError,
   type TextRows,
 } from '../../src/index.js'
+import type { ObjectStore } from '../../src/ports.js'
 import { plainDatabase } from '../support/plain-database.js'
 import { runs } from '../support/runs.js'
 import { type Seeded, seeded } from '../support/seeded.js'

@@ -4,8 +4,6 @@ import { onTestFinished } from 'vitest'
 import type {
   ColumnKind,
   ColumnType,
-  KvStore,
-  ObjectStore,
   Store,
   StoredFile,
   StoreOptions,
@@ -13,6 +11,7 @@ import type {
   Team,
 } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import type { KvStore, ObjectStore } from '../../src/ports.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 

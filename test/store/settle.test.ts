@@ -9,10 +9,7 @@ import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import { SEGMENT_HEADER } from '../../src/format/segment-layout.js'
 import {
-  type KvCommit,
-  type KvStore,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type RowWithId,
@@ -21,6 +18,7 @@ import {
   type StoreOptions,
   type Table,
 } from '../../src/index.js'
+import type { KvCommit, KvStore, ObjectStore } from '../../src/ports.js'
 import { until } from '../support/until.js'
 
 const MINUTE_MS = 60_000

@@ -7,9 +7,7 @@ import { decodeExtentPage, type SegmentRef } from '../../src/format/extent-page.
 import { KEY_SPACE, stashHeadKey } from '../../src/format/keys.js'
 import { storedIn } from '../../src/format/shared-objects.js'
 import {
-  type KvStore,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   restoreBackup,
@@ -18,6 +16,7 @@ import {
   type StoreOptions,
   type Team,
 } from '../../src/index.js'
+import type { KvStore, ObjectStore } from '../../src/ports.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { all, replaceObject } from '../support/rich-database.js'
 

@@ -2,14 +2,8 @@
 // and changes that are committed together have each its own effect.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  type KvStore,
-  memoryObjects,
-  type ObjectStore,
-  openLevelKv,
-  openStore,
-  type Table,
-} from '../../src/index.js'
+import { memoryObjects, openLevelKv, openStore, type Table } from '../../src/index.js'
+import type { KvStore, ObjectStore } from '../../src/ports.js'
 import { Counter, countingKv } from './counting-kv.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 

@@ -2,7 +2,8 @@
 
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type KvStore, memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import type { KvStore } from '../../src/ports.js'
 
 const CHUNKS = 8
 const PUTS_OF_CHUNK = 5

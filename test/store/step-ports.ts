@@ -1,13 +1,7 @@
 // Ports that count the steps of a store, and tell of each before it is made.
 import { MemoryLevel } from 'memory-level'
-import {
-  type KvPartition,
-  type KvStore,
-  type KvView,
-  memoryObjects,
-  type ObjectStore,
-  openLevelKv,
-} from '../../src/index.js'
+import { memoryObjects, openLevelKv } from '../../src/index.js'
+import type { KvPartition, KvStore, KvView, ObjectStore } from '../../src/ports.js'
 
 /** The steps of a store: queries and commits of records, and reads and writes of objects. */
 export class Steps {

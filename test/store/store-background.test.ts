@@ -4,14 +4,9 @@ import { sameBytes } from '../../src/base/bytes.js'
 import { yieldToEventLoop } from '../../src/base/platform.js'
 import { idempotencyRecordKey } from '../../src/format/keys.js'
 import { lastScanKey } from '../../src/format/work-records.js'
-import {
-  type KvStore,
-  memoryObjects,
-  openLevelKv,
-  openStore,
-  type StoreOptions,
-} from '../../src/index.js'
+import { memoryObjects, openLevelKv, openStore, type StoreOptions } from '../../src/index.js'
 import type { KvCommit } from '../../src/kv/kv.js'
+import type { KvStore } from '../../src/ports.js'
 import { until } from '../support/until.js'
 import { Hooks, hookedKv } from './hooked-ports.js'
 

@@ -5,14 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { renderTarget } from '../../src/engine/files/upload-target.js'
 import { decodeSigningKeys, decodeUpload } from '../../src/format/file-records.js'
 import { SIGNING_KEYS_KEY, UPLOADS_RANGE } from '../../src/format/keys.js'
-import type {
-  ObjectStore,
-  PresignTerms,
-  Store,
-  StoredFile,
-  UploadRequest,
-} from '../../src/index.js'
+import type { Store, StoredFile } from '../../src/index.js'
 import { memoryObjects, openStore, StoreError } from '../../src/index.js'
+import type { ObjectStore, PresignTerms, UploadRequest } from '../../src/ports.js'
 import { inPieces, putTo } from '../conformance/store/upload-request.js'
 import { runOptions } from '../support/fast-check-options.js'
 import {

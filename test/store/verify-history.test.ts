@@ -15,8 +15,9 @@ import {
 import { KEY_SPACE, type TableKey } from '../../src/format/keys.js'
 import { encodeRowRecord } from '../../src/format/records.js'
 import { parseTableId } from '../../src/format/table-id.js'
-import type { KvPartition, Store, VerifyFinding } from '../../src/index.js'
+import type { Store, VerifyFinding } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import type { KvPartition } from '../../src/ports.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { all } from '../support/rich-database.js'
 

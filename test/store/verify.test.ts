@@ -6,13 +6,7 @@ import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { decodeFile } from '../../src/format/file-records.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
-import type {
-  KvPartition,
-  ObjectStore,
-  VerifyCounts,
-  VerifyFinding,
-  VerifyReport,
-} from '../../src/index.js'
+import type { VerifyCounts, VerifyFinding, VerifyReport } from '../../src/index.js'
 import { isStoreError, memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import {
   encodePartitionPrefix,
@@ -20,6 +14,7 @@ import {
   partitionOfKey,
   payloadOf,
 } from '../../src/kv/record-envelope.js'
+import type { KvPartition, ObjectStore } from '../../src/ports.js'
 import { all, type Entry, firstOf, openRich, replaceObject } from '../support/rich-database.js'
 import { RICH_SIZES } from '../support/rich-store.js'
 import { fifthOf } from '../support/what-runs.js'

@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
-import type { KvCommit, Store, StoreOptions, Table } from '../../src/index.js'
+import type { Store, StoreOptions, Table } from '../../src/index.js'
+import type { KvCommit } from '../../src/ports.js'
 import { all } from '../support/rich-database.js'
 import { type Engine, EngineWorld, LEASE_MS, MINUTE_MS, turns } from './engine-world.js'
 

@@ -1,7 +1,8 @@
 // Compares every answer of every contract that a test creates with the OpenAPI document. vitest.config.ts runs this
 // before each file; a test whose contract gives another answer fails.
 import { afterEach, expect, vi } from 'vitest'
-import type { Contract, ContractRequest, ContractResponse } from '../../src/index.js'
+import type { Contract } from '../../src/index.js'
+import type { ContractRequest, ContractResponse } from '../../src/ports.js'
 import type { OpenApiProof } from './openapi-proof.js'
 import { noteAnswers, takeAnswers } from './undescribed-answers.js'
 

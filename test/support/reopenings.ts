@@ -1,5 +1,5 @@
-import type { KvStore } from '../../src/index.js'
 import { LevelKv } from '../../src/kv/level-kv.js'
+import type { KvStore } from '../../src/ports.js'
 
 /** How often a key-value store opened its database again after a failed write. */
 export function reopeningsOf(kv: KvStore): number {

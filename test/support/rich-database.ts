@@ -1,8 +1,9 @@
 // A rich store in memory with its ports in reach, so that a test can damage what it holds.
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished } from 'vitest'
-import type { KvPartition, KvStore, ObjectStore, Store } from '../../src/index.js'
+import type { Store } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import type { KvPartition, KvStore, ObjectStore } from '../../src/ports.js'
 import { TestClock } from '../conformance/test-clock.js'
 import { fillRichly, RICH_SIZES } from './rich-store.js'
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { openS3Objects } from '../../adapters/s3/s3-objects.js'
 import type { S3Options } from '../../adapters/s3/s3-options.js'
-import type { ObjectStore } from '../../src/index.js'
+import type { ObjectStore } from '../../src/ports.js'
 import { objectsClosedBy } from './objects-closed-by.js'
 
 export type S3Server = Readonly<{

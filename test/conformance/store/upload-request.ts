@@ -1,5 +1,5 @@
 // The bytes of an upload as a server hands them to the store.
-import type { UploadRequest } from '../../../src/index.js'
+import type { UploadRequest } from '../../../src/ports.js'
 
 /** A PUT to a target, in one piece for each of the texts. */
 export function putTo(

@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import { openDirectory, restoreDirectory } from '../../../adapters/node.js'
-import type { RestorePorts, Store } from '../../../src/index.js'
+import type { Store } from '../../../src/index.js'
 import {
   isStoreError,
   memoryObjects,
@@ -18,6 +18,7 @@ import {
   openStore,
   restoreBackup,
 } from '../../../src/index.js'
+import type { RestorePorts } from '../../../src/ports.js'
 import { report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { TableWriterProcess, type Ticks } from './backup-writers.js'

@@ -1,6 +1,7 @@
 // Jobs whose request and whose end follow from their number, so that a process that is killed need not say them.
 import type { DirectoryOptions } from '../../../adapters/open-directory.js'
-import type { JobRequest, JobStatus, StoreErrorCode, UrlFetcher } from '../../../src/index.js'
+import type { JobRequest, JobStatus, StoreErrorCode } from '../../../src/index.js'
+import type { UrlFetcher } from '../../../src/ports.js'
 import { seeded } from '../../support/seeded.js'
 import { fillerText } from './rows.js'
 

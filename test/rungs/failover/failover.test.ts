@@ -6,7 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openPostgresKv } from '../../../adapters/postgres.js'
-import { type KvStore, memoryObjects, openStore } from '../../../src/index.js'
+import { memoryObjects, openStore } from '../../../src/index.js'
+import type { KvStore } from '../../../src/ports.js'
 import { openCutProxy } from '../../support/cut-proxy.js'
 import { report, reportSkip, sizeOf, suiteSeed } from '../../support/ladder.js'
 import {

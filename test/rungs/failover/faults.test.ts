@@ -7,13 +7,8 @@ import { afterAll, expect, test } from 'vitest'
 import { openPostgresKv } from '../../../adapters/postgres.js'
 import { openS3Objects } from '../../../adapters/s3/s3-objects.js'
 import type { S3Options } from '../../../adapters/s3/s3-options.js'
-import {
-  type Clock,
-  isStoreError,
-  openStore,
-  type Store,
-  type StoreOptions,
-} from '../../../src/index.js'
+import { isStoreError, openStore, type Store, type StoreOptions } from '../../../src/index.js'
+import type { Clock } from '../../../src/ports.js'
 import { type CutProxy, openCutProxy } from '../../support/cut-proxy.js'
 import { fixedSizeOf, report, reportSkip, suiteSeed } from '../../support/ladder.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'

@@ -1,7 +1,9 @@
 // What was acknowledged, and whether all of it is there: chains of records that many writers append to, and a table
 // that rows are added to.
-import type { KvPartition, KvView, Table } from '../../../src/index.js'
+
+import type { Table } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
+import type { KvPartition, KvView } from '../../../src/ports.js'
 
 /** Chains of records, each with two writers. */
 export const CHAINS = 4

@@ -1,7 +1,7 @@
 // Ports of one opening of a store, through which a run can hold it at any step, or let it crash there.
 
 import { KEY_SPACE } from '../../../src/format/keys.js'
-import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
+import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
 import { Pace } from '../model/paced-ports.js'
 
 /** A step of a store on its ports, counted among the steps of its kind. */

@@ -1,5 +1,6 @@
 // Operations on uploads: created, put, completed, with every way to do it wrong.
-import type { StoredFile, UploadRequest, UploadTicket } from '../../../src/index.js'
+import type { StoredFile, UploadTicket } from '../../../src/index.js'
+import type { UploadRequest } from '../../../src/ports.js'
 import { putTo } from '../../conformance/store/upload-request.js'
 import { expectEqual, Mismatch, type Outcome, show } from '../model/operation.js'
 import { CONTENT_BYTES, newContent } from './file-operations.js'

@@ -1,14 +1,8 @@
 // The stores of a run on ports that outlive each of them.
 import { MemoryLevel } from 'memory-level'
-import type {
-  FetchedSource,
-  KvStore,
-  ObjectStore,
-  Store,
-  StoreOptions,
-  Team,
-} from '../../../src/index.js'
+import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, StoreError } from '../../../src/index.js'
+import type { FetchedSource, KvStore, ObjectStore } from '../../../src/ports.js'
 import { TestClock } from '../../conformance/test-clock.js'
 import { seededRandom } from '../model/seeded.js'
 import type { Limits } from './oracle.js'

@@ -2,7 +2,8 @@
 import { openFsObjects } from '../../../adapters/fs/fs-objects.js'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { openS3Objects } from '../../../adapters/s3/s3-objects.js'
-import type { KvStore, ObjectStore, StoreOptions } from '../../../src/index.js'
+import type { StoreOptions } from '../../../src/index.js'
+import type { KvStore, ObjectStore } from '../../../src/ports.js'
 
 /** A folder that all processes have open, or a bucket. */
 export type ObjectsPlace =

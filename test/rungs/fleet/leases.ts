@@ -4,7 +4,7 @@ import { toHex } from '../../../src/base/bytes.js'
 import { readIncarnations } from '../../../src/engine/context/other-incarnations.js'
 import { decodeDutyLease, NO_INCARNATION } from '../../../src/format/duty-records.js'
 import { DUTIES_RANGE } from '../../../src/format/keys.js'
-import type { KvStore } from '../../../src/index.js'
+import type { KvStore } from '../../../src/ports.js'
 import { TEAM } from '../crash/lane.js'
 
 const LOOK_MS = 200

@@ -1,6 +1,6 @@
 // Ports whose every step may take some turns of the event loop, so that operations under way at once
 // meet in another order each time. What they do stays what the ports promise.
-import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
+import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
 import { seededNumbers } from './seeded.js'
 
 /** A step that waits to be released; one that is not reached by then does not wait at all. */

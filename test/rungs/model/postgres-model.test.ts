@@ -3,7 +3,8 @@
 // a race of several, goes to any of them, and each must know at once what the others have done.
 import { afterAll, test } from 'vitest'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
-import { type KvStore, memoryObjects } from '../../../src/index.js'
+import { memoryObjects } from '../../../src/index.js'
+import type { KvStore } from '../../../src/ports.js'
 import { sizeOf, tier } from '../../support/ladder.js'
 import { startPostgres } from '../../support/postgres-server.js'
 import { checkRuns } from './model-runs.js'

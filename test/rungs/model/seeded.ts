@@ -1,5 +1,5 @@
 // Randomness that a run can repeat.
-import type { Random } from '../../../src/index.js'
+import type { Random } from '../../../src/ports.js'
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function seededNumbers(seed: number): () => number {

@@ -1,6 +1,7 @@
 // Operations on the rows that are there: reading, walking, changing, deleting, and the sweep.
 import { fromUtf8 } from '../../../src/base/bytes.js'
-import type { Page, PageBytes, RowObject, SweepReport } from '../../../src/index.js'
+import type { Page, RowObject, SweepReport } from '../../../src/index.js'
+import type { PageBytes } from '../../../src/ports.js'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { isEmpty, type ModelSchema, storedToken } from './cell-rules.js'
 import {

@@ -1,7 +1,7 @@
 // What may be left of a team of which everything was deleted: counts that go on, and records of processes.
 import { decodeFilesHead } from '../../../src/format/file-records.js'
 import { decodeOpenJobKey, KEY_SPACE, OPEN_JOBS_RANGE } from '../../../src/format/keys.js'
-import type { KvStore } from '../../../src/index.js'
+import type { KvStore } from '../../../src/ports.js'
 
 const EVERYTHING = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }
 

@@ -6,13 +6,13 @@ import { MemoryLevel } from 'memory-level'
 import type { Bytes } from '../../../src/base/bytes.js'
 import {
   isStoreError,
-  type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
   restoreBackup,
   type Table,
 } from '../../../src/index.js'
+import type { KvStore } from '../../../src/ports.js'
 import { TestClock } from '../../conformance/test-clock.js'
 import { damageOf } from '../../support/damage.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'

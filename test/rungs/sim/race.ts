@@ -3,16 +3,9 @@
 import type { Scheduler } from 'fast-check'
 import { toHex } from '../../../src/base/bytes.js'
 import { indexOfKey, KEY_ENTRIES_RANGE, KEY_INDEXES_RANGE } from '../../../src/format/key-index.js'
-import type {
-  KvStore,
-  ObjectStore,
-  RowWithId,
-  StoreError,
-  StoreOptions,
-  Table,
-  UrlFetcher,
-} from '../../../src/index.js'
+import type { RowWithId, StoreError, StoreOptions, Table } from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore } from '../../../src/index.js'
+import type { KvStore, ObjectStore, UrlFetcher } from '../../../src/ports.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { TestClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'

@@ -1,6 +1,6 @@
 // Ports whose every step waits for a scheduler, which decides whose turn it is.
 import type { Scheduler } from 'fast-check'
-import type { KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
+import type { KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
 
 /** Takes a step in its turn. */
 export type Turn = <T>(text: string, step: () => Promise<T>) => Promise<T>

@@ -1,7 +1,9 @@
 // One disk, and the stores that live on it one after the other.
-import type { KvStore, ObjectStore, Store, StoreOptions, Team } from '../../../src/index.js'
+
+import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore, type StoreError } from '../../../src/index.js'
 import type { Durability } from '../../../src/kv/batch-writer.js'
+import type { KvStore, ObjectStore } from '../../../src/ports.js'
 import type { FaultDiskOptions } from '../../conformance/faults/fault-disk.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import type { FaultLevel } from '../../conformance/faults/fault-level.js'

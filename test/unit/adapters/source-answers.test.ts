@@ -1,7 +1,7 @@
 // Goal: what a well-behaved source sends arrives whole, with its name and type, and a reader may stop any time.
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeSources, type SourceOptions } from '../../../adapters/node.js'
-import type { FetchedSource } from '../../../src/index.js'
+import type { FetchedSource } from '../../../src/ports.js'
 import { turns, until } from '../../support/until.js'
 import { goodAnswer, rawServer, redirectAnswer } from './raw-server.js'
 import { watchSockets } from './socket-watch.js'

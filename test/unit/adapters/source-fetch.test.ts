@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { nodeSources, type SourceOptions } from '../../../adapters/node.js'
-import type { FetchedSource } from '../../../src/index.js'
+import type { FetchedSource } from '../../../src/ports.js'
 import { until } from '../../support/until.js'
 import { type Behaviour, rawServer, redirectAnswer } from './raw-server.js'
 

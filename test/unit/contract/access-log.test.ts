@@ -1,8 +1,9 @@
 // Goal: each answer is one entry of the log, and no entry has anything that grants access.
 import { createHash } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { AnsweredRequest, Logger } from '../../../src/index.js'
+import type { Logger } from '../../../src/index.js'
 import { createContract, openMemory } from '../../../src/index.js'
+import type { AnsweredRequest } from '../../../src/ports.js'
 
 const KEY = 'a-key-of-the-first-team'
 const NAMED_KEY = 'a-key-that-has-a-name'

@@ -5,13 +5,12 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createContract } from '../../../src/contract/contract.js'
 import {
   type Contract,
-  type ContractResponse,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type Store,
 } from '../../../src/index.js'
+import type { ContractResponse, ObjectStore } from '../../../src/ports.js'
 import { collectGarbage } from '../../support/collect-garbage.js'
 import { atRest, turns } from '../../support/until.js'
 

@@ -3,13 +3,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   type ContractOptions,
-  type ContractResponse,
   createContract,
   openMemory,
   type Store,
   type StoreOptions,
-  type UrlFetcher,
 } from '../../../src/index.js'
+import type { ContractResponse, UrlFetcher } from '../../../src/ports.js'
 import { bodyOf, KEYS } from './two-teams.js'
 
 const [FIRST, SECOND] = KEYS.map(({ key }) => key)

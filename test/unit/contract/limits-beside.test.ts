@@ -8,8 +8,8 @@ import {
   createContract,
   openMemory,
   type StoreOptions,
-  type UrlFetcher,
 } from '../../../src/index.js'
+import type { UrlFetcher } from '../../../src/ports.js'
 import { until } from '../../support/until.js'
 import { bodyOf, KEYS } from './two-teams.js'
 

@@ -1,13 +1,13 @@
 // Goal: metrics say what was answered, in a form that Prometheus reads, and show no text of a client.
 import { expect, onTestFinished, test } from 'vitest'
+import type { ContractOptions } from '../../../src/index.js'
+import { createContract, openMemory } from '../../../src/index.js'
 import type {
-  ContractOptions,
   ContractResponse,
   MetricFamily,
   MetricsRegistry,
   RegisteredMetric,
-} from '../../../src/index.js'
-import { createContract, openMemory } from '../../../src/index.js'
+} from '../../../src/ports.js'
 import { until } from '../../support/until.js'
 
 const KEY = 'a-key-of-the-first-team'

@@ -4,14 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fromUtf8 } from '../../../src/base/bytes.js'
 import { codecs } from '../../../src/base/codecs.js'
-import {
-  type OpenPage,
-  openMemory,
-  type PieceStart,
-  type RowIds,
-  type StoreOptions,
-  type Table,
-} from '../../../src/index.js'
+import { openMemory, type RowIds, type StoreOptions, type Table } from '../../../src/index.js'
+import type { OpenPage, PieceStart } from '../../../src/ports.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 async function createTable(rows: unknown[], options: StoreOptions = {}) {

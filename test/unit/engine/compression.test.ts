@@ -14,12 +14,12 @@ import { readFrames } from '../../../src/engine/segments/read-segment.js'
 import { decodeFrame, Frame } from '../../../src/format/segment-reader.js'
 import {
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type Store,
   type StoreOptions,
 } from '../../../src/index.js'
+import type { ObjectStore } from '../../../src/ports.js'
 import { buildSegment } from '../../support/build-segment.js'
 import { segmentCacheOf } from '../../support/segment-cache.js'
 

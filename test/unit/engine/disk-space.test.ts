@@ -9,11 +9,11 @@ import { openDirectory } from '../../../adapters/node.js'
 import {
   createContract,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type Store,
 } from '../../../src/index.js'
+import type { ObjectStore } from '../../../src/ports.js'
 
 const MIB = 1024 * 1024
 const ENOUGH = 300 * MIB

@@ -3,13 +3,8 @@
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import { kvObjects } from '../../../src/engine/kv-objects.js'
-import {
-  type KvPartition,
-  type KvStore,
-  openLevelKv,
-  openStore,
-  StoreError,
-} from '../../../src/index.js'
+import { openLevelKv, openStore, StoreError } from '../../../src/index.js'
+import type { KvPartition, KvStore } from '../../../src/ports.js'
 
 const FIRST = '0123456789abcdef0000000000000001'
 const SECOND = '0123456789abcdef0000000000000002'

@@ -14,17 +14,13 @@ import { type Codec, codecs } from '../../../src/base/codecs.js'
 import { CODECS_KEY } from '../../../src/format/keys.js'
 import { decodeCodecs, encodeCodecs } from '../../../src/format/records.js'
 import {
-  type KvCommit,
-  type KvPartition,
-  type KvStore,
-  type KvView,
   memoryObjects,
-  type ObjectStore,
   openLevelKv,
   openStore,
   type Store,
   type StoreOptions,
 } from '../../../src/index.js'
+import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
 
 const own = codecs.zstd
 const DEFLATE = 0b01

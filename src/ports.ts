@@ -1,0 +1,57 @@
+/**
+ * Types for those who implement a port (records, objects, sources of files, clock, metrics), or serve a store by a server
+ * of their own: requests and answers of the contract, and pages as JSON text. There are no values in it.
+ * @module rowstash/ports
+ */
+
+export type { Awaitable } from './base/awaitable.js'
+export type { Bytes } from './base/bytes.js'
+export type { Clock } from './base/clock.js'
+export type { Random } from './base/random.js'
+export type {
+  AnsweredRequest,
+  ContractRequest,
+  ContractResponse,
+  HeaderList,
+} from './contract/message.js'
+export type {
+  MetricFamily,
+  MetricLabels,
+  MetricSample,
+  MetricsRegistry,
+  RegisteredMetric,
+  RegisteredValues,
+} from './contract/metric-family.js'
+export type { Checksum, PublicFiles, UploadRequest } from './engine/api/file-types.js'
+export type {
+  FindBytesRequest,
+  OpenPage,
+  OpenPageRequest,
+  PageBytes,
+  PageBytesRequest,
+  PagePiece,
+  PieceRequest,
+  PieceStart,
+  ReadJsonResult,
+  ReserveMemory,
+} from './engine/api/json-types.js'
+export type { FetchedSource, SourceLimits, UrlFetcher } from './engine/api/url-fetcher.js'
+export type { RestorePorts, RestoreTarget } from './engine/backup/restore.js'
+export type { HighWaterFile, HighWaterPlace } from './kv/high-water.js'
+export type {
+  KeyRange,
+  KvCache,
+  KvCheck,
+  KvCheckItem,
+  KvCommit,
+  KvCommitResult,
+  KvGroup,
+  KvPartition,
+  KvScan,
+  KvStore,
+  KvView,
+} from './kv/kv.js'
+export type { LevelDatabase } from './kv/level-database.js'
+export type { LevelSource } from './kv/level-opening.js'
+export type { LevelKvOptions } from './kv/level-options.js'
+export type { ByteRange, ObjectId, ObjectStore, PresignTerms } from './objects/objects.js'

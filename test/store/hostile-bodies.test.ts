@@ -343,7 +343,7 @@ describe('what is counted besides', () => {
       const { tableId, rowIds } = await team.createTable({ name: 'T', schema: { columns }, rows })
       const table = team.table(tableId)
       const misfits = [
-        table.updateRowJson(rowIds.at(0), `{"a":${cell}}`),
+        table.updateRowJson(rowIds.at(0) ?? '', `{"a":${cell}}`),
         table.addRows({ json: Buffer.from(`[{"a":${cell}}]`) }),
         table.addRows({ csv: Buffer.from(`a\n"${cell.replaceAll('"', '""')}"`) }),
       ]

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BuiltCli, buildCli, runCli } from '../support/built-cli.js'
+import { withoutPackage } from '../support/without-package.js'
 
 let cli: BuiltCli
 let folder: string
@@ -18,25 +19,24 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Options of Node with which a package is looked for where no package is, so that the failure is Node's own. */
-function without(name: string): Readonly<Record<string, string>> {
-  const hook = `export const resolve = (specifier, context, next) => next(specifier,
-    specifier === '${name}' ? { ...context, parentURL: 'file:///none/index.js' } : context)`
-  const hookUrl = `data:text/javascript,${encodeURIComponent(hook)}`
-  const start = `import { register } from 'node:module'; register(${JSON.stringify(hookUrl)})`
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(start)}` }
-}
-
 test('Parquet without its package is refused with the package to install, and nothing is left', async () => {
   const place = ['--directory', join(folder, 'store'), '--table', 'N']
   const path = join(folder, 'n.parquet')
   await runCli(cli.path, ['import', join(folder, 'n.csv'), ...place])
 
-  const unwritten = await runCli(cli.path, ['export', path, ...place], without('hyparquet-writer'))
-  const written = await runCli(cli.path, ['export', path, ...place], without('hyparquet-no-such'))
+  const unwritten = await runCli(
+    cli.path,
+    ['export', path, ...place],
+    withoutPackage('hyparquet-writer'),
+  )
+  const written = await runCli(
+    cli.path,
+    ['export', path, ...place],
+    withoutPackage('hyparquet-no-such'),
+  )
   const target = [path, '--directory', join(folder, 'other'), '--table', 'N']
-  const unread = await runCli(cli.path, ['import', ...target], without('hyparquet'))
-  const read = await runCli(cli.path, ['import', ...target], without('hyparquet-no-such'))
+  const unread = await runCli(cli.path, ['import', ...target], withoutPackage('hyparquet'))
+  const read = await runCli(cli.path, ['import', ...target], withoutPackage('hyparquet-no-such'))
   const table = await runCli(cli.path, ['tables', '--directory', join(folder, 'other')])
 
   const missing = (name: string) =>

@@ -7,8 +7,9 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../../support/project.js'
+import { withoutPackage } from '../../support/without-package.js'
 
-/** Prints what becomes of each call, in a folder where no package is found. */
+/** Prints what becomes of each call. */
 const PROGRAM = `
 import { openPostgresKv, raiseVersionBase } from './postgres.mjs'
 const options = { urls: ['postgres://u@127.0.0.1:1/d'] }
@@ -32,7 +33,7 @@ test('without the package pg the entry loads, and a call fails at once with what
   await writeFile(join(folder, 'program.mjs'), PROGRAM)
   const run = promisify(execFile)(process.execPath, ['program.mjs'], {
     cwd: folder,
-    timeout: 60_000,
+    env: { ...process.env, ...withoutPackage('pg') },
   })
   const calls = (await run).stdout
     .trim()

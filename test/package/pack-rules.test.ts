@@ -21,7 +21,9 @@ const FILES = [
   ...['index', 'node', 'postgres', 's3', 'testing', 'client', 'cli'].map(
     (name) => `dist/${name}.js`,
   ),
-  ...['index', 'ports', 'node', 'postgres', 's3', 'testing', 'client'].map((name) => `dist/${name}.d.ts`),
+  ...['index', 'ports', 'node', 'postgres', 's3', 'testing', 'client'].map(
+    (name) => `dist/${name}.d.ts`,
+  ),
   ...['dist/openapi.json', 'package.json', 'README.md', 'src/format/FORMAT.md'],
 ].map((path) => ({ path, size: 1_000 }))
 

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
+import type { ContractRequest, KvStore, RestorePorts } from '../../src/ports.js'
 import { contractSources, SOURCE_URLS } from '../conformance/fake-sources.js'
 
 const KEYS = [{ key: 'a-long-random-text-of-the-host', teamId: 'team' }]
@@ -56,7 +57,7 @@ let overwritten: core.Table
 let rowId: string
 let jobId: string
 let file: core.OpenFile
-let level: core.KvStore
+let level: KvStore
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-misuse-'))
@@ -104,8 +105,8 @@ function call(
 }
 
 /** Two ports that nobody closes. */
-function ports(): core.RestorePorts {
-  const partition: core.KvStore['partition'] = (name) => level.partition(name)
+function ports(): RestorePorts {
+  const partition: KvStore['partition'] = (name) => level.partition(name)
   const kv = { shared: false, versionBase: 2 ** 40, partition, close: async () => undefined }
   return { kv, objects: core.memoryObjects() }
 }
@@ -707,7 +708,7 @@ test('every public function is among those that were called', () => {
 test('a contract answers what is no request', async () => {
   const contract = core.createContract(store, { keys: KEYS })
   for (const [, make] of WRONG) {
-    const { status, body } = await contract.handle(make() as core.ContractRequest)
+    const { status, body } = await contract.handle(make() as ContractRequest)
 
     expect([status, body]).toEqual([400, expect.stringContaining('handle takes { method, path')])
   }

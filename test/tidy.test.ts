@@ -103,6 +103,13 @@ describe('layers', () => {
     expect(unknown.filter((path) => rankOf(layerOf(path)) < 0)).toEqual([])
   })
 
+  test('the floors of the engine are those that its README draws', () => {
+    const [, drawing = ''] = readText('src/engine/README.md').split('```\n')
+    const drawn = drawing.trim().split('\n').slice(1)
+
+    expect(drawn.map((floor) => floor.split(/ +/))).toEqual(ENGINE_FLOORS.slice(1))
+  })
+
   test('a layer imports only those below it, and adapters only the entry point', () => {
     const wrong = shipped.flatMap((importer) =>
       importsOf(parseSource(importer))

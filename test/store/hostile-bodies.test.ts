@@ -10,6 +10,7 @@ import { SliceTurns } from '../../src/base/time-slices.js'
 import { ColumnsOfChunk } from '../../src/engine/ingest/columns-of-chunk.js'
 import { ExactRows } from '../../src/engine/ingest/exact-rows.js'
 import { ChunkProblems } from '../../src/engine/ingest/find-problems.js'
+import { IncomingRows } from '../../src/engine/merge/incoming-rows.js'
 import {
   memoryObjects,
   openLevelKv,
@@ -241,7 +242,24 @@ describe('what is counted besides', () => {
     const { tableId } = await create(rowsOf('x').rows)
     const body = rowsOf('y')
     const merge = () => team.table(tableId).merge({ rows: body.rows, key: ['id'] })
+    const gathered: number[] = []
+    const { textsAt } = IncomingRows.prototype
+    const spy = vi.spyOn(IncomingRows.prototype, 'textsAt').mockImplementation(async function* (
+      this: IncomingRows,
+      rows,
+    ) {
+      for await (const texts of textsAt.call(this, rows)) {
+        gathered.push(texts.length)
+        yield texts
+      }
+    })
+    onTestFinished(() => spy.mockRestore())
+    const sorts = vi.spyOn(Uint32Array.prototype, 'sort')
+    onTestFinished(() => sorts.mockRestore())
     expectTurns(await outcomeOf(merge), 8, body)
+    expect(gathered.reduce((sum, length) => sum + length)).toBe(count)
+    expect(Math.max(...gathered)).toBeLessThan(count / 2) // Those of a frame.
+    expect(sorts).not.toHaveBeenCalled()
   })
 
   test('rows of CSV that only the exact path takes, which are read and rendered', async () => {

@@ -109,7 +109,7 @@ export function countFree(matched: Bytes, first: number, limit: number): number 
   return count
 }
 
-function freeOf(matched: Bytes, first: number, limit: number, count: number): Uint32Array {
+export function freeOf(matched: Bytes, first: number, limit: number, count: number): Uint32Array {
   const rows = new Uint32Array(count)
   let at = 0
   for (let row = first; row < limit; row++) if (isFree(matched, row)) rows[at++] = row

@@ -65,12 +65,15 @@ export class IncomingRows {
         const run = runs[i]
         if (run === undefined) continue
         for await (const frames of walk.frames(run)) {
-          yield frames.map((rows) => {
+          for (const rows of frames) {
             this.#chars += rows.frame.texts.length
             const slot = first + rows.slot
-            if (!needsQuoting) return { ...rows, slot }
-            return packTexts(this.#converted(rows.frame.rowTexts(rows.first, rows.limit)), slot)
-          })
+            if (!needsQuoting) yield [{ ...rows, slot }]
+            else {
+              const texts = this.#converted(rows.frame.rowTexts(rows.first, rows.limit))
+              yield [packTexts(texts, slot)]
+            }
+          }
         }
       }
     } finally {
@@ -78,7 +81,7 @@ export class IncomingRows {
     }
   }
 
-  /** The texts of some rows. @param rows - Their numbers, ascending. */
+  /** The texts of some rows, those of a frame at a time. @param rows - Their numbers, ascending. */
   async *textsAt(rows: Uint32Array): AsyncGenerator<readonly TextAt[]> {
     if (this.segments === null) {
       yield Array.from(rows, (row, at): TextAt => [at, this.#texts[row] ?? ''])
@@ -86,18 +89,20 @@ export class IncomingRows {
     }
     const wanted = await this.#runsOf(rows, this.segments)
     const walk = this.#team.segments.walk(() => wanted.map(({ run }) => run), WALK_AT_WILL)
+    const slices = this.#team.slices.begin()
     let at = 0
     try {
       for (const { run, segment } of wanted) {
         for await (const frames of walk.frames(run)) {
-          const texts: TextAt[] = []
           for (const frame of frames) {
+            const texts: TextAt[] = []
             const limit = segment.first + frame.slot + frame.limit - frame.first
             for (; (rows[at] ?? limit) < limit; at++) {
               texts.push([at, this.#textIn(frame, segment, rows[at] ?? 0)])
             }
+            yield texts
+            if (slices.spend(frame.frame.texts.length)) await slices.pause()
           }
-          yield texts
         }
       }
     } finally {

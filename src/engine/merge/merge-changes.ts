@@ -15,7 +15,7 @@ import type { MergeCounts } from '../api/merge-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { TablePlace } from '../context/store-context.js'
 import type { LinkableRows } from '../ingest/rows-reader.js'
-import { addedRows, countFree } from './added-rows.js'
+import { addedRows, countFree, freeOf } from './added-rows.js'
 import type { IncomingRows } from './incoming-rows.js'
 import { type JoinedExtent, NO_PARTNER, NO_ROW, partnerOf, REWRITE_SHARE } from './joined-extent.js'
 import { type MergeRules, mergedRow, type StoredRow } from './merged-row.js'
@@ -258,7 +258,7 @@ export class MergeChanges {
   ): Promise<
     Readonly<{ changed: number; extents: ChangedExtent[]; deletes: Bytes[] }> | typeof MOVED
   > {
-    const partners = await this.#gather(group)
+    const textOf = await this.#gather(group)
     const extents: ChangedExtent[] = []
     const deletes: Bytes[] = []
     let changed = 0
@@ -273,7 +273,7 @@ export class MergeChanges {
       const { place, rows, rules, onSegment } = this.#parts
       const replaces = rules.mode === 'replace'
       const parts = { place, rows, replaces, files: files ?? newMarkedFiles(), onSegment }
-      const decide = this.#decider(joined, partners)
+      const decide = this.#decider(joined, textOf)
       const version = files === null ? null : head.version + 1
       const done = await rewriteExtent(parts, joined, found, decide, version)
       changed += done.changed
@@ -286,35 +286,36 @@ export class MergeChanges {
     return { changed, extents, deletes }
   }
 
-  #decider(joined: JoinedExtent, partners: ReadonlyMap<number, string>): Decide {
+  #decider(joined: JoinedExtent, textOf: (row: number) => string): Decide {
     const { changes } = joined
     if (changes !== null) return (slot) => changes.get(slot) ?? null
     return (slot, stored) => {
-      return this.#merge(stored, partners.get(partnerOf(joined.partners[slot] ?? NO_ROW)) ?? '')
+      return this.#merge(stored, textOf(partnerOf(joined.partners[slot] ?? NO_ROW)))
     }
   }
 
   /** The texts of the partners of rows that may change and were not compared yet. */
-  async #gather(group: readonly Work[]): Promise<ReadonlyMap<number, string>> {
-    const wanted: number[] = []
+  async #gather(group: readonly Work[]): Promise<(row: number) => string> {
+    const { incoming, place } = this.#parts
+    const slices = place.team.slices.begin()
+    const others = new Uint8Array(Math.ceil(incoming.count / 8)).fill(0xff) // Of bits they come in order.
     for (const { joined } of group) {
-      if (joined.changes !== null) continue
-      for (const partner of joined.partners) {
-        if (partner >= 0 && partnerOf(partner) !== partner) wanted.push(partnerOf(partner))
+      const { changes, partners } = joined
+      if (slices.spend(partners.byteLength)) await slices.pause()
+      if (changes !== null) continue
+      for (const partner of partners) {
+        const row = partnerOf(partner)
+        if (row !== partner && row >= 0)
+          others[row >> 3] = (others[row >> 3] ?? 0) & ~(1 << (row & 7))
       }
     }
-    const rows = Uint32Array.from(wanted).sort()
-    const gathered = new Map<number, string>()
-    const slices = this.#parts.place.team.slices.begin()
-    if (rows.length === 0) return gathered
-    for await (const texts of this.#parts.incoming.textsAt(rows)) {
+    const rows = freeOf(others, 0, incoming.count, countFree(others, 0, incoming.count))
+    const texts: string[] = []
+    for await (const some of incoming.textsAt(rows)) {
       this.#parts.checkGoesOn()
-      for (const [at, text] of texts) {
-        gathered.set(rows[at] ?? 0, text)
-        if (slices.spend(ITEM_WORK + text.length)) await slices.pause()
-      }
+      for (const [, text] of some) texts.push(text)
     }
-    return gathered
+    return (row) => texts[placeIn(rows, row)] ?? ''
   }
 
   async #drop(
@@ -364,6 +365,17 @@ function countRows({ partners }: JoinedExtent): Readonly<{ removed: number; live
     if (partner === NO_PARTNER) removed++
   }
   return { removed, live }
+}
+
+/** Where a number stands among ascending ones. */
+function placeIn(numbers: Uint32Array, number: number): number {
+  let [low, high] = [0, numbers.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((numbers[middle] ?? 0) < number) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function tooManyRecords(): StoreError {

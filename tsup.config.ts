@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { transform } from 'esbuild'
@@ -117,6 +117,11 @@ function pointToIndex(outDir: string): void {
   }
 }
 
+/** Lets the compiler name types of `rowstash/ports` in the declarations of a program that imports `rowstash` alone. */
+function nameOfPorts(outDir: string): void {
+  appendFileSync(`${outDir}/index.d.ts`, "import type {} from './ports.js';\n")
+}
+
 /** What the declarations of an entry import of a package that a program may lack. */
 const OPTIONAL_TYPES = /^import .* from 'fast-check';$/m
 
@@ -174,6 +179,7 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
       pointToIndex(outDir)
       markOptionalTypes(outDir)
       markTypes(outDir)
+      nameOfPorts(outDir)
     })
   }
   const packed = outDir === 'dist' ? [compact] : []

@@ -1,5 +1,6 @@
 import type { Store, StoreOptions } from '../src/index.js'
-import { checkStoreOptions, openStore } from '../src/index.js'
+import { openStore } from '../src/index.js'
+import { checkStoreOptions } from '../src/internal.js'
 import type { UrlFetcher } from '../src/ports.js'
 import { checkOptionNames, pathOf } from './base/arguments.js'
 import { publishEvent } from './base/diagnostics.js'

@@ -5,7 +5,6 @@
  */
 
 export type { Awaitable } from './base/awaitable.js'
-export type { Bytes } from './base/bytes.js'
 export type { Clock } from './base/clock.js'
 export type { Random } from './base/random.js'
 export type {

@@ -67,9 +67,10 @@ const ADAPTER_FLOORS = [
  */
 const PORT_IMPLEMENTATIONS = /^adapters\/(?:base|directory|fs|leveldb|postgres|s3)\//
 
-/** The public entry points of the core. */
+/** The public entry points of the core, and what only the package itself may use of it. */
 const ENTRIES: ReadonlySet<string> = new Set([
   'src/index.ts',
+  'src/internal.ts',
   'src/ports.ts',
   'src/client/client.ts',
 ])

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
-import type { ByteRange, Bytes } from '../../src/ports.js'
+import type { Bytes } from '../../src/index.js'
+import type { ByteRange } from '../../src/ports.js'
 import { fileError } from './fs-error.js'
 import { withDescriptor } from './process-descriptors.js'
 

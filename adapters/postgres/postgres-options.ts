@@ -58,7 +58,7 @@ export interface PostgresKvOptions {
   readonly recordCacheBytes?: number
   /**
    * The version base of the store is raised to this at least. A restore sets it to the base of the backup plus
-   * `RESTORED_VERSION_STEP`. Default: 0. Range: 0 to 2^52.
+   * 2^32. Default: 0. Range: 0 to 2^52.
    */
   readonly versionBaseMin?: number
   /** Receives warnings, each once. Default: they are warnings of the process. */

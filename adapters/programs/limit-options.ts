@@ -1,7 +1,7 @@
 // The limits of `rowstash serve`: `--limit NAME=VALUE`, environment variables, and `--limits FILE`, in this order of
 // precedence. The names are those of the options, which LIMITS.md lists.
 import { readFile } from 'node:fs/promises'
-import { CONTRACT_LIMITS, STORE_LIMITS } from '../../src/index.js'
+import { CONTRACT_LIMITS, STORE_LIMITS } from '../../src/internal.js'
 import { CONNECTION_LIMITS } from '../http/connections.js'
 import { ProgramFailure } from './program-failure.js'
 

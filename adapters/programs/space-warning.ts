@@ -1,5 +1,5 @@
 // Warns of a server of several teams on which one can take all of the space.
-import { STORE_LIMITS } from '../../src/index.js'
+import { STORE_LIMITS } from '../../src/internal.js'
 import type { GivenLimits } from './limit-options.js'
 
 /** The limits of what a team stores; by default they are off. */

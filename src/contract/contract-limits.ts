@@ -60,13 +60,7 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const MINUTE_MS = 60_000
 
-/**
- * The options of `createContract` that are integers, with their defaults and ranges.
- * @example
- * import { CONTRACT_LIMITS } from 'rowstash'
- *
- * console.log(CONTRACT_LIMITS.waitMsMax) // {"default":30000,"min":100,"max":600000}
- */
+/** The options of `createContract` that are integers, with their defaults and ranges. */
 export const CONTRACT_LIMITS = {
   bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
   bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },

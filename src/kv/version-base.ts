@@ -10,13 +10,7 @@ import { decodeUint64, VERSION_BASE_KEY } from './record-envelope.js'
 /** More than the changes of one table that fit in the log of a database, or between two high-water marks. */
 export const VERSION_STEP = 2 ** 20
 
-/**
- * How far a restore raises the version base: the backed-up store may have been used for years since.
- * @example
- * import { RESTORED_VERSION_STEP } from 'rowstash'
- *
- * console.log(RESTORED_VERSION_STEP === 2 ** 32) // true
- */
+/** How far a restore raises the version base: the backed-up store may have been used for years since. */
 export const RESTORED_VERSION_STEP = 2 ** 32
 
 /** The base that a database was given; 0: none. @throws {StoreError} DATA_CORRUPT */

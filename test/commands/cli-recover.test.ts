@@ -1,7 +1,7 @@
 // Goal: `rowstash recover` raises the version base of a store in PostgreSQL, and only when it is told to.
 import { describe, expect, test } from 'vitest'
 import { openPostgresKv } from '../../adapters/postgres.js'
-import { RESTORED_VERSION_STEP } from '../../src/index.js'
+import { RESTORED_VERSION_STEP } from '../../src/kv/version-base.js'
 import { runCli } from '../support/built-cli.js'
 import { cliOnPostgres } from '../support/cli-on-postgres.js'
 

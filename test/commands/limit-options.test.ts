@@ -6,7 +6,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { CONNECTION_LIMITS } from '../../adapters/http/connections.js'
 import { runServe } from '../../adapters/programs/cli-serve.js'
 import { readLimits } from '../../adapters/programs/limit-options.js'
-import { CONTRACT_LIMITS, STORE_LIMITS } from '../../src/index.js'
+import { CONTRACT_LIMITS } from '../../src/contract/contract-limits.js'
+import { STORE_LIMITS } from '../../src/engine/api/resolve-options.js'
 
 const KEY = 'a-key-that-is-long-enough'
 

@@ -1,12 +1,12 @@
 // Random schemas and rows, for property tests of whatever is built on a store. fast-check is handed in,
 // so that the package does not depend on it.
 import type fastCheck from 'fast-check'
+import { STORE_LIMITS } from '../../src/engine/api/resolve-options.js'
 import {
   COLUMN_KINDS,
   type Column,
   type ColumnKind,
   type ColumnType,
-  STORE_LIMITS,
   type TableSchema,
 } from '../../src/index.js'
 import { checkInteger, checkWord } from './argument-checks.js'

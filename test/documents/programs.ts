@@ -425,7 +425,7 @@ const inBrowser: Program = {
 const inPostgres: Program = {
   document: 'src/EMBEDDING.md',
   begins: "import { openStore } from 'rowstash'\nimport { openPostgresKv }",
-  declared: "declare const objects: import('rowstash').ObjectStore",
+  declared: "declare const objects: import('rowstash/ports').ObjectStore",
   async run({ text }, { onEnd }) {
     const server = await startPostgres()
     if (typeof server === 'string') return console.warn(`A program was not run: ${server}`)
@@ -448,7 +448,7 @@ const inBucket: Program = {
   document: 'src/EMBEDDING.md',
   begins: "import { openStore } from 'rowstash'\nimport { openS3Objects }",
   declared: [
-    "declare const kv: import('rowstash').KvStore",
+    "declare const kv: import('rowstash/ports').KvStore",
     'declare const accessKeyId: string, secretAccessKey: string',
   ].join(';'),
   async run({ text }, { onEnd }) {
@@ -475,7 +475,7 @@ const inBucket: Program = {
 const suites: Program = {
   document: 'src/EMBEDDING.md',
   begins: "import { test } from 'node:test'",
-  declared: "declare const openMyKvStore: () => Promise<import('rowstash').KvStore>",
+  declared: "declare const openMyKvStore: () => Promise<import('rowstash/ports').KvStore>",
   async run({ text }) {
     const tests: [string, () => Promise<void>][] = []
     await runModule(

@@ -149,10 +149,27 @@ async function checkTesting(folder) {
     console.log(url.length, kvSuite)\n`
   await assert.rejects(readFile(join(folder, 'node_modules/fast-check/package.json')))
   await compile(folder, without, ['--skipLibCheck', 'false'])
+  await compile(folder, LIBRARY, ['--declaration'])
   await symlink(join(ROOT, 'node_modules/fast-check'), join(folder, 'node_modules/fast-check'))
   await compile(folder, GENERATING, ['--skipLibCheck', 'false'])
-  console.log('compiled with all declarations: rowstash/testing without fast-check, and with it')
+  console.log(
+    'compiled with all declarations: a library; rowstash/testing without fast-check, and with it',
+  )
 }
+
+/** What the author of a library writes: its declarations name the types of what it exports. */
+const LIBRARY = `import { createContract, defineSchema, memoryObjects, openLevelKv, type Store, type Table, type Team } from 'rowstash'
+declare const store: Store, team: Team, table: Table
+const Order = defineSchema({ columns: { total: 'number', tags: ['string'] } })
+const orders = team.table('a', Order)
+export const ofStore = [store.activity(), store.backup(), store.files, store.keys, store.limits, store.memory(), store.verify()] as const
+export const ofTeam = [team.files.list(), team.files.uploads(), team.jobs(), team.job('a').status(), team.tableNames(), team.stash('a').chunks()] as const
+export const ofTable = [table.at(1), table.changes({ since: 1 }), table.merge({ rows: [], key: [] }), table.openPage(), table.receipt(1), table.toCSV()] as const
+export const typed = [Order, orders.changes({ since: 1 }), orders.find({ total: { gt: 1 } }), orders.get('a'), orders.page()] as const
+export const transacted = team.transaction(async (transaction) => transaction.table('a', Order).page())
+export const ports = [createContract(store, {}), memoryObjects(), openLevelKv] as const
+export const options: Parameters<Table['count']>[1] = {}
+`
 
 /** Compiles a program in a folder. The message of a failure has what the compiler prints. */
 async function compile(folder, program, more) {

@@ -18,7 +18,7 @@ const manifest = JSON.parse(readText('package.json')) as Record<string, unknown>
 
 /** The files of a package with everything that package.json names. */
 const FILES = [
-  ...['index', 'node', 'postgres', 's3', 'testing', 'client', 'cli'].map(
+  ...['index', 'ports', 'node', 'postgres', 's3', 'testing', 'client', 'cli'].map(
     (name) => `dist/${name}.js`,
   ),
   ...['index', 'ports', 'node', 'postgres', 's3', 'testing', 'client'].map(
@@ -97,11 +97,12 @@ function packedFiles(): readonly { path: string }[] {
   return files
 }
 
-test('guides name no path that the package lacks, and the others say whose their paths are', () => {
+test('README and guides name no path that the package lacks, and others say whose their paths are', () => {
   const files = packedFiles()
-  for (const path of GUIDES) expect([path, absentPaths(readText(path), files)]).toEqual([path, []])
+  for (const path of ['README.md', ...GUIDES])
+    expect([path, absentPaths(readText(path), files)]).toEqual([path, []])
 
-  const says = ['README.md', 'CONTRIBUTING.md', 'src/ARCHITECTURE.md']
+  const says = ['CONTRIBUTING.md', 'src/ARCHITECTURE.md']
   for (const path of says)
     expect(readText(path)).toMatch(/repository\b.*\bpackage (?:has|contains)/)
 })

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
 import { openDirectoryPorts } from '../../adapters/directory/directory.js'
 import { openDirectory } from '../../adapters/node.js'
+import type { JobsOptions } from '../../src/engine/api/job-types.js'
 import { decodeLease, encodeLease } from '../../src/format/job-records.js'
 import {
   CHUNKS_RANGE,
@@ -20,7 +21,6 @@ import {
   type Job,
   type JobRequest,
   type JobStatus,
-  type JobsOptions,
   openMemory,
   openStore,
   type Store,

@@ -165,11 +165,6 @@ const LIBRARY: Readonly<Record<string, Call>> = {
     (kv) => core.kvObjects(kv),
     () => [level],
   ),
-  checkStoreOptions: call(
-    (options) => core.checkStoreOptions(options),
-    () => [{}],
-    { 0: 'compression sources' },
-  ),
   isStoreError: call(
     (failure) => core.isStoreError(failure),
     () => [new Error('x')],
@@ -592,7 +587,6 @@ test('of the wrong values these work', () => {
       "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "FILES uploads": "",
       "JOB wait": "0: undefined | 0: 0 | 0: 0.5",
-      "LIBRARY checkStoreOptions": "0.compression: undefined | 0.sources: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none",
       "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.keys: an array with a hole | 1.apps: an array with a hole | 1.onFailure: a function | 1.onWarning: a function",
       "LIBRARY defineSchema": "0.validator: undefined | 0.columns: {} | 0.columns: an object without a prototype | 0.columns: iterators that are none",
       "LIBRARY fetchHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.clientOf: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.keys: an array with a hole | 1.apps: an array with a hole | 1.onFailure: a function | 1.onWarning: a function | 1.clientOf: a function",

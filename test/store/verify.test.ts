@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { VerifyCounts } from '../../src/engine/api/verify-types.js'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { decodeFile } from '../../src/format/file-records.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
-import type { VerifyCounts, VerifyFinding, VerifyReport } from '../../src/index.js'
+import type { VerifyFinding, VerifyReport } from '../../src/index.js'
 import { isStoreError, memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import {
   encodePartitionPrefix,

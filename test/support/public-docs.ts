@@ -40,7 +40,7 @@ export type PublicDocs = Readonly<{
   callables: readonly Callable[]
   options: readonly Option[]
   values: readonly Value[]
-  /** Names of all exported types and values, and of all their members. */
+  /** Names of all exported types and values, of the types that they take, and of all their members. */
   known: ReadonlySet<string>
 }>
 
@@ -92,6 +92,7 @@ export function publicDocs(
     if (ts.isTypeReferenceNode(node) || ts.isExpressionWithTypeArguments(node)) {
       const at = ts.isTypeReferenceNode(node) ? node.typeName : node.expression
       for (const declared of declarationsOf(checker, at)) {
+        known.add(at.getText())
         if (ts.isInterfaceDeclaration(declared) && !declared.members.some(ts.isMethodSignature)) {
           visitType(entry, declared.name.text, docOf(declared), declared, seen)
         } else if (ts.isTypeAliasDeclaration(declared)) {

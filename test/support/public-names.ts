@@ -1,10 +1,11 @@
-// What each entry of the package exports, with the members that its users see, and which of them say nothing.
+// What each entry of the package exports, with the members that its users see, and which of them say nothing. Types that
+// others consist of count as exported: users see them, but need not name them.
 //
 // The docstring of a type speaks for members that stand in a line with others, as in `{ start: number; limit: number }`,
 // and an interface for the members of a class that implements it.
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { exportsOf } from './module-exports.js'
+import { exportsOf, targetOf } from './module-exports.js'
 import { ROOT } from './project.js'
 
 export type PublicName = Readonly<{
@@ -16,7 +17,7 @@ export type PublicName = Readonly<{
   isDocumented: boolean
 }>
 
-/** The exports of the entries, and their members, each once: at the first entry that has it. */
+/** The exports of the entries, the types of these, and their members, each once: at the first entry that has it. */
 export function publicNames(
   program: ts.Program,
   entries: Readonly<Record<string, string>>,
@@ -32,6 +33,7 @@ export function publicNames(
     const place = `${relative(ROOT, source.fileName)}:${line + 1}`
     names.push({ entry, name, place, isDocumented: isDocumented(node) })
     for (const [member, inner] of membersOf(node)) add(entry, `${name}.${member}`, inner)
+    for (const type of typesIn(program.getTypeChecker(), node)) add(entry, type.name.text, type)
   }
 
   for (const [entry, path] of Object.entries(entries)) {
@@ -43,6 +45,34 @@ export function publicNames(
     }
   }
   return names
+}
+
+type NamedType = ts.InterfaceDeclaration | ts.TypeAliasDeclaration
+
+/** The requests and results that a declaration names, but for those in the code of a function or class. */
+function typesIn(checker: ts.TypeChecker, node: ts.Node): NamedType[] {
+  if (ts.isClassDeclaration(node)) return []
+  const found: NamedType[] = []
+  const visit = (inner: ts.Node): void => {
+    if (ts.isBlock(inner)) return
+    if (ts.isTypeReferenceNode(inner) || ts.isExpressionWithTypeArguments(inner)) {
+      const at = ts.isTypeReferenceNode(inner) ? inner.typeName : inner.expression
+      const symbol = checker.getSymbolAtLocation(at)
+      const declared = symbol === undefined ? [] : (targetOf(checker, symbol).declarations ?? [])
+      found.push(...declared.filter(isNamedType))
+    }
+    ts.forEachChild(inner, visit)
+  }
+  visit(node)
+  return found
+}
+
+/** Where the requests and results of public calls are declared. */
+const REQUESTS = /\/src\/(?:engine\/api|contract)\//
+
+function isNamedType(node: ts.Node): node is NamedType {
+  const isType = ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)
+  return isType && REQUESTS.test(node.getSourceFile().fileName)
 }
 
 function isDocumented(node: ts.Node): boolean {

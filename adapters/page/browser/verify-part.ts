@@ -1,11 +1,13 @@
 // The verification of the store, which says how far it has come, and what it finds.
 import { readWebStream } from '../../../src/base/web-stream.js'
-import type { VerifyCounts, VerifyFinding } from '../../../src/index.js'
+import type { VerifyFinding, VerifyReport } from '../../../src/index.js'
 import type { Api } from './api.js'
 import { button, el, fill, messageOf, setDisabled, setText } from './dom.js'
 import type { ViewContext } from './shell.js'
 import { shownBytes, shownCount } from './show.js'
 import { TEXT } from './texts.js'
+
+type VerifyCounts = VerifyReport['checked']
 
 /** Findings that are shown. */
 const FINDINGS_MAX = 100

@@ -30,13 +30,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/**
- * The options of a store that are integers, with their defaults and ranges.
- * @example
- * import { STORE_LIMITS } from 'rowstash'
- *
- * console.log(STORE_LIMITS.pageRowsMax) // {"default":10000,"min":1,"max":100000}
- */
+/** The options of a store that are integers, with their defaults and ranges. */
 export const STORE_LIMITS = {
   stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   idempotencyTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
@@ -151,14 +145,6 @@ export function resolveStoreOptions(given: StoreOptions, isShared = false): Reso
  * Checks the options of a store without opening one, such as before its place is made. An option that depends on the
  * place, such as a compression that several processes must share, is checked by `openStore` again.
  * @throws {StoreError} OPTION_NOT_ALLOWED
- * @example
- * import { checkStoreOptions, isStoreError } from 'rowstash'
- *
- * try {
- *   checkStoreOptions({ pageRowsMax: 0 })
- * } catch (error) {
- *   console.log(isStoreError(error) && error.code) // OPTION_NOT_ALLOWED
- * }
  */
 export function checkStoreOptions(options: StoreOptions): void {
   resolveStoreOptions(options)

@@ -1,7 +1,8 @@
 // Opens a store whose writer died, and compares it with the ledger of the writer's log.
 
 import { openDirectory } from '../../../adapters/open-directory.js'
-import type { Store, Team, VerifySeverity } from '../../../src/index.js'
+import type { VerifySeverity } from '../../../src/engine/api/verify-types.js'
+import type { Store, Team } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { TEAM } from './lane.js'
 import type { LaneTeam } from './lane-store.js'

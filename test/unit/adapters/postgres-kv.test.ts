@@ -7,8 +7,8 @@ import {
   raiseVersionBase,
 } from '../../../adapters/postgres.js'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
-import { RESTORED_VERSION_STEP } from '../../../src/index.js'
 import type { KvCheckItem, KvPartition, KvStore } from '../../../src/kv/kv.js'
+import { RESTORED_VERSION_STEP } from '../../../src/kv/version-base.js'
 import { openCutProxy } from '../../support/cut-proxy.js'
 import { connectTo } from '../../support/postgres-client.js'
 import { startPostgres } from '../../support/postgres-server.js'

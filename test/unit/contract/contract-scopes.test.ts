@@ -2,7 +2,8 @@
 // Method: the table below states for each route what it demands; it is written by hand, not derived from the routes.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ROUTES } from '../../../src/contract/routes.js'
-import type { ContractKey, KeyRights, KeyScope, Store } from '../../../src/index.js'
+import type { KeyRights } from '../../../src/engine/api/key-types.js'
+import type { ContractKey, KeyScope, Store } from '../../../src/index.js'
 import { createContract, openMemory, StoreError } from '../../../src/index.js'
 
 const SCOPES: readonly KeyScope[] = ['read', 'write', 'upload']

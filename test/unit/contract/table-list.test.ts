@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import type { Call } from '../../../src/contract/call.js'
 import type { ContractResponse } from '../../../src/contract/message.js'
 import { listTables } from '../../../src/contract/table-list.js'
-import type { TableEntry, TableNamesOptions } from '../../../src/index.js'
+import type { TableNamesOptions } from '../../../src/engine/api/life-types.js'
+import type { TableEntry } from '../../../src/index.js'
 
 /** A list whose names take so much memory, and what was done in order. */
 function listing(tables: readonly TableEntry[], bytes: number, resize = async () => undefined) {

@@ -5,8 +5,8 @@ import { openSystemRandom } from '../../../src/base/random.js'
 import { StoreError } from '../../../src/base/store-error.js'
 import { ObjectIds } from '../../../src/engine/context/object-ids.js'
 import { SegmentPuts } from '../../../src/engine/context/segment-puts.js'
-import { memoryObjects } from '../../../src/index.js'
-import type { Bytes, ObjectStore } from '../../../src/ports.js'
+import { type Bytes, memoryObjects } from '../../../src/index.js'
+import type { ObjectStore } from '../../../src/ports.js'
 
 type Put = Readonly<{ id: string; bytes: Bytes; end(failure?: StoreError): void }>
 

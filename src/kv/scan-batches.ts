@@ -1,5 +1,6 @@
 // A range of records, read whole in bounded batches.
 import type { Bytes } from '../base/bytes.js'
+import { yieldToEventLoop } from '../base/platform.js'
 import { keyAfter } from './key-range.js'
 import type { KeyRange, KvScan, KvView } from './kv.js'
 
@@ -30,6 +31,7 @@ async function* batches(view: KvView, first: KvScan): AsyncGenerator<[key: Bytes
     yield entries
     const last = entries[entries.length - 1]
     if (last === undefined || isLast(entries)) return
+    await yieldToEventLoop() // A database in memory reads in the turn in which it is asked.
     scan = { ...scan, start: keyAfter(last[0]) }
   }
 }

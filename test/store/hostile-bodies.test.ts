@@ -7,6 +7,7 @@ import { MemoryLevel } from 'memory-level'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { SourceFormat } from '../../src/base/source-format.js'
 import { SliceTurns } from '../../src/base/time-slices.js'
+import { appendEntries } from '../../src/engine/context/extents.js'
 import { ColumnsOfChunk } from '../../src/engine/ingest/columns-of-chunk.js'
 import { ExactRows } from '../../src/engine/ingest/exact-rows.js'
 import { ChunkProblems } from '../../src/engine/ingest/find-problems.js'
@@ -21,6 +22,7 @@ import {
   type Table,
   type Team,
 } from '../../src/index.js'
+import { scanBatches } from '../../src/kv/scan-batches.js'
 import { openCsv } from '../../src/schema/scan-csv.js'
 import { newSummary } from '../../src/schema/summarize.js'
 
@@ -331,6 +333,19 @@ describe('what is counted besides', () => {
       expect(outcome.turns).toBeGreaterThanOrEqual(looks(2))
     })
 
+    test('of which there are many, and the records of the table that they become', async () => {
+      const stash = team.stash('many')
+      await Promise.all(Array.from({ length: 200 }, (_, n) => stash.put(n, [{ a: 1 }])))
+      const create = () => team.createTable({ name: 'T', rows: stash, receipt: true })
+      expectTurns(await outcomeOf(create), 2, { rows: [], work: 200 * 4 * KIB })
+
+      const form = { convert: false, folded: false, settled: false, namesFiles: false }
+      const entry = { nonce: new Uint8Array(8), segment: null, rowCount: 1, version: 1, ...form }
+      const append = () =>
+        appendEntries(() => null, new Uint8Array(16), 0, Array(4 * 4_096).fill(entry))
+      expect((await outcomeOf(append)).turns).toBeGreaterThanOrEqual(3)
+    })
+
     test('that a schema lacks are put in their order without comparing each with each', () => {
       const columns = Array.from({ length: COLUMNS }, (_, i) => ({
         summary: newSummary(`c${i}`),
@@ -368,6 +383,23 @@ describe('what is counted besides', () => {
       for (const misfit of misfits) await expect(misfit).rejects.toThrow('Invalid value')
     }
     expect(parse.mock.calls.filter(([text]) => cells.includes(text))).toEqual([])
+  })
+
+  test('records of a database in memory, which reads in the turn in which it is asked', async () => {
+    const keys = Array.from({ length: 3_000 }, (_, n) => `k${10_000 + n}`)
+    const level = new MemoryLevel<Uint8Array, Uint8Array>()
+    const kv = await openLevelKv(level)
+    closing.push(() => kv.close())
+    const puts = keys.map((key) => [Buffer.from(key), Buffer.from('x')] as const)
+    await kv.partition('t').commit({ puts })
+    const range = { start: Buffer.from('k'), limit: Buffer.from('l') }
+    const scan = () =>
+      kv.partition('t').read(async (view) => {
+        for await (const entries of scanBatches(view, range)) found += entries.length
+      })
+    let found = 0
+    expect((await outcomeOf(scan)).turns).toBeGreaterThanOrEqual(3)
+    expect(found).toBe(keys.length)
   })
 
   test('columns are not looked at more often than the rows are worth, however many there are', async () => {

@@ -3,6 +3,7 @@
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
+import { yieldToEventLoop } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import {
   decodeExtentEntry,
@@ -13,6 +14,9 @@ import {
 import { extentPageKey, PAGE_EXTENTS, type TableKey } from '../../format/keys.js'
 import type { Generation, OpenExtent } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
+
+/** Pages that are encoded in one turn of the event loop. */
+const PAGES_AT_ONCE = 16
 
 type Put = readonly [key: Bytes, value: Bytes]
 
@@ -151,6 +155,7 @@ export async function appendEntries(
     if (onPage.length < PAGE_EXTENTS) continue
     puts.push([extentPageKey(table, page++), encodeExtentPage(onPage)])
     onPage = []
+    if (puts.length % PAGES_AT_ONCE === 0) await yieldToEventLoop()
   }
   if (onPage.length > 0) puts.push([extentPageKey(table, page), encodeExtentPage(onPage)])
   return { puts, checks: before.checks }

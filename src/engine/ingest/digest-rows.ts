@@ -6,7 +6,7 @@ import type { ReceiptChunk } from '../../format/receipt-records.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { Column } from '../../schema/column-kind.js'
 import type { TeamContext } from '../context/store-context.js'
-import type { LinkableRows, OperationRows } from './rows-reader.js'
+import { CHUNK_WORK, type LinkableRows, type OperationRows } from './rows-reader.js'
 
 /** Rows that are hashed at once. */
 const ROWS_AT_ONCE = 64
@@ -27,6 +27,7 @@ export async function digestChunks(
   const texts = textsOf(team, rows, columns)
   let waiting: readonly string[] = []
   for (const { chunk, serial = null } of chunks) {
+    if (slices.spend(CHUNK_WORK)) await slices.pause()
     const hash = openHash('sha256')
     for (let left = chunk.rowCount; left > 0; ) {
       if (waiting.length === 0) {

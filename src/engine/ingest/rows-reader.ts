@@ -39,6 +39,9 @@ import {
 } from './stored-form.js'
 import { chunksOf, streamOf } from './stream-rows.js'
 
+/** What a chunk counts for besides its rows: its records, an object that is read, a hash. */
+export const CHUNK_WORK = 4 * 1024
+
 /** Rows as they came, judged by nothing yet. */
 export type OperationRows = Readonly<{
   chunks: readonly Readonly<{ serial?: string; chunk: SerialChunk['chunk'] }>[]
@@ -203,8 +206,10 @@ export class RowsReader {
   async toStoredForm(source: OperationRows, policy: RowPolicy): Promise<LinkableRows> {
     if (source.inline !== null) return inlineToStoredForm(this.#team, source, source.inline, policy)
     const segments: LinkableSegment[] = []
+    const slices = this.#team.slices.begin()
     for (const { chunk, verdict } of await this.#decideAll(source, policy)) {
       this.checkGoesOn()
+      if (slices.spend(CHUNK_WORK)) await slices.pause()
       const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, policy) : chunk
       const form = { needsQuoting: verdict === 'convert', namesFiles: linked.namesFiles }
       for (const ref of linked.segments) segments.push({ ref, ...form })

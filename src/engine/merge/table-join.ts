@@ -14,6 +14,7 @@ import {
   RowFingerprints,
 } from '../../format/row-fingerprint.js'
 import { readSpans } from '../../format/row-text.js'
+import { FingerprintBatch, HashTable, INDEXED_ROW_BYTES } from './hash-table.js'
 import {
   isToBeRewritten,
   type JoinedExtent,
@@ -24,7 +25,6 @@ import {
   partnerOf,
 } from './joined-extent.js'
 import { emptyKey, keyTwiceInInput, keyTwiceInTable } from './key-errors.js'
-import { FingerprintBatch, INDEXED_ROW_BYTES, KeyIndex } from './key-index.js'
 import type { StoredRow } from './merged-row.js'
 import { type JoinParts, OrderedJoin } from './ordered-join.js'
 import { packTexts, type RowPiece, workOfPiece } from './packed-texts.js'
@@ -49,7 +49,7 @@ export class TableJoin {
   readonly #batch = new FingerprintBatch()
   readonly #slices: TimeSlices
   readonly #passes: number
-  #index: KeyIndex | undefined
+  #index: HashTable | undefined
   /** How often extents were joined with the index. */
   #joins = 0
   #generation: Uint8Array | undefined
@@ -161,11 +161,11 @@ export class TableJoin {
   }
 
   /** The rows of the input whose keys a pass is for. */
-  async #indexOf(pass: number): Promise<KeyIndex> {
+  async #indexOf(pass: number): Promise<HashTable> {
     if (this.#index !== undefined && this.#passes === 1) return this.#index
     await this.#dropIndex() // Before the next one is made.
     const { incoming, rules } = this.#parts
-    const index = new KeyIndex(
+    const index = new HashTable(
       Math.ceil((this.#passes === 1 ? 1 : 1.02) * (incoming.count / this.#passes)),
     )
     const fingerprints = this.#fingerprints
@@ -214,7 +214,7 @@ export class TableJoin {
   async #joinExtent(
     seen: SeenExtent,
     generation: Generation,
-    index: KeyIndex,
+    index: HashTable,
     pass: number,
   ): Promise<void> {
     checkAllLaid(seen)
@@ -264,7 +264,7 @@ export class TableJoin {
   #joinPiece(
     joined: JoinedExtent,
     { frame, first, limit, slot }: RowPiece,
-    index: KeyIndex,
+    index: HashTable,
     pass: number,
     shows: (slot: number) => boolean,
     keep: (slot: number) => void,
@@ -288,7 +288,7 @@ export class TableJoin {
   }
 
   /** Looks for the partners of the rows of the batch. */
-  #findBatch({ partners }: JoinedExtent, index: KeyIndex, keep: (slot: number) => void): void {
+  #findBatch({ partners }: JoinedExtent, index: HashTable, keep: (slot: number) => void): void {
     const { words } = this.#fingerprints
     const { rows, count } = this.#batch
     this.#batch.count = 0

@@ -4,9 +4,9 @@ import { systemClock } from '../../../src/base/clock.js'
 import { freeLargeArray } from '../../../src/base/platform.js'
 import { SliceTurns } from '../../../src/base/time-slices.js'
 import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
+import { HashTable } from '../../../src/engine/merge/hash-table.js'
 import type { IncomingRows } from '../../../src/engine/merge/incoming-rows.js'
 import { NO_PARTNER, partnerOf } from '../../../src/engine/merge/joined-extent.js'
-import { KeyIndex } from '../../../src/engine/merge/key-index.js'
 import type { JoinParts } from '../../../src/engine/merge/ordered-join.js'
 import { packTexts } from '../../../src/engine/merge/packed-texts.js'
 import { TableJoin } from '../../../src/engine/merge/table-join.js'
@@ -105,7 +105,7 @@ test('a large array that is freed has no memory any more', () => {
 
 test('fingerprints are found in an index that grows and is full up to its end', () => {
   const random = seeded(11)
-  const index = new KeyIndex(10)
+  const index = new HashTable(10)
   const known = new Map<string, number>()
   const words = new Uint32Array(FINGERPRINT.words)
   for (let row = 0; row < 5_000; row++) {

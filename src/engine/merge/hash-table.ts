@@ -16,7 +16,7 @@ const SLOTS_MIN = 1_024
 /** Memory that a row takes, at most, but for the moments in which the array grows. */
 export const INDEXED_ROW_BYTES = Math.ceil((1.02 * 4 * ENTRY_WORDS) / FULL)
 
-export class KeyIndex {
+export class HashTable {
   #count = 0
   #slots: number
   #entries: Uint32Array
@@ -126,7 +126,7 @@ export class FingerprintBatch {
   }
 
   /** Adds all to an index, and empties the batch. @returns the first two rows with one key; null: there are none. */
-  addTo(index: KeyIndex, words: Uint32Array): [first: number, second: number] | null {
+  addTo(index: HashTable, words: Uint32Array): [first: number, second: number] | null {
     const { rows, count } = this
     this.count = 0
     index.touch(words, count)

@@ -101,7 +101,7 @@ export interface Client {
    *
    * const Order = defineSchema({ columns: { name: 'string', total: 'number' } })
    * const { tableId } = await client.importRows([{ name: 'Tea', total: 3 }], { name: 'Orders', schema: Order })
-   * for await (const { total = 0 } of client.table(tableId, Order).rows()) console.log(total.toFixed(2)) // 3.00
+   * for await (const { total = 0 } of client.table(tableId, Order).scan()) console.log(total.toFixed(2)) // 3.00
    */
   table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
   /**
@@ -250,9 +250,9 @@ export interface ClientTable {
    *   `version` of the table, which `version` and `page` return.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
-   * for await (const { id } of client.table(tableId).rows({ where: { id: { gt: 1 } } })) console.log(id) // 2
+   * for await (const { id } of client.table(tableId).scan({ where: { id: { gt: 1 } } })) console.log(id) // 2
    */
-  rows(
+  scan(
     options?: Abortable &
       ClientFind &
       IfNoneMatch &
@@ -376,7 +376,7 @@ export interface TypedClientTable<S extends AnySchema>
       version: string
     }>
   >
-  rows<Column extends ColumnOf<S> = ColumnOf<S>>(
+  scan<Column extends ColumnOf<S> = ColumnOf<S>>(
     options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>
   get(

@@ -77,7 +77,7 @@ const OF_UPLOAD = [
  * const client = createClient({ url, key })
  * const { tableId } = await client.importRows([{ id: 1, paid: false }], { name: 'Orders' })
  * const table = client.table(tableId)
- * for await (const { $rowID } of table.rows()) await table.updateRow($rowID, { paid: true })
+ * for await (const { $rowID } of table.scan()) await table.updateRow($rowID, { paid: true })
  * console.log((await table.page()).rows.map(({ paid }) => paid)) // [true]
  */
 export function createClient(options: ClientOptions): Client {

@@ -44,7 +44,7 @@ type PageRequest = Parameters<ClientTable['page']>[0] & {}
 
 type ExportRequest = Parameters<ClientTable['toCSV']>[0] & {}
 
-type RowsRequest = Parameters<ClientTable['rows']>[0] & {}
+type ScanRequest = Parameters<ClientTable['scan']>[0] & {}
 
 type GetOptions = Parameters<ClientTable['get']>[1] & {}
 
@@ -171,12 +171,12 @@ export class RemoteTable implements ClientTable {
     )
   }
 
-  rows(options: RowsRequest = {}): AsyncIterableIterator<ClientRow> {
-    checkCall('rows', options, [...OF_ROWS, 'pageSize', 'ifNoneMatch'])
+  scan(options: ScanRequest = {}): AsyncIterableIterator<ClientRow> {
+    checkCall('scan', options, [...OF_ROWS, 'pageSize', 'ifNoneMatch'])
     return this.#walk(options)
   }
 
-  async *#walk({ limit, pageSize, ...given }: RowsRequest): AsyncIterableIterator<ClientRow> {
+  async *#walk({ limit, pageSize, ...given }: ScanRequest): AsyncIterableIterator<ClientRow> {
     const signal = ownSignal(given.signal)
     let next: string | undefined
     for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
@@ -230,7 +230,7 @@ export class RemoteTable implements ClientTable {
       return [id.startsWith('$') ? `$${id}` : id, { eq: value }] as const
     })
     const where = Object.fromEntries(conditions)
-    for await (const { $rowID } of this.rows({ where, columns: [...key], limit: 1, signal })) {
+    for await (const { $rowID } of this.scan({ where, columns: [...key], limit: 1, signal })) {
       return $rowID
     }
     return null
@@ -359,7 +359,7 @@ function keyProblem(tableId: string, key: readonly string[], ids: readonly strin
   }
   const problem = `The table '${tableId}' has no key, so get finds no row by ${given}`
   const body = JSON.stringify({ key: ids.length === 0 ? ['id'] : ids })
-  return `${problem}: use rows({ where }), or set a key by PATCH /tables/${tableId} with ${body}`
+  return `${problem}: use scan({ where }), or set a key by PATCH /tables/${tableId} with ${body}`
 }
 
 function schemaQuery(onSchemaError: OnSchemaError | undefined): string {

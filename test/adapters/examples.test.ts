@@ -61,7 +61,7 @@ async function checkContract({ url }: Running): Promise<string> {
   }
   const { tableId } = await client.importRows(rows(), { name: 'Many' })
   let [count, sum] = [0, 0]
-  for await (const row of client.table(tableId).rows()) {
+  for await (const row of client.table(tableId).scan()) {
     count++
     sum += Number(row['id'])
   }

@@ -48,7 +48,7 @@ async function read({ tableId, rowId }: { tableId: string; rowId: string }) {
   const { client, ask } = await opened
   const table = client.table(tableId)
   const ids: unknown[] = []
-  for await (const { id } of table.rows()) ids.push(id)
+  for await (const { id } of table.scan()) ids.push(id)
   const row = (await table.get(rowId))?.row
   const file = new Uint8Array(await (await ask(String(row?.['name']))).arrayBuffer())
   return {
@@ -75,7 +75,7 @@ async function addForever() {
 async function numbersIn(tableId: string) {
   const { client, store } = await opened
   const numbers: unknown[] = []
-  for await (const { n } of client.table(tableId).rows()) numbers.push(n)
+  for await (const { n } of client.table(tableId).scan()) numbers.push(n)
   const { ok, damageCount } = await store.verify({ full: true })
   return { numbers, ok, damageCount }
 }

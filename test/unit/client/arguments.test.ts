@@ -218,8 +218,8 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
     'where, columns, limit, signal, continuation, ifNoneMatch',
   ],
   [
-    'rows',
-    (given, { table }) => table.rows(given),
+    'scan',
+    (given, { table }) => table.scan(given),
     'where, columns, limit, signal, pageSize, ifNoneMatch',
   ],
   ['toCSV', (given, { table }) => table.toCSV(given), 'where, columns, limit, signal, delimiter'],
@@ -312,7 +312,7 @@ describe('options', () => {
     const given = wrong({ [name]: value })
     for (const call of [
       () => table.page(given),
-      () => table.rows(given),
+      () => table.scan(given),
       () => table.toCSV(given),
       () => table.toNDJSON(given),
     ]) {
@@ -631,7 +631,7 @@ test('rows end with the row at which the signal is aborted', async () => {
   const seen: unknown[] = []
 
   const walk = async () => {
-    for await (const { n } of client.table(tableId).rows({ signal: stop.signal })) {
+    for await (const { n } of client.table(tableId).scan({ signal: stop.signal })) {
       seen.push(n)
       if (n === 4) stop.abort()
     }
@@ -644,7 +644,7 @@ test('rows end with the row at which the signal is aborted', async () => {
 test('a table without a key says how to set one', async () => {
   const { table } = await start()
   const found = await table.get({ n: 1 }).catch((reason: unknown) => reason)
-  const message = `The table '${table.id}' has no key, so get finds no row by n: use rows({ where }), or set a key by PATCH /tables/${table.id} with {"key":["n"]}`
+  const message = `The table '${table.id}' has no key, so get finds no row by n: use scan({ where }), or set a key by PATCH /tables/${table.id} with {"key":["n"]}`
   expect(found).toMatchObject({ status: 0, type: 'not_the_key', message })
 })
 
@@ -661,7 +661,7 @@ describe('values', () => {
       ]
       for (const call of calls) expect(await refused(started, call)).toMatchObject(INVALID_ROW)
       const where = { n } as never
-      for (const call of [() => table.page({ where }), () => table.rows({ where }).next()]) {
+      for (const call of [() => table.page({ where }), () => table.scan({ where }).next()]) {
         expect(await refused(started, call)).toMatchObject(REFUSED)
       }
     }
@@ -737,7 +737,7 @@ describe('values', () => {
     const signal = Object.assign(ends, { aborted: false, reason: new Error('enough') }) as never
 
     let read = 0
-    for await (const _ of client.table(tableId).rows({ signal, pageSize: 50 })) read++
+    for await (const _ of client.table(tableId).scan({ signal, pageSize: 50 })) read++
 
     expect(read).toBe(100)
     expect(listen).toHaveBeenCalledTimes(1)

@@ -33,7 +33,7 @@ const AT_ONCE = { 'retry-after': '0' }
 
 async function valuesOf(client: Client, tableId: string, column: string): Promise<unknown[]> {
   const values: unknown[] = []
-  for await (const row of client.table(tableId).rows({ pageSize: 7 })) values.push(row[column])
+  for await (const row of client.table(tableId).scan({ pageSize: 7 })) values.push(row[column])
   return values
 }
 
@@ -448,12 +448,12 @@ describe('a row', () => {
     const row = { ifNoneMatch: first?.version }
     await expect(table.get(rowId, row)).rejects.toMatchObject(unchanged)
     await expect(table.page({ ifNoneMatch })).rejects.toMatchObject(unchanged)
-    await expect(table.rows({ ifNoneMatch }).next()).rejects.toMatchObject(unchanged)
+    await expect(table.scan({ ifNoneMatch }).next()).rejects.toMatchObject(unchanged)
 
     await table.updateRow(rowId, { n: 4 })
     expect((await table.get(rowId, row))?.row).toMatchObject({ n: 4 })
     const found: unknown[] = []
-    for await (const { n } of table.rows({ ifNoneMatch, pageSize: 2 })) found.push(n)
+    for await (const { n } of table.scan({ ifNoneMatch, pageSize: 2 })) found.push(n)
     expect(found).toEqual([4, 2, 3])
   })
 
@@ -485,7 +485,7 @@ test('rows ends with its limit, whatever the pages are', async () => {
   const { tableId } = await client.importRows(rowsOf(20), { name: 'T' })
   const read = async (options: object): Promise<[unknown[], (string | null)[]]> => {
     const [values, before]: [unknown[], number] = [[], server.requests.length]
-    for await (const { n } of client.table(tableId).rows(options)) values.push(n)
+    for await (const { n } of client.table(tableId).scan(options)) values.push(n)
     const asked = server.requests.slice(before).map(({ path }) => {
       return new URL(path, server.url).searchParams.get('limit')
     })
@@ -530,7 +530,7 @@ test('rows are found by conditions, and have the types of a schema', async () =>
   await table.addRows([{ n: 2 ** 60, tags: ['last'] }]) // As JSON it is 24 more.
 
   const found: number[] = []
-  for await (const row of table.rows({ where: { n: { gte: 17n } }, pageSize: 2 })) {
+  for await (const row of table.scan({ where: { n: { gte: 17n } }, pageSize: 2 })) {
     expectTypeOf(row).toEqualTypeOf<Row<typeof schema>>()
     found.push(row.n ?? 0)
   }

@@ -80,7 +80,7 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   info: (client) => client.table('t').info(),
   version: (client) => client.table('t').version(),
   page: (client) => client.table('t').page(),
-  rows: (client) => all(client.table('t').rows()),
+  rows: (client) => all(client.table('t').scan()),
   toCSV: (client) => all(client.table('t').toCSV()),
   toNDJSON: (client) => all(client.table('t').toNDJSON()),
   get: (client) => client.table('t').get('r'),

@@ -54,7 +54,7 @@ let docs: PublicDocs
 beforeAll(() => {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
-  const paths = Object.values(ENTRIES).map((path) => join(ROOT, path))
+  const paths = [...Object.values(ENTRIES), 'src/internal.ts'].map((path) => join(ROOT, path))
   program = ts.createProgram(paths, options)
   const entries = Object.entries(ENTRIES).map(([name, path]) => [name, join(ROOT, path)])
   docs = publicDocs(program, Object.fromEntries(entries) as Record<string, string>)
@@ -79,6 +79,16 @@ test('every name, member and option that the package exports has a docstring', (
   expect(names.length).toBeGreaterThan(1_000)
   const known = new Set(names.map(({ name }) => name))
   expect([...SPOKEN_FOR].filter((name) => !known.has(name))).toEqual([])
+})
+
+test('every type that an exported one consists of is exported, or described by the reference as one that is not', () => {
+  const described = [...Object.values(ENTRIES), 'src/internal.ts'].flatMap((path) =>
+    exportsOf(program, join(ROOT, path)).map(({ name }) => name),
+  )
+  const names = publicNames(program, ENTRIES).map(({ name }) => name)
+  const absent = names.filter((name) => !name.includes('.') && !described.includes(name))
+
+  expect([...new Set(absent)].sort()).toEqual([])
 })
 
 test('a name that several entry points export is one declaration', () => {

@@ -12,7 +12,7 @@ import type { Receipt } from './receipt-types.js'
 export type RowObject = Readonly<Record<string, unknown>>
 
 /** Beside rows as text. */
-type MayBeEmpty = Readonly<{
+export type MayBeEmpty = Readonly<{
   /**
    * Whether a text of 0 bytes, or of nothing but spaces, tabs and line ends, has no rows. Default: false; it fails with
    * REQUEST_VALIDATION_ERROR, because it may be a file whose writer failed, and would empty a table.
@@ -128,7 +128,11 @@ export type RowsOf<S> = [S] extends [never]
     : RowsInput
 
 /** The columns of a key that goes with a schema: those of a schema of `defineSchema`, or any. */
-type KeyColumnOf<S> = [S] extends [never] ? string : S extends AnySchema ? ColumnOf<S> : string
+export type KeyColumnOf<S> = [S] extends [never]
+  ? string
+  : S extends AnySchema
+    ? ColumnOf<S>
+    : string
 
 /** A new table and its rows. */
 export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{

@@ -208,6 +208,42 @@ test('rows beyond teamRowBytesMax are refused until a sweep has dropped overwrit
   expect((await table().page()).rows.length).toBe(1)
 })
 
+test('history, receipts and jobs count for teamRowBytesMax', async () => {
+  const text = 'x'.repeat(60_000)
+  const columns = Array.from({ length: 1_000 }, (_, n) => {
+    return { id: `${text.slice(0, 60)}${n}`, type: 'string' as const }
+  })
+  const limits = { teamRowBytesMax: 250_000, historyRetentionMs: HOUR_MS, jobTtlMs: HOUR_MS }
+  for (const kept of ['history', 'receipts', 'jobs']) {
+    const { team, reopen, pass, sweep } = await openAgain(limits)
+    const { tableId, rowIds } = await team().createTable({ name: 'T', rows: [{ text }] })
+    const add = () => team().table(tableId).addRows([{ text }])
+    const overwrite = { tableId, rows: [{ text: 'a' }] }
+    for (let n = 0; n < 4; n++) {
+      if (kept === 'history') {
+        const row = rowIds.at(0) ?? ''
+        await team()
+          .table(tableId)
+          .updateRow(row, { text: text + n })
+      } else if (kept === 'receipts') {
+        await team().createTable({ name: 'U', schema: { columns }, rows: [], receipt: true })
+      } else {
+        const started = team().startJob({ overwrite, note: text })
+        if (n < 3) await (await started).wait()
+        else await expect(started).rejects.toMatchObject(exceeded('(teamRowBytesMax)'))
+      }
+    }
+    await sweep()
+    await expect(add()).rejects.toMatchObject(exceeded('(teamRowBytesMax)'))
+    await reopen()
+    await expect(add()).rejects.toMatchObject(exceeded('(teamRowBytesMax)'))
+    if (kept === 'receipts') continue
+    pass(2 * HOUR_MS)
+    await sweep()
+    expect((await add()).rowIds.length).toBe(1)
+  }
+})
+
 test('keys beyond idempotencyKeysMax are refused until some have expired; repeats are not', async () => {
   const { team, reopen, pass, sweep } = await openAgain({
     idempotencyKeysMax: 2,

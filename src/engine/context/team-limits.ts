@@ -1,4 +1,4 @@
-// Limits of what a team keeps: stashes and their bytes, rows, idempotency keys. Counted when a team first needs the number
+// Limits of what a team keeps: stashes and their bytes, rows with history, receipts and jobs, idempotency keys. Counted when a team first needs the number
 // after an open, then updated, and counted again after each sweep.
 //
 // Guards against endless data, not exact: what is on its way beside a call may still pass. On a shared store other
@@ -10,12 +10,15 @@ import { type Awaitable, chain } from '../../base/awaitable.js'
 import { BoundedMap } from '../../base/bounded-map.js'
 import { type Bytes, fromUtf8 } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
+import { CHANGES_RANGE, ROWS_BEFORE_RANGE } from '../../format/change-records.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
 import { decodeExtentPage, type SegmentRef } from '../../format/extent-page.js'
 import {
   chunksRange,
   EXTENT_PAGES_RANGE,
   IDEMPOTENCY_RANGE,
+  JOBS_RANGE,
+  RECEIPTS_RANGE,
   ROWS_RANGE,
   STASH_HEADS_RANGE,
   textOfIdempotencyKey,
@@ -272,6 +275,9 @@ function holderIn({ held }: Keys, text: string): string | undefined {
 
 const OTHER_HOLDERS = '*'
 
+/** Rows that are records, and what is kept of earlier ones and of operations. */
+const RECORDS_OF_ROWS = [ROWS_RANGE, CHANGES_RANGE, ROWS_BEFORE_RANGE, RECEIPTS_RANGE, JOBS_RANGE]
+
 /** Overwritten rows count until they are deleted. */
 async function countRows(view: KvView): Promise<Rows> {
   let bytes = 0
@@ -280,8 +286,10 @@ async function countRows(view: KvView): Promise<Rows> {
       for (const { segment } of decodeExtentPage(page)) bytes += segment?.objectBytes ?? 0
     }
   }
-  for await (const entries of scanBatches(view, ROWS_RANGE)) {
-    for (const [, record] of entries) bytes += record.length
+  for (const range of RECORDS_OF_ROWS) {
+    for await (const entries of scanBatches(view, range)) {
+      for (const [, record] of entries) bytes += record.length
+    }
   }
   return { bytes }
 }

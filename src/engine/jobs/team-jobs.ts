@@ -29,6 +29,10 @@ import { heldJob, type JobRunner } from './job-runner.js'
 import { findJob, listJobs, toStatus } from './job-status.js'
 
 const NOTE_CHARS_MAX = 65_536
+
+/** What the records of a job take besides its note, about. */
+const JOB_BYTES = 256
+
 const REQUESTS = ['create', 'overwrite', 'import', 'note']
 
 /** A job that is not ended by this engine is looked at so often. */
@@ -54,10 +58,13 @@ export class TeamJobs {
     const job = newUuid(random.bytes(16))
     this.#runner.checkRoom(heldJob(this.#team, { note }))
     await this.#team.ensureTeam()
+    const bytes = JOB_BYTES + note.length
+    await this.#team.limits.checkRows(this.#team, bytes)
     const { kind, table, request } = await this.#check(given, job)
     const state = { name: 'running', request: JSON.stringify(request) } as const
     const createdAt = clock.now()
     await this.#runner.start(this.#team, job, { kind, createdAt, table, note, state })
+    this.#team.limits.storeRows(this.#team, bytes)
     return this.job(renderTableId(job))
   }
 

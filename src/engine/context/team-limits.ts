@@ -1,5 +1,5 @@
-// Limits of what a team keeps: stashes and their bytes, rows with history, receipts and jobs, idempotency keys. Counted when a team first needs the number
-// after an open, then updated, and counted again after each sweep.
+// Limits of what a team keeps: stashes and their bytes, rows with history, receipts and jobs, idempotency keys. Counted
+// when a team first needs the number after an open, then updated, and counted again after each sweep.
 //
 // Guards against endless data, not exact: what is on its way beside a call may still pass. On a shared store other
 // processes write too: of the room that a count has found, each may use its share, and then counts again

@@ -36,24 +36,25 @@ export function compressionOf(path: string): FileBytes['compression'] {
  *   those of a zip archive
  */
 export function openFileBytes(
-  { path, compression, encoding }: FileBytes,
+  { path, encoding }: FileBytes,
   onRead?: (bytes: number) => void,
 ): AsyncIterable<Uint8Array> {
   const input =
     path === STANDARD_INPUT ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES })
   if (onRead !== undefined) input.on('data', (piece: Uint8Array) => onRead(piece.length))
   input.pause()
-  const bytes = compression === undefined ? unpackedIfPacked(input) : unpacked(input, compression)
-  return asUtf8(bytes, encoding)
+  return asUtf8(unpackedIfPacked(input), encoding)
 }
 
 /** How compressed files begin. No text does, in any encoding but by a far-fetched choice of its first characters. */
 const PACKED = { gzip: [0x1f, 0x8b], zstd: [0x28, 0xb5, 0x2f, 0xfd] } as const
 /** How zip archives begin, which workbooks of Excel are. */
 const ZIP = [0x50, 0x4b, 0x03, 0x04]
-const SIGNATURE_BYTES = 4
+/** How a page begins, such as the one that asks to sign in where a file was expected. */
+const HTML = /^(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)[\s>]/i
+const SIGNATURE_BYTES = 64
 
-/** The bytes of a file whose name announces no compression, unpacked if they are compressed. */
+/** The bytes of a file, unpacked if they are compressed, whatever its name: a browser unpacks what it stores as `.gz`. */
 function unpackedIfPacked(input: NodeJS.ReadableStream): AsyncIterable<Uint8Array> {
   return asBegun(input as AsyncIterable<Uint8Array>, (start, all) => {
     if (beginsWith(start, PACKED.gzip)) return unpacked(Readable.from(all), 'gzip')
@@ -102,6 +103,9 @@ function asUtf8(
     if (beginsWith(start, ZIP)) {
       const problem = 'the file is a zip archive, such as an Excel workbook, and not text'
       throw new ProgramFailure('failed', `${problem}: unzip it, or save the sheet as CSV`)
+    }
+    if (HTML.test(Buffer.from(start.subarray(0, SIGNATURE_BYTES)).toString('latin1'))) {
+      throw new ProgramFailure('failed', 'the file is an HTML page, and no table')
     }
     const encoding = encodingOf(start, given)
     return encoding === undefined ? all : transcoded(all, encoding)

@@ -91,10 +91,10 @@ export function dayText(days: number): string {
 }
 
 /** A time since 1970 as a text with all its digits. @param digits - Of a second's fraction. */
-export function momentText(ticks: bigint, digits: number): string {
+export function momentText(ticks: bigint, digits: number, zone: '' | 'Z'): string {
   const perSecond = 10n ** BigInt(digits)
   const fraction = ((ticks % perSecond) + perSecond) % perSecond
   const seconds = (ticks - fraction) / perSecond
   const text = new Date(Number(seconds) * 1_000).toISOString().replace(/\.000Z$/, '')
-  return fraction === 0n ? `${text}Z` : `${text}.${String(fraction).padStart(digits, '0')}Z`
+  return `${text}${fraction === 0n ? '' : `.${String(fraction).padStart(digits, '0')}`}${zone}`
 }

@@ -6,31 +6,19 @@ import * as zlib from 'node:zlib'
 import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet'
 import type { TableSchema } from '../../src/index.js'
 import type { CutRun } from '../base/records.js'
-import { dayText, momentText, SCHEMA_ENTRY } from './parquet-columns.js'
+import { SCHEMA_ENTRY } from './parquet-columns.js'
 import { loadReader } from './parquet-packages.js'
+import { type Render, takeRawValues } from './parquet-values.js'
 import { ProgramFailure } from './program-failure.js'
 
 /** Bytes of a row group before compression, at most: its values are in memory at once. */
 const GROUP_BYTES_MAX = 1024 ** 3
 
-const utf8Decoder = new TextDecoder()
-
-/** Values as texts that a table takes, with all their digits. */
-const PARSERS: ParquetParsers = {
-  timestampFromMilliseconds: (ticks) => momentText(ticks, 3),
-  timestampFromMicroseconds: (ticks) => momentText(ticks, 6),
-  timestampFromNanoseconds: (ticks) => momentText(ticks, 9),
-  dateFromDays: dayText,
-  stringFromBytes: (bytes) => bytes && utf8Decoder.decode(bytes),
-  jsonFromBytes: (bytes) => bytes && JSON.parse(utf8Decoder.decode(bytes)),
+/** What hyparquet converts in columns that are not taken raw: INT96 stays a number of nanoseconds. */
+const PARSERS: Partial<ParquetParsers> = {
+  timestampFromNanoseconds: (ticks) => ticks,
   geometryFromBytes: (bytes) => bytes,
   geographyFromBytes: (bytes) => bytes,
-  uuidFromBytes: uuidText,
-}
-
-function uuidText(bytes: Uint8Array | undefined): string | undefined {
-  const hex = bytes && Buffer.from(bytes).toString('hex')
-  return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
 const { zstdDecompressSync: unpackZstd } = zlib as {
@@ -57,7 +45,10 @@ async function open(path: string, onRead?: (bytes: number) => void): Promise<Ope
       return bytes
     },
   }
-  return { file, metadata: await parquetMetadataAsync(file, { parsers: PARSERS }) }
+  return {
+    file,
+    metadata: await parquetMetadataAsync(file, { parsers: PARSERS as ParquetParsers }),
+  }
 }
 
 /**
@@ -66,13 +57,34 @@ async function open(path: string, onRead?: (bytes: number) => void): Promise<Ope
  */
 export async function readParquetSchema(path: string): Promise<TableSchema | undefined> {
   try {
-    const { metadata } = await open(path)
-    const entry = metadata.key_value_metadata?.find(({ key }) => key === SCHEMA_ENTRY)
-    return entry?.value === undefined ? undefined : JSON.parse(entry.value)
+    return schemaOf((await open(path)).metadata)
   } catch (failure) {
     if (failure instanceof ProgramFailure) throw failure
     const reason = failure instanceof Error ? failure.message : String(failure)
     throw new ProgramFailure('failed', `${path} cannot be read: ${reason}`, { cause: failure })
+  }
+}
+
+function schemaOf({ key_value_metadata }: FileMetaData): TableSchema | undefined {
+  const entry = key_value_metadata?.find(({ key }) => key === SCHEMA_ENTRY)
+  return entry?.value === undefined ? undefined : JSON.parse(entry.value)
+}
+
+/** The column IDs of a file. hyparquet takes a U+FEFF from the beginning of a name, which the schema of an export still has. */
+function idsOf(names: readonly string[], metadata: FileMetaData): readonly string[] {
+  const ids = schemaOf(metadata)?.columns.map(({ id }) => id) ?? []
+  const isOfExport = names.every((name, place) => ids[place]?.replace(/^\ufeff/, '') === name)
+  return isOfExport ? ids : names
+}
+
+const READ_CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)]
+
+function checkCodecs({ row_groups }: FileMetaData): void {
+  for (const { meta_data } of row_groups.flatMap(({ columns }) => columns)) {
+    const codec = meta_data?.codec ?? 'UNCOMPRESSED'
+    if (READ_CODECS.includes(codec)) continue
+    if (codec === 'ZSTD') throw new Error('it is compressed with ZSTD, which needs Node 22.15')
+    throw new Error(`it is compressed with ${codec}: write it with SNAPPY, GZIP, BROTLI or ZSTD`)
   }
 }
 
@@ -87,8 +99,10 @@ export async function* readParquetRuns(
 ): AsyncGenerator<CutRun> {
   const { parquetRead, parquetSchema } = await loadReader()
   const { file, metadata } = await open(path, onRead)
-  const columns = parquetSchema(metadata).children.map(({ element }) => element.name)
-  const cutter = new RunCutter(columns, limits)
+  const columns = parquetSchema(metadata).children
+  const names = columns.map(({ element }) => element.name)
+  checkCodecs(metadata)
+  const cutter = new RunCutter(idsOf(names, metadata), columns.map(takeRawValues), limits)
   let first = 0
   for (const { num_rows, total_byte_size } of metadata.row_groups) {
     if (Number(total_byte_size) > GROUP_BYTES_MAX) {
@@ -103,7 +117,8 @@ export async function* readParquetRuns(
       rowEnd: end,
       rowFormat: 'array',
       compressors: COMPRESSORS,
-      parsers: PARSERS,
+      parsers: PARSERS as ParquetParsers,
+      utf8: false,
       onComplete: (found) => {
         rows = found as unknown as unknown[][]
       },
@@ -117,6 +132,7 @@ export async function* readParquetRuns(
 /** Makes runs of JSON of rows. */
 class RunCutter {
   readonly #keys: readonly string[]
+  readonly #renders: readonly Render[]
   readonly #limits: Limits
   readonly #unseen: Set<number>
   #rows: string[] = []
@@ -125,8 +141,9 @@ class RunCutter {
   /** Rows of the runs before. */
   #offset = 0
 
-  constructor(columns: readonly string[], limits: Limits) {
+  constructor(columns: readonly string[], renders: readonly Render[], limits: Limits) {
     this.#keys = columns.map((name) => `${JSON.stringify(name)}:`)
+    this.#renders = renders
     this.#limits = limits
     this.#unseen = new Set(columns.keys())
   }
@@ -139,7 +156,7 @@ class RunCutter {
     for (const [place, key] of this.#keys.entries()) {
       const value = row[place]
       if (value === null || value === undefined) continue
-      cells.push(key + jsonOf(value, key, number))
+      cells.push(key + this.#render(value, place, number))
       if (this.#unseen.delete(place)) isNaming = true
     }
     const text = `{${cells.join(',')}}`
@@ -150,6 +167,15 @@ class RunCutter {
     this.#rows.push(text)
     this.#bytes += bytes
     if (this.#rows.length === rowsMax) yield this.#cut()
+  }
+
+  #render(value: unknown, place: number, row: number): string {
+    try {
+      return this.#renders[place]?.(value) ?? 'null'
+    } catch (failure) {
+      const column = this.#keys[place]?.slice(0, -1)
+      throw new Error(`row ${row + 1}: column ${column} has ${(failure as Error).message}`)
+    }
   }
 
   *end(): Generator<CutRun> {
@@ -178,31 +204,5 @@ class RunCutter {
     this.#bytes = 0
     this.#naming = []
     return run
-  }
-}
-
-/** @param key - The column as JSON, with a colon. @param row - Its number, for messages. */
-function jsonOf(value: unknown, key: string, row: number): string {
-  switch (typeof value) {
-    case 'bigint':
-    case 'boolean':
-      return String(value)
-    case 'number':
-      if (Number.isFinite(value)) return Object.is(value, -0) ? '0' : String(value)
-      throw new Error(
-        `row ${row + 1}: ${value} in column ${key.slice(0, -1)} is not a number that a table can hold`,
-      )
-    case 'string':
-      return JSON.stringify(value)
-    default:
-      if (value instanceof Uint8Array) {
-        throw new Error(
-          `row ${row + 1}: column ${key.slice(0, -1)} has bytes, which no column can hold`,
-        )
-      }
-      if (Array.isArray(value)) {
-        return `[${value.map((item) => (item == null ? 'null' : jsonOf(item, key, row))).join(',')}]`
-      }
-      return JSON.stringify(value, (_, cell) => (typeof cell === 'bigint' ? Number(cell) : cell))
   }
 }

@@ -339,6 +339,19 @@ describe('a file whose name does not say what it is', () => {
     })
   })
 
+  test('is read as it is if it ends with .gz and is not compressed', async () => {
+    await importText('unpacked.csv.gz', 'a\n1\n')
+
+    expect(await rowsOf('unpacked.csv.gz')).toEqual([{ a: 1 }])
+  })
+
+  test.each(['<!DOCTYPE html><title>', '\ufeff\n<html lang="en">', '<HTML>'])(
+    'is refused if it is a page: %j',
+    async (page) => {
+      await expect(importText('page.csv', page)).rejects.toThrow('the file is an HTML page')
+    },
+  )
+
   test('is text if it begins with some of those bytes only', async () => {
     await importText('pk.csv', 'PK\n1\n')
     await importText('bracket.csv', '(')

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
+import { parquetMetadataAsync, parquetReadObjects, type SchemaElement } from 'hyparquet'
 import { ByteWriter, parquetWrite } from 'hyparquet-writer'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runExport } from '../../adapters/programs/cli-export.js'
@@ -169,6 +169,57 @@ describe('a file of another program', () => {
     )
   })
 
+  test('gives every digit, the text of a time in its place, and text as it is', async () => {
+    const columns: [SchemaElement, unknown[]][] = [
+      [
+        { name: 'price', type: 'INT32', converted_type: 'DECIMAL', precision: 9, scale: 2 },
+        [435n, -5n],
+      ],
+      [
+        {
+          ...{ name: 'amount', type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 },
+          ...{ converted_type: 'DECIMAL', precision: 38, scale: 9 },
+        },
+        [12345678901234567890123456789n, -1n],
+      ],
+      [{ name: 'ratio', type: 'FLOAT' }, [Math.fround(0.1), 16_777_216]],
+      [{ name: 'large', type: 'INT64', converted_type: 'UINT_64' }, [2n ** 64n - 1n, 1n]],
+      [
+        {
+          ...{ name: 'local', type: 'INT64' },
+          logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'NANOS' },
+        },
+        [1_709_296_200_123_456_789n, 0n],
+      ],
+      [
+        {
+          ...{ name: 'clock', type: 'INT64' },
+          logical_type: { type: 'TIME', isAdjustedToUTC: false, unit: 'MICROS' },
+        },
+        [45_000_500_000n, 0n],
+      ],
+      [{ name: 'text', type: 'BYTE_ARRAY', converted_type: 'UTF8' }, ['\ufeffx', '']],
+    ]
+    const path = await foreign(
+      'digits.parquet',
+      columns.map(([{ name }, data]) => ({ name, data })),
+      {
+        schema: [
+          { name: 'root', num_children: columns.length },
+          ...columns.map(([element]) => ({ ...element, repetition_type: 'OPTIONAL' as const })),
+        ],
+      },
+    )
+    await imported(path, '--table', 'Digits')
+
+    expect(await readFile(await exported('digits.ndjson', '--table', 'Digits'), 'utf8')).toBe(
+      '{"price":4.35,"amount":12345678901234567890.123456789,"ratio":0.1,"large":18446744073709551615,' +
+        '"local":"2024-03-01T12:30:00.123456789","clock":"12:30:00.500000","text":"\ufeffx"}\n' +
+        '{"price":-0.05,"amount":-0.000000001,"ratio":16777216,"large":1,' +
+        '"local":"1970-01-01T00:00:00","clock":"00:00:00","text":""}\n',
+    )
+  })
+
   test('with a value that does not fit is refused with its row', async () => {
     const path = await foreign('wrong.parquet', [{ name: 'n', data: ['x', '1'], type: 'STRING' }])
     const nan = await foreign('nan.parquet', [{ name: 'n', data: [1, Number.NaN], type: 'DOUBLE' }])
@@ -177,7 +228,10 @@ describe('a file of another program', () => {
     const adding = ['--table', 'Numbers', '--mode', 'add']
 
     await expect(imported(path, ...adding)).rejects.toThrow(/wrong\.parquet, row 1\b/)
-    await expect(imported(nan, ...adding)).rejects.toThrow('row 2: NaN in column "n"')
+    await expect(imported(nan, ...adding)).rejects.toThrow('row 2: column "n" has NaN')
+    const bytes = [Uint8Array.of(0x61), Uint8Array.of(0xff, 0xfe)]
+    const odd = await foreign('odd.parquet', [{ name: 'b', data: bytes, type: 'BYTE_ARRAY' }])
+    await expect(imported(odd, '--table', 'X')).rejects.toThrow('row 2: column "b" has bytes that')
     expect((await imported(path, ...adding, '--check'))[0]).toMatch(/wrong\.parquet, row 1: value/)
     await expect(
       imported(inFolder('n.ndjson'), '--format', 'parquet', '--table', 'X'),

@@ -21,6 +21,7 @@ const RUN_ROWS = 65_536
 async function open(
   pieces: () => Iterable<Uint8Array>,
   options: StoreOptions = {},
+  contentType?: string,
 ): Promise<
   Readonly<{ team: Team; load: (given?: Partial<ImportTableRequest>) => Promise<Table> }>
 > {
@@ -29,7 +30,7 @@ async function open(
       async function* body(): AsyncGenerator<Uint8Array, void> {
         for (const piece of pieces()) yield piece
       }
-      return { contentType: undefined, fileName: undefined, url, body: body(), close() {} }
+      return { contentType, fileName: undefined, url, body: body(), close() {} }
     },
   }
   const store = await openMemory({ compression: 'none', ...options, sources })
@@ -56,6 +57,19 @@ async function cellsOf(table: Table): Promise<unknown[]> {
   for await (const { $rowID: _, ...cells } of table.scan({ numbers: 'text' })) rows.push(cells)
   return rows
 }
+
+test.each(['text/html', 'Text/HTML; charset=utf-8'])(
+  'a page is no file of rows: %s',
+  async (type) => {
+    const { load, team } = await open(() => piecesOf('<html>', WHOLE), {}, type)
+
+    await expect(load()).rejects.toMatchObject({
+      code: 'REQUEST_VALIDATION_ERROR',
+      message: 'The file at fromUrl is an HTML page, and has no rows',
+    })
+    expect(await team.tables()).toEqual([])
+  },
+)
 
 const WHOLE = [1 << 20]
 

@@ -69,11 +69,15 @@ export function importTable(
   })
 }
 
+/** The type of a page, such as the one that asks to sign in where a file was expected. */
+const HTML = /^\s*text\/html\s*(?:;|$)/i
+
 /**
  * The media type decides, else the extension of the name: many servers send text/plain or application/octet-stream.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 function formatOfSource({ contentType, fileName, url }: FetchedSource): SourceFormat {
+  if (HTML.test(contentType ?? '')) throw invalidSource('is an HTML page, and has no rows')
   const ofType = contentType === undefined ? undefined : parseRowsType(contentType)
   if (ofType?.foreignCharset !== undefined) {
     const charset = JSON.stringify(ofType.foreignCharset)

@@ -1,0 +1,152 @@
+// The values of a column of a Parquet file as JSON, with all their digits. hyparquet gives them as they are stored, because its
+// own converters make doubles of decimals, and replace bytes that are not UTF-8.
+import type { SchemaElement, SchemaTree } from 'hyparquet'
+import { dayText, momentText } from './parquet-columns.js'
+
+/** The JSON of a value that is there. @throws {Error} for a value that no cell can hold: what it is */
+export type Render = (value: unknown) => string
+
+/** What hyparquet refuses, or converts itself. */
+const NOT_RAW: ReadonlySet<string> = new Set([
+  'BSON',
+  'FLOAT16',
+  'GEOGRAPHY',
+  'GEOMETRY',
+  'INTERVAL',
+  'VARIANT',
+])
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Takes the annotations from a column, so that its values stay as they are stored. @returns how they become JSON */
+export function takeRawValues(column: SchemaTree): Render {
+  const leaf = leafOf(column)
+  const { converted_type, logical_type } = leaf.element
+  if (leaf.children.length > 0 || NOT_RAW.has(logical_type?.type ?? converted_type ?? ''))
+    return plainJson
+  const render = renderOf(leaf.element)
+  delete leaf.element.converted_type
+  delete leaf.element.logical_type
+  return function all(value): string {
+    if (!Array.isArray(value)) return isStruct(value) ? plainJson(value) : render(value)
+    return `[${value.map((item) => (item == null ? 'null' : all(item))).join(',')}]`
+  }
+}
+
+/** Of lists the column of their items. */
+function leafOf(column: SchemaTree): SchemaTree {
+  const [child, other] = column.children
+  return child === undefined || other !== undefined ? column : leafOf(child)
+}
+
+function isStruct(value: unknown): boolean {
+  return typeof value === 'object' && !(value instanceof Uint8Array)
+}
+
+function renderOf({ type, converted_type, logical_type, scale = 0 }: SchemaElement): Render {
+  switch (logical_type?.type ?? converted_type) {
+    case 'DECIMAL':
+      return (value) => decimalText(integerOf(value), scale)
+    case 'DATE':
+      return (value) => JSON.stringify(dayText(Number(value)))
+    case 'TIME':
+    case 'TIME_MILLIS':
+    case 'TIME_MICROS':
+      return timeOf(digitsOf(converted_type, logical_type), '').time
+    case 'TIMESTAMP':
+    case 'TIMESTAMP_MILLIS':
+    case 'TIMESTAMP_MICROS':
+      return timeOf(digitsOf(converted_type, logical_type), zoneOf(logical_type)).moment
+    case 'UINT_32':
+    case 'UINT_64':
+      return (value) => String(BigInt.asUintN(type === 'INT64' ? 64 : 32, integerOf(value)))
+    case 'INTEGER': {
+      const isUnsigned = logical_type?.type === 'INTEGER' && !logical_type.isSigned
+      if (!isUnsigned) return plainJson
+      return (value) => String(BigInt.asUintN(type === 'INT64' ? 64 : 32, integerOf(value)))
+    }
+    case 'UUID':
+      return (value) => JSON.stringify(uuidText(value as Uint8Array))
+    case 'JSON':
+      return jsonText
+  }
+  if (type === 'BYTE_ARRAY') return (value) => JSON.stringify(textOf(value as Uint8Array))
+  if (type === 'INT96') return timeOf(9, '').moment
+  return type === 'FLOAT' ? floatText : plainJson
+}
+
+type Logical = SchemaElement['logical_type']
+
+/** Digits of a second's fraction. */
+function digitsOf(converted: string | undefined, logical: Logical): number {
+  const unit = logical !== undefined && 'unit' in logical ? logical.unit : converted?.slice(-6)
+  return unit === 'NANOS' ? 9 : unit === 'MICROS' ? 6 : 3
+}
+
+/** Without the logical type a time is one of UTC. */
+function zoneOf(logical: Logical): '' | 'Z' {
+  return logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC ? '' : 'Z'
+}
+
+function timeOf(digits: number, zone: '' | 'Z'): Readonly<{ moment: Render; time: Render }> {
+  return {
+    moment: (value) => JSON.stringify(momentText(integerOf(value), digits, zone)),
+    time: (value) => JSON.stringify(momentText(integerOf(value), digits, '').replace(/^.*T/, '')),
+  }
+}
+
+/** An integer that is stored as a number, or as bytes in two's complement, the highest first. */
+function integerOf(value: unknown): bigint {
+  if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint)
+  const bits = BigInt(`0x0${Buffer.from(value).toString('hex')}`)
+  return BigInt.asIntN(8 * value.length, bits)
+}
+
+function decimalText(unscaled: bigint, scale: number): string {
+  const digits = String(unscaled)
+    .replace('-', '')
+    .padStart(scale + 1, '0')
+  const point = digits.length - scale
+  const fraction = scale > 0 ? `.${digits.slice(point)}` : ''
+  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}`
+}
+
+/** The shortest number that is the same float of 32 bits. */
+function floatText(value: unknown): string {
+  const float = Number(value)
+  for (let digits = 1; digits < 9; digits++) {
+    const short = Number(float.toPrecision(digits))
+    if (Math.fround(short) === float) return plainJson(short)
+  }
+  return plainJson(float)
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return strictUtf8.decode(bytes)
+  } catch {
+    throw new Error('bytes that are not UTF-8, which no column can hold')
+  }
+}
+
+function jsonText(bytes: unknown): string {
+  const text = textOf(bytes as Uint8Array)
+  JSON.parse(text) // Or its message says what is wrong.
+  return text
+}
+
+function uuidText(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** Of a value that is one of JavaScript. */
+function plainJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value)
+  if (value instanceof Uint8Array) throw new Error('bytes, which no column can hold')
+  if (typeof value !== 'number') {
+    return JSON.stringify(value, (_, cell) => (typeof cell === 'bigint' ? Number(cell) : cell))
+  }
+  if (Number.isFinite(value)) return String(Object.is(value, -0) ? 0 : value)
+  throw new Error(`${value}, which is not a number that a table can hold`)
+}

@@ -45,8 +45,10 @@ function isStruct(value: unknown): boolean {
 
 function renderOf({ type, converted_type, logical_type, scale = 0 }: SchemaElement): Render {
   switch (logical_type?.type ?? converted_type) {
-    case 'DECIMAL':
-      return (value) => decimalText(integerOf(value), scale)
+    case 'DECIMAL': {
+      const digits = logical_type?.type === 'DECIMAL' ? logical_type.scale : scale
+      return (value) => decimalText(integerOf(value), digits)
+    }
     case 'DATE':
       return (value) => JSON.stringify(dayText(Number(value)))
     case 'TIME':
@@ -131,7 +133,11 @@ function textOf(bytes: Uint8Array): string {
 
 function jsonText(bytes: unknown): string {
   const text = textOf(bytes as Uint8Array)
-  JSON.parse(text) // Or its message says what is wrong.
+  try {
+    JSON.parse(text)
+  } catch {
+    throw new Error('text that is not JSON')
+  }
   return text
 }
 

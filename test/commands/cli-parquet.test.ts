@@ -172,7 +172,10 @@ describe('a file of another program', () => {
   test('gives every digit, the text of a time in its place, and text as it is', async () => {
     const columns: [SchemaElement, unknown[]][] = [
       [
-        { name: 'price', type: 'INT32', converted_type: 'DECIMAL', precision: 9, scale: 2 },
+        {
+          ...{ name: 'price', type: 'INT64' },
+          logical_type: { type: 'DECIMAL', precision: 9, scale: 2 },
+        },
         [435n, -5n],
       ],
       [
@@ -232,6 +235,13 @@ describe('a file of another program', () => {
     const bytes = [Uint8Array.of(0x61), Uint8Array.of(0xff, 0xfe)]
     const odd = await foreign('odd.parquet', [{ name: 'b', data: bytes, type: 'BYTE_ARRAY' }])
     await expect(imported(odd, '--table', 'X')).rejects.toThrow('row 2: column "b" has bytes that')
+    const far = await foreign('far.parquet', [{ name: 'd', data: [2 ** 31 - 1] }], {
+      schema: [
+        { name: 'root', num_children: 1 },
+        { name: 'd', type: 'INT32', converted_type: 'DATE', repetition_type: 'OPTIONAL' },
+      ],
+    })
+    await expect(imported(far, '--table', 'X')).rejects.toThrow('column "d" has a time that is too')
     expect((await imported(path, ...adding, '--check'))[0]).toMatch(/wrong\.parquet, row 1: value/)
     await expect(
       imported(inFolder('n.ndjson'), '--format', 'parquet', '--table', 'X'),

@@ -77,14 +77,14 @@ const HTML = /^\s*text\/html\s*(?:;|$)/i
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 function formatOfSource({ contentType, fileName, url }: FetchedSource): SourceFormat {
-  if (HTML.test(contentType ?? '')) throw invalidSource('is an HTML page, and has no rows')
   const ofType = contentType === undefined ? undefined : parseRowsType(contentType)
   if (ofType?.foreignCharset !== undefined) {
     const charset = JSON.stringify(ofType.foreignCharset)
     throw invalidSource(`has the charset ${charset}; it must be UTF-8`)
   }
   const format = ofType?.format ?? formatOfName(fileName ?? '') ?? formatOfName(nameInUrl(url))
-  if (format !== undefined) return format
+  if (format !== undefined && !HTML.test(contentType ?? '')) return format
+  if (format !== undefined) throw invalidSource('is an HTML page, and has no rows')
   throw invalidSource(
     'has neither a media type nor an extension of CSV, TSV, JSON or NDJSON (one object per line)',
   )

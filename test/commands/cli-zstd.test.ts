@@ -34,13 +34,14 @@ test.runIf(CAN_READ)('a zstd file has all its rows', async () => {
 
 test.skipIf(CAN_READ)('a zstd file is refused where a cut one would pass', async () => {
   const path = join(folder, 'packed.csv.zst')
-  await writeFile(path, zstdCompressSync?.(Buffer.from(CSV)) ?? CSV)
+  const signature = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+  await writeFile(path, zstdCompressSync?.(Buffer.from(CSV)) ?? signature)
 
   await expect(importing(path, '--table', 'packed')).rejects.toThrow(
     `${path}: This version of Node cannot read zstd files safely; 24 and later can. Decompress`,
   )
   const unnamed = join(folder, 'unnamed.csv')
-  await writeFile(unnamed, Buffer.from([0x28, 0xb5, 0x2f, 0xfd]))
+  await writeFile(unnamed, signature)
   await expect(importing(unnamed, '--table', 'packed')).rejects.toThrow(
     `${unnamed}: This version of Node cannot read zstd files safely`,
   )

@@ -269,13 +269,11 @@ function parseFile(path: string, given: GivenFormat): SourceFile {
     throw new ProgramFailure('usage', 'The standard input needs --format')
   }
   const format = given.format ?? formatOfPath(path)
-  const compression = compressionOf(path)
   const isText = format === 'csv' || format === 'tsv'
   const quotes = given.quotes === 'relaxed' ? ({ quotes: 'relaxed' } as const) : {}
   const file = {
     path,
     format,
-    ...(compression && { compression }),
     ...(encoding && { encoding }),
     ...quotes,
     ...(given.decimal && { decimal: given.decimal }),
@@ -295,7 +293,8 @@ function parseFile(path: string, given: GivenFormat): SourceFile {
 }
 
 /** Its index is at its end, and it says itself how it is compressed. @throws {ProgramFailure} */
-function checkParquet({ path, compression, encoding }: SourceFile): void {
+function checkParquet({ path, encoding }: SourceFile): void {
+  const compression = compressionOf(path)
   if (path === STANDARD_INPUT) {
     throw new ProgramFailure(
       'usage',

@@ -15,8 +15,6 @@ export const STANDARD_INPUT = '-'
 /** What is read of a file: its bytes, and what must be done with them before they are rows. */
 export type FileBytes = Readonly<{
   path: string
-  /** Default: as the first bytes show. */
-  compression?: 'gzip' | 'zstd'
   /**
    * A label of the Encoding Standard, such as `windows-1252`. Default: UTF-8, passed on as it is, or UTF-16 where the file
    * begins with its byte order mark.
@@ -25,7 +23,7 @@ export type FileBytes = Readonly<{
 }>
 
 /** The compression that a file's name announces. */
-export function compressionOf(path: string): FileBytes['compression'] {
+export function compressionOf(path: string): keyof typeof PACKED | undefined {
   if (/\.gz$/i.test(path)) return 'gzip'
   return /\.zst$/i.test(path) ? 'zstd' : undefined
 }
@@ -132,7 +130,7 @@ function encodingOf(start: Uint8Array, given: string | undefined): string | unde
 
 function unpacked(
   input: NodeJS.ReadableStream,
-  compression: 'gzip' | 'zstd',
+  compression: keyof typeof PACKED,
 ): AsyncIterable<Uint8Array> {
   const unpack = compression === 'gzip' ? zlib.createGunzip({ chunkSize: PIECE_BYTES }) : zstd()
   input.on('error', (failure) => unpack.destroy(failure))

@@ -54,18 +54,18 @@ function renderOf({ type, converted_type, logical_type, scale = 0 }: SchemaEleme
     case 'TIME':
     case 'TIME_MILLIS':
     case 'TIME_MICROS':
-      return timeOf(digitsOf(converted_type, logical_type), '').time
+      return timeOf(digitsOf(converted_type, logical_type))
     case 'TIMESTAMP':
     case 'TIMESTAMP_MILLIS':
     case 'TIMESTAMP_MICROS':
-      return timeOf(digitsOf(converted_type, logical_type), zoneOf(logical_type)).moment
+      return momentOf(digitsOf(converted_type, logical_type), zoneOf(logical_type))
     case 'UINT_32':
+      return unsignedOf(32)
     case 'UINT_64':
-      return (value) => String(BigInt.asUintN(type === 'INT64' ? 64 : 32, integerOf(value)))
+      return unsignedOf(64)
     case 'INTEGER': {
       const isUnsigned = logical_type?.type === 'INTEGER' && !logical_type.isSigned
-      if (!isUnsigned) return plainJson
-      return (value) => String(BigInt.asUintN(type === 'INT64' ? 64 : 32, integerOf(value)))
+      return isUnsigned ? unsignedOf(type === 'INT64' ? 64 : 32) : plainJson
     }
     case 'UUID':
       return (value) => JSON.stringify(uuidText(value as Uint8Array))
@@ -73,7 +73,7 @@ function renderOf({ type, converted_type, logical_type, scale = 0 }: SchemaEleme
       return jsonText
   }
   if (type === 'BYTE_ARRAY') return (value) => JSON.stringify(textOf(value as Uint8Array))
-  if (type === 'INT96') return timeOf(9, '').moment
+  if (type === 'INT96') return momentOf(9, '')
   return type === 'FLOAT' ? floatText : plainJson
 }
 
@@ -90,11 +90,16 @@ function zoneOf(logical: Logical): '' | 'Z' {
   return logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC ? '' : 'Z'
 }
 
-function timeOf(digits: number, zone: '' | 'Z'): Readonly<{ moment: Render; time: Render }> {
-  return {
-    moment: (value) => JSON.stringify(momentText(integerOf(value), digits, zone)),
-    time: (value) => JSON.stringify(momentText(integerOf(value), digits, '').replace(/^.*T/, '')),
-  }
+function momentOf(digits: number, zone: '' | 'Z'): Render {
+  return (value) => JSON.stringify(momentText(integerOf(value), digits, zone))
+}
+
+function timeOf(digits: number): Render {
+  return (value) => JSON.stringify(momentText(integerOf(value), digits, '').replace(/^.*T/, ''))
+}
+
+function unsignedOf(bits: number): Render {
+  return (value) => String(BigInt.asUintN(bits, integerOf(value)))
 }
 
 /** An integer that is stored as a number, or as bytes in two's complement, the highest first. */

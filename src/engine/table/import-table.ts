@@ -83,11 +83,13 @@ function formatOfSource({ contentType, fileName, url }: FetchedSource): SourceFo
     throw invalidSource(`has the charset ${charset}; it must be UTF-8`)
   }
   const format = ofType?.format ?? formatOfName(fileName ?? '') ?? formatOfName(nameInUrl(url))
-  if (format !== undefined && !HTML.test(contentType ?? '')) return format
-  if (format !== undefined) throw invalidSource('is an HTML page, and has no rows')
-  throw invalidSource(
-    'has neither a media type nor an extension of CSV, TSV, JSON or NDJSON (one object per line)',
-  )
+  if (format === undefined) {
+    throw invalidSource(
+      'has neither a media type nor an extension of CSV, TSV, JSON or NDJSON (one object per line)',
+    )
+  }
+  if (HTML.test(contentType ?? '')) throw invalidSource('is an HTML page, and has no rows')
+  return format
 }
 
 function invalidSource(problem: string): StoreError {

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { DATA_SETS } from './peers/data-sets.mjs'
 
-const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('./dist/cli.js', import.meta.url))
 const DUCKDB = fileURLToPath(new URL('export-duckdb.mjs', import.meta.url))
 
 /** As the extensions of their files; the commands of rowstash know them all. */

@@ -1,5 +1,5 @@
 // How the time of a table operation grows with the chunks of its stash. It must not grow with their rows.
-import { openDirectory } from '../dist/node.js'
+import { openDirectory } from './dist/node.js'
 import { judge, median, printTable } from './report.mjs'
 import { makeChunks } from './workloads.mjs'
 

@@ -1,7 +1,7 @@
 // Finding rows by a condition: rowstash without and with value filters, a scan with a filter in JavaScript, and peers.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDirectory } from '../dist/node.js'
+import { openDirectory } from './dist/node.js'
 import { buildSqlite, installPeers } from './install-peers.mjs'
 import { judge, median, printTable } from './report.mjs'
 import { makeChunks } from './workloads.mjs'

@@ -1,6 +1,6 @@
 // Compares the size of caches and buffer pools with their limits, after more data than they may hold went through each.
-import { createContract } from '../dist/index.js'
-import { openDirectory } from '../dist/node.js'
+import { createContract } from './dist/index.js'
+import { openDirectory } from './dist/node.js'
 import { judge, printTable } from './report.mjs'
 
 const MIB = 1024 * 1024

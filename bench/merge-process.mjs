@@ -27,7 +27,7 @@ const ENGINES = {
 }
 
 async function openRowstash(overwrites) {
-  const { openDirectory } = await import('../dist/node.js')
+  const { openDirectory } = await import('./dist/node.js')
   const store = await openDirectory(directory)
   const team = store.team('bench')
   const stage = async (name, files) => {

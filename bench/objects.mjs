@@ -1,6 +1,6 @@
 // Objects that rows take which arrive in small chunks: chunks that are put at the same time share them.
 import { join } from 'node:path'
-import { openDirectory } from '../dist/node.js'
+import { openDirectory } from './dist/node.js'
 import { emptyFiles } from './empty-files.mjs'
 import { cpuSince, cpuUsed } from './main-thread.mjs'
 import { DATA_SETS } from './peers/data-sets.mjs'

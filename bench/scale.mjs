@@ -1,7 +1,7 @@
 // The cost of operations on tables of different sizes. It may grow with what they touch, not with the table.
 import { join } from 'node:path'
-import { openDirectory } from '../dist/node.js'
 import { drawLines } from './charts.mjs'
+import { openDirectory } from './dist/node.js'
 import { installPeers } from './install-peers.mjs'
 import { judge, median, printTable } from './report.mjs'
 import { makeChunks } from './workloads.mjs'

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ClassicLevel } from 'classic-level'
-import { hardenServer, nodeHandler, openDirectory, serverOptions } from '../dist/node.js'
+import { hardenServer, nodeHandler, openDirectory, serverOptions } from './dist/node.js'
 
 const CLIENT = fileURLToPath(new URL('client-process.mjs', import.meta.url))
 const KEY = 'the key of the bench'.replaceAll(' ', '-')

@@ -2,7 +2,7 @@
 // what the threshold of short rows decides.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDirectory } from '../dist/node.js'
+import { openDirectory } from './dist/node.js'
 import { emptyFiles } from './empty-files.mjs'
 import { cpuUsed } from './main-thread.mjs'
 import { printTable } from './report.mjs'

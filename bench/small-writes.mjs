@@ -86,7 +86,7 @@ async function checkRows(table, count, values) {
 }
 
 async function inStore(directory, use) {
-  const { openDirectory } = await import('../dist/node.js')
+  const { openDirectory } = await import('./dist/node.js')
   const store = await openDirectory(directory, OPTIONS)
   try {
     return await use(store)

@@ -1,7 +1,7 @@
 // rowstash itself, through its library: chunks put into a stash eight at once, then one create.
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDirectory } from '../../dist/node.js'
+import { openDirectory } from '../dist/node.js'
 
 const PUTS_AT_ONCE = 8
 

@@ -1,7 +1,7 @@
 // rowstash with its records in PostgreSQL, and its objects in the S3 store that the environment names, or there too.
 import pg from 'pg'
-import { openStore } from '../../dist/index.js'
-import { openPostgresKv, openPostgresObjects } from '../../dist/postgres.js'
+import { openStore } from '../dist/index.js'
+import { openPostgresKv, openPostgresObjects } from '../dist/postgres.js'
 import { useStore } from './rowstash.mjs'
 
 const {
@@ -30,7 +30,7 @@ export async function openSharedStore(schema, storeOptions) {
 
 async function openObjects(schema) {
   if (endpoint === undefined) return openPostgresObjects(place(schema))
-  const { openS3Objects } = await import('../../dist/s3.js')
+  const { openS3Objects } = await import('../dist/s3.js')
   const credentials = { accessKeyId, secretAccessKey }
   return openS3Objects({ endpoint, bucket, credentials, keyPrefix: `${schema}/` })
 }

@@ -13,7 +13,7 @@ import type { S3Options } from '../../adapters/s3/s3-options.js'
 import type { Store } from '../../src/index.js'
 import { createContract, openStore } from '../../src/index.js'
 import { RESTORED_VERSION_STEP } from '../../src/kv/version-base.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { testClock } from '../conformance/test-clock.js'
 import { runCli } from '../support/built-cli.js'
 import { cliOnPostgres } from '../support/cli-on-postgres.js'
 import { connectTo } from '../support/postgres-client.js'
@@ -37,7 +37,7 @@ function newSchema(): Readonly<{ url: string; schema: string }> {
 
 /** A store with something of everything, and a large table and files. @returns the IDs of these files */
 async function makeSource(directory: string): Promise<readonly string[]> {
-  const clock = new TestClock()
+  const clock = testClock()
   const rich = await openDirectory(directory, { ...RICH_SIZES, clock })
   await fillRichly(rich, clock)
   await rich.close()
@@ -110,7 +110,7 @@ async function openMoved(schema: string, s3?: S3Options): Promise<Store> {
 }
 
 async function within<T>(directory: string, use: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openDirectory(directory, { ...QUIET, clock: new TestClock() })
+  const store = await openDirectory(directory, { ...QUIET, clock: testClock() })
   try {
     return await use(store)
   } finally {

@@ -6,7 +6,7 @@ import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node.js
 import type { ContractOptions, Store, StoreOptions } from '../../src/index.js'
 import type { Exchange, OpenApiProof } from '../support/openapi-proof.js'
 import type { ContractExchange, ContractServer } from './contract-suite.js'
-import { TestClock } from './test-clock.js'
+import { testClock } from './test-clock.js'
 
 const KEY = 'a-key-of-the-first-team'
 const OTHER_KEY = 'a-key-of-the-second-team'
@@ -32,7 +32,7 @@ export async function contractServer(
   open: (options: StoreOptions) => Promise<Store>,
   { proof, serve }: ContractServerOptions,
 ): Promise<ContractServer> {
-  const clock = new TestClock(() => Date.now())
+  const clock = testClock(() => Date.now())
   const store = await open({ clock, clockSkewMs: Number.MAX_SAFE_INTEGER })
   const { url, close } = await serve(store)
   return {

@@ -16,7 +16,7 @@ import { stashCases } from './store/stash-cases.js'
 import { tableCases } from './store/table-cases.js'
 import { transactionCases } from './store/transaction-cases.js'
 import { valueCases } from './store/value-cases.js'
-import { TestClock } from './test-clock.js'
+import { testClock } from './test-clock.js'
 
 const CASES: readonly StoreCase[] = [
   ...tableCases,
@@ -50,7 +50,7 @@ export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): Co
   return CASES.map(({ name, options, run }) => ({
     name,
     run: async () => {
-      const clock = new TestClock()
+      const clock = testClock()
       const openQuiet: OpenStoreForCase = (given) =>
         open({
           sweepIntervalMs: 0,

@@ -14,33 +14,28 @@ const START = 1_700_000_000_000
  * server.clock.pass(60_000)
  * console.log(server.clock.now()) // 60000
  */
-export class TestClock implements Clock {
-  readonly #start: () => number
-  #passed = 0
-  #elapsed = 0
-
-  /** @param start - The time when nothing has passed, in milliseconds since 1970 UTC; a function: it runs by itself. */
-  constructor(start: number | (() => number) = START) {
-    this.#start = typeof start === 'number' ? () => start : start
-  }
-
-  now(): number {
-    return this.#start() + this.#passed
-  }
-
-  monotonicMs(): number {
-    return this.#start() + this.#elapsed
-  }
-
+export interface TestClock extends Clock {
   /**
    * Lets time pass; a negative number sets the clock back.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no finite number.
    */
-  pass(milliseconds: number): void {
-    if (!Number.isFinite(milliseconds)) {
-      throw invalid(`pass takes a number of milliseconds, not ${shown(milliseconds)}`)
-    }
-    this.#passed += milliseconds
-    this.#elapsed += Math.max(0, milliseconds)
+  pass(milliseconds: number): void
+}
+
+/** @param start - The time when nothing has passed, in milliseconds since 1970 UTC; a function: it runs by itself. */
+export function testClock(start: number | (() => number) = START): TestClock {
+  const startMs = typeof start === 'number' ? () => start : start
+  let passed = 0
+  let elapsed = 0
+  return {
+    now: () => startMs() + passed,
+    monotonicMs: () => startMs() + elapsed,
+    pass(milliseconds) {
+      if (!Number.isFinite(milliseconds)) {
+        throw invalid(`pass takes a number of milliseconds, not ${shown(milliseconds)}`)
+      }
+      passed += milliseconds
+      elapsed += Math.max(0, milliseconds)
+    },
   }
 }

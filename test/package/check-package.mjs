@@ -101,7 +101,7 @@ async function checkPrograms(folder) {
   console.log('installed with scripts blocked: a module, a program with require, the command')
 }
 
-/** Compiles a program that uses every value of every entry: declarations may have it as a type alone. */
+/** Compares the values of every entry with its declarations, which may have one as a type alone, or a type as a value. */
 async function checkDeclarations(folder) {
   const { exports } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   const entries = Object.keys(exports).filter((path) => !path.endsWith('.json'))
@@ -111,18 +111,16 @@ async function checkDeclarations(folder) {
   // Asked here, where the packages are that some entries need and an install leaves to its owner.
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', list], { cwd: ROOT })
   const values = JSON.parse(stdout)
-  const program = values.flatMap((of, entry) =>
-    of.map((value, at) => {
-      const alias = `value_${entry}_${at}`
-      return `import { ${value} as ${alias} } from ${names[entry]}\nconsole.log(${alias})\n`
-    }),
-  )
+  const program = values.map((of, entry) => {
+    const told = `Record<keyof typeof entry_${entry}, true>`
+    const list = of.map((value) => `${value}: true`)
+    return `import * as entry_${entry} from ${names[entry]}
+      export const values_${entry}: ${told} = { ${list.join()} }\n`
+  })
   await compile(folder, program.join(''), ['--skipLibCheck'])
   // `rowstash/ports` has types alone.
   assert(values.every((of, entry) => of.length > 0 || entries[entry] === './ports'))
-  console.log(
-    `compiled: a program with the ${values.flat().length} values of ${entries.length} entries`,
-  )
+  console.log(`compiled: a list of the ${values.flat().length} values of ${entries.length} entries`)
 }
 
 /** What a user writes who generates rows: the types are those of fast-check, and none is `any`. */

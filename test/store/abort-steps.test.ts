@@ -4,7 +4,7 @@
 // aborted before its first step, and before some of the others.
 import { expect, onTestFinished, test } from 'vitest'
 import { isStoreError, openStore, type Store, type Table, type Team } from '../../src/index.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 import { damageOf } from '../support/damage.js'
 import { dumpTeam, fillRichly, RICH_SIZES } from '../support/rich-store.js'
 import { turns } from '../support/until.js'
@@ -29,7 +29,7 @@ type World = Readonly<{
 /** A store with work for each duty of its upkeep, and a table of several segments with a history. */
 async function openWorld(): Promise<World> {
   const steps = new Steps()
-  const clock = new TestClock()
+  const clock = testClock()
   const store = await openStore({
     ...(await openStepPorts(steps)),
     ...RICH_SIZES,

@@ -20,7 +20,7 @@ import type {
   RestorePorts,
   UrlFetcher,
 } from '../../src/ports.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 import {
   dumpTeam,
   fillRichly,
@@ -139,7 +139,7 @@ function memoryLevel(): MemoryLevel<Uint8Array, Uint8Array> {
 
 async function openRich(): Promise<Opened> {
   const database = memoryLevel()
-  const [kv, objects, clock] = [await openLevelKv(database), memoryObjects(), new TestClock()]
+  const [kv, objects, clock] = [await openLevelKv(database), memoryObjects(), testClock()]
   const store = await openStore({ ...RICH_SIZES, clock, kv, objects })
   onTestFinished(() => store.close())
   await fillRichly(store, clock)
@@ -390,7 +390,7 @@ describe('backup files and directories', () => {
   }
 
   async function makeBackup(folder: string): Promise<unknown> {
-    const clock = new TestClock()
+    const clock = testClock()
     const store = await openDirectory(join(folder, 'store'), { ...RICH_SIZES, clock })
     await fillRichly(store, clock)
     await backupToFile(store, join(folder, 'backup'))

@@ -18,7 +18,7 @@ import {
   type Team,
 } from '../../src/index.js'
 import type { KvStore } from '../../src/ports.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -42,7 +42,7 @@ type World = Readonly<{
 
 /** A store with a stash of the numbers 0 to 4, a chunk each, that is past its lifetime. */
 async function newWorld(): Promise<World> {
-  const [clock, hooks] = [new TestClock(), new Hooks()]
+  const [clock, hooks] = [testClock(), new Hooks()]
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   onTestFinished(() => kv.close())
   const ports = {
@@ -226,7 +226,7 @@ describe('a store in a directory', () => {
 
   test('that is closed while the time passes has the stash whole, or says that it expired', async () => {
     const path = join(await newParent(), 'store')
-    const clock = new TestClock()
+    const clock = testClock()
     let store = await openDirectory(path, { ...QUIET, clock })
     await putAll(store.team('t').stash('s'))
     await store.close()
@@ -249,7 +249,7 @@ describe('a store in a directory', () => {
   test('that is restored from a backup still knows it', async () => {
     const parent = await newParent()
     const [path, copy, restored] = ['store', 'copy', 'restored'].map((name) => join(parent, name))
-    const clock = new TestClock()
+    const clock = testClock()
     let store = await openDirectory(path ?? '', { ...QUIET, clock })
     await putAll(store.team('t').stash('s'))
     clock.pass(LIFETIME_MS)

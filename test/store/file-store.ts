@@ -5,7 +5,7 @@ import type { Store, StoredFile, StoreOptions, Team } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import type { KvCommit, KvStore, ObjectStore, UploadRequest } from '../../src/ports.js'
 import { inPieces, putTo, textOf } from '../conformance/store/upload-request.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 
 export const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' } as const
 
@@ -30,7 +30,7 @@ export async function openFileStore(
   wrap: (objects: ObjectStore) => ObjectStore = (objects) => objects,
   beforeCommit?: BeforeCommit,
 ): Promise<FileStore> {
-  const clock = new TestClock()
+  const clock = testClock()
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
   const objects = wrap(memoryObjects())

@@ -15,7 +15,7 @@ import {
 } from '../../src/index.js'
 import type { KvStore } from '../../src/ports.js'
 import { FaultDisk } from '../conformance/faults/fault-disk.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { testClock } from '../conformance/test-clock.js'
 import { seededNumbers, seededRandom } from '../rungs/model/seeded.js'
 import { runOptions } from '../support/fast-check-options.js'
 import { allOf, changedRows } from '../support/replay-changes.js'
@@ -34,7 +34,7 @@ const QUIET = {
 }
 
 class World {
-  readonly clock = new TestClock()
+  readonly clock = testClock()
   readonly next: () => number
   readonly snapshots = new Map<number, Snapshot>()
   readonly #disk = new FaultDisk({ seed: 1 })

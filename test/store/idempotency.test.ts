@@ -22,7 +22,7 @@ import {
   type Team,
 } from '../../src/index.js'
 import type { KvStore } from '../../src/ports.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -37,7 +37,7 @@ type Opened = Readonly<{
 }>
 
 async function open(options: StoreOptions = {}): Promise<Opened> {
-  const clock = new TestClock()
+  const clock = testClock()
   const level = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   let views = 0
   let held: (() => Promise<void>) | undefined

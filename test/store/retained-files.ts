@@ -12,7 +12,7 @@ import type {
 } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import type { KvStore, ObjectStore } from '../../src/ports.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 
 export const HOUR_MS = 3_600_000
@@ -41,7 +41,7 @@ export type World = Opened &
 export const RETENTION_MS = 24 * HOUR_MS
 
 export async function openWorld(options: StoreOptions = {}, shared = false): Promise<World> {
-  const clock = new TestClock()
+  const clock = testClock()
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
   const objects = memoryObjects()

@@ -17,7 +17,7 @@ import {
   type Team,
 } from '../../src/index.js'
 import type { KvStore, ObjectStore } from '../../src/ports.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 import { all, replaceObject } from '../support/rich-database.js'
 
 const ROWS = 3
@@ -137,7 +137,7 @@ async function openOn(
   if (database.status === 'closed') await database.open()
   const level = await openLevelKv(database)
   const kv = commits?.over(level) ?? level
-  const clock = new TestClock()
+  const clock = testClock()
   const store = await openStore({ ...OPTIONS, clock, ...options, kv, objects: held.port })
   onTestFinished(() => store.close())
   return { store, team: store.team('t'), kv, held, clock, database }

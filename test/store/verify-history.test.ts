@@ -18,7 +18,7 @@ import { parseTableId } from '../../src/format/table-id.js'
 import type { Store, VerifyFinding } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import type { KvPartition } from '../../src/ports.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 import { all } from '../support/rich-database.js'
 
 const HOUR_MS = 3_600_000
@@ -27,7 +27,7 @@ type Opened = Readonly<{ store: Store; acme: KvPartition; table: TableKey; clock
 
 /** A table of version 9 with each kind of change. */
 async function openWithHistory(): Promise<Opened> {
-  const clock = new TestClock()
+  const clock = testClock()
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   const store = await openStore({
     kv,
@@ -52,7 +52,7 @@ async function openWithHistory(): Promise<Opened> {
     const added = await t.table(tableId).addRows([{ n: 10, v: 'a' }])
     await t.table(tableId).deleteRows([added.rowIds.get(0), rowIds.get(7)])
   }) // 5
-  await table.merge({ rows: [{ n: 3, v: 'merged' }], key: ['n'], mode: 'upsert' }) // 6
+  await table.merge({ rows: [{ n: 3, v: 'merged' }], key: ['n'] }) // 6
   await table.overwrite({ rows: rows.slice(0, 5) }) // 7
   const { rows: now } = await table.page()
   await table.updateRow(now[0]?.$rowID ?? '', { v: 'z' }) // 8

@@ -5,7 +5,7 @@ export type ModuleExport = Readonly<{
   name: string
   /** What stands behind the name, wherever it is declared. */
   target: ts.Symbol
-  /** Whether it is exported as a type only, as in `export type { FaultFile }`: at run time it is not there. */
+  /** Whether it is exported as a type only, as in `export type { TestClock }`: at run time it is not there. */
   isTypeOnly: boolean
 }>
 

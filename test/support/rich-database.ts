@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import type { KvPartition, KvStore, ObjectStore } from '../../src/ports.js'
-import { TestClock } from '../conformance/test-clock.js'
+import { type TestClock, testClock } from '../conformance/test-clock.js'
 import { fillRichly, RICH_SIZES } from './rich-store.js'
 
 export type Opened = Readonly<{
@@ -22,7 +22,7 @@ export async function openRich(fills = true): Promise<Opened> {
     valueEncoding: 'view',
     storeEncoding: 'view',
   })
-  const [kv, objects, clock] = [await openLevelKv(database), memoryObjects(), new TestClock()]
+  const [kv, objects, clock] = [await openLevelKv(database), memoryObjects(), testClock()]
   const store = await openStore({ ...RICH_SIZES, clock, kv, objects })
   onTestFinished(() => store.close())
   if (fills) await fillRichly(store, clock)

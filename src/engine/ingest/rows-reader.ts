@@ -313,7 +313,7 @@ export type LinkableRows =
     }>
   | Readonly<{ texts: readonly string[] }>
 
-/** `convert`: the reader has to bring some cells into the form of their columns. */
+/** `needsQuoting`: some stored numbers or booleans must be read back as text. */
 export type LinkableSegment = Readonly<{
   ref: SegmentRef
   needsQuoting: boolean

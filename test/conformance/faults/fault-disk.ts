@@ -8,6 +8,7 @@
 // After a crash, `level()` and `objects()` of the same disk are those of the next process.
 
 import { booleanOption, choiceOption, integerOptions } from '../../../src/base/options.js'
+import type { HighWaterFile, LevelDatabase, ObjectStore } from '../../../src/ports.js'
 import { CRASHES, checkWord } from '../argument-checks.js'
 import { FaultFile, FileBytes } from './fault-file.js'
 import { type DiskAccess, FaultLevel, flipBit, type Life } from './fault-level.js'
@@ -130,19 +131,19 @@ export class FaultDisk {
   }
 
   /** The database: not open yet. */
-  level(): FaultLevel {
+  level(): LevelDatabase {
     this.#begin()
     return new FaultLevel(this.#access, this.#life, this.#getSync)
   }
 
   /** @param syncs - Whether a put waits for the disk. */
-  objects(syncs = true): FaultObjects {
+  objects(syncs = true): ObjectStore {
     this.#begin()
     return new FaultObjects(this.#access, this.#files, this.#life, syncs)
   }
 
   /** A file for the high-water mark of the database. */
-  file(): FaultFile {
+  file(): HighWaterFile {
     this.#begin()
     return new FaultFile(this.#access, this.#fileBytes, this.#life)
   }

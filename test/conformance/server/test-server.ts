@@ -20,7 +20,7 @@ import { openLevelKv, openStore, type Store, type StoreOptions } from '../../../
 import { CRASHES, checkWord } from '../argument-checks.js'
 import { FaultDisk } from '../faults/fault-disk.js'
 import { NO_FAULTS, nthStep } from '../faults/fault-plan.js'
-import { TestClock } from '../test-clock.js'
+import { type TestClock, testClock } from '../test-clock.js'
 import { type FaultRule, type RequestFault, RequestFaults } from './request-faults.js'
 
 /** Options of `createTestServer`. Unknown names are refused. */
@@ -145,7 +145,7 @@ class MemoryServer implements TestServer {
   constructor(options: TestServerOptions) {
     this.#options = options
     const range = { default: Date.now(), min: 0, max: Number.MAX_SAFE_INTEGER }
-    this.clock = new TestClock(integerOption('now', options.now, range))
+    this.clock = testClock(integerOption('now', options.now, range))
     this.disk = new FaultDisk(options.seed === undefined ? {} : { seed: options.seed })
     this.disk.onCrash = () => this.#restart()
     this.#server = hardenServer(

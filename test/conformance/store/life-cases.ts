@@ -1,6 +1,6 @@
 // The store as a whole: options, sweeping, closing.
 import assert from 'node:assert/strict'
-import { TestClock } from '../test-clock.js'
+import { testClock } from '../test-clock.js'
 import { columnOf, fails, numbered, type StoreCase } from './fixture.js'
 
 const HOUR_MS = 3_600_000
@@ -110,7 +110,7 @@ export const lifeCases: readonly StoreCase[] = [
   {
     name: 'close waits for operations under way',
     async run({ open }) {
-      const store = await open({ clock: new TestClock() })
+      const store = await open({ clock: testClock() })
       const team = store.team('acme')
       const made = team.createTable({ name: 'late', rows: numbered(2_000) })
       await new Promise((done) => setImmediate(done))
@@ -122,7 +122,7 @@ export const lifeCases: readonly StoreCase[] = [
   {
     name: 'after close everything fails with STORE_CLOSED, and closing again is no error',
     async run({ open }) {
-      const store = await open({ clock: new TestClock() })
+      const store = await open({ clock: testClock() })
       const team = store.team('acme')
       const { tableId, rowIds } = await team.createTable({ name: 'x', rows: numbered(3) })
       const table = team.table(tableId)

@@ -20,7 +20,7 @@ import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDirectory } from '../../../adapters/node.js'
 import { isStoreError, type Store, type Team } from '../../../src/index.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 import { report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import {
   type Answers,
@@ -49,7 +49,7 @@ let olderKinds: Map<FileKind, string[]>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-t10-'))
   const [directory, older] = [join(folder, 'store'), join(folder, 'older')]
-  const clock = new TestClock()
+  const clock = testClock()
   const store = await openDirectory(directory, { ...RICH_SIZES, clock })
   await fillRichly(store, clock)
   await store.close()
@@ -156,7 +156,7 @@ async function judge(
 ): Promise<Pick<Outcome, 'how' | 'problem'>> {
   let store: Store
   try {
-    store = await openDirectory(place, { ...RICH_SIZES, clock: new TestClock() })
+    store = await openDirectory(place, { ...RICH_SIZES, clock: testClock() })
   } catch (failure) {
     const isHonest = isStoreError(failure) && REFUSALS.has(failure.code)
     return { how: 'refused', problem: isHonest ? null : `${done}: ${String(failure)}` }

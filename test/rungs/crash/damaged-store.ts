@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises'
 import process from 'node:process'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import { isStoreError, type Store } from '../../../src/index.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 import {
   type Answers,
   askEverything,
@@ -30,7 +30,7 @@ let known: Known = { tables: [], files: [] }
 let right: Answers = new Map()
 
 async function open(directory: string, acceptLoss = false): Promise<Store> {
-  return await openDirectory(directory, { ...RICH_SIZES, clock: new TestClock(), acceptLoss })
+  return await openDirectory(directory, { ...RICH_SIZES, clock: testClock(), acceptLoss })
 }
 
 /** Rows that change again and again; the rest stays. */
@@ -44,7 +44,7 @@ async function changeRows(store: Store, tableId: string, changes: number): Promi
 }
 
 async function makeStore(directory: string): Promise<string> {
-  const clock = new TestClock()
+  const clock = testClock()
   const store = await openDirectory(directory, { ...RICH_SIZES, clock })
   await fillRichly(store, clock)
   const rows = Array.from({ length: 10 }, (_, n) => ({ n, text: 'new' }))

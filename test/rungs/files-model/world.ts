@@ -3,7 +3,7 @@ import { MemoryLevel } from 'memory-level'
 import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, StoreError } from '../../../src/index.js'
 import type { FetchedSource, KvStore, ObjectStore } from '../../../src/ports.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 import { seededRandom } from '../model/seeded.js'
 import type { Limits } from './oracle.js'
 import { Incarnation, kvOf, objectsOf } from './ports.js'
@@ -25,7 +25,7 @@ export type Profile = Readonly<{
 type Opened = Readonly<{ store: Store; incarnation: Incarnation }>
 
 export class World {
-  readonly clock = new TestClock()
+  readonly clock = testClock()
   readonly profile: Profile
   readonly kv: KvStore
   readonly objects: ObjectStore

@@ -7,7 +7,7 @@ import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
 import type { KvStore, ObjectStore } from '../../../src/ports.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 import type { SeenRows } from '../../support/replay-changes.js'
 import type { Limits } from './oracle.js'
 import { Pace, pacedKv, pacedObjects } from './paced-ports.js'
@@ -73,7 +73,7 @@ export type Profile = Readonly<{
 }>
 
 export class World {
-  readonly clock = new TestClock()
+  readonly clock = testClock()
   readonly pace = new Pace()
   readonly profile: Profile
   readonly #medium: Medium

@@ -13,7 +13,7 @@ import {
   type Table,
 } from '../../../src/index.js'
 import type { KvStore } from '../../../src/ports.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { type TestClock, testClock } from '../../conformance/test-clock.js'
 import { damageOf } from '../../support/damage.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
 import { GRACE_MS, openPlaces } from './race.js'
@@ -77,7 +77,7 @@ const STASHED = 5
 /** @throws {Mismatch} if an operation has seen the background, or what it changed is there in part. */
 export async function runBackgroundRace(race: BackgroundRace, scheduler: Scheduler): Promise<void> {
   let turn: Turn = (_, step) => step()
-  const clock = new TestClock()
+  const clock = testClock()
   const ports = {
     clock,
     puts: { next: () => undefined },

@@ -2,7 +2,7 @@
 // order that a scheduler gives their steps. What there was is gone afterwards; what is new is whole or gone.
 import type { Scheduler } from 'fast-check'
 import { isStoreError, type StoredFile, type Team } from '../../../src/index.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { type TestClock, testClock } from '../../conformance/test-clock.js'
 import { damageOf } from '../../support/damage.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
 import { leftOpenJobs, leftRecords } from '../model/wiped-team.js'
@@ -58,7 +58,7 @@ const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' }
 export async function runDeletionRace(race: DeletionRace, scheduler: Scheduler): Promise<void> {
   const oracle = new Oracle()
   let turn: Turn = (_, step) => step()
-  const clock = new TestClock()
+  const clock = testClock()
   const puts = { next: () => undefined }
   const ports = { clock, puts, turn: ((text, step) => turn(text, step)) as Turn }
   const opened = await openPlaces({ ...race, checks: true }, ports)

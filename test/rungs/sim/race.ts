@@ -7,7 +7,7 @@ import type { RowWithId, StoreError, StoreOptions, Table } from '../../../src/in
 import { isStoreError, openLevelKv, openStore } from '../../../src/index.js'
 import type { KvStore, ObjectStore, UrlFetcher } from '../../../src/ports.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { type TestClock, testClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
 import { alterKey, getBeside, inTransaction, retypeKey, updateAndAdd } from './key-operations.js'
@@ -92,7 +92,7 @@ export async function runRace(
   const oracle = new Oracle()
   let turn: Turn = (_, step) => step()
   const puts: Puts = { next: () => undefined }
-  const clock = new TestClock()
+  const clock = testClock()
   const ports = { clock, puts, turn: (text, step) => turn(text, step) } satisfies Ports
   const { places, kv } = await openPlaces(race, ports)
   const [first] = places

@@ -4,7 +4,7 @@
 import type { Scheduler } from 'fast-check'
 import { isStoreError, openLevelKv, openStore, type Team } from '../../../src/index.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
 import { scheduledKv, scheduledObjects, type Turn, turnsOf } from './scheduled-ports.js'
@@ -101,7 +101,7 @@ async function openTeams(race: TransactionRace, disk: FaultDisk, turn: Turn): Pr
       foldIntervalMs: 0,
       jobIntervalMs: 0,
       fileSweepIntervalMs: 0,
-      clock: new TestClock(),
+      clock: testClock(),
       onBackgroundFailure: () => undefined,
       random: seededRandom(1 + process),
       kv: scheduledKv(kv, turn, race.checks),

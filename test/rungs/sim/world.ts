@@ -3,12 +3,11 @@
 import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore, type StoreError } from '../../../src/index.js'
 import type { Durability } from '../../../src/kv/batch-writer.js'
-import type { KvStore, ObjectStore } from '../../../src/ports.js'
+import type { KvStore, LevelDatabase, ObjectStore } from '../../../src/ports.js'
 import type { FaultDiskOptions } from '../../conformance/faults/fault-disk.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
-import type { FaultLevel } from '../../conformance/faults/fault-level.js'
 import { DiskGone, type Fault, type FaultPlan } from '../../conformance/faults/fault-plan.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
 import type { Outcome } from './oracle.js'
@@ -68,7 +67,7 @@ const DAMAGE_CODES: ReadonlySet<string> = new Set(['DATA_CORRUPT', 'DATA_LOSS'])
 
 export class SimWorld {
   readonly disk: FaultDisk
-  readonly clock = new TestClock()
+  readonly clock = testClock()
   readonly excuses: Excuses = { io: false, misread: false, damaged: false }
   readonly options: SimOptions
   readonly #random: NonNullable<StoreOptions['random']>
@@ -153,7 +152,7 @@ export class SimWorld {
     }
   }
 
-  #levelAgain(isAlive: () => boolean): FaultLevel {
+  #levelAgain(isAlive: () => boolean): LevelDatabase {
     if (!isAlive()) throw new DiskGone('The process has ended')
     return this.disk.level()
   }

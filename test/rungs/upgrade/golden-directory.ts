@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { backupToFile, openDirectory } from '../../../adapters/node.js'
 import type { Store, StoreOptions } from '../../../src/index.js'
 import { putTo, textOf } from '../../conformance/store/upload-request.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 
 const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
 const SIZES = {
@@ -31,12 +31,12 @@ export type GoldenContent = Readonly<{
 }>
 
 export function openGolden(directory: string, options: StoreOptions = {}): Promise<Store> {
-  return openDirectory(directory, { ...SIZES, ...options, clock: new TestClock() })
+  return openDirectory(directory, { ...SIZES, ...options, clock: testClock() })
 }
 
 /** Makes the store, a backup of it beside it, and the list of what they hold. */
 export async function makeGolden(directory: string, backup: string, list: string): Promise<void> {
-  const clock = new TestClock()
+  const clock = testClock()
   const files: string[] = []
   for (const compression of ['none', 'deflate'] as const) {
     const store = await openDirectory(directory, { ...SIZES, clock, compression })

@@ -12,7 +12,7 @@ import { extentPageKey, KEY_SPACE, rowKey } from '../../../src/format/keys.js'
 import { encodeRowRecord } from '../../../src/format/records.js'
 import { memoryObjects } from '../../../src/objects/memory-objects.js'
 import { newSummary } from '../../../src/schema/summarize.js'
-import { TestClock } from '../../conformance/test-clock.js'
+import { testClock } from '../../conformance/test-clock.js'
 import { seededRandom } from '../../rungs/model/seeded.js'
 import { buildSegment } from '../../support/build-segment.js'
 import { segmentCacheOf } from '../../support/segment-cache.js'
@@ -39,7 +39,7 @@ async function startWith(text: string) {
     extents: new ExtentEntries(0),
     forwards: new ForwardCache(objects, 0),
     schemas: new SchemaCache(0),
-    slices: new SliceTurns(new TestClock()),
+    slices: new SliceTurns(testClock()),
     options: { random: seededRandom(1), inlineRowsMax: 2 },
   }
   const record = encodeRowRecord({ version: 1, schemaNumber: 1, text })

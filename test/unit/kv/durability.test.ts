@@ -54,9 +54,9 @@ function spied(disk: FaultDisk) {
       if ('sync' in options && options.sync === true) seen.synced++
       await level.batch(operations, options)
     },
-    async compactRange() {
+    async compactRange(...range) {
       seen.flushes++
-      await level.compactRange()
+      await level.compactRange?.(...range)
     },
   }
   return { database, seen }

@@ -96,7 +96,8 @@ describe('the base of the versions', () => {
 
     const level = world.disk.level()
     await level.open()
-    await level.batch([{ type: 'del', key: Uint8Array.of(0, 2) }], { sync: true })
+    const synced: object = { sync: true }
+    await level.batch([{ type: 'del', key: Uint8Array.of(0, 2) }], synced)
     await level.close()
     await (await openOn(world)).close()
     expect(baseOf(world)).toBe(2 * VERSION_STEP)

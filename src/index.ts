@@ -60,7 +60,7 @@ export type {
 } from './engine/api/life-types.js'
 export type { DeleteRowsResult, RowsToDelete, RowUpdate } from './engine/api/many-types.js'
 export type { StoreMemory } from './engine/api/memory-types.js'
-export type { MergeCounts, MergeMode, MergeRequest, MergeResult } from './engine/api/merge-types.js'
+export type { MergeCounts, MergeRequest, MergeResult } from './engine/api/merge-types.js'
 export type {
   PreflightProblem,
   PreflightReport,

@@ -217,7 +217,6 @@ test('the entry points export exactly these names', () => {
         "type KeyValues",
         "type Logger",
         "type MergeCounts",
-        "type MergeMode",
         "type MergeRequest",
         "type MergeResult",
         "type NumberForm",

@@ -28,19 +28,23 @@ export async function checkInStore(
   const options = { onSchemaError, signal }
   try {
     const read = texts.of(chunks, onProgress)
-    const { rows, schema, problemCount, ...found } = await preflight(team, target, read, options)
+    const {
+      rows: count,
+      schema,
+      problemCount,
+      ...found
+    } = await preflight(team, target, read, options)
     const problems = found.problems.map(({ serial, ...problem }) => {
       return {
         ...problem,
         ...(serial !== undefined && { place: { chunk: Number(serial), row: 0 } }),
       }
     })
-    const check = { rows, schema, problemCount, problems }
+    const check = { rows: count, schema, problemCount, problems }
     if (target.mode !== 'merge' || problemCount > 0) return check
-    const { tableId, key, missing } = target
-    const mode = missing === 'delete' ? 'replace' : 'upsert'
-    const again = { chunks: texts.of(readAgain()) }
-    const merge = { rows: again, key, mode, dryRun: true, ...options } as const
+    const { tableId, key, missing, unnamed } = target
+    const rows = { chunks: texts.of(readAgain()) }
+    const merge = { rows, key, missing, unnamed, dryRun: true, ...options }
     const counts = await team.table(tableId).merge(merge)
     const { added, changed, unchanged, removed } = counts
     return { ...check, merged: { added, changed, unchanged, removed } }

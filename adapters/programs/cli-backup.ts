@@ -7,7 +7,7 @@ import { RESTORED_VERSION_STEP } from '../../src/internal.js'
 import { backupToFile, saveBackup } from '../directory/backup-file.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { backupServed } from './admin-client.js'
-import { type CommandIo, printResult } from './cli-command.js'
+import { type CommandIo, parseChoice, printResult } from './cli-command.js'
 import { type CommandSpec, DIR_OPTION, type OptionSpecs, withDirectory } from './command-spec.js'
 import { PLACE_ENVIRONMENT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
@@ -82,10 +82,7 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
     postgres === null
       ? twoOf(operands, 'Specify the directory of a store, and a new file')
       : ([postgres, oneOf(operands, 'Specify a new file')] as const)
-  const { files } = values
-  if (files !== 'include' && files !== 'reference') {
-    throw new ProgramFailure('usage', `--files must be include or reference, not "${files}"`)
-  }
+  const files = parseChoice('--files', values.files, ['include', 'reference'])
   const bytes = await backUp(place, file, files, io)
   const path = resolve(file)
   printResult(io, values.json, { bytes, path }, `${bytes} bytes in ${path}`)

@@ -1,4 +1,5 @@
 // Shared parts of all commands: their environment, their exit codes, and common options.
+import { didYouMean } from '../base/arguments.js'
 import { type FailureKind, ProgramFailure } from './program-failure.js'
 
 /** The exit codes of all commands. A signal has 128 and its number, as shells report it. */
@@ -40,6 +41,19 @@ export function parseIntegerOption(option: string, text: string, min: number, ma
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return value
   const problem = `${option} must be an integer from ${min} to ${max}, not "${text}"`
+  throw new ProgramFailure('usage', problem)
+}
+
+/** Reads an option's text as one of a few words. @throws {ProgramFailure} */
+export function parseChoice<Word extends string>(
+  option: string,
+  text: string,
+  words: readonly Word[],
+): Word {
+  const word = words.find((known) => known === text)
+  if (word !== undefined) return word
+  const list = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+  const problem = `${option} must be ${list}, not "${text}"${didYouMean(text, words)}`
   throw new ProgramFailure('usage', problem)
 }
 

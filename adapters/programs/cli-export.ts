@@ -9,7 +9,7 @@ import type { ExportOptions } from '../../src/index.js'
 import { pickById } from '../base/arguments.js'
 import { formatOfName } from '../base/records.js'
 import { temporaryPath } from '../directory/leftovers.js'
-import type { CommandIo } from './cli-command.js'
+import { type CommandIo, parseChoice } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, type TeamValues, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
@@ -215,15 +215,14 @@ function parseTarget([path, ...more]: readonly string[], given: string | undefin
   const name = path.replace(/\.gz$/i, '')
   const isCompressed = name !== path
   const announced = /\.parquet$/i.test(name) ? 'parquet' : formatOfName(name)
-  const named = given ?? announced
-  const format = FORMATS.find((known) => known === named)
+  const format =
+    given === undefined
+      ? FORMATS.find((known) => known === announced)
+      : parseChoice('--format', given, FORMATS)
   if (format === 'parquet' && isCompressed) {
     throw new ProgramFailure('usage', 'Parquet files are already compressed; leave out .gz')
   }
   if (format !== undefined) return { path, format, isCompressed }
-  const problem =
-    given === undefined
-      ? `The name "${path}" does not show the format; use --format ${FORMATS.join(', ')}`
-      : `--format must be one of ${FORMATS.join(', ')}, not "${given}"`
+  const problem = `The name "${path}" does not show the format; use --format ${FORMATS.join(', ')}`
   throw new ProgramFailure('usage', problem)
 }

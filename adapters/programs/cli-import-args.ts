@@ -1,8 +1,7 @@
 // The arguments of `rowstash import`.
 import { parseArgs } from 'node:util'
 import type { OnSchemaError } from '../../src/client/client.js'
-import { didYouMean } from '../base/arguments.js'
-import { type CommandIo, parseIntegerOption } from './cli-command.js'
+import { type CommandIo, parseChoice, parseIntegerOption } from './cli-command.js'
 import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-server-options.js'
 import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
@@ -25,7 +24,13 @@ export type TableName = Readonly<{ name: string } | { tableId: string }>
 export type GivenTarget = Readonly<
   | { mode: 'create'; name: string; isNameShared: boolean }
   | { mode: 'add' | 'overwrite'; table: TableName }
-  | { mode: 'merge'; table: TableName; key: readonly string[]; missing: 'keep' | 'delete' }
+  | {
+      mode: 'merge'
+      table: TableName
+      key: readonly string[]
+      missing: 'keep' | 'delete'
+      unnamed: 'keep' | 'empty'
+    }
 >
 
 export type ImportCommand = Pick<
@@ -71,7 +76,13 @@ const OPTIONS = {
   missing: {
     type: 'string',
     value: 'keep|delete',
-    help: 'rows that are not in the files of a merge (default: keep); delete is what the library calls mode replace',
+    help: 'rows that are not in the files of a merge (default: keep)',
+    isRare: true,
+  },
+  unnamed: {
+    type: 'string',
+    value: 'keep|empty',
+    help: 'cells in columns that are not in the files of a merge (default: keep)',
     isRare: true,
   },
   schema: {
@@ -175,9 +186,12 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   })
   if (positionals.length === 0) throw new ProgramFailure('usage', 'Specify at least one file')
   const given = {
-    format: values.format === undefined ? undefined : parseFormat(values.format),
+    format:
+      values.format === undefined
+        ? undefined
+        : parseChoice('--format', values.format, FILE_FORMATS),
     delimiter: values.delimiter,
-    quotes: parseQuotes(values.quotes),
+    quotes: parseChoice('--quotes', values.quotes, ['strict', 'relaxed']),
     encoding: parseEncoding(values.encoding),
     decimal: parseDecimal(values.decimal ?? []),
   }
@@ -205,11 +219,6 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   }
 }
 
-function parseQuotes(text: string): Quotes {
-  if (text === 'strict' || text === 'relaxed') return text
-  throw new ProgramFailure('usage', `--quotes must be strict or relaxed, not "${text}"`)
-}
-
 /** @returns undefined for points everywhere */
 function parseDecimal(texts: readonly string[]): DecimalMarks | undefined {
   const ofColumns = new Map<string, DecimalMark>()
@@ -225,15 +234,6 @@ function parseDecimal(texts: readonly string[]): DecimalMarks | undefined {
   }
   const hasCommas = [all, ...ofColumns.values()].includes(',')
   return hasCommas ? { all, ofColumns: [...ofColumns] } : undefined
-}
-
-function parseFormat(text: string): FileFormat {
-  const format = FILE_FORMATS.find((known) => known === text)
-  if (format !== undefined) return format
-  throw new ProgramFailure(
-    'usage',
-    `--format must be one of ${FILE_FORMATS.join(', ')}, not "${text}"`,
-  )
 }
 
 /** @returns undefined for UTF-8, which the server checks itself */
@@ -317,11 +317,12 @@ type TargetValues = Readonly<{
   mode?: string | undefined
   by?: string[] | undefined
   missing?: string | undefined
+  unnamed?: string | undefined
 }>
 
 function parseTarget(values: TargetValues): GivenTarget {
   const { table: name, 'table-id': tableId } = values
-  const mode = values.mode === undefined ? undefined : parseMode(values.mode)
+  const mode = values.mode === undefined ? undefined : parseChoice('--mode', values.mode, MODES)
   if ((name === undefined) === (tableId === undefined)) {
     throw new ProgramFailure('usage', 'Specify either --table or --table-id')
   }
@@ -332,21 +333,11 @@ const MODES = ['create', 'add', 'overwrite', 'merge'] as const
 
 type Mode = (typeof MODES)[number]
 
-function parseMode(text: string): Mode {
-  const mode = MODES.find((known) => known === text)
-  if (mode !== undefined) return mode
-  const meant = didYouMean(text, MODES)
-  throw new ProgramFailure(
-    'usage',
-    `--mode must be create, add, overwrite or merge, not "${text}"${meant}`,
-  )
-}
-
 /** The target of a mode, with the options that go with it. */
 function targetIn(mode: Mode | undefined, values: TargetValues): GivenTarget {
-  const { table: name, 'table-id': tableId, by, missing = 'keep' } = values
-  if (mode !== 'merge' && (by !== undefined || values.missing !== undefined)) {
-    throw new ProgramFailure('usage', '--by and --missing need --mode merge')
+  const { table: name, 'table-id': tableId, by, missing = 'keep', unnamed = 'keep' } = values
+  if (mode !== 'merge' && (by ?? values.missing ?? values.unnamed) !== undefined) {
+    throw new ProgramFailure('usage', '--by, --missing and --unnamed need --mode merge')
   }
   if (values['new-table'] && mode !== 'create') {
     throw new ProgramFailure('usage', '--new-table needs --mode create')
@@ -361,8 +352,11 @@ function targetIn(mode: Mode | undefined, values: TargetValues): GivenTarget {
       return { mode, table }
     case 'merge':
       if (by === undefined) throw new ProgramFailure('usage', '--mode merge needs --by COLUMN')
-      if (missing === 'keep' || missing === 'delete') return { mode, table, key: by, missing }
-      throw new ProgramFailure('usage', `--missing must be keep or delete, not "${missing}"`)
+      return {
+        ...{ mode, table, key: by },
+        missing: parseChoice('--missing', missing, ['keep', 'delete']),
+        unnamed: parseChoice('--unnamed', unnamed, ['keep', 'empty']),
+      }
     case undefined:
       throw new ProgramFailure('usage', '--table-id needs --mode add, overwrite or merge')
   }

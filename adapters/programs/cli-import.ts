@@ -151,11 +151,11 @@ async function targetOf(
   }
   const tableId = await tableIdIn(target.table, client, server, signal)
   if (target.mode === 'merge') {
-    const { mode, key, missing } = target
+    const { mode, key, missing, unnamed } = target
     // With `update`, the rows may add the column.
     const isWidened = command.onSchemaError === 'updateSchema'
     if (!isWidened) checkKeyOfTable(key, (await schemaOf(client, tableId, server, signal)).columns)
-    return { tableId, mode, key, missing }
+    return { tableId, mode, key, missing, unnamed }
   }
   return target.mode === 'add'
     ? { tableId, mode: 'add' }

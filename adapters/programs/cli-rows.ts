@@ -5,7 +5,7 @@ import type { ExportOptions } from '../../src/index.js'
 import { escapeControls } from '../base/arguments.js'
 import { COMMA } from '../base/ascii.js'
 import { alignColumns } from './cli-columns.js'
-import { type CommandIo, parseIntegerOption } from './cli-command.js'
+import { type CommandIo, parseChoice, parseIntegerOption } from './cli-command.js'
 import { FIND_OPTIONS, parseFind } from './cli-find-options.js'
 import { PLACE_FORM, TABLE_OPTIONS, withTable } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
@@ -67,14 +67,8 @@ export async function runRows(args: readonly string[], io: CommandIo): Promise<v
 
 function parseFormat(text: string | undefined, asJson: boolean): (typeof FORMATS)[number] {
   if (text === undefined) return asJson ? 'ndjson' : 'table'
-  const format = FORMATS.find((known) => known === text)
-  if (format !== undefined && !asJson) return format
-  throw new ProgramFailure(
-    'usage',
-    asJson
-      ? '--json cannot be combined with --format'
-      : `--format must be one of ${FORMATS.join(', ')}, not "${text}"`,
-  )
+  if (asJson) throw new ProgramFailure('usage', '--json cannot be combined with --format')
+  return parseChoice('--format', text, FORMATS)
 }
 
 async function linesOf(

@@ -85,6 +85,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   mode: choice(MODES),
   key: checkKey,
   missing: choice(['keep', 'delete']),
+  unnamed: choice(['keep', 'empty']),
   format: choice(SOURCE_FORMATS),
   chunkBytes: integer(CHUNK_BYTES),
   parallel: integer(PARALLEL),

@@ -12,7 +12,7 @@ const OF_TARGET = {
   name: ['name', 'schema'],
   add: ['tableId', 'mode'],
   overwrite: ['tableId', 'mode', 'schema', 'ifMatch'],
-  merge: ['tableId', 'mode', 'key', 'missing', 'ifMatch'],
+  merge: ['tableId', 'mode', 'key', 'missing', 'unnamed', 'ifMatch'],
 } as const
 
 const OF_TARGETS: readonly string[] = [...new Set(Object.values(OF_TARGET).flat())]

@@ -40,11 +40,11 @@ type Without<Option extends string> = Readonly<{ [name in Option]?: undefined }>
  * keeps those of the table.
  */
 export type ImportTarget =
-  | (Without<'tableId' | 'mode' | 'key' | 'missing' | 'ifMatch'> &
+  | (Without<'tableId' | 'mode' | 'key' | 'missing' | 'unnamed' | 'ifMatch'> &
       Readonly<{ name: string; schema?: TableSchema | undefined }>)
-  | (Without<'name' | 'schema' | 'key' | 'missing' | 'ifMatch'> &
+  | (Without<'name' | 'schema' | 'key' | 'missing' | 'unnamed' | 'ifMatch'> &
       Readonly<{ tableId: string; mode: 'add' }>)
-  | (Without<'name' | 'key' | 'missing'> &
+  | (Without<'name' | 'key' | 'missing' | 'unnamed'> &
       IfVersion &
       Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema | undefined }>)
   | (Without<'name' | 'schema'> &
@@ -58,11 +58,12 @@ export type ImportTarget =
          * The IDs of the key columns, 1 to 16: a row with a key that the table has changes that row, others are added.
          */
         key: readonly string[]
-        /**
-         * What becomes of rows of the table whose keys the input does not have: `keep` is the mode `upsert` of
-         * `Table.merge`, `delete` its mode `replace`. Default: `keep`.
-         */
+        /** What becomes of rows of the table whose keys the input does not have. Default: `keep`. */
         missing?: 'keep' | 'delete' | undefined
+        /**
+         * What becomes of cells in columns that no row of the input names, in rows whose keys the input has. Default: `keep`.
+         */
+        unnamed?: 'keep' | 'empty' | undefined
       }>)
 
 /** Rows that are sent together, for inputs that their owner cuts. */

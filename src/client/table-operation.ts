@@ -32,6 +32,7 @@ export function operationOf(target: ImportTarget, stashId: string): TableOperati
   if (target.mode === 'merge') {
     for (const column of target.key) query.append('key', column)
     query.set('mode', target.missing === 'delete' ? 'replace' : 'upsert')
+    query.set('unnamed', target.unnamed ?? 'keep')
     return { method: 'POST', path: `${path}/merge`, query, body: rows, ifMatch }
   }
   const { schema } = target

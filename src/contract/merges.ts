@@ -1,5 +1,5 @@
 // CONTRACT.md, section 6: POST /tables/{tableID}/merge.
-import type { MergeMode, MergeResult } from '../engine/api/merge-types.js'
+import type { MergeRequest, MergeResult } from '../engine/api/merge-types.js'
 import { parseAddBody } from './body-shapes.js'
 import { inSteps } from './body-steps.js'
 import type { Call } from './call.js'
@@ -21,7 +21,7 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
   return inOrder(call, {
     parse: () => ({
       key: parseKey(call.query),
-      mode: parseMode(call.query),
+      ...parseLack(call.query),
       onSchemaError: parseOnSchemaError(call.query),
       dryRun: parseValidate(call.query),
       ifMatch: parseIfMatch(call.headers),
@@ -32,12 +32,13 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
     formats: TABULAR,
     change: async (
       body,
-      { key, mode, onSchemaError, dryRun, ifMatch, idempotencyKey, receipt },
+      { key, missing, unnamed, onSchemaError, dryRun, ifMatch, idempotencyKey, receipt },
     ) => {
       const merged = await table.merge({
         rows: await inSteps(parseAddBody(body, call.team)),
         key,
-        mode,
+        missing,
+        unnamed,
         receipt,
         dryRun,
         ...(onSchemaError && { onSchemaError }),
@@ -73,9 +74,22 @@ function parseKey(query: Query): readonly string[] {
   throw invalidRequest('query', "'key' is missing; send ?key= with the ID of the key column")
 }
 
-function parseMode(query: Query): MergeMode {
-  const mode = queryValue(query, 'mode')
-  if (mode === undefined || mode === 'upsert') return 'upsert'
-  if (mode === 'replace') return 'replace'
-  throw invalidRequest('query', `mode must be upsert or replace, not '${shownId(mode)}'`)
+/** What becomes of rows and cells that the body lacks. */
+function parseLack(query: Query): Required<Pick<MergeRequest, 'missing' | 'unnamed'>> {
+  const mode = parseWord(query, 'mode', ['upsert', 'replace'])
+  const unnamed = parseWord(query, 'unnamed', ['keep', 'empty'])
+  return mode === 'replace'
+    ? { missing: 'delete', unnamed: unnamed ?? 'empty' }
+    : { missing: 'keep', unnamed: unnamed ?? 'keep' }
+}
+
+function parseWord<Word extends string>(
+  query: Query,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const text = queryValue(query, name)
+  const word = words.find((known) => known === text)
+  if (text === undefined || word !== undefined) return word
+  throw invalidRequest('query', `${name} must be ${words.join(' or ')}, not '${shownId(text)}'`)
 }

@@ -209,7 +209,7 @@ describe('an export', () => {
     [['x.txt', '--table', 'Orders'], 'does not show the format'],
     [
       ['x.csv', '--format', 'xml', '--table', 'Orders'],
-      '--format must be one of csv, tsv, ndjson, json, parquet',
+      '--format must be csv, tsv, ndjson, json or parquet',
     ],
     [['x.csv'], 'Specify either --table or --table-id'],
     [

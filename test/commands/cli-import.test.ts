@@ -129,6 +129,12 @@ test('files are merged into a table by a key column, and what the files do not h
     { email: 'd', plan: 'free' },
   ])
 
+  await writeFile(path, 'email\na\n')
+  const emptied = await runCli(cli.path, [
+    ...['import', path, ...to, '--by', 'email', '--unnamed', 'empty'],
+  ])
+  expect(emptied.stdout).toContain('added: 0\nchanged: 1\nunchanged: 0\nremoved: 0\n')
+
   await writeFile(path, 'email,plan\nx,free\ny,pro\nx,pro\n')
   const twice = await runCli(cli.path, ['import', path, ...to, '--by', 'email'])
   expect(twice).toMatchObject({ code: 1, stdout: '' })

@@ -244,7 +244,7 @@ test('rows of records that a merge removes all at once are in the versions befor
   await table.updateRow(made.rowIds.get(0), { n: 2 })
   await table.addRows([{ n: 3 }, { n: 4 }, { n: 5 }]) // Their segments end the extent of records.
   const before = await allOf(table.scan())
-  await table.merge({ rows: [], key: ['n'], mode: 'replace' })
+  await table.merge({ rows: [], key: ['n'], missing: 'delete' })
 
   expect(await allOf(table.at(3).scan())).toEqual(before)
   let rows: readonly RowWithId[] = await allOf(table.at(1).scan())

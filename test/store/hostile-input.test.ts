@@ -251,7 +251,7 @@ describe('a key takes what its length is', () => {
         () => table.merge({ rows, key: ['c'] }),
         () => expect(table.addRows(rows)).rejects.toMatchObject({ code: 'KEY_NOT_UNIQUE' }),
         () => table.alter({ key: null }),
-        () => table.merge({ rows, key: ['c'], mode: 'replace' }),
+        () => table.merge({ rows, key: ['c'], missing: 'delete' }),
       )
     }
     await expectLinear({ calls, allowed: calls.length * 4 * CHARS * WORK_OF_CHAR })

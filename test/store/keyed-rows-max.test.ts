@@ -104,15 +104,15 @@ describe('more rows than one operation compares', () => {
     expect(await table.merge({ rows: changed, key: ['k'] })).toMatchObject({ changed: 3 * MAX })
     const { version } = await table.info()
 
-    for (const mode of ['upsert', 'replace'] as const) {
+    for (const missing of ['keep', 'delete'] as const) {
       for (const dryRun of [true, false]) {
-        const merge = table.merge({ rows: rowsOf(MAX + 1, 100), key: ['k'], mode, dryRun })
+        const merge = table.merge({ rows: rowsOf(MAX + 1, 100), key: ['k'], missing, dryRun })
         await expect(merge).rejects.toMatchObject(TOO_MANY)
       }
     }
     expect(await table.info()).toMatchObject({ version, rowCount: 3 * MAX })
 
-    await table.merge({ rows: rowsOf(MAX, 100), key: ['k'], mode: 'replace' })
+    await table.merge({ rows: rowsOf(MAX, 100), key: ['k'], missing: 'delete' })
     await table.merge({ rows: rowsOf(1, 200), key: ['k'] })
     expect(await table.count()).toBe(MAX + 1)
     expect((await store.verify({ full: true })).ok).toBe(true)

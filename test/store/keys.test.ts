@@ -266,7 +266,7 @@ describe('a key', () => {
     const { table } = await make(numbered(0, 2_000))
     await expect(table.merge({ rows: [{ n: 1 }], key: ['n'] })).rejects.toMatchObject(INVALID)
     const rows = [...numbered(1_500, 1_000), { email: 'e3', n: 4 }]
-    const merged = await table.merge({ rows, key: ['email'], mode: 'replace' })
+    const merged = await table.merge({ rows, key: ['email'], missing: 'delete' })
 
     expect(merged).toMatchObject({ added: 500, changed: 1, unchanged: 500, removed: 1_499 })
     expect(await byEmail(table, 'e0')).toBe(null)

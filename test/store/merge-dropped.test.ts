@@ -12,6 +12,7 @@ import {
   type Table,
 } from '../../src/index.js'
 import type { ObjectStore } from '../../src/ports.js'
+import { MERGE_MODES } from '../support/merge-oracle.js'
 import { replaced } from './step-ports.js'
 
 const COLUMNS = [
@@ -69,7 +70,7 @@ describe.each(FORMS)('rows %s', (_, options) => {
       const store = await open(options)
       const table = await droppedTable(store)
       const rows = AFTER.map((row) => (row.k % 5 === 0 ? { ...row, v: 'merged' } : row))
-      const merge = { rows, key: ['k'], mode }
+      const merge = { rows, key: ['k'], ...MERGE_MODES[mode] }
 
       const counts = { changed: 3, unchanged: 9, added: 0, removed: 0 }
       expect(await table.merge({ ...merge, dryRun: true })).toMatchObject({ version: 4, ...counts })
@@ -166,7 +167,8 @@ test('a dry run during which the schema changes is judged by one moment', async 
     0,
     AFTER.map(({ k, v }) => ({ k, v: k === 3 ? 'v3' : v })),
   )
-  const merge = { rows: team.stash('s'), key: ['k'], mode: 'replace', dryRun: true } as const
+  const rules = { key: ['k'], missing: 'delete', unnamed: 'empty' } as const
+  const merge = { rows: team.stash('s'), ...rules, dryRun: true }
   expect(await table.merge(merge)).toMatchObject({ version: 1, changed: 12, unchanged: 0 })
 
   let isChanged = false

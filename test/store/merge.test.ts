@@ -11,6 +11,7 @@ import {
   type Store,
   type Table,
 } from '../../src/index.js'
+import { MERGE_MODES } from '../support/merge-oracle.js'
 import { Hooks, hookedKv } from './hooked-ports.js'
 
 async function open(options: Partial<OpenStoreOptions> = {}): Promise<Store> {
@@ -87,18 +88,53 @@ describe('a merge', () => {
     expect(await rowsOf(table)).toEqual([{ k: 1, b: 'b' }])
   })
 
-  test('that replaces deletes what the input lacks, also all rows', async () => {
+  test.each([
+    [
+      'keep',
+      'keep',
+      [
+        { k: 1, v: 'b', w: 'x' },
+        { k: 2, v: 'a', w: 'y' },
+      ],
+    ],
+    [
+      'keep',
+      'empty',
+      [
+        { k: 1, v: 'b' },
+        { k: 2, v: 'a', w: 'y' },
+      ],
+    ],
+    ['delete', 'keep', [{ k: 1, v: 'b', w: 'x' }]],
+    ['delete', 'empty', [{ k: 1, v: 'b' }]],
+  ] as const)('with missing %s and unnamed %s', async (missing, unnamed, rows) => {
+    const table = await tableOf(await open(), [
+      { k: 1, v: 'a', w: 'x' },
+      { k: 2, v: 'a', w: 'y' },
+    ])
+    const merge = { key: ['k'], missing, unnamed, idempotencyKey: 'once' } as const
+    const input = [{ k: 1, v: 'b' }]
+    const merged = await table.merge({ rows: input, ...merge })
+
+    expect(merged).toMatchObject({ changed: 1, removed: 2 - rows.length })
+    expect(await rowsOf(table)).toEqual(rows)
+    const others = { missing: missing === 'keep' ? 'delete' : 'keep' } as const
+    const again = table.merge({ rows: input, ...merge, ...others })
+    await expect(again).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+  })
+
+  test('that deletes what the input lacks, also all rows', async () => {
     const store = await open({ inlineRowsMax: 0, segmentRowsMax: 4 })
     const rows = Array.from({ length: 20 }, (_, n) => ({ n, t: `row ${n}` }))
     const table = await tableOf(store, rows)
     const kept = rows.filter(({ n }) => n < 3 || n > 13)
-    const merged = await table.merge({ rows: kept, key: ['n'], mode: 'replace' })
+    const merged = await table.merge({ rows: kept, key: ['n'], missing: 'delete' })
 
     expect(merged).toMatchObject({ added: 0, changed: 0, unchanged: kept.length, removed: 11 })
     expect(await rowsOf(table)).toEqual(kept)
     expect((await store.verify({ full: true })).ok).toBe(true)
 
-    const none = await table.merge({ rows: [], key: ['n'], mode: 'replace' })
+    const none = await table.merge({ rows: [], key: ['n'], missing: 'delete' })
     expect(none).toMatchObject({ removed: kept.length })
     expect(await rowsOf(table)).toEqual([])
     await store.sweep()
@@ -123,7 +159,11 @@ describe('a merge', () => {
     ['replace', '{"k":"a","n":34.50,"o":2}'],
   ] as const)('of the mode %s leaves a changed row as %s', async (mode, text) => {
     const table = await tableOf(await open(), [{ k: 'a', n: 34.5, o: 1 }])
-    await table.merge({ rows: { json: '[{"k":"a","n":34.50,"o":2}]' }, key: ['k'], mode })
+    await table.merge({
+      rows: { json: '[{"k":"a","n":34.50,"o":2}]' },
+      key: ['k'],
+      ...MERGE_MODES[mode],
+    })
 
     const row = await table.getJson(table.ids[0] ?? '')
     expect(row?.json.replace(/"\$rowID":"[^"]+",/, '')).toBe(text)
@@ -136,7 +176,7 @@ describe('a merge', () => {
       const csv = 'n,other\n'
 
       expect(await table.addRows({ csv })).toMatchObject({ version: 1 })
-      const merged = await table.merge({ rows: { csv }, key: ['n'], mode })
+      const merged = await table.merge({ rows: { csv }, key: ['n'], ...MERGE_MODES[mode] })
       const removed = mode === 'replace' ? 1 : 0
       expect(merged).toMatchObject({ version: 1 + removed, added: 0, changed: 0, removed })
     },
@@ -184,7 +224,7 @@ describe('a merge', () => {
   test('is counted and not done as a dry run', async () => {
     const store = await open()
     const table = await tableOf(store, [{ k: 1, n: 1 }])
-    const request = { rows: [{ k: 1, n: 2 }, { k: 2 }], key: ['k'], mode: 'replace' as const }
+    const request = { rows: [{ k: 1, n: 2 }, { k: 2 }], key: ['k'], missing: 'delete' as const }
     expect(await table.merge({ ...request, dryRun: true })).toMatchObject({
       version: 1,
       added: 1,
@@ -201,7 +241,7 @@ describe('a merge', () => {
     const request = {
       rows,
       key: ['k'],
-      mode: 'replace',
+      missing: 'delete',
       idempotencyKey: 'once',
       receipt: true,
     } as const
@@ -213,7 +253,7 @@ describe('a merge', () => {
     expect({ ...again, addedRowIds: null }).toEqual({ ...first, addedRowIds: null })
     expect(again.receipt?.merge).toMatchObject({ added: 1, changed: 1, unchanged: 0, removed: 1 })
     expect(await table.version()).toBe(3)
-    const other = table.merge({ ...request, mode: 'upsert' })
+    const other = table.merge({ ...request, missing: 'keep' })
     await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     const add = table.addRows(rows, { idempotencyKey: 'once' })
     await expect(add).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
@@ -228,7 +268,7 @@ describe('a merge', () => {
     const input = rows.map(({ k, n }) => ({ k, n: n % 100 === 0 ? -1 : n })).reverse()
     input.push({ k: 'more', n: 1 })
     input.splice(0, 10)
-    const merged = await table.merge({ rows: input, key: ['k'], mode: 'replace' })
+    const merged = await table.merge({ rows: input, key: ['k'], missing: 'delete' })
 
     expect(merged).toMatchObject({ added: 1, changed: 500, unchanged: 49_490, removed: 10 })
     const after = await rowsOf(table)
@@ -273,7 +313,7 @@ describe('a merge', () => {
         await staged.put(at, input.slice(at, at + 1_000))
       }
       const before = store.activity().segmentBytesRead
-      const dry = { rows: staged, key: ['k'], mode: 'replace', dryRun: true } as const
+      const dry = { rows: staged, key: ['k'], missing: 'delete', dryRun: true } as const
       const counts = {
         added: 2 + lastOfInput,
         changed: 360,
@@ -328,7 +368,9 @@ describe('a merge is refused', () => {
     ],
     [{ key: ['k', 'tgas'] }, 'no column "tgas"; did you mean "tags"? It has "k", "tags"'],
     [{ key: ['tags'] }, "column 'tags' has arrays"],
-    [{ key: ['k'], mode: 'insert' }, 'mode must be upsert or replace, not "insert"'],
+    [{ key: ['k'], missing: 'drop' }, 'missing must be keep or delete, not "drop"'],
+    [{ key: ['k'], unnamed: 'delete' }, 'unnamed must be keep or empty, not "delete"'],
+    [{ key: ['k'], mode: 'replace' }, "a replace is missing: 'delete' with unnamed: 'empty'"],
     [{ key: ['k'], signal: 1 }, 'signal must be an AbortSignal'],
     [{ key: ['k'], wrong: 1 }, 'merge takes no "wrong"'],
   ])('with %j', async (request, message) => {
@@ -529,7 +571,7 @@ describe('a merge beside others', () => {
       ],
     })
     const rows = [{ k: 1, n: 1 }]
-    await table.merge({ rows, key: ['k'], mode: 'replace', onSchemaError: 'updateSchema' })
+    await table.merge({ rows, key: ['k'], missing: 'delete', onSchemaError: 'updateSchema' })
 
     expect((await table.get(first))?.row).toEqual({ $rowID: first, k: 1, n: 1 })
     expect(await table.get(second)).toBeNull()

@@ -235,7 +235,7 @@ describe('a text without rows', () => {
         ]
         const calls = (text: () => object) => [
           () => table.overwrite({ rows: text() as RowsInput }),
-          () => table.merge({ rows: text() as RowsInput, key: ['n'], mode: 'replace' }),
+          () => table.merge({ rows: text() as RowsInput, key: ['n'], missing: 'delete' }),
           () => table.preflight({ rows: text() as RowsInput }),
           () =>
             team.stash('s').put(0, text() as RowsInput, { signal: new AbortController().signal }),

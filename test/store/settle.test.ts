@@ -311,7 +311,7 @@ describe('a settle', () => {
     const version = await table.version()
     const past = await listOf((await table.at(3)).scan())
     await store.sweep()
-    await table.merge({ rows: rowsFrom(290, 20), key: ['n'], mode: 'upsert' })
+    await table.merge({ rows: rowsFrom(290, 20), key: ['n'] })
     await store.sweep()
 
     expect(await listOf((await table.at(3)).scan())).toEqual(past)
@@ -429,7 +429,7 @@ describe('a settle, while others change the table,', () => {
     'delete it': (_, table) => table.delete(),
     'merge into it': (_, table) => {
       const rows = rowsFrom(0, 400).map((row) => ({ ...row, text: `merged ${row.n}`.repeat(9) }))
-      return table.merge({ rows, key: ['n'], mode: 'upsert' })
+      return table.merge({ rows, key: ['n'] })
     },
     'add a column': (_, table) => {
       return table.addRows([{ n: 1, more: 'x' }], { onSchemaError: 'updateSchema' })

@@ -4,13 +4,9 @@ import type { Receipt } from './receipt-types.js'
 import type { OnSchemaError, RowIds, RowsInput, Stash } from './row-types.js'
 
 /**
- * What a merge does with rows of the table. `upsert`: of a row whose key the input has, the columns that the input
- * names get the values of the input; other columns, and rows whose keys the input does not have, stay. `replace`: the
- * table has the rows of the input and no others afterwards.
+ * Rows to merge into a table by their keys. A row whose key the table has changes that row; the other rows are added. With
+ * `missing: 'delete'` and `unnamed: 'empty'` the table has the rows of the input and no others afterwards.
  */
-export type MergeMode = 'upsert' | 'replace'
-
-/** Rows to merge into a table by their keys. */
 export type MergeRequest = Readonly<{
   /** The rows to merge, in any form that `addRows` takes. */
   rows: RowsInput | Stash
@@ -19,8 +15,12 @@ export type MergeRequest = Readonly<{
    * are: texts by their characters, numbers exactly, so `34.50` is `34.5`; a number is never a text.
    */
   key: readonly string[]
-  /** What becomes of rows of the table that the input does not have. Default: `upsert`. */
-  mode?: MergeMode | undefined
+  /** What becomes of rows of the table whose keys the input does not have. Default: `keep`. */
+  missing?: 'keep' | 'delete' | undefined
+  /**
+   * What becomes of cells in columns that no row of the input names, in rows whose keys the input has. Default: `keep`.
+   */
+  unnamed?: 'keep' | 'empty' | undefined
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
   ifMatch?: number | bigint | undefined
   /** What to do with rows that do not fit the schema. Default: `abort`. */
@@ -45,7 +45,7 @@ export type MergeCounts = Readonly<{
   changed: number
   /** Rows of the table with the key of a row of the input, and with its values: they keep their versions too. */
   unchanged: number
-  /** Rows of the table that the input does not have; only of a `replace`. */
+  /** Rows of the table that the input does not have; only with `missing: 'delete'`. */
   removed: number
 }>
 

@@ -37,6 +37,7 @@ export type ReceiptDropped = Readonly<{
 
 /** What a merge did, and by which key. */
 export type ReceiptMerge = Readonly<{
+  /** `replace`: it deleted the rows that its input lacked (`missing: 'delete'`). */
   mode: 'upsert' | 'replace'
   key: readonly string[]
   added: number

@@ -183,10 +183,10 @@ export class MergeChanges {
   }
 
   #plan(): Work[] {
-    const replaces = this.#parts.rules.mode === 'replace'
+    const { rules } = this.#parts
     const works: Work[] = []
     for (const joined of this.#join.extents.values()) {
-      const { removed, live } = replaces ? countRows(joined) : { removed: 0, live: 0 }
+      const { removed, live } = rules.deletesMissing ? countRows(joined) : { removed: 0, live: 0 }
       const known = joined.changes
       const isOpen = joined.seen.entry === null
       const count = removed + (known?.size ?? 0)
@@ -224,7 +224,7 @@ export class MergeChanges {
   #records({ extent, partners, changes }: JoinedExtent): ChangedRow[] {
     const records: ChangedRow[] = []
     for (const [slot, row] of changes ?? []) records.push({ position: { extent, slot }, row })
-    if (this.#parts.rules.mode === 'replace') {
+    if (this.#parts.rules.deletesMissing) {
       for (const [slot, partner] of partners.entries()) {
         if (partner === NO_PARTNER) records.push({ position: { extent, slot }, row: null })
       }
@@ -270,15 +270,13 @@ export class MergeChanges {
       }
       const found = await this.#seeAgain(joined, head)
       if (found === MOVED) return MOVED
-      const { place, rows, rules, onSegment } = this.#parts
-      const replaces = rules.mode === 'replace'
-      const parts = { place, rows, replaces, files: files ?? newMarkedFiles(), onSegment }
+      const parts = { ...this.#parts, files: files ?? newMarkedFiles() }
       const decide = this.#decider(joined, textOf)
       const version = files === null ? null : head.version + 1
       const done = await rewriteExtent(parts, joined, found, decide, version)
       changed += done.changed
       for (const slot of done.overlaid) {
-        deletes.push(rowKey(place.table, { extent: joined.extent, slot }))
+        deletes.push(rowKey(parts.place.table, { extent: joined.extent, slot }))
       }
       const before = found.seen.entry?.segment?.object ?? null
       if (done.entry !== null) extents.push({ extent: joined.extent, before, entry: done.entry })

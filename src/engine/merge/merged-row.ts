@@ -2,17 +2,19 @@
 import { StoreError } from '../../base/store-error.js'
 import { differentCells, spliceRowText } from '../../format/row-text.js'
 import { canonicalToken, cellsOf, sameValues } from '../../format/row-values.js'
-import type { MergeMode } from '../api/merge-types.js'
 
 /** A row as it is stored, but for cells of dropped columns, and the number of the schema that it was stored under. */
 export type StoredRow = Readonly<{ text: string; schemaNumber: number }>
 
 /** How rows are merged. */
 export type MergeRules = Readonly<{
-  mode: MergeMode
+  /** Whether rows of the table that the input lacks are deleted. */
+  deletesMissing: boolean
+  /** Whether a row that the input has loses its cells in columns that the input does not name. */
+  emptiesUnnamed: boolean
   /** IDs of the key columns. */
   key: readonly string[]
-  /** Columns that the input names: an upsert leaves the others as they are. */
+  /** Columns that the input names. */
   inputColumns: ReadonlySet<string>
   /** Number of the schema of the table before the merge, and after it. */
   schemaBefore: number
@@ -42,7 +44,7 @@ export function mergedRow(
   const after = cellsOf(incoming)
   for (const id of rules.key)
     if (!sameValues(before.get(id), after.get(id))) throw new KeyCollision()
-  if (rules.mode === 'replace') {
+  if (rules.emptiesUnnamed) {
     const isSame = before.size === after.size && isWithin(before, after)
     return isSame ? null : { text: incoming, schemaNumber: rules.schemaAfter }
   }
@@ -78,7 +80,7 @@ function likeBefore(
   if (different === null || different.some(({ id }) => key.includes(id))) return undefined
   const changed = different.filter(({ before, after }) => !sameValues(before, after))
   if (changed.length === 0) return null
-  // An upsert leaves cells in their form whose values stay.
+  // Cells whose values stay keep their form, unless the whole row is that of the input.
   return changed.length === different.length
     ? { text: incoming, schemaNumber: schemaAfter }
     : undefined

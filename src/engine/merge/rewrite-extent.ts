@@ -11,15 +11,14 @@ import type { SegmentBuilder } from '../../format/segment-writer.js'
 import type { TablePlace } from '../context/store-context.js'
 import { beginSegment, putSegment } from '../context/stored-segments.js'
 import { type JoinedExtent, MAY_DIFFER, NO_PARTNER, NO_ROW } from './joined-extent.js'
-import type { StoredRow } from './merged-row.js'
+import type { MergeRules, StoredRow } from './merged-row.js'
 import { type RowPiece, workOfPiece } from './packed-texts.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 export type RewriteParts = Readonly<{
   place: TablePlace
   rows: TableRows
-  /** Whether rows without a partner are removed. */
-  replaces: boolean
+  rules: MergeRules
   /** Takes up the files that changed rows name. */
   files: FileIds
   /** Takes up the object that is written, before that. */
@@ -145,7 +144,7 @@ class ExtentWriter {
   }
 
   #isRemoved(slot: number): boolean {
-    return this.#parts.replaces && this.#joined.partners[slot] === NO_PARTNER
+    return this.#parts.rules.deletesMissing && this.#joined.partners[slot] === NO_PARTNER
   }
 
   #row(

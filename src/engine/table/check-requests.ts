@@ -1,7 +1,7 @@
 // Checks of the arguments of operations that also run as jobs. The operation and the start of its job call the same
 // check, so that both refuse the same requests in the same order.
 import { KEY_COLUMNS_MAX } from '../../base/limits.js'
-import { shown } from '../../base/options.js'
+import { isRecord, shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
@@ -17,7 +17,7 @@ import {
   checkText,
 } from '../api/arguments.js'
 import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
-import type { MergeMode, MergeRequest } from '../api/merge-types.js'
+import type { MergeRequest } from '../api/merge-types.js'
 import type {
   AddOptions,
   CreateTableRequest,
@@ -263,7 +263,8 @@ export function checkImport(
 const MERGE_ARGUMENTS = [
   'rows',
   'key',
-  'mode',
+  'missing',
+  'unnamed',
   'ifMatch',
   'onSchemaError',
   'idempotencyKey',
@@ -273,20 +274,36 @@ const MERGE_ARGUMENTS = [
   'signal',
 ]
 
+const NO_MODE =
+  "merge takes no mode: a replace is missing: 'delete' with unnamed: 'empty', an upsert has neither"
+
+/** What digests name the two choices by (FORMAT.md, section 4). */
+const MODES = {
+  keep: { keep: 'upsert', empty: 'empty' },
+  delete: { keep: 'delete', empty: 'replace' },
+} as const
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {
+  if (isRecord(given) && 'mode' in given) throw invalid(NO_MODE)
   checkArguments('merge', given, MERGE_ARGUMENTS)
   const { rows } = given
   const key = checkKey(given.key)
-  const mode = checkMergeMode(given.mode)
+  const missing = checkKept('missing', given.missing, 'delete')
+  const unnamed = checkKept('unnamed', given.unnamed, 'empty')
   const onSchemaError = checkOnSchemaError(given.onSchemaError)
   return {
     rows,
     key,
-    mode,
+    missing,
+    unnamed,
     onSchemaError,
     ifMatch: checkIfMatchArgument(given.ifMatch),
-    requestKey: await requestKeyOf(given, ['merge', key, mode, onSchemaError], rows),
+    requestKey: await requestKeyOf(
+      given,
+      ['merge', key, MODES[missing][unnamed], onSchemaError],
+      rows,
+    ),
     receipt: checkFlag('receipt', given.receipt),
     dryRun: checkFlag('dryRun', given.dryRun),
     signal: checkSignal(given.signal),
@@ -302,10 +319,14 @@ export function checkKey(given: unknown): readonly string[] {
   throw invalid(`key must be a list of 1 to ${KEY_COLUMNS_MAX} different column IDs`)
 }
 
-function checkMergeMode(given: unknown): MergeMode {
-  if (given === undefined || given === 'upsert') return 'upsert'
-  if (given === 'replace') return 'replace'
-  throw invalid(`mode must be upsert or replace, not ${shown(given)}`)
+function checkKept<Other extends string>(
+  name: string,
+  given: unknown,
+  other: Other,
+): 'keep' | Other {
+  if (given === undefined || given === 'keep') return 'keep'
+  if (given === other) return other
+  throw invalid(`${name} must be keep or ${other}, not ${shown(given)}`)
 }
 
 function invalid(problem: string): StoreError {

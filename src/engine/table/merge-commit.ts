@@ -13,7 +13,7 @@ import {
 } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
-import type { MergeCounts, MergeMode, MergeResult } from '../api/merge-types.js'
+import type { MergeCounts, MergeResult } from '../api/merge-types.js'
 import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import { type RequestKey, readIdempotency, saveResult } from '../commit/idempotency.js'
@@ -35,7 +35,8 @@ type Put = readonly [key: Bytes, value: Bytes]
 export type CheckedMerge = Readonly<{
   rows: RowsInput | Stash
   key: readonly string[]
-  mode: MergeMode
+  missing: 'keep' | 'delete'
+  unnamed: 'keep' | 'empty'
   ifMatch: number | bigint | undefined
   onSchemaError: OnSchemaError
   requestKey: RequestKey | undefined
@@ -139,8 +140,7 @@ export async function commitMerge(
   const repeat = await readIdempotency(team.options, table, request.requestKey, read)
   const runs = runsOfResult(appended.runs, counts)
   const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
-  const { mode, key } = request
-  const about = ready.receipt && withMerge(ready.receipt, { mode, key, ...counts })
+  const about = ready.receipt && withMerge(ready.receipt, request, counts)
   const saved = await saveReceipt(team, read, table, about, version)
   const next = {
     ...appended.next,

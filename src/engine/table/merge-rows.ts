@@ -121,14 +121,15 @@ class Merge {
     const { base, newSchema, rows: stored } = this.#ready
     const { team } = this.#place
     const { columns } = this.#schema
-    const { mode, key } = this.#request
+    const { missing, unnamed, key } = this.#request
     const incoming = new IncomingRows(team, base.source, stored, columns)
     if (incoming.count > INCOMING_ROWS_MAX) throw tooManyRows()
     const inputColumns = this.#named
     const retypes = newSchema?.retypes ?? false
     const schemaBefore = base.head.generation.schemaNumber
     const rules = {
-      mode,
+      deletesMissing: missing === 'delete',
+      emptiesUnnamed: unnamed === 'empty',
       key,
       inputColumns,
       schemaBefore,
@@ -141,7 +142,7 @@ class Merge {
       incoming,
       rows: new TableRows(this.#place, { columns, retypes, past: base.schema.past }),
       retypes,
-      projects: mode === 'upsert' && [...columns.keys()].some((id) => !inputColumns.has(id)),
+      projects: unnamed === 'keep' && [...columns.keys()].some((id) => !inputColumns.has(id)),
       checkGoesOn: () => this.#reader.checkGoesOn(),
       onSegment: (written) => this.#reader.add(written),
     })

@@ -22,7 +22,7 @@ import {
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { COLUMN_ID_CHARS_MAX } from '../../schema/table-schema.js'
-import type { MergeCounts } from '../api/merge-types.js'
+import type { MergeCounts, MergeRequest } from '../api/merge-types.js'
 import type { Receipt, ReceiptColumns, ReceiptDropped, ReceiptMerge } from '../api/receipt-types.js'
 import type { ChangeResult } from '../api/row-types.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
@@ -63,7 +63,13 @@ export async function draftReceipt(
 }
 
 /** The draft of a merge with what the merge did, which is known only when its rows were joined. */
-export function withMerge(draft: ReceiptDraft, merge: ReceiptMerge): ReceiptDraft {
+export function withMerge(
+  draft: ReceiptDraft,
+  { missing, key }: Pick<MergeRequest, 'missing' | 'key'>,
+  counts: MergeCounts,
+): ReceiptDraft {
+  const mode = missing === 'delete' ? 'replace' : 'upsert'
+  const merge: ReceiptMerge = { mode, key, ...counts }
   return { ...draft, about: JSON.stringify({ ...JSON.parse(draft.about), merge }) }
 }
 

@@ -74,6 +74,19 @@ export const mergeCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'a merge keeps or empties cells in columns that no row names, as unnamed or else mode says',
+    run: async (api) => {
+      const queries = ['', '&unnamed=empty', '&mode=replace&unnamed=keep', '&mode=replace']
+      for (const [index, query] of queries.entries()) {
+        const table = await api.createTyped(TYPES, ROWS)
+        await api.ok('POST', at(table, `?key=email${query}`), { body: [{ email: 'a' }] })
+        const merged = index % 2 === 0 ? { email: 'a', n: 1 } : { email: 'a' }
+        const others = index < 2 ? [{ email: 'b', n: 2 }] : []
+        assert.deepEqual(await api.cellsOf(table), [merged, ...others], query)
+      }
+    },
+  },
+  {
     name: 'a merge with validate=only counts and changes nothing',
     run: async (api) => {
       const table = await api.createTyped(TYPES, ROWS)

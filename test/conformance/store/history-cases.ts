@@ -117,7 +117,7 @@ export const historyCases: readonly StoreCase[] = [
       await table.deleteRow(rowIds.get(2))
       const left = rows.filter(({ n }) => n !== 2 && n % 7 !== 0)
       const merged = left.map(({ k, n }) => ({ k, n: n < 20 && n % 2 === 0 ? n + 1_000 : n }))
-      await table.merge({ rows: [...merged, { k: 'new', n: 7 }], key: ['k'], mode: 'replace' })
+      await table.merge({ rows: [...merged, { k: 'new', n: 7 }], key: ['k'], missing: 'delete' })
       const now = (await allOf(table.scan())).map(({ n }) => n)
 
       const before = rows.filter(({ n }) => n !== 2).map(({ n }) => (n === 1 ? 100 : n))

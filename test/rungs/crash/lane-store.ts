@@ -1,5 +1,6 @@
 // What lanes use of a store: of one in this process, or of servers (../fleet/http-store.ts).
 import type { Store, Table, Team } from '../../../src/index.js'
+import { MERGE_MODES } from '../../support/merge-oracle.js'
 import type { SCHEMA } from './rows.js'
 
 export type LaneRow = Readonly<Record<string, unknown>> & Readonly<{ $rowID: string }>
@@ -77,7 +78,11 @@ function laneTableOf(table: Table, inputOf: (rows: LaneRows) => RowsInput): Lane
       return { version, rowIds: [...rowIds] }
     },
     async merge(mode, rows) {
-      const { version, addedRowIds } = await table.merge({ rows: inputOf(rows), key: ['k'], mode })
+      const { version, addedRowIds } = await table.merge({
+        rows: inputOf(rows),
+        key: ['k'],
+        ...MERGE_MODES[mode],
+      })
       return { version, rowIds: [...addedRowIds] }
     },
     updateRow: (rowId, cells) => table.updateRow(rowId, cells),

@@ -1,4 +1,6 @@
 // Random pairs of row sets, and what a merge of them must give: rows are lists of cells, found by comparing each with each.
+import type { MergeCounts } from '../../../src/index.js'
+import { mergeOf } from '../../support/merge-oracle.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 
 /** A cell: its token as JSON text, and what it stands for. */
@@ -20,7 +22,8 @@ export const SCHEMA = {
 } as const
 
 export type MergeCase = Readonly<{
-  mode: 'upsert' | 'replace'
+  missing: 'keep' | 'delete'
+  unnamed: 'keep' | 'empty'
   key: readonly string[]
   before: readonly Cells[]
   input: readonly Cells[]
@@ -80,7 +83,8 @@ function valueFor(column: string, random: Seeded, keys: number): Value {
 
 export function makeCase(seed: number): MergeCase {
   const random = seeded(seed)
-  const mode = random.once(2) ? 'replace' : 'upsert'
+  const missing = random.once(2) ? 'delete' : 'keep'
+  const unnamed = random.once(2) ? 'empty' : 'keep'
   const key = random.once(3) ? ['k', 'm'] : random.once(4) ? ['m'] : ['k']
   const size = (): number => random.pick([0, 1, 3, 8, 12, 30])
   const keys = random.pick([3, 20, 100])
@@ -115,7 +119,7 @@ export function makeCase(seed: number): MergeCase {
     })
   const input = [...same, ...fresh]
   if (random.once(2)) for (let i = input.length - 1; i > 0; i--) swap(input, i, random.below(i + 1))
-  const made = { mode, key, before, input: unique(input, key), inputColumns } as const
+  const made = { missing, unnamed, key, before, input: unique(input, key), inputColumns } as const
   return seed % 2 === 0 ? inOrder(made, seed) : made
 }
 
@@ -202,41 +206,28 @@ export type Expected = Readonly<{
   rows: readonly Readonly<{ cells: Cells | null; isChanged: boolean }>[]
   /** Indexes of rows of the input. */
   added: readonly number[]
-  counts: Readonly<{ added: number; changed: number; unchanged: number; removed: number }>
+  counts: MergeCounts
 }>
 
-export function expectedOf({ mode, key, before, input, inputColumns }: MergeCase): Expected {
-  const taken = new Set<number>()
-  const counts = { added: 0, changed: 0, unchanged: 0, removed: 0 }
-  const rows = before.map((row) => {
-    const name = keyOf(row, key)
-    const partner = name === null ? -1 : input.findIndex((other) => keyOf(other, key) === name)
-    const other = input[partner]
-    if (other === undefined) {
-      if (mode === 'upsert') return { cells: row, isChanged: false }
-      counts.removed++
-      return { cells: null, isChanged: true }
+export function expectedOf({ before, input, inputColumns, ...rules }: MergeCase): Expected {
+  const isSame = (one: Value, other: Value): boolean => one.means === other.means
+  const merged = mergeOf(before, input, { ...rules, named: inputColumns, isSame })
+  if (merged === null) throw new Error('a key of the case is not unique')
+  const rows = before.map((row, at) => {
+    const fate = merged.fates[at]
+    if (fate === 'removed') return { cells: null, isChanged: true }
+    if (typeof fate !== 'object') return { cells: row, isChanged: false }
+    const cells = new Map(row)
+    for (const [id, value] of fate.changes) {
+      if (value === null) cells.delete(id)
+      else cells.set(id, value)
     }
-    taken.add(partner)
-    const after = mode === 'replace' ? other : upserted(row, other, inputColumns)
-    const isChanged = meaningOf(row) !== meaningOf(after)
-    if (isChanged) counts.changed++
-    else counts.unchanged++
-    return { cells: isChanged ? after : row, isChanged }
+    return {
+      cells: rules.unnamed === 'empty' ? (input[fate.partner] ?? cells) : cells,
+      isChanged: true,
+    }
   })
-  const added = input.map((_, i) => i).filter((i) => !taken.has(i))
-  counts.added = added.length
-  return { rows, added, counts }
-}
-
-function upserted(row: Cells, other: Cells, inputColumns: readonly string[]): Cells {
-  const cells = new Map(row)
-  for (const id of inputColumns) {
-    const value = other.get(id)
-    if (value === undefined) cells.delete(id)
-    else cells.set(id, value)
-  }
-  return cells
+  return { rows, added: merged.added, counts: merged.counts }
 }
 
 /** The values of a row, whatever the order of its cells and the form of its tokens. */

@@ -55,7 +55,8 @@ async function mergeIn(
   given: ReturnType<typeof makeCase>,
   drops: Seeded,
 ): Promise<void> {
-  const { mode, key, input, inputColumns } = given
+  const { missing, unnamed, key, input, inputColumns } = given
+  const rules = { key, missing, unnamed }
   const team = store.team('t')
   const { table, rows } = await makeTable(store, random, given.before, new Drops(drops))
   const before = { ...given, before: rows.map(({ cells }) => cells) }
@@ -69,15 +70,19 @@ async function mergeIn(
   const source = () => (inChunks ? team.stash('s') : { json: body })
   const isNamed = input.length > 0
 
-  const dry = await table.merge({ rows: source(), key, mode, dryRun: true })
-  expect(dry).toMatchObject({ version, ...(isNamed || mode === 'replace' ? expected.counts : {}) })
+  const dry = await table.merge({ rows: source(), ...rules, dryRun: true })
+  expect(dry).toMatchObject({
+    version,
+    ...(isNamed || missing === 'delete' ? expected.counts : {}),
+  })
   expect(await table.version()).toBe(version)
 
-  const merged = await table.merge({ rows: source(), key, mode, receipt: true })
+  const merged = await table.merge({ rows: source(), ...rules, receipt: true })
   const { added, changed, removed } = expected.counts
   const hasChanged = added + changed + removed > 0
   expect(merged).toMatchObject({ version: version + (hasChanged ? 1 : 0), ...expected.counts })
   expect(merged.addedRowIds).toHaveLength(added)
+  const mode = missing === 'delete' ? 'replace' : 'upsert'
   expect(merged.receipt?.merge).toEqual(hasChanged ? { mode, key, ...expected.counts } : undefined)
   const wanted = [
     ...expected.rows.flatMap(({ cells, isChanged }, i) => {
@@ -93,7 +98,7 @@ async function mergeIn(
   ]
   await expectRows(table, wanted)
 
-  const again = await table.merge({ rows: source(), key, mode })
+  const again = await table.merge({ rows: source(), ...rules })
   expect(again).toMatchObject({
     version: merged.version,
     added: 0,

@@ -3,12 +3,14 @@ import { sameValues } from '../../../src/format/row-values.js'
 import {
   type DeleteRowsResult,
   isStoreError,
+  type MergeCounts,
   type MergeResult,
   type RowWithId,
   type Where,
 } from '../../../src/index.js'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { matches } from '../../store/find-oracle.js'
+import { mergeOf } from '../../support/merge-oracle.js'
 import type { ModelSchema } from './cell-rules.js'
 import {
   type InputRow,
@@ -176,7 +178,8 @@ function idsThatMatch(generation: ModelGeneration, where: Where): string[] {
 }
 
 export type MergeSpec = Readonly<{
-  mode: 'upsert' | 'replace'
+  missing: 'keep' | 'delete'
+  unnamed: 'keep' | 'empty'
   key: readonly string[]
   rows: RowsSpec
   ifMatch: IfMatch
@@ -186,13 +189,13 @@ export type MergeSpec = Readonly<{
 type MergedAndMade = MergeResult & Readonly<{ ids: MadeIds }>
 
 export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
-  const { mode, key, rows, ifMatch, dryRun } = merge
+  const { missing, unnamed, key, rows, ifMatch, dryRun } = merge
   const texts = rows.rows.map((row) => `{${row.map(([id, { json }]) => `${id}: ${json}`).join()}}`)
   return {
-    text: `${dryRun ? 'dry run: ' : ''}merge (${mode} by ${key.join()}) ifMatch ${ifMatch} [${texts.join(', ')}]`,
+    text: `${dryRun ? 'dry run: ' : ''}merge (missing ${missing}, unnamed ${unnamed} by ${key.join()}) ifMatch ${ifMatch} [${texts.join(', ')}]`,
     async run(world): Promise<MergedAndMade> {
       const bound = ifMatch === undefined ? {} : { ifMatch }
-      const request = { rows: toInput(rows), key, mode, dryRun, ...bound }
+      const request = { rows: toInput(rows), key, missing, unnamed, dryRun, ...bound }
       const merged = await tableOf(world, target).merge(request)
       return noteRowIds(world, { ...merged, rowIds: merged.addedRowIds })
     },
@@ -237,72 +240,31 @@ type Joined = Readonly<{
   /** The rows of before in their order, those that change as other objects. */
   rows: readonly ModelRow[]
   added: readonly Cells[]
-  counts: Readonly<{ added: number; changed: number; unchanged: number; removed: number }>
+  counts: MergeCounts
 }>
 
-/** Compares each row with each. */
 function join(
   { rows: before, schema }: ModelGeneration,
   input: readonly Cells[],
-  { key, mode, rows: sent }: MergeSpec,
+  { key, missing, unnamed, rows: sent }: MergeSpec,
 ): Joined | Readonly<{ failure: Failure }> {
-  const keys = input.map((cells) => key.map((id) => tokenOf(cells, id)))
-  for (const one of keys) {
-    const column = key[one.indexOf(undefined)]
+  const incoming = input.map((cells) => new Map(cells))
+  for (const cells of incoming) {
+    const column = key.find((id) => !cells.has(id))
     if (column !== undefined) return { failure: { code: 'COLUMN_HAS_INVALID_VALUE', column } }
   }
-  const isTwice = keys.some((one, i) => keys.slice(0, i).some((other) => sameKeys(one, other)))
-  const partners = before.map((row) => {
-    if (row.gone) return -1
-    const own = key.map((id) => tokenOf(shownCells(row, schema), id))
-    return own.includes(undefined) ? -1 : keys.findIndex((one) => sameKeys(one, own))
+  const shown = before.map((row) => (row.gone ? null : new Map(shownCells(row, schema))))
+  const named = toChunk(sent).columns
+  const merged = mergeOf(shown, incoming, { key, missing, unnamed, named, isSame: sameValues })
+  if (merged === null) return { failure: { code: 'KEY_NOT_UNIQUE' } }
+  const rows = before.map((row, at): ModelRow => {
+    const fate = merged.fates[at]
+    if (fate === 'removed') return { ...row, cells: [], gone: true }
+    if (typeof fate !== 'object') return row
+    const whole = unnamed === 'empty' ? input[fate.partner] : undefined
+    return { ...row, cells: whole ?? cellsAfter(row.cells, fate.changes) }
   })
-  const isAmbiguous = partners.some((one, i) => one >= 0 && partners.indexOf(one) < i)
-  if (isTwice || isAmbiguous) return { failure: { code: 'KEY_NOT_UNIQUE' } }
-  const columns = toChunk(sent).columns
-  const counts = { added: 0, changed: 0, unchanged: 0, removed: 0 }
-  const rows = before.map((row, i): ModelRow => {
-    const incoming = input[partners[i] ?? -1]
-    if (row.gone || (incoming === undefined && mode === 'upsert')) return row
-    if (incoming === undefined) {
-      counts.removed++
-      return { ...row, cells: [], gone: true }
-    }
-    const cells = mergedCells(row, schema, incoming, mode === 'replace' ? null : columns)
-    if (cells === null) counts.unchanged++
-    else counts.changed++
-    return cells === null ? row : { ...row, cells }
-  })
-  const added = input.filter((_, i) => !partners.includes(i))
-  return { rows, added, counts: { ...counts, added: added.length } }
-}
-
-type KeyTokens = readonly (string | undefined)[]
-
-function sameKeys(one: KeyTokens, other: KeyTokens): boolean {
-  return one.every((token, i) => sameValues(token, other[i]))
-}
-
-function tokenOf(cells: Cells, column: string): string | undefined {
-  return cells.find(([id]) => id === column)?.[1]
-}
-
-/** @param columns - That an upsert sets; null: all. @returns null: the row stays as it is. */
-function mergedCells(
-  row: ModelRow,
-  schema: ModelSchema,
-  incoming: Cells,
-  columns: readonly string[] | null,
-): Cells | null {
-  const before = new Map(shownCells(row, schema))
-  const after = new Map(incoming)
-  const changes = new Map<string, string | null>()
-  for (const [id, token] of incoming) if (!sameValues(before.get(id), token)) changes.set(id, token)
-  for (const id of before.keys()) {
-    if (!after.has(id) && (columns === null || columns.includes(id))) changes.set(id, null)
-  }
-  if (changes.size === 0) return null
-  return columns === null ? incoming : cellsAfter(row.cells, changes)
+  return { rows, added: input.filter((_, at) => merged.added.includes(at)), counts: merged.counts }
 }
 
 /** Rows of a merge: some of the table, changed or not, and others; a key occurs once. */

@@ -14,7 +14,14 @@ import {
 import { JOB_USES, type JobUse } from './jobs.js'
 import { alterKey, getByKey, keyValues } from './key-operations.js'
 import { alterTable, deleteTable, renameTable } from './life-operations.js'
-import { deleteRows, mergeRows, rowsAsText, rowsToMerge, updateRows } from './many-operations.js'
+import {
+  deleteRows,
+  type MergeSpec,
+  mergeRows,
+  rowsAsText,
+  rowsToMerge,
+  updateRows,
+} from './many-operations.js'
 import type { Operation } from './operation.js'
 import { currentOf, type ModelTable, type OnSchemaError, type State } from './oracle.js'
 import {
@@ -98,7 +105,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
     | Readonly<{ kind: 'deleteMany'; rows: readonly RowPick[]; where: number | null }>
     | Readonly<{
         kind: 'merge'
-        mode: 'upsert' | 'replace'
+        lack: Pick<MergeSpec, 'missing' | 'unnamed'>
         key: number
         byOwn: boolean
         from: number
@@ -328,7 +335,11 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
     }),
     merge: fc.record({
       kind: fc.constant('merge'),
-      mode: fc.constantFrom('upsert', 'upsert', 'replace'),
+      lack: fc.constantFrom<Pick<MergeSpec, 'missing' | 'unnamed'>>(
+        { missing: 'keep', unnamed: 'keep' },
+        { missing: 'keep', unnamed: 'empty' },
+        { missing: 'delete', unnamed: 'keep' },
+      ),
       key: fc.nat({ max: 6 }),
       byOwn: fc.constantFrom(true, true, true, false),
       from: fc.nat({ max: 12 }),
@@ -683,7 +694,7 @@ function bindDeletes(
 }
 
 function bindMerge(
-  { key, byOwn, from, rows, ...others }: OfKind<'merge'>,
+  { key, byOwn, from, rows, lack, ...others }: OfKind<'merge'>,
   table: ModelTable | undefined,
   target: TableTarget,
 ): Operation {
@@ -693,7 +704,7 @@ function bindMerge(
   const columnsOfKey = own ?? [pick(columns, key)?.id ?? 'a']
   const ifMatch = pickVersion(table?.version ?? 1, others.ifMatch)
   const given = rowsToMerge(generation, { key: columnsOfKey, from, rows })
-  return mergeRows(target, { ...others, key: columnsOfKey, rows: given, ifMatch })
+  return mergeRows(target, { ...others, ...lack, key: columnsOfKey, rows: given, ifMatch })
 }
 
 /** Some of the columns that there are, and others that were dropped or never there. */

@@ -215,12 +215,12 @@ const CHANGES: readonly Scenario[] = [
   onTable('merge row records', (table) => table.merge({ rows: MERGED, key: ['n'] })),
   onTable(
     'merge into segments',
-    (table) => table.merge({ rows: MERGED, key: ['n'], mode: 'replace', idempotencyKey: 'k' }),
+    (table) => table.merge({ rows: MERGED, key: ['n'], missing: 'delete', idempotencyKey: 'k' }),
     SEGMENTS,
   ),
   onTable(
     'merge a stash',
-    (table, team) => table.merge({ rows: team.stash('s'), key: ['n'], mode: 'replace' }),
+    (table, team) => table.merge({ rows: team.stash('s'), key: ['n'], missing: 'delete' }),
     SEGMENTS,
     withTableAndStash,
   ),
@@ -351,7 +351,7 @@ const KEYS: readonly Scenario[] = [
   ),
   onTable(
     'merge by the key of a table',
-    (table) => table.merge({ rows: MERGED, key: ['n'], mode: 'replace' }),
+    (table) => table.merge({ rows: MERGED, key: ['n'], missing: 'delete' }),
     SEGMENTS,
     withRunAndEntries,
   ),

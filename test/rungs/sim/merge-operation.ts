@@ -1,5 +1,6 @@
 // Merges by key in a history: the numbers of rows are their keys.
 import type { MergeCounts, MergeResult } from '../../../src/index.js'
+import { MERGE_MODES, mergeOf } from '../../support/merge-oracle.js'
 import { show } from '../model/operation.js'
 import { type DiskJudge, inputOf, type RowsForm, refused, type SimOperation } from './operations.js'
 import { type ModelRow, type ModelTable, showRows, type TableState } from './oracle.js'
@@ -24,7 +25,7 @@ export function mergeTable(world: DiskJudge, table: ModelTable, merge: SimMerge)
       const key = idempotencyKey === undefined ? {} : { idempotencyKey }
       return team
         .table(table.id ?? '')
-        .merge({ rows: inputOf(rows, form), key: ['n'], mode, ...key })
+        .merge({ rows: inputOf(rows, form), key: ['n'], ...MERGE_MODES[mode], ...key })
     },
     apply: (state, outcome) => {
       const isRefused = state === null || !['n', null].includes(state.key)
@@ -56,32 +57,26 @@ export function mergeTable(world: DiskJudge, table: ModelTable, merge: SimMerge)
 /** null: a row of the input has the key of two rows of the table. */
 function mergedState(state: NonNullable<TableState>, merge: SimMerge): Merged | null {
   const { mode, rows: input } = merge
-  const hasFiles = namesFiles(merge)
-  const partners = new Map(input.map((row) => [row.n, row]))
-  const taken = new Set<number>()
-  const counts = { added: 0, changed: 0, unchanged: 0, removed: 0 }
+  const named = namesFiles(merge) ? ['n', 'v', 'f'] : ['n', 'v']
+  const rules = { ...MERGE_MODES[mode], key: ['n'], named, isSame: Object.is }
+  const merged = mergeOf(state.rows.map(cellsOf), input.map(cellsOf), rules)
+  if (merged === null) return null
+  const { fates, added, counts } = merged
   const version = state.version + 1
-  const kept: ModelRow[] = []
-  for (const row of state.rows) {
-    const partner = partners.get(row.n)
-    if (partner === undefined) {
-      if (mode === 'upsert') kept.push(row)
-      else counts.removed++
-      continue
-    }
-    if (taken.has(row.n)) return null
-    taken.add(row.n)
-    const f = hasFiles || mode === 'replace' ? partner.f : row.f
-    const isSame = row.v === partner.v && row.f === f
-    if (isSame) counts.unchanged++
-    else counts.changed++
-    kept.push(isSame ? row : { ...row, v: partner.v, f, version })
-  }
-  const added = input.filter(({ n }) => !taken.has(n))
-  counts.added = added.length
+  const kept = state.rows.flatMap((row, at): ModelRow[] => {
+    const fate = fates[at]
+    if (typeof fate !== 'object') return fate === 'removed' ? [] : [row]
+    return [{ ...row, ...Object.fromEntries(fate.changes), version }]
+  })
+  const rows = [...kept, ...added.flatMap((at) => input.slice(at, at + 1))].map((row, at) => {
+    return at < kept.length ? row : { ...row, id: null, version }
+  })
   const isChanged = counts.added + counts.changed + counts.removed > 0
-  const rows = [...kept, ...added.map((row) => ({ ...row, id: null, version }))]
   return { state: isChanged ? { ...state, version, rows } : state, counts }
+}
+
+function cellsOf({ n, v, f }: ModelRow): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries({ n, v, f }).filter(([, value]) => value !== null))
 }
 
 /** A header of CSV without rows names no column, as in an add. */

@@ -286,6 +286,32 @@ describe('an import', () => {
     expect(same).not.toHaveProperty('receipt')
   })
 
+  test.each([
+    [
+      {},
+      [
+        { n: 1, text: 'a' },
+        { n: 2, text: 'b' },
+      ],
+    ],
+    [{ unnamed: 'empty' }, [{ n: 1 }, { n: 2, text: 'b' }]],
+    [{ missing: 'delete' }, [{ n: 1, text: 'a' }]],
+    [{ missing: 'delete', unnamed: 'empty' }, [{ n: 1 }]],
+  ] as const)('merges with %j', async (options, expected) => {
+    const { client } = await start()
+    const { tableId } = await client.importRows(
+      [
+        { n: 1, text: 'a' },
+        { n: 2, text: 'b' },
+      ],
+      { name: 'T' },
+    )
+    await client.importRows([{ n: 1 }], { tableId, mode: 'merge', key: ['n'], ...options })
+
+    const { rows } = await client.table(tableId).page()
+    expect(rows.map(({ $rowID: _, ...row }) => row)).toEqual(expected)
+  })
+
   test('is checked without a change: each problem with the chunk and the row of the input', async () => {
     const { server, client } = await start()
     const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] } as const

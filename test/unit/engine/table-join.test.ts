@@ -58,7 +58,7 @@ function world(): { join: TableJoin; table: string[]; change: () => void; reads:
   }
   const parts = {
     place: { team: { options: resolveStoreOptions({}), slices: new SliceTurns(systemClock) } },
-    rules: { mode: 'upsert', key: ['k'], inputColumns: new Set(['k', 'n']) },
+    rules: { key: ['k'], inputColumns: new Set(['k', 'n']) },
     incoming: incoming as unknown as IncomingRows,
     rows: rows as unknown as TableRows,
     checkGoesOn: () => undefined,

@@ -15,7 +15,7 @@
 //   when a second open fails, and opens one directory twice by two spellings of its path (LEVELDB.md, F9, F10, F19).
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { retry } from '../../src/base/backoff.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { crc32 } from '../../src/base/platform.js'
 import { isStoreError, StoreError } from '../../src/base/store-error.js'
@@ -161,16 +161,12 @@ async function openLocked(
   const store = await checkParts(path)
   const lock = await lockDirectory(path, waitMs)
   try {
-    const endsAt = monotonicMs() + Math.max(waitMs, ENDING_MS_MAX)
-    for (;;) {
-      try {
-        return await openParts(path, store, lock, options)
-      } catch (failure) {
-        const isLocked = isStoreError(failure) && failure.code === 'STORE_LOCKED'
-        if (!isLocked || monotonicMs() >= endsAt) throw failure
-      }
-      await pause(ENDING_PAUSE_MS)
-    }
+    const deadlineMs = monotonicMs() + Math.max(waitMs, ENDING_MS_MAX)
+    const bounds = { backoff: () => ENDING_PAUSE_MS, deadlineMs }
+    const open = (): Promise<DirectoryPorts> => openParts(path, store, lock, options)
+    return await retry(open, bounds, (failure) => {
+      return isStoreError(failure) && failure.code === 'STORE_LOCKED' ? 0 : null
+    })
   } catch (failure) {
     await lock.release()
     throw failure

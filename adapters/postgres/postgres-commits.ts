@@ -1,7 +1,8 @@
 // Makes commits: in their order, again where that is safe, and finds out what became of those whose connection broke.
-import { type Backoff, pause } from '../../src/base/backoff.js'
+import type { Backoff } from '../../src/base/backoff.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
+import { pause } from '../../src/base/pause.js'
 import { byteText } from '../../src/base/platform.js'
 import { isStoreError, StoreError } from '../../src/base/store-error.js'
 import type { KeyRange, KvCheck, KvCommit, KvCommitResult, KvGroup } from '../../src/kv/kv.js'

@@ -1,9 +1,10 @@
 // Views: a transaction that only reads, REPEATABLE READ, so that all of it sees one snapshot. It begins with the first
 // query, in the same round trip, and its end is not waited for.
-import { type Backoff, pause } from '../../src/base/backoff.js'
+import type { Backoff } from '../../src/base/backoff.js'
 import { type Bytes, compareBytes, NO_BYTES } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
+import { pause } from '../../src/base/pause.js'
 import type { KvScan, KvView } from '../../src/kv/kv.js'
 import { encodeByteaArray } from './bytea-array.js'
 import type { ConnectionPool } from './connection-pool.js'

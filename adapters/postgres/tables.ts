@@ -8,14 +8,13 @@
 // Invariants:
 // - Everything of a key is bytea, so that order and equality are those of bytes, whatever the collation.
 // - A migration runs under an advisory lock and can be repeated: any number of processes may open a new store at once.
-import { pause } from '../../src/base/backoff.js'
 import { utf8 } from '../../src/base/bytes.js'
-import { monotonicMs } from '../../src/base/clock.js'
 import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { PostgresConnection } from './postgres-connection.js'
 import { sqlState } from './postgres-error.js'
 import type { ResolvedPostgresOptions } from './postgres-options.js'
+import { retry } from './retry.js'
 
 /**
  * Version of the tables: 2 says that heads may have times (`table-life` in FORMAT.md), 3 that segments may share objects
@@ -76,21 +75,20 @@ export async function readOrCreate<T>(
   connection: PostgresConnection,
   { read, statements, options }: Creation<T>,
 ): Promise<T> {
-  const deadline = monotonicMs() + options.retryMsMax
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await read()
-    } catch (failure) {
-      if (!IS_MISSING.has(sqlState(failure))) throw failure
-    }
+  const create = async (): Promise<void> => {
     try {
       for (const text of ['begin', ...statements, 'commit']) await connection.query({ text })
     } catch (failure) {
       await connection.query({ text: 'rollback' })
-      if (!MET.has(sqlState(failure)) || monotonicMs() > deadline) throw failure
-      await pause(options.pauseMs(attempt))
+      throw failure
     }
   }
+  const attempt = (): Promise<T> =>
+    read().catch((failure: unknown) => {
+      if (!IS_MISSING.has(sqlState(failure))) throw failure
+      return create().then(read)
+    })
+  return retry(attempt, (failure) => !MET.has(sqlState(failure)), options)
 }
 
 /** Holds off other processes that create the same tables, until the transaction ends. */

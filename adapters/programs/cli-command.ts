@@ -1,5 +1,5 @@
 // Shared parts of all commands: their environment, their exit codes, and common options.
-import { didYouMean } from '../base/arguments.js'
+import { didYouMean, either } from '../base/arguments.js'
 import { type FailureKind, ProgramFailure } from './program-failure.js'
 
 /** The exit codes of all commands. A signal has 128 and its number, as shells report it. */
@@ -52,8 +52,7 @@ export function parseChoice<Word extends string>(
 ): Word {
   const word = words.find((known) => known === text)
   if (word !== undefined) return word
-  const list = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
-  const problem = `${option} must be ${list}, not "${text}"${didYouMean(text, words)}`
+  const problem = `${option} must be ${either(words)}, not "${text}"${didYouMean(text, words)}`
   throw new ProgramFailure('usage', problem)
 }
 

@@ -5,7 +5,7 @@
 // - Repetitions wait a random time, so that many clients of a busy server do not come back together.
 // - `mayHaveHappened` of a reply is true if an earlier attempt was not answered: it may have had the effect before.
 import { createHash } from 'node:crypto'
-import { type Backoff, openBackoff, pause } from '../../src/base/backoff.js'
+import { type Backoff, openBackoff, retry } from '../../src/base/backoff.js'
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { StoreError } from '../../src/base/store-error.js'
@@ -102,24 +102,23 @@ export class S3Client {
     const attemptsMax = request.isCleanup
       ? Math.min(CLEANUP_ATTEMPTS_MAX, this.#settings.attemptsMax)
       : this.#settings.attemptsMax
-    const begunAt = monotonicMs()
+    const bounds = { backoff: this.#backoff, attemptsMax, deadlineMs: monotonicMs() + retryTimeMs }
+    let attempts = 0
     let mayHaveHappened = false
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const answer = await this.#attempt(request)
-        return { ...answer, mayHaveHappened }
-      } catch (failure) {
-        if (!(failure instanceof S3Failure)) throw failure
-        mayHaveHappened ||= failure.isAmbiguous
-        // The server may ask for more.
-        const waitMs = Math.max(this.#backoff(attempt - 1), failure.retryAfterMs)
-        const spentMs = monotonicMs() - begunAt
-        const isLast = attempt >= attemptsMax || spentMs + waitMs > retryTimeMs
-        if (isLast || !failure.isRetryable || failure.retryAfterMs > this.#settings.retryAfterMaxMs)
-          throw lastFailure(failure, attempt, mayHaveHappened)
-        await pause(waitMs)
-      }
+    const attempt = (): Promise<S3Answer> => {
+      attempts++
+      return this.#attempt(request)
     }
+    const leastPauseMs = (failure: unknown): number | null => {
+      if (!(failure instanceof S3Failure)) return null
+      mayHaveHappened ||= failure.isAmbiguous
+      const { isRetryable, retryAfterMs } = failure
+      return isRetryable && retryAfterMs <= this.#settings.retryAfterMaxMs ? retryAfterMs : null
+    }
+    const answer = await retry(attempt, bounds, leastPauseMs).catch((failure: unknown) => {
+      throw failure instanceof S3Failure ? lastFailure(failure, attempts, mayHaveHappened) : failure
+    })
+    return { ...answer, mayHaveHappened }
   }
 
   async #attempt(request: S3Request): Promise<S3Answer> {

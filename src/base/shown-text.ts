@@ -8,6 +8,11 @@ export function cutText(text: string, charsMax: number): string {
   return `${text.slice(0, splitsPair ? charsMax - 1 : charsMax)}…`
 }
 
+/** Some words as the choices that there are: `a`, `a or b`, `a, b or c`. */
+export function either(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter(Boolean).join(' or ')
+}
+
 /** What a failure says; it may be an error of another realm, or no error. */
 export function messageOf(failure: unknown): string {
   const { message } = Object(failure) as { message?: unknown }

@@ -85,7 +85,7 @@ export class RemoteTable implements ClientTable {
       if (!(failure instanceof ClientError) || !isUnknownRoute(failure)) throw failure
       const { status, type } = failure
       const problem = `The server does not describe its tables (status ${status} for GET /tables/{tableID})`
-      const remedy = 'their schema and size are not known here, while rows() and toNDJSON() work'
+      const remedy = 'their schema and size are not known here, while scan() and toNDJSON() work'
       throw new ClientError(`${problem}: ${remedy}`, status, type)
     }
   }
@@ -174,10 +174,6 @@ export class RemoteTable implements ClientTable {
   scan(options: ScanRequest = {}): AsyncIterableIterator<ClientRow> {
     checkCall('scan', options, [...OF_ROWS, 'pageSize', 'ifNoneMatch'])
     return this.#walk(options)
-  }
-
-  rows(options?: ScanRequest): AsyncIterableIterator<ClientRow> {
-    return this.scan(options)
   }
 
   async *#walk({ limit, pageSize, ...given }: ScanRequest): AsyncIterableIterator<ClientRow> {

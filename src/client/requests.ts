@@ -2,12 +2,12 @@
 import { openBackoff } from '../base/backoff.js'
 import { toHex } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
+import { pause } from '../base/pause.js'
 import { openSystemRandom } from '../base/random.js'
 import { messageOf } from '../base/shown-text.js'
 import { ANSWER_INVALID, type Failed, failedAnswer } from './answers.js'
 import { ClientError, givenUp } from './client-error.js'
 import { ownSignal } from './own-realm.js'
-import { pauseUnless } from './pause-unless.js'
 
 const BACKOFF = { firstMs: 500, maxMs: 15_000 }
 
@@ -86,7 +86,7 @@ export class Requests {
       }
       const pauseMs = retryAfterMs ?? this.#backoff(tries - 1)
       onRetry(failure, pauseMs)
-      await pauseUnless(pauseMs, request.signal)
+      await pause(pauseMs, request.signal)
     }
   }
 

@@ -1,7 +1,6 @@
 // Verify, backup, keys and metrics over HTTP (ours), for the operator of a store that only its own process can open.
 // They need an admin key, and keys of teams are refused; without `adminKeys` their paths are unknown.
 import { type Bytes, utf8 } from '../base/bytes.js'
-import type { BackupOptions } from '../engine/api/backup-types.js'
 import type { Store } from '../engine/api/store-types.js'
 import type { VerifyCounts, VerifyFinding } from '../engine/api/verify-types.js'
 import { addKey, listKeys, revokeKey } from './admin-keys.js'
@@ -11,9 +10,9 @@ import type { ContractRequest, ContractResponse } from './message.js'
 import type { Metrics } from './metrics.js'
 import type { OnRoute } from './order-of-refusals.js'
 import { type BodyWatch, watched } from './public-routes.js'
-import { parseQuery, type Query, queryValue } from './query.js'
+import { parseQuery, type Query, queryChoice } from './query.js'
 import type { Receive } from './read-body.js'
-import { invalidRequest, methodNotAllowed } from './refusal.js'
+import { methodNotAllowed } from './refusal.js'
 import { ADMIN_ROUTES, type AdminOperationName, createRouter } from './router.js'
 
 /** The services behind the routes of the operator. */
@@ -75,10 +74,7 @@ function showMetrics(metrics: Metrics): ContractResponse {
  * and `{ "report" }` or `{ "error" }` at the end.
  */
 function verify(store: Store, query: Query): ContractResponse {
-  const full = queryValue(query, 'full') ?? 'false'
-  if (full !== 'true' && full !== 'false') {
-    throw invalidRequest('query', 'full must be true or false')
-  }
+  const full = queryChoice(query, 'full', ['true', 'false'])
   const headers = { 'content-type': 'application/x-ndjson; charset=utf-8' }
   return { status: 200, headers, body: verifyLines(store, full === 'true') }
 }
@@ -151,12 +147,7 @@ async function within(milliseconds: number, work: Promise<void>): Promise<void> 
 
 /** POST /admin/backup?files=include|reference: the bytes of a backup. An interrupted response is not a backup. */
 function backup(store: Store, query: Query): ContractResponse {
-  const files = queryValue(query, 'files') ?? 'include'
-  if (!isFilesOption(files)) throw invalidRequest('query', 'files must be include or reference')
+  const files = queryChoice(query, 'files', ['include', 'reference']) ?? 'include'
   const headers = { 'content-type': 'application/octet-stream' }
   return { status: 200, headers, body: store.backup({ files }) }
-}
-
-function isFilesOption(text: string): text is NonNullable<BackupOptions['files']> {
-  return text === 'include' || text === 'reference'
 }

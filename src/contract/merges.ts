@@ -7,8 +7,8 @@ import { TABULAR } from './call.js'
 import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
-import { parseOnSchemaError, parseValidate, type Query, queryValue, queryValues } from './query.js'
-import { invalidRequest, shownId } from './refusal.js'
+import { parseOnSchemaError, parseValidate, type Query, queryChoice, queryValues } from './query.js'
+import { invalidRequest } from './refusal.js'
 import { jsonResponse, renderReceipt, renderRowIds, withReceiptApplied } from './render.js'
 import { parseIdempotencyKey, prefersReceipt } from './request-headers.js'
 import { checkMaySee } from './without-read.js'
@@ -76,20 +76,9 @@ function parseKey(query: Query): readonly string[] {
 
 /** What becomes of rows and cells that the body lacks. */
 function parseLack(query: Query): Required<Pick<MergeRequest, 'missing' | 'unnamed'>> {
-  const mode = parseWord(query, 'mode', ['upsert', 'replace'])
-  const unnamed = parseWord(query, 'unnamed', ['keep', 'empty'])
+  const mode = queryChoice(query, 'mode', ['upsert', 'replace'])
+  const unnamed = queryChoice(query, 'unnamed', ['keep', 'empty'])
   return mode === 'replace'
     ? { missing: 'delete', unnamed: unnamed ?? 'empty' }
     : { missing: 'keep', unnamed: unnamed ?? 'keep' }
-}
-
-function parseWord<Word extends string>(
-  query: Query,
-  name: string,
-  words: readonly Word[],
-): Word | undefined {
-  const text = queryValue(query, name)
-  const word = words.find((known) => known === text)
-  if (text === undefined || word !== undefined) return word
-  throw invalidRequest('query', `${name} must be ${words.join(' or ')}, not '${shownId(text)}'`)
 }

@@ -1,5 +1,6 @@
 // Query parameters. Unknown ones are ignored, known ones are checked strictly.
-import { isOnSchemaError } from '../engine/api/arguments.js'
+import { either } from '../base/shown-text.js'
+import { ON_SCHEMA_ERROR } from '../engine/api/arguments.js'
 import type { OnSchemaError } from '../engine/api/row-types.js'
 import { invalidRequest, shownId } from './refusal.js'
 
@@ -47,22 +48,25 @@ export function queryValue(query: Query, name: string): string | undefined {
   return values[0]
 }
 
+/** The value of a parameter that is one of some words, or undefined. */
+export function queryChoice<Choice extends string>(
+  query: Query,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const value = queryValue(query, name)
+  const choice = choices.find((known) => known === value)
+  if (value === undefined || choice !== undefined) return choice
+  throw invalidRequest('query', `${name} must be ${either(choices)}, not '${shownId(value)}'`)
+}
+
 export function parseOnSchemaError(query: Query): OnSchemaError | undefined {
-  const value = queryValue(query, 'onSchemaError')
-  if (value === undefined || isOnSchemaError(value)) return value
-  throw invalidRequest(
-    'query',
-    `onSchemaError must be abort, dropColumns or updateSchema, not '${shownId(value)}'`,
-  )
+  return queryChoice(query, 'onSchemaError', ON_SCHEMA_ERROR)
 }
 
 /** `validate=only`: the request is checked, and nothing is written. */
 export function parseValidate(query: Query): boolean {
-  const value = queryValue(query, 'validate')
-  if (value !== undefined && value !== 'only') {
-    throw invalidRequest('query', `validate must be only, not '${shownId(value)}'`)
-  }
-  return value === 'only'
+  return queryChoice(query, 'validate', ['only']) !== undefined
 }
 
 /** For operations that have no check: a client that asks for one does not want the change. */

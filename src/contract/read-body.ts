@@ -5,6 +5,7 @@
 // - The type is checked before the size, and both are checked before the body is read if the headers give them.
 
 import type { Bytes } from '../base/bytes.js'
+import { either } from '../base/shown-text.js'
 import { BODY_TYPE_OF_FORMAT, type SourceFormat } from '../base/source-format.js'
 import { parseRowsType } from '../engine/files/rows-type.js'
 import { type BodyLimits, type BodySource, bodyPieces, collectBody } from './collect-body.js'
@@ -79,8 +80,7 @@ function unsupportedType(values: readonly string[], formats: readonly BodyFormat
   const given = value === undefined ? 'is missing' : `'${shownId(value)}' is not supported here`
   const problem = values.length > 1 ? 'is given more than once' : given
   const types = formats.map((format) => BODY_TYPE_OF_FORMAT[format])
-  const accepted = [types.slice(0, -1).join(', '), ...types.slice(-1)].filter((text) => text !== '')
-  return unsupported(`Content-Type ${problem}: send ${accepted.join(' or ')}`)
+  return unsupported(`Content-Type ${problem}: send ${either(types)}`)
 }
 
 /** Whether a body without a type is empty. Reads at most its first bytes. */

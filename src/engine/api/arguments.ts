@@ -1,8 +1,10 @@
 // Checks the arguments that callers of the library pass: objects with known properties, and known words.
+
 import { bytesOf } from '../../base/bytes.js'
 import { NAME_CHARS_MAX } from '../../base/limits.js'
 import { didYouMean } from '../../base/nearest-word.js'
 import { hasMethods, isRecord, isSignal, optionError, shown, typeName } from '../../base/options.js'
+import { either } from '../../base/shown-text.js'
 import { SOURCE_FORMATS } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
@@ -42,15 +44,22 @@ export function checkText(what: string, given: unknown): string {
   throw invalid(`${what} must be a string, not ${typeName(given)}`)
 }
 
-export function isOnSchemaError(given: unknown): given is OnSchemaError {
-  return given === 'abort' || given === 'dropColumns' || given === 'updateSchema'
+/** One of some words, of which the first is the default. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkChoice<Choice extends string>(
+  name: string,
+  given: unknown,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  const choice = given === undefined ? choices[0] : choices.find((known) => known === given)
+  if (choice !== undefined) return choice
+  throw invalid(`${name} must be ${either(choices)}, not ${shown(given)}`)
 }
+
+export const ON_SCHEMA_ERROR = ['abort', 'dropColumns', 'updateSchema'] as const
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkOnSchemaError(given: unknown): OnSchemaError {
-  if (given === undefined) return 'abort'
-  if (isOnSchemaError(given)) return given
-  throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${shown(given)}`)
+  return checkChoice('onSchemaError', given, ON_SCHEMA_ERROR)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -69,9 +78,7 @@ export function checkReadOptions(what: string, given: ReadOptions | undefined): 
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkNumbers(given: unknown): NumberForm {
-  if (given === undefined) return 'number'
-  if (given === 'number' || given === 'bigint' || given === 'text') return given
-  throw invalid(`numbers must be number, bigint or text, not ${shown(given)}`)
+  return checkChoice('numbers', given, ['number', 'bigint', 'text'])
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

@@ -242,11 +242,8 @@ function compressionOption(
   name: keyof typeof options,
   auto: Compression,
 ): Compression {
-  const { [name]: given = 'auto' } = options
+  const given = choiceOption(name, options[name], ['auto', 'none', 'deflate', 'zstd'])
   if (given === 'auto') return auto
-  if (!['none', 'deflate', 'zstd'].includes(given)) {
-    throw optionError(name, `must be 'auto', 'none', 'deflate' or 'zstd', not ${shown(given)}`)
-  }
   if (given !== 'none' && codecs[given] === null) {
     const remedy = given === 'zstd' ? '; Node 22.15 or later does' : ''
     throw optionError(name, `must not be '${given}': this runtime does not support it${remedy}`)

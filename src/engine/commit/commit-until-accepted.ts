@@ -1,6 +1,7 @@
 // Commits that others refuse are decided and tried again, so that the losers of a race never answer for it. The second
 // try comes at once, later ones after pauses: what is refused twice has met others that keep at it.
-import { openBackoff, pause } from '../../base/backoff.js'
+import { openBackoff } from '../../base/backoff.js'
+import { pause } from '../../base/pause.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
 

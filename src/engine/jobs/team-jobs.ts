@@ -1,7 +1,8 @@
 // The jobs of a team: started, read, listed.
-import { pause } from '../../base/backoff.js'
+
 import { deferred } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
+import { pause } from '../../base/pause.js'
 import { StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import { decodeLease, type JobKind } from '../../format/job-records.js'

@@ -8,6 +8,7 @@ import { parseTableSchema } from '../../schema/table-schema.js'
 import type { Abortable } from '../api/abort-types.js'
 import {
   checkArguments,
+  checkChoice,
   checkFlag,
   checkIfMatchArgument,
   checkOnSchemaError,
@@ -171,11 +172,8 @@ export function checkPreflight(
 ): CheckedPreflight {
   const more = ['operation', 'comparesTable', 'signal']
   const checked = checkOverwrite('preflight', given, columnsMax, more)
-  const { operation = 'overwrite' } = given
+  const operation = checkChoice('operation', given.operation, ['overwrite', 'add'])
   const comparesTable = checkFlag('comparesTable', given.comparesTable ?? true)
-  if (operation !== 'add' && operation !== 'overwrite') {
-    throw invalid(`operation must be add or overwrite, not ${shown(operation)}`)
-  }
   if (operation === 'add' && (given.schema !== undefined || given.ifMatch !== undefined)) {
     throw invalid('an add has no schema and no ifMatch: leave them out, or preflight an overwrite')
   }
@@ -289,8 +287,8 @@ export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {
   checkArguments('merge', given, MERGE_ARGUMENTS)
   const { rows } = given
   const key = checkKey(given.key)
-  const missing = checkKept('missing', given.missing, 'delete')
-  const unnamed = checkKept('unnamed', given.unnamed, 'empty')
+  const missing = checkChoice('missing', given.missing, ['keep', 'delete'])
+  const unnamed = checkChoice('unnamed', given.unnamed, ['keep', 'empty'])
   const onSchemaError = checkOnSchemaError(given.onSchemaError)
   return {
     rows,
@@ -317,16 +315,6 @@ export function checkKey(given: unknown): readonly string[] {
   const isKey = isList && columns.length === given.length
   if (isKey && new Set(columns).size === columns.length) return columns
   throw invalid(`key must be a list of 1 to ${KEY_COLUMNS_MAX} different column IDs`)
-}
-
-function checkKept<Other extends string>(
-  name: string,
-  given: unknown,
-  other: Other,
-): 'keep' | Other {
-  if (given === undefined || given === 'keep') return 'keep'
-  if (given === other) return other
-  throw invalid(`${name} must be keep or ${other}, not ${shown(given)}`)
 }
 
 function invalid(problem: string): StoreError {

@@ -12,7 +12,7 @@ import { type Answer, type Asked, fakeServer } from '../../support/fake-server.j
 import { turns, until } from '../../support/until.js'
 
 // Nothing waits between attempts here.
-vi.mock('../../../src/client/pause-unless.js', () => ({ pauseUnless: async () => undefined }))
+vi.mock('../../../src/base/pause.js', () => ({ pause: async () => undefined }))
 
 async function jsonFile(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-import-'))

@@ -12,7 +12,7 @@ import {
 import { createTestServer } from '../../conformance/testing.js'
 
 // Nothing waits between attempts here.
-vi.mock('../../../src/client/pause-unless.js', () => ({ pauseUnless: async () => undefined }))
+vi.mock('../../../src/base/pause.js', () => ({ pause: async () => undefined }))
 
 const URL_OF_API = 'http://127.0.0.1:8080/api'
 

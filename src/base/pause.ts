@@ -1,5 +1,5 @@
 /** Resolves after a time in milliseconds. @throws the reason of the signal, when it is aborted before */
-export function pauseUnless(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)

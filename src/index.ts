@@ -82,6 +82,7 @@ export type {
   ChangeResult,
   CreateResult,
   CreateTableRequest,
+  DialectOptions,
   ImportTableRequest,
   OnSchemaError,
   OverwriteRequest,
@@ -115,6 +116,8 @@ export { kvObjects } from './engine/kv-objects.js'
 export { openMemory } from './engine/open-memory.js'
 export type { OpenStoreOptions } from './engine/store.js'
 export { openStore } from './engine/store.js'
+export type { Dialect } from './intake/dialect.js'
+export type { IntakeReport } from './intake/intake.js'
 export { openLevelKv } from './kv/level-kv.js'
 export { memoryObjects } from './objects/memory-objects.js'
 export type { Column, ColumnKind, ColumnType, TableSchema } from './schema/column-kind.js'

@@ -25,6 +25,7 @@ const LAYERS = [
   ['contract', 'client'],
   ['engine'],
   ['format'],
+  ['intake'],
   ['schema'],
   ['kv', 'objects'],
   ['base'],
@@ -94,7 +95,7 @@ function mayImport(importer: string, imported: string): boolean {
   }
   if (!imported.startsWith('src/') || ENTRIES.has(imported)) return true
   if (CLIENT_PROGRAMS.test(importer)) return /^src\/(?:base|client)\//.test(imported)
-  return PORT_IMPLEMENTATIONS.test(importer) && /^src\/(?:base|kv|objects)\//.test(imported)
+  return PORT_IMPLEMENTATIONS.test(importer) && /^src\/(?:base|intake|kv|objects)\//.test(imported)
 }
 
 describe('layers', () => {

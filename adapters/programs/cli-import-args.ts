@@ -5,13 +5,13 @@ import { type CommandIo, parseChoice, parseIntegerOption } from './cli-command.j
 import { type GivenServer, parseServerOrDirectory, SERVER_OPTIONS } from './cli-server-options.js'
 import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from './cli-table-options.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
-import { parseDelimiter, type Quotes } from './csv-fields.js'
-import type { DecimalMark, DecimalMarks } from './decimal-commas.js'
+import { DIALECT_OPTIONS, type DialectValues, optionOf, parseDialect } from './dialect-options.js'
 import { filesOf } from './file-patterns.js'
 import { compressionOf, STANDARD_INPUT } from './import-bytes.js'
 import type { FileImport } from './import-files.js'
-import { FILE_FORMATS, type FileFormat, formatOfPath, type SourceFile } from './import-source.js'
+import { formatOfPath } from './import-source.js'
 import { ProgramFailure } from './program-failure.js'
+import { FILE_FORMATS, type FileFormat, type SourceFile } from './source-file.js'
 
 const CHUNK_ROWS_DEFAULT = '1000'
 const CHUNK_ROWS_MAX = 65_536
@@ -104,36 +104,14 @@ const OPTIONS = {
     type: 'boolean',
     default: false,
     help: 'continue where this command was stopped; stay resumable',
+    isRare: true,
   },
   format: {
     type: 'string',
     value: FILE_FORMATS.join('|'),
     help: "default: by the file's extension",
   },
-  delimiter: {
-    type: 'string',
-    value: 'D',
-    help: 'of csv and tsv (default: as the header of a csv file shows)',
-  },
-  quotes: {
-    type: 'string',
-    default: 'strict',
-    value: 'strict|relaxed',
-    help: `for csv and tsv: with relaxed, a quote inside a field that does not begin with one is text,
-      as spreadsheets write it; with strict (default), it is refused`,
-    isRare: true,
-  },
-  decimal: {
-    type: 'string',
-    multiple: true,
-    value: '.|,',
-    help: 'in csv and tsv (default: "."); COLUMN=, for one column',
-  },
-  encoding: {
-    type: 'string',
-    value: 'NAME',
-    help: 'of files that are not UTF-8, such as windows-1252',
-  },
+  ...DIALECT_OPTIONS,
   'allow-empty': {
     type: 'boolean',
     default: false,
@@ -168,10 +146,12 @@ export const IMPORT_COMMAND: CommandSpec = {
   details: [
     `Files compressed with gzip or zstd are unpacked, whatever their names; columns of several files are matched by name. After a failure, with exit code 1
     or 2, or a signal, no row is imported.`,
-    `--delimiter: one character, or comma, semicolon, tab or pipe. --decimal: with "," 1,5 is a number, and 1.5 is refused
-    in a column of numbers; repeat it for several columns, as in --decimal price=, --decimal tax=, or name those that
-    have points, as in --decimal , --decimal rate=. --schema: also as "rowstash schema --json" prints it; it may name columns as
-    { "columns": [{ "id": "total", "type": "number" }] }.`,
+    `--decimal: with "," 1,5 is a number; repeat it for several columns, as in --decimal price=, --decimal tax=, or name
+    those that have points, as in --decimal , --decimal rate=. --schema: also as "rowstash schema --json" prints it; it may
+    name columns as { "columns": [{ "id": "total", "type": "number" }] }.`,
+    `What is not said of a csv or tsv file is detected from its first megabyte, and told: its encoding, delimiter, title,
+    blanks around quotes, \\N for empty cells, and columns of numbers, days and booleans that are written in one way
+    only. --dialect plain reads values as they are written. A value that contradicts what was detected ends the import.`,
     `--on-error: what becomes of values that do not fit: abort refuses all rows, drop leaves their cells empty, update
     widens columns. strict is abort, and also refuses lines with fewer fields than the header.`,
   ],
@@ -190,10 +170,7 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
       values.format === undefined
         ? undefined
         : parseChoice('--format', values.format, FILE_FORMATS),
-    delimiter: values.delimiter,
-    quotes: parseChoice('--quotes', values.quotes, ['strict', 'relaxed']),
-    encoding: parseEncoding(values.encoding),
-    decimal: parseDecimal(values.decimal ?? []),
+    values,
   }
   const target = parseTarget(values)
   const { schema: schemaPath } = values
@@ -219,77 +196,25 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   }
 }
 
-/** @returns undefined for points everywhere */
-function parseDecimal(texts: readonly string[]): DecimalMarks | undefined {
-  const ofColumns = new Map<string, DecimalMark>()
-  let all: DecimalMark = '.'
-  for (const text of texts) {
-    const [, column, mark] = /^(?:(.+)=)?([.,])$/s.exec(text) ?? []
-    if (mark !== '.' && mark !== ',') {
-      const form = '".", "," or, for one column, "COLUMN=." or "COLUMN=,"'
-      throw new ProgramFailure('usage', `--decimal must be ${form}, not "${text}"`)
-    }
-    if (column === undefined) all = mark
-    else ofColumns.set(column, mark)
-  }
-  const hasCommas = [all, ...ofColumns.values()].includes(',')
-  return hasCommas ? { all, ofColumns: [...ofColumns] } : undefined
-}
+type GivenFormat = Readonly<{ format: FileFormat | undefined; values: DialectValues }>
 
-/** @returns undefined for UTF-8, which the server checks itself */
-function parseEncoding(label: string | undefined): string | undefined {
-  if (label === undefined) return undefined
-  try {
-    const { encoding } = new TextDecoder(label)
-    return encoding === 'utf-8' ? undefined : encoding
-  } catch (cause) {
-    const problem = `--encoding must be a name such as windows-1252 or utf-16le, not "${label}"`
-    throw new ProgramFailure('usage', problem, { cause })
-  }
-}
-
-type GivenFormat = Readonly<{
-  format: FileFormat | undefined
-  delimiter: string | undefined
-  quotes: Quotes
-  encoding: string | undefined
-  decimal: DecimalMarks | undefined
-}>
-
-/** An option that was given and is about the fields of csv and tsv; undefined: none. */
-function fieldOptionOf({ delimiter, quotes, decimal }: GivenFormat): string | undefined {
-  if (delimiter !== undefined) return '--delimiter'
-  if (quotes === 'relaxed') return '--quotes relaxed'
-  return decimal === undefined ? undefined : '--decimal with a comma'
-}
-
-function parseFile(path: string, given: GivenFormat): SourceFile {
-  const { delimiter: delimiterText, encoding } = given
-  if (path === STANDARD_INPUT && given.format === undefined) {
+function parseFile(path: string, { format: given, values }: GivenFormat): SourceFile {
+  if (path === STANDARD_INPUT && given === undefined) {
     throw new ProgramFailure('usage', 'The standard input needs --format')
   }
-  const format = given.format ?? formatOfPath(path)
-  const isText = format === 'csv' || format === 'tsv'
-  const quotes = given.quotes === 'relaxed' ? ({ quotes: 'relaxed' } as const) : {}
-  const file = {
-    path,
-    format,
-    ...(encoding && { encoding }),
-    ...quotes,
-    ...(given.decimal && { decimal: given.decimal }),
+  const format = given ?? formatOfPath(path)
+  const { encoding, ...dialect } = parseDialect(values)
+  const [first] = Object.keys(dialect)
+  if (first !== undefined && format !== 'csv' && format !== 'tsv') {
+    const problem = `${optionOf(first)} is only for csv and tsv`
+    throw new ProgramFailure('usage', `${problem}; "${path}" is ${format}`)
   }
+  if (values.at !== undefined && format !== 'json') {
+    throw new ProgramFailure('usage', `--at is only for json; "${path}" is ${format}`)
+  }
+  const file = { path, format, dialect, encoding, detects: values.dialect !== 'plain' }
   if (format === 'parquet') checkParquet(file)
-  const ofFields = fieldOptionOf(given)
-  if (!isText && ofFields !== undefined) {
-    throw new ProgramFailure('usage', `${ofFields} is only for csv and tsv; "${path}" is ${format}`)
-  }
-  if (delimiterText === undefined) return file
-  const delimiter = parseDelimiter(delimiterText)
-  if (delimiter !== undefined) return { ...file, delimiter }
-  throw new ProgramFailure(
-    'usage',
-    `--delimiter must be one ASCII character, comma, semicolon, tab or pipe, not "${delimiterText}"`,
-  )
+  return { ...file, ...(values.at !== undefined && { at: values.at }) }
 }
 
 /** Its index is at its end, and it says itself how it is compressed. @throws {ProgramFailure} */

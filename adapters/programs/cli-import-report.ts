@@ -8,16 +8,17 @@ import type { CheckResult, FileImport, FileImported, FoundProblem } from './impo
 import { inWordsOfCsv, warningsOfMisfits } from './import-misfits.js'
 import { findOddColumns } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
+import type { FileReport } from './import-reports.js'
 import {
   type ImportWarning,
-  renderName,
-  renderText,
-  VALUE_CHARS_MAX,
+  notesOfReading,
   warningsOfColumn,
   warningsOfLines,
   warningsOfNames,
+  warningsOfReading,
 } from './import-warnings.js'
 import { renderCount } from './progress.js'
+import { renderName, renderText, VALUE_CHARS_MAX } from './shown-values.js'
 import { renderType } from './table-types.js'
 
 /** Columns that are listed, at most; further ones are only counted. */
@@ -38,12 +39,13 @@ export async function reportImport(
   imported: FileImported,
   asJson: boolean,
 ): Promise<void> {
-  const { tableId, version, rows, seconds, skipped, merged, shortLines, blankLines } = imported
+  const { tableId, version, rows, seconds, skipped, merged, shortLines, read } = imported
   const dropped = droppedOf(imported)
   const { columns, unread } = await columnsOf(given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
   const warnings = async () => [
     ...unread,
+    ...warningsOfReading(read),
     ...warningsOfLines(imported),
     ...warningsOfNames(given.sample),
     ...(await warningsOfColumns(given, columns)),
@@ -57,7 +59,7 @@ export async function reportImport(
       skippedChunks: skipped,
       ...(dropped && { dropped }),
       ...(shortLines && { shortLines }),
-      ...(blankLines && { blankLines }),
+      read: read.map(withoutAdvice),
       warnings: await warnings(),
     }
     io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
@@ -71,7 +73,13 @@ export async function reportImport(
   if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
   io.print(`table: ${tableId}`)
   for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+  for (const note of notesOfReading(read)) io.warn(note)
   printWarnings(io, await warnings())
+}
+
+/** What was read, without what the warnings say. */
+function withoutAdvice({ advice: _, ...read }: FileReport): Omit<FileReport, 'advice'> {
+  return read
 }
 
 /** Prints warnings for people. */
@@ -149,14 +157,18 @@ export async function reportProblems(
   checked: CheckResult,
   { asJson, before }: Readonly<{ asJson: boolean; before: readonly ImportWarning[] }>,
 ): Promise<void> {
-  const { rowCount, problems, problemCount, merged, shortLines, blankLines } = checked
+  const { rowCount, problems, problemCount, merged, shortLines, read } = checked
   const columns = given.sample === undefined ? undefined : checked.columns
   const ofProblems = warningsOfMisfits(problems, given.files)
   const ofColumns = await warningsOfColumns(given, columns)
-  const ofRows = [...warningsOfLines(checked), ...warningsOfNames(given.sample)]
+  const ofRows = [
+    ...warningsOfReading(read),
+    ...warningsOfLines(checked),
+    ...warningsOfNames(given.sample),
+  ]
   const warnings = [...before, ...ofProblems, ...ofRows, ...ofColumns]
   if (asJson) {
-    const lines = { ...(shortLines && { shortLines }), ...(blankLines && { blankLines }) }
+    const lines = { ...(shortLines && { shortLines }), read: read.map(withoutAdvice) }
     const found = { rows: rowCount, ...merged, problemCount, problems, ...lines, warnings }
     io.print(JSON.stringify({ ...found, ...(columns && { columns }) }))
     return
@@ -172,6 +184,7 @@ export async function reportProblems(
   io.print(`problems: ${problemCount}`)
   io.print(`warnings: ${warnings.length}`)
   for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+  for (const note of notesOfReading(read)) io.warn(note)
   printWarnings(io, warnings)
 }
 

@@ -5,14 +5,13 @@ import type { Client, ImportTarget } from '../../src/client/client.js'
 import { ClientError } from '../../src/client/client.js'
 import { openMemory, type Store, type TableSchema } from '../../src/index.js'
 import { STORE_LIMITS } from '../../src/internal.js'
+import type { ColumnKinds } from '../base/intake.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { type GivenTarget, type ImportCommand, parseImportArgs } from './cli-import-args.js'
 import { reportImport, reportProblems } from './cli-import-report.js'
 import { readKey } from './cli-server-options.js'
 import { teamToImportInto } from './cli-team.js'
 import { type Asking, explained, openClient, retryNotes, tableIdOf } from './command-client.js'
-import { renderDelimiter } from './csv-fields.js'
-import { commaColumnsOf } from './decimal-columns.js'
 import { STANDARD_INPUT } from './import-bytes.js'
 import { type CheckResult, checkFiles, type FileImport, importFiles } from './import-files.js'
 import { checkKeyOfTable } from './import-keys.js'
@@ -60,20 +59,16 @@ async function importInto(
   try {
     const target = await targetOf(command, client, server, io.signal)
     const sample = target.name !== undefined ? new ImportSample() : undefined
-    const commaColumns = await commaColumnsIn(command, target, client, asking, io.signal)
+    const kindsOf = () => kindsIn(command, target, client, asking, io.signal)
     const given: FileImport = {
       ...command,
+      files: command.files.map((file) => ({ ...file, kindsOf })),
       receipt: command.onSchemaError === 'dropColumns',
       ...asking,
       target,
       signal: io.signal,
       ...(sample !== undefined && { sample }),
-      ...(commaColumns !== undefined && { commaColumns }),
       onProgress: (rows, bytes) => progress.show(rows, bytes),
-      onDelimiter: (path, delimiter) => {
-        const found = renderDelimiter(delimiter)
-        progress.note(`${path}: using the delimiter ${found}, because the header has no comma`)
-      },
     }
     if (command.isCheck) {
       const before = await warningsBefore(command, client, server, io.signal)
@@ -195,24 +190,19 @@ async function takenBy(
   return `A table "${name}" exists (${taken.id}); ${what}`
 }
 
-/** The columns with decimal commas; undefined: nobody has told that there are any. @throws {ProgramFailure} */
-async function commaColumnsIn(
-  command: ImportCommand,
+/** The kinds of the columns that the table has or gets; undefined: they are inferred. */
+async function kindsIn(
+  { onSchemaError }: ImportCommand,
   target: ImportTarget,
   client: Client,
   server: Asking,
   signal: AbortSignal,
-): Promise<ReadonlySet<string> | undefined> {
-  const { files, chunkRowsMax, onSchemaError } = command
-  const decimal = files.find((file) => file.decimal !== undefined)?.decimal
-  if (decimal === undefined) return undefined
-  const given = target.schema
-  const schema =
-    given === undefined && target.tableId !== undefined
-      ? await schemaOf(client, target.tableId, server, signal)
-      : given
-  const isWidened = onSchemaError === 'updateSchema'
-  return commaColumnsOf({ files, decimal, chunkRowsMax, signal }, { schema, isWidened })
+): Promise<ColumnKinds | undefined> {
+  const { schema: given, tableId } = target
+  if (given === undefined && tableId === undefined) return undefined
+  const schema = given ?? (await schemaOf(client, tableId ?? '', server, signal))
+  const kinds = new Map(schema.columns.map(({ id, type }) => [id, type.kind]))
+  return { kinds, areFixed: onSchemaError !== 'updateSchema' }
 }
 
 async function schemaOf(

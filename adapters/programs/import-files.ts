@@ -15,19 +15,21 @@ import {
   type SendOptions,
 } from '../../src/client/client.js'
 import type { Column, Team } from '../../src/index.js'
+import type { IntakeReport } from '../base/intake.js'
 import { type ChunksTwice, checkInStore } from './check-in-store.js'
 import { type Asking, explained, forPeople, openClient } from './command-client.js'
-import { CommaFields } from './decimal-columns.js'
 import { canReadAgain } from './import-bytes.js'
+import { hintOfRefusal } from './import-hints.js'
 import { checkKeyOfFile, isMerge } from './import-keys.js'
 import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
 import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
+import type { FileReport, FoundLines } from './import-reports.js'
 import type { ImportSample } from './import-sample.js'
-import { chunkOf, readFileRuns, type SourceFile } from './import-source.js'
+import { chunkOf, readFileRuns } from './import-source.js'
 import { LongLines } from './long-lines.js'
 import { ProgramFailure } from './program-failure.js'
-import { isQuoteProblem, RELAXED_HINT } from './relaxed-quotes.js'
-import { type FoundLines, placeOfShort, ShortLines } from './short-lines.js'
+import { placeOfShort, ShortLines } from './short-lines.js'
+import type { SourceFile } from './source-file.js'
 
 export type FileImport = Asking &
   Readonly<{
@@ -47,19 +49,15 @@ export type FileImport = Asking &
     receipt?: boolean
     /** Refuses the first line that has fewer fields than its header. Default: false; its other cells are empty. */
     refusesShortLines?: boolean
-    /** The columns of csv and tsv files whose decimal commas are sent as points. Default: none. */
-    commaColumns?: ReadonlySet<string>
     /** Receives every run. Default: none. */
     sample?: ImportSample
     /** Takes lines with too many fields out of every run. Default: the server refuses the first one. */
     longLines?: LongLines
     /** Called with the rows that are on the server, and the bytes that were read. */
     onProgress?: (rows: number, bytes: number) => void
-    /** Called for each file whose header shows another delimiter than a comma. */
-    onDelimiter?: (path: string, delimiter: number) => void
   }>
 
-export type FileImported = ImportResult & FoundLines & Readonly<{ seconds: number }>
+export type FileImported = Omit<ImportResult, 'read'> & FoundLines & Readonly<{ seconds: number }>
 
 export async function importFiles(given: FileImport): Promise<FileImported> {
   const startMs = performance.now()
@@ -142,9 +140,11 @@ async function sending<T>(
   const { onSchemaError, parallel, signal, onProgress } = given
   let bytes = 0
   const short = new ShortLines()
-  const chunks = chunksOf(given, short, (more) => {
+  const read: FileReport[] = []
+  const onRead = (more: number) => {
     bytes += more
-  })
+  }
+  const chunks = chunksOf(given, { short, onRead, onReport: (report) => read.push(report) })
   const options: SendOptions = {
     ...(onSchemaError !== undefined && { onSchemaError }),
     parallel,
@@ -154,31 +154,38 @@ async function sending<T>(
   try {
     const input = { chunks, readAgain: () => chunksAgain(given) }
     const result = await send(openClient(given), input, options)
-    return { result, lines: await short.found() }
+    const shortLines = await short.found()
+    return { result, lines: { read, ...(shortLines && { shortLines }) } }
   } catch (failure) {
     throw failure instanceof ClientError ? await explain(failure, given, ending) : failure
   }
 }
 
+/** What is noted while files are read. */
+type Noting = Readonly<{
+  short: ShortLines
+  onRead: (bytes: number) => void
+  onReport: (report: FileReport) => void
+}>
+
 async function* chunksOf(
   given: FileImport,
-  short: ShortLines,
-  onRead: (bytes: number) => void,
+  { short, onRead, onReport }: Noting,
 ): AsyncGenerator<RowChunk> {
-  const commas = new CommaFields(given.commaColumns ?? new Set())
   let isEmpty = true
   for (const file of given.files) {
     let isFirst = true
-    for await (const run of readFileRuns(file, given.chunkRowsMax, onRead)) {
-      if (isFirst && run.isDetected) given.onDelimiter?.(file.path, run.delimiter)
-      if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, file.path)
+    const { path } = file
+    const noted = (report: IntakeReport) => onReport({ path, ...report })
+    for await (const run of readFileRuns(file, given.chunkRowsMax, onRead, noted)) {
+      if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, path)
       isFirst = false
       isEmpty = false
       short.add(run, file)
       if (given.refusesShortLines === true && short.hasLacking) throw await refusedShort(short)
       const sent = given.longLines?.shorten(run, file) ?? run
-      given.sample?.add(sent, file.path)
-      yield chunkOf(await commas.mark(sent, file))
+      given.sample?.add(sent, path)
+      yield chunkOf(sent)
     }
   }
   if (isEmpty) yield NO_ROWS
@@ -191,9 +198,13 @@ async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
     const problem = `The check of a merge into a directory reads its files twice, which "${file.path}" cannot be`
     throw new ProgramFailure('failed', `${problem}: write it to a file, and check that`)
   }
-  const { sample: _, onDelimiter: __, ...again } = given
+  const { sample: _, ...again } = given
   const longLines = new LongLines(true)
-  yield* chunksOf({ ...again, longLines }, new ShortLines(), () => undefined)
+  const none = () => undefined
+  yield* chunksOf(
+    { ...again, longLines },
+    { short: new ShortLines(), onRead: none, onReport: none },
+  )
 }
 
 /** The chunk of files that have not even a header. */
@@ -205,7 +216,7 @@ const NO_ROWS: RowChunk = {
 }
 
 async function refusedShort(short: ShortLines): Promise<ProgramFailure> {
-  const found = await short.lacking()
+  const found = await short.found()
   const where = found === undefined ? '' : placeOfShort(found)
   const hint = '--on-error abort leaves the missing cells empty'
   return new ProgramFailure('failed', `${where}: fewer fields than the header; ${hint}`)
@@ -219,15 +230,6 @@ async function explain(failure: ClientError, given: FileImport, ending: string):
   const message = await placeMessage(forPeople(failure.message), failure.places, given)
   const isUnread = failure.type === 'request_validation_error' && failure.place !== undefined
   const isMisfit = failure.type === 'column_has_invalid_value'
-  const hint = isMisfit ? hintOfMisfit(message, given) : hintFor(message, given.files)
+  const hint = isMisfit ? hintOfMisfit(message, given) : hintOfRefusal(message, given.files)
   return new ProgramFailure('failed', `${inWordsOfCsv(message)}${hint}${isUnread ? ending : ''}`)
-}
-
-function hintFor(message: string, files: readonly SourceFile[]): string {
-  if (isQuoteProblem(message)) {
-    return files.some(({ quotes }) => quotes === 'relaxed') ? '' : RELAXED_HINT
-  }
-  const isEncoded = files.some(({ encoding }) => encoding !== undefined)
-  if (!/^not valid UTF-8/i.test(message) || isEncoded) return ''
-  return '; specify its encoding, such as --encoding windows-1252'
 }

@@ -1,10 +1,11 @@
 // What the command says of values that do not fit, besides what the server says: it knows the files and the options.
 
-import { DECIMAL_POINTS, markOf, mayBeThousands, withPoint } from './decimal-commas.js'
+import { mayBeThousands, withPoint } from './decimal-commas.js'
 import { shapeOf } from './import-oddities.js'
-import type { SourceFile } from './import-source.js'
-import { decimalOption, type ImportWarning, renderName } from './import-warnings.js'
+import { decimalOption, type ImportWarning } from './import-warnings.js'
 import { renderCount } from './progress.js'
+import { renderName } from './shown-values.js'
+import type { SourceFile } from './source-file.js'
 
 /** The rule of numbers of CSV, which names JSON to people who may never have seen it. */
 const NUMBER_RULE = 'a finite number as JSON writes it'
@@ -74,7 +75,8 @@ export function warningsOfMisfits(
 
 /** Whether a column may have decimal commas that no option has told of. */
 function mayHaveCommas(files: readonly SourceFile[], column: string): boolean {
-  return files.some(({ format, decimal = DECIMAL_POINTS }) => {
-    return (format === 'csv' || format === 'tsv') && markOf(decimal, column) === '.'
+  return files.some(({ format, dialect = {} }) => {
+    const decimal = dialect.columns?.[column]?.decimal ?? dialect.decimal ?? '.'
+    return (format === 'csv' || format === 'tsv') && decimal === '.'
   })
 }

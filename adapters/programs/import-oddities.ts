@@ -1,20 +1,20 @@
 // Finds the columns of a new table that a few values turned into text: without those values they would be numbers,
 // booleans, dates or arrays. Also those in which values of other types of JSON became text.
 import { isJson } from '../base/records.js'
-import { markOf, mayBeThousands } from './decimal-commas.js'
+import { mayBeThousands } from './decimal-commas.js'
 import { canReadAgain } from './import-bytes.js'
 import type { RowPlace } from './import-places.js'
 import type { Tally } from './import-sample.js'
-import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
+import { placesAt, type RowRun, readFileRuns, unitOf } from './import-source.js'
 import {
   cellsOf,
   classOf,
   HeaderReader,
   NUMBERS_AS_TEXT,
   type NumberAsText,
-  offsetOf,
   type ValueClass,
 } from './import-values.js'
+import type { SourceFile } from './source-file.js'
 
 /** Odd values of a reported column, in percent: fewer than this. */
 const ODD_PERCENT = 1
@@ -61,7 +61,6 @@ export type OddColumn = Readonly<{
 const GROUP_OF = {
   number: 'numbers',
   decimalComma: 'numbers',
-  decimalPoint: 'numbers',
   longInteger: 'numbers',
   spacedNumber: 'numbers',
   looseNumber: 'numbers',
@@ -116,9 +115,9 @@ function countRun(
   const isField = !isJson(run.format)
   for (let record = 0; record < run.starts.length; record++) {
     for (const { column, value } of cellsOf(run, header, record, (id) => counts.has(id))) {
-      const valueClass = classOf(value, isField, markOf(run.decimal, column))
+      const valueClass = classOf(value, isField)
       if (valueClass === undefined) continue
-      counts.get(column)?.add(valueClass, { value, file, offset: offsetOf(run, record) })
+      counts.get(column)?.add(valueClass, { value, file, offset: run.offsets[record] ?? 0 })
     }
   }
 }
@@ -142,7 +141,6 @@ class OddCount<Seen extends Readonly<{ value: unknown }>> {
   readonly oddShapes = new Set<OddShape>()
   readonly asText: Readonly<Record<NumberAsText, ClassCount<Seen>>> = {
     decimalComma: new ClassCount(),
-    decimalPoint: new ClassCount(),
     longInteger: new ClassCount(),
     spacedNumber: new ClassCount(),
     looseNumber: new ClassCount(),
@@ -235,10 +233,9 @@ async function withLines(
   }
   return reported.map(([column, count]) => {
     const { others, valueCount, oddShapes, isMixed, mayBeThousands } = count
-    const { decimalComma, decimalPoint, longInteger, spacedNumber, looseNumber } = count.asText
+    const { decimalComma, longInteger, spacedNumber, looseNumber } = count.asText
     const asText = {
       decimalComma: placed(decimalComma),
-      decimalPoint: placed(decimalPoint),
       longInteger: placed(longInteger),
       spacedNumber: placed(spacedNumber),
       looseNumber: placed(looseNumber),

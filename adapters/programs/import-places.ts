@@ -3,10 +3,9 @@
 // The server answers `in row 3 (counted from 0) of chunk '7', line 5`, without the chunk in the answer to the chunk
 // itself. The files are read again to find that row, so a successful import pays nothing.
 import type { ChunkPlace } from '../../src/client/client.js'
-import { isJson } from '../base/records.js'
-import { endOfLineBreak } from './csv-fields.js'
-import { canReadAgain } from './import-bytes.js'
-import { placesAt, type RowRun, readFileRuns, type SourceFile, unitOf } from './import-source.js'
+import { canReadAgain, openFileBytes } from './import-bytes.js'
+import { openFile, placesAt, readFileRuns, unitOf } from './import-source.js'
+import type { SourceFile } from './source-file.js'
 
 /** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
 const ROW_PLACE =
@@ -47,15 +46,12 @@ export async function placeMessage(
   return `${message} (${path}, starting at ${unit} ${line})`
 }
 
-/** The line of a header, which is not the first if that one says the separator. */
+/** The line of a header, which is not the first if lines in front of it are left out. */
 async function headerLineOf(path: string, { files }: Cut): Promise<number> {
   const file = files.find((known) => known.path === path)
-  if (file === undefined) return 1
-  for await (const { headerOffset = 0 } of readFileRuns(file, 1)) {
-    const [line = 1] = headerOffset === 0 ? [] : await placesAt(file, [headerOffset])
-    return line
-  }
-  return 1
+  if (file === undefined || file.format === 'parquet') return 1
+  const intake = await openFile(openFileBytes(path), file.format, 1, file)
+  return intake.report.headerLine ?? 1
 }
 
 /** A line of a text file, from 1, or a row of a Parquet file, from 1. */
@@ -88,8 +84,7 @@ export async function findPlaces(
     for await (const run of readFileRuns(file, chunkRowsMax)) {
       for (const at of ofRuns.get(runIndex) ?? []) {
         const { start, row = 0 } = wanted[at] ?? {}
-        const offset =
-          offsetOfRow(run, start?.row ?? 0, row) ?? (row === 0 ? run.offset : undefined)
+        const offset = run.offsets[(start?.row ?? 0) + row] ?? (row === 0 ? 0 : undefined)
         if (offset !== undefined) found.push({ at, offset })
       }
       ofRuns.delete(runIndex++)
@@ -104,26 +99,4 @@ export async function findPlaces(
     }
   }
   return places
-}
-
-/** Where in its source a row begins that the server counted from a record on. */
-function offsetOfRow(run: RowRun, firstRecord: number, row: number): number | undefined {
-  const { format, bytes, starts, ends, offset, isNumbered } = run
-  if (isNumbered) return offset + firstRecord + row
-  if (isJson(format)) return sum(offset, starts[firstRecord + row])
-  let rows = 0
-  for (let record = firstRecord; record < starts.length; record++, rows++) {
-    // Each empty line in front of a record is a row without cells.
-    for (let at = starts[record] ?? 0; ; rows++) {
-      if (rows === row) return offset + at
-      const next = endOfLineBreak(bytes, at)
-      if (next === at || next >= (ends[record] ?? 0)) break
-      at = next
-    }
-  }
-  return undefined
-}
-
-function sum(offset: number, start: number | undefined): number | undefined {
-  return start === undefined ? undefined : offset + start
 }

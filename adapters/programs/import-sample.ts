@@ -6,7 +6,6 @@
 // - A record is weighted by the number of records that it stands for, so that the first runs, which are sampled more
 //   densely, have no more weight. Its place in a run varies from run to run, because odd values may be periodic.
 import { isJson } from '../base/records.js'
-import { markOf } from './decimal-commas.js'
 import type { RowRun } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, ROW_ID, type ValueClass } from './import-values.js'
 
@@ -80,7 +79,7 @@ export class ImportSample {
     for (const [record, weight] of sampledRecords(run, this.#runs)) {
       if (isJson(run.format)) this.#hasRowIds ||= namesRowId(run, record)
       for (const { column, value } of cellsOf(run, header, record)) {
-        const valueClass = classOf(value, !isJson(run.format), markOf(run.decimal, column))
+        const valueClass = classOf(value, !isJson(run.format))
         const seen = { value, path, record: this.#records + record + 1 }
         const tally = this.#tallyOf(column)
         if (valueClass !== undefined) tally?.add(valueClass, weight, seen)

@@ -3,17 +3,15 @@
 // Invariant: a class is the type that the server's inference gives a value. If the two differ, a warning is missing or
 // superfluous; the types that are shown come from the server.
 import { isJson } from '../base/records.js'
-import { endOfLineBreak, fieldText, findFields } from './csv-fields.js'
-import { type DecimalMark, withPoint } from './decimal-commas.js'
-import type { RowRun } from './import-source.js'
+import { fieldText, findFields } from './csv-fields.js'
+import { withPoint } from './decimal-commas.js'
+import { delimiterOf, type RowRun } from './import-source.js'
 
 /**
- * Numbers of CSV that are text to the inference of the server: with a comma before their decimals, with a point where the
- * option says comma, with more digits than every double has, with spaces around them, and in forms that JSON lacks.
+ * Numbers of CSV that are text to the inference of the server: with a comma before their decimals, with more digits than every double has, with spaces around them, and in forms that JSON lacks.
  */
 export const NUMBERS_AS_TEXT = Object.freeze([
   'decimalComma',
-  'decimalPoint',
   'longInteger',
   'spacedNumber',
   'looseNumber',
@@ -45,11 +43,11 @@ export class HeaderReader {
   #columns: readonly string[] = []
 
   /** The columns that CSV and TSV name; none of JSON. */
-  read({ format, header, delimiter }: RowRun): readonly string[] {
+  read({ format, header }: RowRun): readonly string[] {
     if (isJson(format)) return []
     if (header !== this.#header) {
       const bounds: number[] = []
-      const count = findFields(header, 0, header.length, delimiter, bounds)
+      const count = findFields(header, 0, header.length, delimiterOf({ format }), bounds)
       this.#header = header
       this.#columns = Array.from({ length: count }, (_, i) =>
         fieldText(header, bounds[2 * i] ?? 0, bounds[2 * i + 1] ?? 0),
@@ -57,20 +55,6 @@ export class HeaderReader {
     }
     return this.#columns
   }
-}
-
-/** Where the row of a record begins in its run: behind the empty lines of CSV that belong to it. */
-export function startOfRow({ format, bytes, starts }: RowRun, record: number): number {
-  let at = starts[record] ?? 0
-  if (isJson(format)) return at
-  for (let next = endOfLineBreak(bytes, at); next !== at; next = endOfLineBreak(bytes, at))
-    at = next
-  return at
-}
-
-/** Where in its source a record begins, as `RowRun.offset` counts. */
-export function offsetOf(run: RowRun, record: number): number {
-  return run.offset + (run.isNumbered ? record : startOfRow(run, record))
 }
 
 /**
@@ -85,7 +69,7 @@ export function cellsOf(
   isWanted: (column: string) => boolean = () => true,
 ): readonly Cell[] {
   const end = run.ends[record] ?? 0
-  const start = startOfRow(run, record)
+  const start = run.starts[record] ?? 0
   const wanted = (column: string): boolean => column !== ROW_ID && isWanted(column)
   return isJson(run.format)
     ? jsonCells(run, start, end).filter(({ column }) => wanted(column))
@@ -106,14 +90,14 @@ function jsonCells({ bytes }: RowRun, start: number, end: number): readonly Cell
 }
 
 function textCells(
-  { bytes, delimiter }: RowRun,
+  { bytes, format }: RowRun,
   header: readonly string[],
   start: number,
   end: number,
   isWanted: (column: string) => boolean,
 ): readonly Cell[] {
   const bounds: number[] = []
-  const count = findFields(bytes, start, end, delimiter, bounds)
+  const count = findFields(bytes, start, end, delimiterOf({ format }), bounds)
   const cells: Cell[] = []
   for (let i = 0; i < count && i < header.length; i++) {
     const column = header[i] ?? ''
@@ -124,33 +108,24 @@ function textCells(
   return cells
 }
 
-/**
- * The class of a value; undefined for an empty cell.
- * @param decimal - With a comma, a number has no point: it may separate thousands.
- */
-export function classOf(
-  value: unknown,
-  isField: boolean,
-  decimal: DecimalMark = '.',
-): ValueClass | undefined {
+/** The class of a value; undefined for an empty cell. */
+export function classOf(value: unknown, isField: boolean): ValueClass | undefined {
   if (value === null || value === '') return undefined
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'boolean'
   if (typeof value !== 'string') return 'text'
-  const numeric = isField ? classOfNumber(value, decimal) : undefined
+  const numeric = isField ? classOfNumber(value) : undefined
   if (numeric !== undefined) return numeric
   if (isField && /^(?:true|false)$/i.test(value)) return 'boolean'
   return classOfTime(value)
 }
 
-function classOfNumber(value: string, decimal: DecimalMark): 'number' | NumberAsText | undefined {
-  if (isInferredNumber(value)) {
-    return decimal === ',' && value.includes('.') ? 'decimalPoint' : 'number'
-  }
-  if (isInferredNumber(withPoint(value))) return decimal === ',' ? 'number' : 'decimalComma'
+function classOfNumber(value: string): 'number' | NumberAsText | undefined {
+  if (isInferredNumber(value)) return 'number'
+  if (isInferredNumber(withPoint(value))) return 'decimalComma'
   if (/^-?[1-9][0-9]{15,}$/.test(value) && Number.isFinite(Number(value))) return 'longInteger'
-  if (decimal === '.' && LOOSE_NUMBER.test(value)) return 'looseNumber'
+  if (LOOSE_NUMBER.test(value)) return 'looseNumber'
   const inner = /^ *(\S+) *$/.exec(value)?.[1] ?? value
   const isSpaced = inner !== value && isInferredNumber(withPoint(inner))
   return isSpaced ? 'spacedNumber' : undefined

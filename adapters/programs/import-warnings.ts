@@ -1,16 +1,16 @@
 // What an import warns of: rows that it takes, but perhaps otherwise than their owner means.
-import { escapeControls } from '../base/arguments.js'
-import type { DecimalMark } from './decimal-commas.js'
+import type { Advice, AdviceCode, DecimalMark } from '../base/intake.js'
+import { messageOf } from './advice-messages.js'
 import type { OddColumn, OddShape, SeenClass, SeenValue } from './import-oddities.js'
 import { renderPlace } from './import-places.js'
+import type { FileReport, FoundLines } from './import-reports.js'
 import type { ImportSample } from './import-sample.js'
 import { NUMBERS_AS_TEXT, type NumberAsText } from './import-values.js'
 import { renderCount } from './progress.js'
-import { type FoundLines, placeOfShort, type ShortRows } from './short-lines.js'
+import { placeOfShort, type ShortRows } from './short-lines.js'
+import { renderName, renderText, VALUE_CHARS_MAX } from './shown-values.js'
 
-const NAME_CHARS_MAX = 60
 const NAMES_SHOWN_MAX = 5
-export const VALUE_CHARS_MAX = 80
 
 /** A value as the result line has it. */
 type ShownValue = Readonly<{ value: unknown; path: string; line?: number; row?: number }>
@@ -31,29 +31,42 @@ export type ImportWarning = Readonly<
       first?: readonly ShownValue[]
       message: string
     }
-  | ({ type: 'shortLines' | 'blankLines'; message: string } & ShortRows)
+  | ({ type: 'shortLines'; message: string } & ShortRows)
+  | ({ type: AdviceCode; path: string; message: string } & Omit<Advice, 'code'>)
   | { type: 'spacedNames'; columns: readonly string[]; message: string }
   | { type: 'nameTaken' | 'columnsUnread' | 'rowIdsIgnored'; message: string }
 >
 
 /** The warnings about lines that are rows with empty cells. */
-export function warningsOfLines({ shortLines, blankLines }: FoundLines): readonly ImportWarning[] {
-  const warnings: ImportWarning[] = []
-  if (shortLines !== undefined) {
-    const { count } = shortLines
-    const lines = count === 1 ? 'line has' : 'lines have'
-    const place = placeOfShort(shortLines)
-    const message = `${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`
-    warnings.push({ type: 'shortLines', ...shortLines, message })
-  }
-  if (blankLines !== undefined) {
-    const { count } = blankLines
-    const lines = count === 1 ? 'blank line is a row' : 'blank lines are rows'
-    const place = placeOfShort(blankLines)
-    const message = `${renderCount(count)} ${lines} of empty cells, the first in ${place}: remove those that mean no row`
-    warnings.push({ type: 'blankLines', ...blankLines, message })
-  }
-  return warnings
+export function warningsOfLines({ shortLines }: FoundLines): readonly ImportWarning[] {
+  if (shortLines === undefined) return []
+  const { count } = shortLines
+  const lines = count === 1 ? 'line has' : 'lines have'
+  const place = placeOfShort(shortLines)
+  const message = `${renderCount(count)} ${lines} fewer fields than the header, the first in ${place}: the other cells are empty`
+  return [{ type: 'shortLines', ...shortLines, message }]
+}
+
+/** What was read and says so itself: no warning. */
+const NOTED: ReadonlySet<AdviceCode> = new Set<AdviceCode>(['at', 'delimiter'])
+
+/** The warnings about how files were read. */
+export function warningsOfReading(read: readonly FileReport[]): readonly ImportWarning[] {
+  return read.flatMap(({ path, advice }) =>
+    advice
+      .filter(({ code }) => !NOTED.has(code))
+      .map((one): ImportWarning => {
+        const { code, ...about } = one
+        return { type: code, path, ...about, message: `${path}: ${messageOf(one)}` }
+      }),
+  )
+}
+
+/** The lines for people about how files were read. */
+export function notesOfReading(read: readonly FileReport[]): readonly string[] {
+  return read.flatMap(({ path, advice }) =>
+    advice.filter(({ code }) => NOTED.has(code)).map((one) => `${path}: ${messageOf(one)}`),
+  )
 }
 
 /** The warnings about what the rows of a new table name. */
@@ -129,11 +142,6 @@ function wordsOf(type: NumberAsText, found: OddColumn): Words {
         ? { reason: 'have a comma', remedy: `if it is a decimal comma, ${option}; else remove it` }
         : { reason: 'have a decimal comma', remedy: option }
     }
-    case 'decimalPoint':
-      return {
-        reason: 'have a point, and with --decimal , a number has none',
-        remedy: `remove separators of thousands, or use ${decimalOption(column, '.')} if the points are decimal`,
-      }
     case 'longInteger':
       return {
         reason: 'are integers of more than 15 digits',
@@ -199,15 +207,4 @@ export function decimalOption(column: string, mark: DecimalMark): string {
   const value = `${isShown ? column : 'COLUMN'}=${mark}`
   const isPlain = /^[\w.,=-]+$/.test(value)
   return `--decimal ${isPlain ? value : `'${value.replaceAll("'", "'\\''")}'`}`
-}
-
-export function renderName(column: string): string {
-  return renderText(column, NAME_CHARS_MAX)
-}
-
-export function renderText(text: string, charsMax: number): string {
-  const chars = [...text]
-  return escapeControls(
-    chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`,
-  )
 }

@@ -1,10 +1,11 @@
 // Lines of csv and tsv files with more fields than their header. A server refuses the first one, so a check takes them
 // out of what it sends, and reports them all itself.
 import { isJson } from '../base/records.js'
-import { endOfLineBreak, findFields } from './csv-fields.js'
+import { findFields } from './csv-fields.js'
 import { canReadAgain } from './import-bytes.js'
 import type { RowPlace } from './import-places.js'
-import { placesAt, type RowRun, type SourceFile } from './import-source.js'
+import { delimiterOf, placesAt, type RowRun } from './import-source.js'
+import type { SourceFile } from './source-file.js'
 
 /** Lines whose places are kept; the others are only counted. */
 const LINES_MAX = 1_000
@@ -39,23 +40,17 @@ export class LongLines {
   /** The run with as many rows, none of which has too many fields. */
   shorten(run: RowRun, file: SourceFile): RowRun {
     if (isJson(run.format)) return run
-    const { header, bytes, starts, ends, delimiter } = run
+    const { header, bytes, starts, ends, offsets } = run
+    const delimiter = delimiterOf(run)
     const columns = findFields(header, 0, header.length, delimiter, this.#bounds)
     const shortened = new Map<number, readonly Uint8Array[]>()
     for (let record = 0; record < starts.length; record++) {
       const start = starts[record] ?? 0
-      const end = ends[record] ?? 0
-      let at = start // Behind blank lines, which are rows.
-      for (let next = endOfLineBreak(bytes, at); next !== at && next < end; ) {
-        at = next
-        next = endOfLineBreak(bytes, at)
-      }
-      const fields = findFields(bytes, at, end, delimiter, this.#bounds)
+      const fields = findFields(bytes, start, ends[record] ?? 0, delimiter, this.#bounds)
       if (fields <= columns) continue
-      this.#note(file, run.offset + at, `${fields} fields for ${columns} columns`)
+      this.#note(file, offsets[record] ?? 0, `${fields} fields for ${columns} columns`)
       const cells = bytes.subarray(start, this.#bounds[2 * columns - 1])
-      const kept = this.#keepsCells ? [cells, LINE_END] : [bytes.subarray(start, at), EMPTY_ROW]
-      shortened.set(record, kept)
+      shortened.set(record, this.#keepsCells ? [cells, LINE_END] : [EMPTY_ROW])
     }
     return shortened.size === 0 ? run : withRecords(run, shortened)
   }

@@ -4,11 +4,11 @@
 
 import * as zlib from 'node:zlib'
 import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet'
-import type { TableSchema } from '../../src/index.js'
+import type { Column, TableSchema } from '../../src/index.js'
 import type { CutRun } from '../base/records.js'
 import { SCHEMA_ENTRY } from './parquet-columns.js'
 import { loadReader } from './parquet-packages.js'
-import { type Render, takeRawValues } from './parquet-values.js'
+import { type Render, takeRawValues, typeOfColumn } from './parquet-values.js'
 import { ProgramFailure } from './program-failure.js'
 
 /** Bytes of a row group before compression, at most: its values are in memory at once. */
@@ -52,12 +52,14 @@ async function open(path: string, onRead?: (bytes: number) => void): Promise<Ope
 }
 
 /**
- * The schema of the table that a file was exported of; undefined: it is of another program.
+ * The schema of the table that a file was exported of; of a file of another program, by its own types. undefined: a column
+ * may have values of several kinds.
  * @throws {ProgramFailure}
  */
 export async function readParquetSchema(path: string): Promise<TableSchema | undefined> {
   try {
-    return schemaOf((await open(path)).metadata)
+    const { metadata } = await open(path)
+    return schemaOf(metadata) ?? (await schemaByTypes(metadata))
   } catch (failure) {
     if (failure instanceof ProgramFailure) throw failure
     const reason = failure instanceof Error ? failure.message : String(failure)
@@ -68,6 +70,18 @@ export async function readParquetSchema(path: string): Promise<TableSchema | und
 function schemaOf({ key_value_metadata }: FileMetaData): TableSchema | undefined {
   const entry = key_value_metadata?.find(({ key }) => key === SCHEMA_ENTRY)
   return entry?.value === undefined ? undefined : JSON.parse(entry.value)
+}
+
+async function schemaByTypes(metadata: FileMetaData): Promise<TableSchema | undefined> {
+  const { parquetSchema } = await loadReader()
+  const columns: Column[] = []
+  for (const column of parquetSchema(metadata).children) {
+    const type = typeOfColumn(column)
+    const { name: id } = column.element
+    if (type === undefined) return undefined
+    columns.push({ id, type })
+  }
+  return { columns }
 }
 
 /** The column IDs of a file. hyparquet takes a U+FEFF from the beginning of a name, which the schema of an export still has. */

@@ -1,6 +1,7 @@
 // The values of a column of a Parquet file as JSON, with all their digits. hyparquet gives them as they are stored, because its
 // own converters make doubles of decimals, and replace bytes that are not UTF-8.
 import type { SchemaElement, SchemaTree } from 'hyparquet'
+import type { ColumnKind, ColumnType } from '../../src/index.js'
 import { dayText, momentText } from './parquet-columns.js'
 
 /** The JSON of a value that is there. @throws {Error} for a value that no cell can hold: what it is */
@@ -31,6 +32,26 @@ export function takeRawValues(column: SchemaTree): Render {
     if (!Array.isArray(value)) return isStruct(value) ? plainJson(value) : render(value)
     return `[${value.map((item) => (item == null ? 'null' : all(item))).join(',')}]`
   }
+}
+
+/** The type of a column by what the file says of it; undefined: its values may be of several. */
+export function typeOfColumn(column: SchemaTree): ColumnType | undefined {
+  const leaf = leafOf(column)
+  const kind = leaf.children.length > 0 ? undefined : kindOf(leaf.element)
+  if (kind === undefined || column.children.length === 0) return kind && { kind }
+  const isListOfLists = column.children[0]?.children.some(({ children }) => children.length > 0)
+  return isListOfLists === true ? undefined : { kind: 'array', items: { kind } }
+}
+
+function kindOf({ type, converted_type, logical_type }: SchemaElement): ColumnKind | undefined {
+  const annotation = logical_type?.type ?? converted_type ?? ''
+  if (NOT_RAW.has(annotation) || annotation === 'JSON') return undefined
+  if (annotation === 'DATE') return 'date'
+  if (annotation.startsWith('TIMESTAMP') || type === 'INT96') return 'dateTime'
+  if (annotation === 'DECIMAL') return 'number'
+  if (annotation.startsWith('TIME') || type === 'BYTE_ARRAY') return 'string'
+  if (type === 'FIXED_LEN_BYTE_ARRAY') return annotation === 'UUID' ? 'string' : undefined
+  return type === 'BOOLEAN' ? 'boolean' : 'number'
 }
 
 /** Of lists the column of their items. */
@@ -159,5 +180,5 @@ function plainJson(value: unknown): string {
     return JSON.stringify(value, (_, cell) => (typeof cell === 'bigint' ? Number(cell) : cell))
   }
   if (Number.isFinite(value)) return String(Object.is(value, -0) ? 0 : value)
-  throw new Error(`${value}, which is not a number that a table can hold`)
+  return JSON.stringify(String(value)) // A table refuses it, as any value that does not fit.
 }

@@ -2,7 +2,7 @@
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { type Bytes, bytesOf, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { typeName } from '../base/options.js'
-import { type CutRun, cutRecords, partsOfRun } from '../base/record-cutter.js'
+import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
 import {
   BODY_TYPE_OF_FORMAT,
@@ -12,6 +12,10 @@ import {
   type SourceFormat,
 } from '../base/source-format.js'
 import { readWebStream, streamPieces } from '../base/web-stream.js'
+import type { ColumnKinds } from '../intake/conversions.js'
+import type { Dialect } from '../intake/dialect.js'
+import { DIALECT_NAMES } from '../intake/dialect.js'
+import type { IntakeReport, IntakeRun } from '../intake/intake.js'
 import { invalidArgument } from './client-error.js'
 import type { ImportInput, OnSchemaError, RowChunk } from './import-types.js'
 import { isBlob } from './own-realm.js'
@@ -38,25 +42,30 @@ export type ChunkSettings = Readonly<{
   allowEmpty?: boolean | undefined
   /** Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
-}>
-
-/** Bytes of a chunk, and whether bytes that are all blank have no rows. */
-type CutSettings = Readonly<{ bytesMax: number; allowEmpty: boolean | undefined }>
+  /** Default: `detect` of a Blob, `plain` of a stream. */
+  dialect?: 'plain' | 'detect' | undefined
+  at?: string | undefined
+  /** The kinds of the columns that are known. Default: none. */
+  kindsOf?: () => Promise<ColumnKinds | undefined>
+  /** Told what was read, if it was read through the intake. */
+  onReport?: (report: IntakeReport) => void
+}> &
+  Dialect
 
 /** @throws {ClientError} if it is no input, the format of a Blob is not known, or its content is not of it */
 export function chunksOf(
   input: ImportInput,
-  { format: given, chunkBytes, allowEmpty, onSchemaError }: ChunkSettings,
+  settings: ChunkSettings,
 ): AsyncIterable<RowChunk | CountedChunk> {
-  const how = { bytesMax: chunkBytes, allowEmpty }
-  if (isBlob(input)) return chunksOfBlob(input, given, how)
+  const { format: given, chunkBytes, onSchemaError } = settings
+  if (isBlob(input)) return chunksOfBlob(input, { dialect: 'detect', ...settings })
   const { chunks } = Object(input) as { chunks?: unknown }
   const chunked = streamPieces(chunks)
   if (chunked !== undefined) return chunked as AsyncIterable<RowChunk>
   const pieces = streamPieces(input)
   if (pieces !== undefined) {
     if (given === undefined) return chunksOfRows(pieces, chunkBytes, onSchemaError)
-    return chunksOfBytes(pieces, given, how)
+    return chunksOfBytes(pieces, given, settings)
   }
   const isList = typeof input === 'object' && input !== null && Symbol.iterator in input
   if (isList && !ArrayBuffer.isView(input)) return chunksOfRows(input, chunkBytes, onSchemaError)
@@ -66,15 +75,12 @@ export function chunksOf(
   throw invalidArgument(`The input must be ${taken}, not ${typeName(input)}${advice}`)
 }
 
-function chunksOfBlob(
-  blob: Blob,
-  given: SourceFormat | undefined,
-  how: CutSettings,
-): AsyncIterable<RowChunk> {
+function chunksOfBlob(blob: Blob, settings: ChunkSettings): AsyncIterable<RowChunk> {
   const { name = '' } = blob as Partial<File>
   const [type = ''] = blob.type.split(';')
-  const format = given ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
-  if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, how)
+  const format =
+    settings.format ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
+  if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, settings)
   throw invalidArgument('The format of the rows is unknown: set `format`')
 }
 
@@ -92,16 +98,21 @@ async function* checkedPieces(pieces: AsyncIterable<unknown>): AsyncGenerator<By
 async function* chunksOfBytes(
   pieces: AsyncIterable<unknown>,
   format: SourceFormat,
-  { bytesMax, allowEmpty }: CutSettings,
+  settings: ChunkSettings,
 ): AsyncGenerator<RowChunk> {
-  const limits = { rowsMax: ROWS_MAX, bytesMax, rowBytesMax: ROW_BYTES_MAX }
+  const { chunkBytes, allowEmpty } = settings
+  const limits = { rowsMax: ROWS_MAX, bytesMax: chunkBytes, rowBytesMax: ROW_BYTES_MAX }
+  const source = checkedPieces(pieces)
   let isEmpty = true
   try {
-    for await (const run of cutRecords(checkedPieces(pieces), format, limits, { allowEmpty })) {
+    const runs: AsyncIterable<Cut> = isPlain(settings)
+      ? cutRecords(source, format, limits, { allowEmpty })
+      : runsOfIntake(source, format, limits, settings)
+    for await (const run of runs) {
       isEmpty = false
-      yield chunkOf(run, format)
+      yield chunkOf(run, run.format ?? format)
     }
-    if (isEmpty) yield* chunksOfRows([], bytesMax)
+    if (isEmpty) yield* chunksOfRows([], chunkBytes)
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
     if (failure.isEmpty) {
@@ -111,6 +122,32 @@ async function* chunksOfBytes(
     const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
     throw invalidArgument(`The input is not valid ${format.toUpperCase()} at ${where}: ${message}`)
   }
+}
+
+/** Whether a source is read as its format says, and nothing else is said of it. */
+function isPlain({ dialect, at, ...settings }: ChunkSettings): boolean {
+  return dialect !== 'detect' && at === undefined && saidOf(settings) === undefined
+}
+
+function saidOf(settings: Dialect): Dialect | undefined {
+  const said = DIALECT_NAMES.filter((name) => settings[name] !== undefined)
+  if (said.length === 0) return undefined
+  return Object.fromEntries(said.map((name) => [name, settings[name]]))
+}
+
+/** Only who needs the intake loads it. */
+async function* runsOfIntake(
+  source: AsyncIterable<Bytes>,
+  format: SourceFormat,
+  limits: CutLimits,
+  settings: ChunkSettings,
+): AsyncGenerator<IntakeRun> {
+  const { dialect, at, allowEmpty, kindsOf, onReport } = settings
+  const { openIntake } = await import('../intake/intake.js')
+  const said = { dialect: saidOf(settings), detects: dialect === 'detect', at, allowEmpty }
+  const intake = await openIntake(source, { format, ...said, limits, ...(kindsOf && { kindsOf }) })
+  yield* intake.runs
+  onReport?.(intake.report)
 }
 
 const COMMA = utf8(',')
@@ -148,7 +185,11 @@ async function* chunksOfRows(
   if (starts.length > 0 || number === 0) yield cut()
 }
 
-type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'>
+type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'> &
+  Readonly<{
+    /** Default: that of the source. */
+    format?: SourceFormat
+  }>
 
 /** Row i is the bytes from starts[i] up to ends[i]. */
 function chunkOf({ header, bytes, starts, ends }: Cut, format: SourceFormat): CountedChunk {

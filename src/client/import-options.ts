@@ -1,5 +1,6 @@
 // Checks the options of an import: which of them are for which target.
 import { integerOption, optionError } from '../base/options.js'
+import { DIALECT_NAMES } from '../intake/dialect.js'
 import { CHUNK_BYTES, checkCall, notTaken, PARALLEL, START_AT } from './call-options.js'
 import type { ImportOptions, ImportTarget, SendOptions } from './import-types.js'
 import { ownSignal } from './own-realm.js'
@@ -18,6 +19,9 @@ const OF_TARGET = {
 const OF_TARGETS: readonly string[] = [...new Set(Object.values(OF_TARGET).flat())]
 
 const OF_SENDING = [
+  ...DIALECT_NAMES,
+  'dialect',
+  'at',
   'onSchemaError',
   'format',
   'allowEmpty',

@@ -3,6 +3,8 @@
 // Invariants:
 // - The operation is sent when all chunks are acknowledged, and with the stash's ID as idempotency key.
 // - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
+import type { ColumnKinds } from '../intake/conversions.js'
+import type { TableSchema } from '../schema/column-kind.js'
 import { conditionOf, dataOf, jsonOf, versionOf } from './answers.js'
 import { chunksOf } from './chunks.js'
 import { ClientError } from './client-error.js'
@@ -13,6 +15,7 @@ import type {
   ImportInput,
   ImportProblem,
   ImportResult,
+  IntakeReport,
   MergeCounts,
 } from './import-types.js'
 import { RemoteStash } from './remote-stash.js'
@@ -36,9 +39,10 @@ export async function importRows(
   hasIdempotencyKeys: boolean,
 ): Promise<ImportResult> {
   const stash = new RemoteStash(requests, settings)
-  return throughStash(stash, requests, input, settings, async (rows) => {
+  return throughStash(stash, requests, input, settings, async (rows, read) => {
     const result = await finalize(requests, stash, settings, hasIdempotencyKeys)
-    return { ...result, rows: result.rows ?? rows, skipped: stash.skipped }
+    const { skipped } = stash
+    return { ...result, rows: result.rows ?? rows, skipped, ...(read && { read }) }
   })
 }
 
@@ -48,7 +52,9 @@ export async function checkRows(
   settings: ImportSettings,
 ): Promise<ImportCheck> {
   const stash = new RemoteStash(requests, settings)
-  return throughStash(stash, requests, input, settings, () => check(requests, stash, settings))
+  return throughStash(stash, requests, input, settings, async (_, read) => {
+    return { ...(await check(requests, stash, settings)), ...(read && { read }) }
+  })
 }
 
 /** Puts the input into a stash, uses it and deletes it. A stash that somebody can go on with stays if this fails. */
@@ -57,12 +63,17 @@ async function throughStash<T>(
   requests: Requests,
   input: ImportInput,
   settings: ImportSettings,
-  use: (rows: number) => Promise<T>,
+  use: (rows: number, read: IntakeReport | undefined) => Promise<T>,
 ): Promise<T> {
   let isUsed = false
   try {
-    const rows = await stash.putAll(chunksOf(input, settings))
-    const result = await use(rows)
+    let read: IntakeReport | undefined
+    const onReport = (report: IntakeReport) => {
+      read = report
+    }
+    const kindsOf = () => kindsIn(requests, settings)
+    const rows = await stash.putAll(chunksOf(input, { ...settings, kindsOf, onReport }))
+    const result = await use(rows, read)
     isUsed = true
     return result
   } catch (failure) {
@@ -72,6 +83,32 @@ async function throughStash<T>(
     const isLeft = stash.mayHoldChunks && (isUsed || settings.stashId === undefined)
     if (isLeft) await cleanUp(requests, stash.id)
   }
+}
+
+/** The kinds of the columns that the table has or gets; undefined: they are inferred. */
+async function kindsIn(
+  requests: Requests,
+  { schema, tableId, onSchemaError, signal }: ImportSettings,
+): Promise<ColumnKinds | undefined> {
+  const areFixed = onSchemaError !== 'updateSchema'
+  if (schema !== undefined) return { kinds: kindsOfSchema(schema), areFixed }
+  if (tableId === undefined) return undefined
+  const request = { method: 'GET', path: tablePath(tableId), isRepeatable: true, signal }
+  try {
+    const found = await requests.send(request, (answer) =>
+      dataOf<Described>(answer, { schema: 'object' }),
+    )
+    return { kinds: kindsOfSchema(found.schema), areFixed }
+  } catch (failure) {
+    if (failure instanceof ClientError) return { kinds: new Map(), areFixed: true } // A server that does not tell them: no cell is converted.
+    throw failure
+  }
+}
+
+type Described = Readonly<{ schema: TableSchema }>
+
+function kindsOfSchema({ columns }: TableSchema): ReadonlyMap<string, string> {
+  return new Map(columns.map(({ id, type }) => [id, typeof type === 'string' ? type : type.kind]))
 }
 
 async function cleanUp(requests: Requests, stashId: string): Promise<void> {

@@ -2,10 +2,12 @@
 import type { Abortable } from '../engine/api/abort-types.js'
 import type { MergeCounts } from '../engine/api/merge-types.js'
 import type { OnSchemaError } from '../engine/api/row-types.js'
+import type { Dialect } from '../intake/dialect.js'
+import type { IntakeReport } from '../intake/intake.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import type { ChunkPlace } from './client-error.js'
 
-export type { Abortable, MergeCounts, OnSchemaError }
+export type { Abortable, Dialect, IntakeReport, MergeCounts, OnSchemaError }
 
 /** How far an import has come. */
 export type ImportProgress = Readonly<{
@@ -89,9 +91,17 @@ export type ImportInput =
   | Blob
   | Readonly<{ chunks: AsyncIterable<RowChunk> }>
 
-/** How the rows of an import reach the server. */
+/** How the rows of an import reach the server, and how a Blob or a stream of csv or tsv is written. */
 export type SendOptions = Abortable &
+  Dialect &
   Readonly<{
+    /**
+     * Whether what is not said of a Blob or a stream is detected from its first megabyte; `read` of the result tells what
+     * was. Default: `detect` of a Blob, `plain` of a stream.
+     */
+    dialect?: 'plain' | 'detect' | undefined
+    /** Of json: the path to the array of rows in an object, such as `data.items`. Default: detected, or the text itself. */
+    at?: string | undefined
     /** What the server does with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
     /**
@@ -147,6 +157,8 @@ export type ImportResult = Readonly<{
   rows: number
   /** Chunks that were on the server already. */
   skipped: number
+  /** What was read of a Blob or a stream, and how. */
+  read?: IntakeReport
   /** Of a merge. */
   merged?: MergeCounts
   /** What `receipt` asked for, as section 5 of the contract describes it. */
@@ -180,6 +192,8 @@ export type ImportCheck = Readonly<{
   problemCount: number
   /** The columns that the table would have. */
   schema: TableSchema
+  /** What was read of a Blob or a stream, and how. */
+  read?: IntakeReport
   /** What the merge would do. Only of a merge whose values all fit. */
   merged?: MergeCounts
 }>

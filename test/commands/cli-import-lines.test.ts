@@ -64,7 +64,7 @@ describe('a check of lines with more fields than the header', () => {
       `${name}, line 4: 3 fields for 2 columns`,
       `${name}, line 6: 3 fields for 2 columns`,
       `${name}, line 8: 3 fields for 2 columns`,
-      'rows: 7',
+      'rows: 6',
       'problems: 3',
       expect.stringMatching(/^warnings: /),
       'columns:',
@@ -124,13 +124,13 @@ describe('lines with fewer fields than the header', () => {
     const { warned } = await importText(name, text, ...args)
 
     expect(warned).toEqual([
+      `${name}: using the delimiter semicolon`,
+      `warning: ${name}: 1 line without a value is left out, the first in line 3; --blank-lines keep makes them rows`,
       `warning: 2 lines have fewer fields than the header, the first in ${name}, line 4: the other cells are empty`,
-      `warning: 1 blank line is a row of empty cells, the first in ${name}, line 3: remove those that mean no row`,
     ])
     const quoted = { a: 4, b: '5;\r\n6' }
     expect(await rowsOf(name)).toEqual([
       { a: 1, b: '2', c: 3 },
-      {},
       quoted,
       { a: 7 },
       { a: 8, b: '9', c: 0 },
@@ -138,59 +138,67 @@ describe('lines with fewer fields than the header', () => {
   })
 
   test.each([
-    ['blank end', 'a,b\n1,2\n\n', [], 1, undefined],
-    ['blank end CRLF', 'a,b\r\n1,2\r\n\r\n', [], 1, undefined],
-    ['blank end relaxed', 'a,b\n1,2\n\n', ['--quotes', 'relaxed'], 1, undefined],
-    ['blank end alone in its chunk', 'a,b\n1,2\n\n', ['--chunk-rows', '1'], 1, undefined],
-    ['two blank at the end', 'a,b\n1,2\n\n\n', [], 2, 1],
-    ['two blank at the end of chunks', 'a,b\n1,2\n\n\n', ['--chunk-rows', '1'], 2, 1],
-    ['blank before and after', 'a,b\n\n\n1,2\n\n3,4\n\n', [], 5, 3],
-    ['blank alone', 'a,b\n\n\n', [], 1, 1],
-  ])('are those that are rows, blank ones apart: %s', async (name, lines, args, rows, count) => {
-    const { stdout } = await importText(name, lines, '--json', '--format', 'csv', ...args)
+    ['blank end', 'a,b\n1,2\n\n', [], 1],
+    ['blank end CRLF', 'a,b\r\n1,2\r\n\r\n', [], 1],
+    ['blank end relaxed', 'a,b\n1,2\n\n', ['--quotes', 'relaxed'], 1],
+    ['blank end alone in its chunk', 'a,b\n1,2\n\n', ['--chunk-rows', '1'], 1],
+    ['two blank at the end', 'a,b\n1,2\n\n\n', [], 2],
+    ['two blank at the end of chunks', 'a,b\n1,2\n\n\n', ['--chunk-rows', '1'], 2],
+    ['blank before and after', 'a,b\n\n\n1,2\n\n3,4\n\n', [], 5],
+    ['blank alone', 'a,b\n\n\n', [], 1],
+  ])(
+    'are none where they are blank, which are rows if that is said: %s',
+    async (name, lines, args, kept) => {
+      const keeping = ['--blank-lines', 'keep', ...args]
+      const { stdout } = await importText(name, lines, '--json', '--format', 'csv', ...args)
+      const told = await importText(`${name} kept`, lines, '--json', '--format', 'csv', ...keeping)
 
-    const result = JSON.parse(stdout) as { rows: number; blankLines?: { count: number } }
-    expect([result.rows, result.blankLines?.count]).toEqual([rows, count])
-    expect(result).not.toHaveProperty('shortLines')
-    expect(await rowsOf(name)).toHaveLength(rows)
-  })
+      const skipped = (JSON.parse(stdout) as { rows: number }).rows
+      expect(skipped).toBe(lines.match(/\d,\d/g)?.length ?? 0)
+      expect(JSON.parse(told.stdout)).toMatchObject({ rows: kept })
+      expect(JSON.parse(stdout)).not.toHaveProperty('shortLines')
+      expect(await rowsOf(name)).toHaveLength(skipped)
+      expect(await rowsOf(`${name} kept`)).toHaveLength(kept)
+    },
+  )
 
   test('are in the result for programs, and in that of a check', async () => {
     const path = join(folder, 'told.csv')
     const shortLines = { count: 2, path, line: 4 }
-    const blankLines = { count: 1, path, line: 3 }
 
     const checked = await importText('told.csv', text, '--json', '--check')
     expect(checked.code).toBe(0)
     const warnings = [
       {
+        type: 'blankLines',
+        path,
+        count: 1,
+        line: 3,
+        message: expect.stringMatching(/told\.csv: 1 line without a value is left out/),
+      },
+      {
         type: 'shortLines',
         ...shortLines,
         message: expect.stringMatching(/^2 lines have fewer fields than the header, the first in /),
       },
-      {
-        type: 'blankLines',
-        ...blankLines,
-        message: expect.stringMatching(/^1 blank line is a row of empty cells, the first in /),
-      },
     ]
     const { columns, ...found } = JSON.parse(checked.stdout)
     expect(found).toEqual({
-      rows: 5,
+      rows: 4,
       problemCount: 0,
       problems: [],
       shortLines,
-      blankLines,
+      read: [{ path, format: 'csv', encoding: 'utf-8', delimiter: ';', headerLine: 1, rows: 4 }],
       warnings,
     })
     expect(columns).toHaveLength(3)
     const { stdout, warned } = await importText('told.csv', text, '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, shortLines, blankLines, warnings })
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 4, shortLines, warnings })
     expect(warned).toEqual([])
   })
 
   test.each([
-    ['whole.csv', 'a,b\n1,\n,\n"x,y",2\n'],
+    ['whole.csv', 'a,b\n1,\n"",\n"x,y",2\n'],
     ['narrow.csv', 'a\n1\n\n2\n'],
     ['lines.ndjson', '{"a":1,"b":2}\n{"a":1}\n'],
   ])('are none in %s', async (name, whole) => {
@@ -207,14 +215,12 @@ describe('lines with fewer fields than the header', () => {
     expect((await importText('wider.csv', 'a,b,c\n1,2,3\n', narrower)).warned).toEqual([])
   })
 
-  test('are blank in a file of one column too, where they are told and not refused', async () => {
-    const { warned } = await importText('one.csv', 'a\n1\n\n2\n\n\n', '--on-error', 'strict')
+  test('are blank in a file of one column too, where they are rows', async () => {
+    await importText('one.csv', 'a\n1\n\n2\n\n\n', '--on-error', 'strict')
 
-    expect(warned).toEqual([
-      'warning: 2 blank lines are rows of empty cells, the first in one.csv, line 3: remove those that mean no row',
-    ])
     expect(await rowsOf('one.csv')).toEqual([{ a: 1 }, {}, { a: 2 }, {}])
-    const refused = importText('wide.csv', 'a,b\n1,2\n\n3,4\n', '--on-error', 'strict')
+    const kept = ['--blank-lines', 'keep', '--on-error', 'strict']
+    const refused = importText('wide.csv', 'a,b\n1,2\n\n3,4\n', ...kept)
     await expect(refused).rejects.toThrow(/wide\.csv, line 3: fewer fields than the header/)
   })
 
@@ -229,14 +235,19 @@ describe('lines with fewer fields than the header', () => {
   })
 })
 
-test('text that is not UTF-8 is refused, with the option that says what it is', async () => {
+test('text that is not UTF-8 is read in the code page of Western Europe, and told', async () => {
   const text = Buffer.from('name\ncaf\u00e9\n', 'latin1')
+  const { warned } = await importText('latin.csv', text)
+  await importText('said.csv', text, '--encoding', 'windows-1252')
 
-  await expect(importText('latin.csv', text)).rejects.toMatchObject({
-    message: `Not valid UTF-8 in ${join(folder, 'latin.csv')}, line 2; specify its encoding, such as --encoding windows-1252`,
-  })
-  await importText('latin.csv', text, '--encoding', 'windows-1252')
+  expect(warned).toEqual([
+    'warning: latin.csv: read as windows-1252, for it is not valid UTF-8; --encoding NAME if it is another',
+  ])
   expect(await rowsOf('latin.csv')).toEqual([{ name: 'caf\u00e9' }])
+  expect(await rowsOf('said.csv')).toEqual([{ name: 'caf\u00e9' }])
+  await expect(importText('plain.csv', text, '--dialect', 'plain')).rejects.toMatchObject({
+    message: `Not valid UTF-8 in ${join(folder, 'plain.csv')}, line 2; specify its encoding, such as --encoding windows-1252`,
+  })
 })
 
 describe('a file in UTF-16 with a byte order mark', () => {
@@ -263,14 +274,16 @@ describe('a file in UTF-16 with a byte order mark', () => {
     const packed = gzipSync(Buffer.from('\ufeffa,b\n1,2\n1,2,3\n', 'utf16le'))
 
     await expect(importText('packed.csv.gz', packed)).rejects.toMatchObject({
-      message: `3 fields for 2 columns in ${join(folder, 'packed.csv.gz')}, line 3`,
+      message: expect.stringContaining(
+        `3 fields for 2 columns in ${join(folder, 'packed.csv.gz')}, line 3;`,
+      ),
     })
   })
 
   test('is refused with another encoding, and when it breaks off', async () => {
     await expect(importText('no.csv', little, '--encoding', 'windows-1252')).rejects.toMatchObject({
       kind: 'failed',
-      message: `${join(folder, 'no.csv')}: the file begins with the byte order mark of utf-16le, and not with windows-1252 text: leave --encoding out`,
+      message: `${join(folder, 'no.csv')}: the file begins with the byte order mark of utf-16le, and not with windows-1252 text: leave the encoding out`,
     })
     await expect(importText('cut.csv', little.subarray(0, -1))).rejects.toMatchObject({
       kind: 'failed',
@@ -282,7 +295,8 @@ describe('a file in UTF-16 with a byte order mark', () => {
 
   test('is none with one byte of the mark, or less', async () => {
     await importText('short.txt', 'a', '--format', 'csv')
-    await expect(importText('byte.csv', Buffer.from([0xff]))).rejects.toThrow(/Not valid UTF-8/)
+    const byte = importText('byte.csv', Buffer.from([0xff]), '--dialect', 'plain')
+    await expect(byte).rejects.toThrow(/Not valid UTF-8/)
     await expect(importText('none.csv', '')).rejects.toThrow(/the file is empty/)
   })
 })
@@ -304,13 +318,13 @@ describe('a first line that says the separator, as Excel writes it,', () => {
 
   test('counts as a line, and is text elsewhere', async () => {
     await expect(importText('line.csv', 'sep=;\r\na;b\r\n1;2\r\n1;2;3\r\n')).rejects.toThrow(
-      /3 fields for 2 columns in .*line\.csv, line 4$/,
+      /3 fields for 2 columns in .*line\.csv, line 4;/,
     )
     await expect(importText('open.csv', 'sep=;\r\na;b\r\n1;2\r\n1;"2\r\n')).rejects.toThrow(
       /open\.csv, line 4: /,
     )
-    await expect(importText('unnamed.csv', 'sep=;\r\na;\r\n1;2\r\n')).rejects.toThrow(
-      /A column has no name in .*unnamed\.csv, line 2$/,
+    await expect(importText('twice.csv', 'sep=;\r\na;a\r\n1;2\r\n')).rejects.toThrow(
+      /in .*twice\.csv, line 2$/,
     )
     await importText('text.csv', 'a\nsep=;\n')
     expect(await rowsOf('text.csv')).toEqual([{ a: 'sep=;' }])
@@ -326,7 +340,7 @@ describe('a file whose name does not say what it is', () => {
     expect(JSON.parse(stdout)).toMatchObject({ rows: 30_000 })
     await expect(cut).rejects.toThrow(/cut plain\.csv: unexpected end of file/)
     await expect(importText('line.csv', gzipSync('a,b\n1,2\n1,2,3\n'))).rejects.toThrow(
-      /line\.csv, line 3$/,
+      /line\.csv, line 3;/,
     )
   })
 

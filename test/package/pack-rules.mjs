@@ -17,11 +17,14 @@ const KINDS = [
 ]
 
 /** Bytes of the package as it is published, and installed, at most. */
-export const PACKED_MAX = 1_030 * KB
-export const UNPACKED_MAX = 3_600 * KB
+export const PACKED_MAX = 1_060 * KB
+export const UNPACKED_MAX = 3_700 * KB
 
-/** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most. */
-export const BUNDLE_MAX = { rowstash: 300 * KB, 'rowstash/client': 22 * KB }
+/** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
+export const BUNDLE_MAX = {
+  rowstash: { first: 310 * KB, later: 42 * KB },
+  'rowstash/client': { first: 24 * KB, later: 12 * KB },
+}
 
 /**
  * Scripts that npm runs when somebody installs a package. None is needed: an install works the same where scripts are

@@ -100,7 +100,9 @@ export class ImportRun {
       },
     })
     this.#stash = stash
-    return stash.putAll(this.#counted(chunksOf(file, { format, chunkBytes: CHUNK_BYTES })))
+    return stash.putAll(
+      this.#counted(chunksOf(file, { format, chunkBytes: CHUNK_BYTES, dialect: 'plain' })),
+    )
   }
 
   async *#counted(chunks: AsyncIterable<RowChunk>): AsyncGenerator<RowChunk> {

@@ -1,5 +1,7 @@
 // Rows as callers give them, the requests that bring them, and the results.
 import type { Bytes } from '../../base/bytes.js'
+import type { Dialect } from '../../intake/dialect.js'
+import type { IntakeReport } from '../../intake/intake.js'
 import type { ColumnKind, ColumnType } from '../../schema/column-kind.js'
 import type { AnySchema, ColumnOf, InputRow } from '../../schema/row-types.js'
 import type { Abortable } from './abort-types.js'
@@ -20,8 +22,23 @@ export type MayBeEmpty = Readonly<{
   allowEmpty?: boolean | undefined
 }>
 
+/** Beside rows as text: how their source is written. `Dialect` is of csv and tsv. */
+export type DialectOptions = Dialect &
+  Readonly<{
+    /**
+     * `detect`: what is not said is detected from the first megabyte, and told to `onReport`. Default: `plain`, only what
+     * is said is used.
+     */
+    dialect?: 'plain' | 'detect' | undefined
+    /** Of json: the path to the array of rows in an object, such as `data.items`. Default: the text is the array. */
+    at?: string | undefined
+    /** Told what was read, and how, when all of it was. Default: nobody is. */
+    onReport?: ((report: IntakeReport) => void) | undefined
+  }>
+
 /** Rows as text. Strings are decoded text, bytes are UTF-8; a byte order mark is dropped. */
 export type TextRows = MayBeEmpty &
+  DialectOptions &
   (
     | Readonly<{
         /** An array of objects, as bytes of UTF-8 or as text. */
@@ -44,6 +61,7 @@ export type ByteStream = AsyncIterable<Bytes> | ReadableStream<Bytes>
  * JSON object per line, may also be a whole text.
  */
 export type RowStream = MayBeEmpty &
+  DialectOptions &
   (
     | Readonly<{ csv: ByteStream }>
     | Readonly<{ tsv: ByteStream }>

@@ -16,6 +16,7 @@ import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { RowsInput, TextRows } from '../api/row-types.js'
 import type { TeamContext } from '../context/store-context.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
+import { withoutDialect } from './dialect-rows.js'
 import { endSegment, readCsvBytes, textsOfRows } from './read-csv-bytes.js'
 import { readJsonBytes } from './read-json-bytes.js'
 import { scanRowObject } from './row-object.js'
@@ -56,11 +57,12 @@ type Preparation = Readonly<{
  */
 export async function prepareRows(
   team: TeamContext,
-  input: RowsInput,
+  given: RowsInput,
   { mayInline = false, drops = false, target = storedSegments(team), areRefused }: Preparation = {},
 ): Promise<PreparedRows> {
   const { options } = team
   const limits = { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax }
+  const input = withoutDialect(given)
   const stream = streamOf(input)
   const quick = stream === null ? await prepareFast(team, input, mayInline, target) : null
   if (quick !== null) return quick

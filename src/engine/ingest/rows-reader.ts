@@ -12,6 +12,7 @@ import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { stashHeadKey } from '../../format/keys.js'
+import type { ColumnKinds } from '../../intake/conversions.js'
 import type { KvCheck, KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { OnSchemaError, RowsInput, Stash, TextRows } from '../api/row-types.js'
@@ -21,6 +22,7 @@ import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { abortableRows } from './abortable-rows.js'
 import type { RowBatch } from './chunk-builder.js'
+import { withoutDialect } from './dialect-rows.js'
 import { prepareRows } from './prepare-rows.js'
 import { policyOf } from './schema-of-rows.js'
 import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
@@ -104,7 +106,8 @@ export class RowsReader {
   async prepare(given: GivenRows): Promise<void> {
     if (this.#stash !== null) return
     if (given instanceof SourceRows) return this.#prepareSource(given)
-    const rows = abortableRows(this.#what, given as RowsInput, this.#signal)
+    const plain = withoutDialect(given as RowsInput, this.#kindsOf)
+    const rows = abortableRows(this.#what, plain, this.#signal)
     const stream = streamOf(rows)
     if (stream !== null) {
       const pieces = this.#team.lifecycle.whileOpen(stream.pieces)
@@ -123,11 +126,24 @@ export class RowsReader {
     if (isCut) await this.#refuse(this.#prepared)
   }
 
+  /** The kinds of the columns that are known. */
+  #kindsOf = async (): Promise<ColumnKinds | undefined> => {
+    if (this.#expected === undefined) return undefined
+    const schema = await this.#schemaOf(this.#expected)
+    if (schema === null) return undefined
+    const kinds = new Map(schema.schema.columns.map(({ id, type }) => [id, type.kind]))
+    return { kinds, areFixed: this.#expected.onSchemaError !== 'updateSchema' }
+  }
+
+  async #schemaOf({ readSchema }: ExpectedRows): Promise<IndexedSchema | null> {
+    if (this.#schema === undefined) this.#schema = await readSchema()
+    return this.#schema
+  }
+
   #areRefused = async (columns: StoredChunk['columns']): Promise<boolean> => {
     if (this.#expected === undefined) return false
-    const { readSchema, onSchemaError } = this.#expected
-    if (this.#schema === undefined) this.#schema = await readSchema()
-    return areRefused(this.#team, columns, this.#schema, onSchemaError)
+    const schema = await this.#schemaOf(this.#expected)
+    return areRefused(this.#team, columns, schema, this.#expected.onSchemaError)
   }
 
   /** Rows of which some were not read must not be linked. @throws the error of the first misfit */

@@ -18,6 +18,7 @@ import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH, segmentBytes } from '../context/team-limits.js'
 import { abortableRows } from './abortable-rows.js'
+import { withoutDialect } from './dialect-rows.js'
 import { listChunks } from './list-stashes.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import {
@@ -68,7 +69,10 @@ export class TeamStash implements Stash {
       await this.#team.ensureTeam()
       const checked = this.#team.limits.checkChunk(this.#team, this.id)
       if (!isSync(checked)) await checked
-      const { chunk, files } = await prepareRows(this.#team, abortableRows(PUT, rows, signal))
+      const { chunk, files } = await prepareRows(
+        this.#team,
+        abortableRows(PUT, withoutDialect(rows), signal),
+      )
       const objects = chunk.segments.map(({ object }) => object)
       try {
         checkNotAborted(PUT, signal)

@@ -107,12 +107,33 @@ export const rowCases: readonly StoreCase[] = [
       for (const [rows, other] of [
         [{ csv: 'n\n1', json: '[]' }, 'csv'],
         [{ csv: 'n\n1', tsv: 'n\n1' }, 'tsv'],
-        [{ csv: 'n;m\n1;2', delimiter: ';' }, 'delimiter'],
+        [{ csv: 'n;m\n1;2', separator: ';' }, 'separator'],
       ] as const) {
         await assert.rejects(() => table.addRows(rows as never), new RegExp(`accept no "${other}"`))
       }
       await table.addRows({ json: '[{"n":1}]', offset: 0 })
       assert.deepEqual(await cellsOf(table), ['{"n":1}'])
+    },
+  },
+  {
+    name: 'a text in another dialect is read by what is said of it, or by what is detected',
+    async run(fixture) {
+      const table = await fixture.createTable([], { n: 'number', m: 'string' })
+      const reports: number[] = []
+      const onReport = ({ rows }: Readonly<{ rows: number }>) => reports.push(rows)
+      await table.addRows({ csv: 'n;m\n1,5;2,5\n', delimiter: ';', decimal: ',' })
+      await table.addRows({
+        csv: new TextEncoder().encode('n;m\n2,5;3,5\n'),
+        dialect: 'detect',
+        onReport,
+      })
+      await table.addRows({ json: '{"data":[{"n":4}]}', dialect: 'detect' })
+      await assert.rejects(() => table.addRows({ csv: 'n\n1', quote: 'xx' }), /"quote" must be/)
+      await assert.rejects(() => table.addRows({ json: '[]', delimiter: ';' }), /csv and tsv only/)
+
+      const cells = ['{"n":1.5,"m":"2,5"}', '{"n":2.5,"m":"3,5"}', '{"n":4}']
+      assert.deepEqual(await cellsOf(table), cells)
+      assert.deepEqual(reports, [1])
     },
   },
   {

@@ -1,73 +1,9 @@
-import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import {
-  detectDelimiter,
-  fieldText,
-  findFields,
-  parseDelimiter,
-  renderDelimiter,
-  withCommas,
-} from '../../../adapters/programs/csv-fields.js'
+import { expect, test } from 'vitest'
+import { fieldText, findFields } from '../../../adapters/programs/csv-fields.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const utf8 = new TextEncoder()
-
-describe('the delimiter of a header', () => {
-  test.each([
-    ['a,b;c', ','],
-    ['a;b;c', ';'],
-    ['a\tb', '\t'],
-    ['a|b', '|'],
-    ['a', ','],
-    ['', ','],
-    ['a;b|c|d', '|'],
-    ['a;b|c', ';'],
-    ['"a;b;c"|d', '|'],
-    ['"a,b";c', ';'],
-    ['"a"";b"\tc', '\t'],
-    ['"a|b"', ','],
-    ['a:b:c', ','],
-    ['ä;ö', ';'],
-  ])('%j is %j', (header, delimiter) => {
-    expect(detectDelimiter(utf8.encode(`${header}\r\n`))).toBe(delimiter.charCodeAt(0))
-  })
-})
-
-describe('a delimiter on the command line', () => {
-  test.each([
-    ['comma', ','],
-    ['semicolon', ';'],
-    ['\\t', '\t'],
-    ['tab', '\t'],
-    ['pipe', '|'],
-    [',', ','],
-    [';', ';'],
-    ['\t', '\t'],
-    ['\u0001', '\u0001'],
-    ['^', '^'],
-    ['x', 'x'],
-  ])('%j is taken', (text, char) => {
-    expect(parseDelimiter(text)).toBe(char.charCodeAt(0))
-  })
-
-  test.each(['', '"', '\n', '\r', ';;', 'Tab', '\\n', '€', '\u0080', '😀', 'toString'])(
-    '%j is not',
-    (text) => {
-      expect(parseDelimiter(text)).toBeUndefined()
-    },
-  )
-
-  test('is shown by its name, or quoted', () => {
-    expect([',', ';', '\t', '|', '^'].map((char) => renderDelimiter(char.charCodeAt(0)))).toEqual([
-      'comma',
-      'semicolon',
-      'tab',
-      'pipe',
-      '"^"',
-    ])
-  })
-})
 
 const DELIMITERS = [',', ';', '\t', '|', '^', 'x']
 
@@ -109,17 +45,6 @@ const source = fc
       }),
   )
 
-test('records with commas say what they said with another delimiter', () => {
-  fc.assert(
-    fc.property(source, ({ delimiter, rows, text }) => {
-      const found = Buffer.from(withCommas(utf8.encode(text), delimiter.charCodeAt(0)))
-
-      expect(parse(found)).toEqual(rows)
-    }),
-    runOptions(300),
-  )
-})
-
 test('the fields of a record are found with what they say', () => {
   fc.assert(
     fc.property(source, ({ delimiter, lines, rows }) => {
@@ -137,11 +62,3 @@ test('the fields of a record are found with what they say', () => {
     runOptions(300),
   )
 })
-
-test.each(['a"b;c,d', '"a"b;c', '"a;b', 'a";"b'])(
-  'quotes that are wrong in %j stay wrong',
-  (text) => {
-    expect(() => parse(text, { delimiter: ';' })).toThrow()
-    expect(() => parse(Buffer.from(withCommas(utf8.encode(text), 0x3b)))).toThrow()
-  },
-)

@@ -2,15 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SourceFormat } from '../../../adapters/base/records.js'
 import type { RowRun } from '../../../adapters/programs/import-source.js'
-import {
-  bodyOf,
-  contentTypeOf,
-  cutRuns,
-  formatOfPath,
-  RUN_BYTES_MAX,
-} from '../../../adapters/programs/import-source.js'
+import { formatOfPath, RUN_BYTES_MAX } from '../../../adapters/programs/import-source.js'
 import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'
+import { bodyOf, contentTypeOf, cutRuns } from '../../support/intake-runs.js'
 
 const utf8 = new TextEncoder()
 
@@ -144,12 +139,12 @@ describe('CSV', () => {
     expect(found).toEqual(['a,b\r\n1,"x\n""y"""\r\n2,z\r\n', 'a,b\r\n3,é'])
   })
 
-  test('keeps an empty line before the row that follows it', async () => {
-    expect(await bodies('a\n1\n\n2\n3\n', 'csv', 1)).toEqual(['a\n1\n', 'a\n\n2\n', 'a\n3\n'])
+  test('keeps an empty line as a row of its own, before the row that follows it', async () => {
+    expect(await bodies('a\n1\n\n2\n3\n', 'csv', 1)).toEqual(['a\n1\n', 'a\n""\n2\n', 'a\n3\n'])
   })
 
   test('may end its lines with CR alone', async () => {
-    expect(await bodies('a\r1\r2\r\r\n3\r', 'csv', 1)).toEqual(['a\r1\r', 'a\r2\r', 'a\r\r\n3\r'])
+    expect(await bodies('a\r1\r2\r\r\n3\r', 'csv', 1)).toEqual(['a\r1\r', 'a\r2\r', 'a\r""\n3\n'])
   })
 
   test('with a header alone is one run without rows', async () => {

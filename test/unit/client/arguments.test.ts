@@ -546,7 +546,7 @@ describe('a row is numbered in the whole input', () => {
 
   test.each(inputs)('of %s, in a failure and in what a check finds', async (_, open) => {
     const { client } = await start()
-    const target = { name: 'N', schema, chunkBytes: 1_024 } as const
+    const target = { name: 'N', schema, chunkBytes: 1_024, dialect: 'plain' } as const
 
     const failure: unknown = await client
       .importRows(open(), target)

@@ -1,0 +1,8 @@
+// The intake of sources of rows, for the programs.
+export * from '../../src/intake/advice.js'
+export * from '../../src/intake/conversions.js'
+export * from '../../src/intake/dialect.js'
+export * from '../../src/intake/dialect-rules.js'
+export * from '../../src/intake/intake.js'
+export * from '../../src/intake/sniff.js'
+export * from '../../src/intake/text-bytes.js'

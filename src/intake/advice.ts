@@ -1,0 +1,52 @@
+// What an intake tells of a source, besides its rows. It is structured, so that a command, a client, a server and a page
+// say the same in their own words.
+import type { Dialect } from './dialect.js'
+
+export type AdviceCode =
+  /** The bytes are in an encoding that nobody said. */
+  | 'encoding'
+  /** The rows are an array in an object, at this path. */
+  | 'at'
+  /** Fields are separated by another character than the format's. */
+  | 'delimiter'
+  /** Lines in front of the header were left out. */
+  | 'skippedLines'
+  /** The header may be a row: its names look like the values below them. */
+  | 'headerLooksLikeData'
+  /** A column without a name was given one. */
+  | 'columnNamed'
+  /** A column without a name and without values was left out. */
+  | 'columnDropped'
+  /** Blanks around fields and quotes were left out. */
+  | 'trimmed'
+  /** A backslash stands in front of quotes and other characters. */
+  | 'backslashes'
+  /** Texts without quotes were read as empty cells. */
+  | 'nulls'
+  /** Lines without a value were left out. */
+  | 'blankLines'
+  /** Fields behind the last column were left out. */
+  | 'extraFields'
+  /** Lines that are comments were left out. */
+  | 'comments'
+  /** Cells of a column were converted. */
+  | 'numbers'
+  | 'dates'
+  | 'dateTimes'
+  | 'booleans'
+  /** Days of a column have two readings. */
+  | 'datesUnread'
+
+export type Advice = Readonly<{
+  code: AdviceCode
+  /** The name of the column that it is about. */
+  column?: string
+  /** The line, from 1, of the first place. */
+  line?: number
+  /** How many cells, lines or fields it is about; as far as rows were read. */
+  count?: number
+  /** A value, a name or a form that shows what is meant. */
+  example?: string
+  /** What says that it is meant otherwise. */
+  remedy?: Readonly<{ option: keyof Dialect; value: string }>
+}>

@@ -1,0 +1,94 @@
+// Cells that are written otherwise than rows of CSV write them, and how they are written there. Each function returns
+// undefined for a text that is not of its form.
+import { isDate, isDateTime } from '../schema/time-rules.js'
+import type { DateForm, DecimalMark } from './dialect.js'
+
+/** How a column of numbers is written. */
+export type NumberForm = Readonly<{
+  decimal: DecimalMark
+  /** The character between thousands. */
+  thousands: string | undefined
+  /** The sign that may stand in front or behind. */
+  currency: string | undefined
+}>
+
+const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
+
+/** Whether a text is a number as JSON writes it. */
+export function isPlainNumber(text: string): boolean {
+  return PLAIN_NUMBER.test(text)
+}
+
+/** A number as JSON writes it. */
+export function numberOf(text: string, form: NumberForm): string | undefined {
+  const { decimal, thousands } = form
+  let plain = withoutCurrency(text.trim(), form.currency)
+  if (thousands !== undefined && plain.includes(thousands)) {
+    if (!isGrouped(plain, thousands, decimal)) return undefined
+    plain = plain.replaceAll(thousands, '')
+  }
+  if (decimal === ',') {
+    if (plain.includes('.')) return undefined
+    plain = plain.replace(',', '.')
+  }
+  return isPlainNumber(plain) ? plain : undefined
+}
+
+/** A number without the sign of its currency, which stands behind the minus sign as well. */
+function withoutCurrency(text: string, currency: string | undefined): string {
+  if (currency === undefined) return text
+  if (text.endsWith(currency)) return text.slice(0, -currency.length).trimEnd()
+  const isNegative = text.startsWith('-')
+  const rest = isNegative ? text.slice(1).trimStart() : text
+  if (!rest.startsWith(currency)) return text
+  return `${isNegative ? '-' : ''}${rest.slice(currency.length).trimStart()}`
+}
+
+/** Whether separators stand between groups of three digits, in front of the decimals. */
+function isGrouped(text: string, thousands: string, decimal: DecimalMark): boolean {
+  const [integer = ''] = text.replace(/^-/, '').split(decimal, 1)
+  const groups = integer.split(thousands)
+  return groups.every((group, i) => (i === 0 ? /^[0-9]{1,3}$/ : /^[0-9]{3}$/).test(group))
+}
+
+const DAY =
+  /^([0-9]{1,4})([./-])([0-9]{1,2})\2([0-9]{1,4})(?:[T ]+([0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?))?$/
+
+/** A day as `yyyy-mm-dd`, with its time if the text has one. */
+export function dateOf(text: string, form: DateForm): string | undefined {
+  const [, first = '', separator, second = '', third = '', time] = DAY.exec(text.trim()) ?? []
+  if (separator === undefined || !form.includes(separator)) return undefined
+  const [year, month, day] = inOrder(form, first, second, third)
+  if (year.length !== 4 || month.length > 2 || day.length > 2) return undefined
+  const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+  if (time === undefined) return isDate(date) ? date : undefined
+  const moment = `${date}T${time.indexOf(':') === 1 ? '0' : ''}${time}`
+  return isDateTime(moment) ? moment : undefined
+}
+
+type Ymd = readonly [year: string, month: string, day: string]
+
+function inOrder(form: DateForm, first: string, second: string, third: string): Ymd {
+  if (form.startsWith('y')) return [first, second, third]
+  return form.startsWith('m') ? [third, first, second] : [third, second, first]
+}
+
+const SHORT_OFFSET = /^(.{10}[ T][0-9:.]+)([-+][0-9]{2})(?::?([0-9]{2}))?$/s
+
+/** A moment whose offset is written as PostgreSQL (`+01`) or ISO 8601's basic form (`+0100`) does, as `+01:00`. */
+export function dateTimeOf(text: string): string | undefined {
+  if (isDateTime(text)) return text
+  const [, moment = '', hours = '', minutes = '00'] = SHORT_OFFSET.exec(text) ?? []
+  const found = `${moment}${hours}:${minutes}`
+  return isDateTime(found) ? found : undefined
+}
+
+/** `true` or `false`. */
+export function booleanOf(
+  text: string,
+  [isTrue, isFalse]: readonly [string, string],
+): string | undefined {
+  const word = text.trim().toLowerCase()
+  if (word === isTrue.toLowerCase()) return 'true'
+  return word === isFalse.toLowerCase() ? 'false' : undefined
+}

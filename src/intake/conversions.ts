@@ -1,0 +1,233 @@
+// Which columns of a source are written otherwise than rows of CSV write them, and what becomes of their cells.
+//
+// Invariants:
+// - A cell is converted by what is said, or if all values of its column in the sample have one reading only.
+// - A conversion is decided once a source. A later value that contradicts it ends it, and is a fault if cells were changed
+//   before: else a column that becomes text would have values that are not those of the source.
+import { booleanOf, dateOf, dateTimeOf, isPlainNumber, type NumberForm, numberOf } from './cells.js'
+import { DATE_FORMS, type DateForm, type Dialect } from './dialect.js'
+
+export type ConversionCode = 'numbers' | 'dates' | 'dateTimes' | 'booleans'
+
+/** How the cells of a column are read. */
+export type Conversion = Readonly<{
+  code: ConversionCode
+  /** How they are written, as the option of the dialect says it. */
+  form: string
+  /** undefined: the text is not of this form. Of a kind that is known, what it refuses is passed on as it is. */
+  convert: (text: string) => string | undefined
+  /** Whether a text of another form is a fault although no cell was converted: it has another reading. */
+  isAmbiguous: (text: string) => boolean
+}>
+
+/** The kinds of the columns that are known before rows are read. */
+export type ColumnKinds = Readonly<{
+  kinds: ReadonlyMap<string, string>
+  /** Whether values that do not fit are refused or left out; else they add columns and widen others. */
+  areFixed: boolean
+}>
+
+/** What is known of the column whose conversion is decided. */
+type Known = Readonly<{
+  column: string
+  kind: string | undefined
+  /** Whether the table refuses what is not of the kind, so that it can be passed on. */
+  isFixed: boolean
+  dialect: Dialect
+  detects: boolean
+}>
+
+const never = (): boolean => false
+
+/** The kinds that take the result of a conversion. */
+const KINDS_OF: Readonly<Record<ConversionCode, readonly string[]>> = {
+  numbers: ['number'],
+  dates: ['date', 'dateTime'],
+  dateTimes: ['dateTime'],
+  booleans: ['boolean'],
+}
+
+/** What a column is converted by; undefined: by nothing. @param values - Of its cells in the sample, but empty ones. */
+export function conversionOf(values: readonly string[], known: Known): Conversion | undefined {
+  if (known.kind !== undefined && !isConvertible(known.kind)) return undefined
+  const found =
+    numbersOf(values, known) ??
+    datesOf(values, known) ??
+    booleansOf(values, known) ??
+    dateTimesOf(values, known)
+  if (found === undefined) return undefined
+  const isTaken = known.kind === undefined || KINDS_OF[found.code].includes(known.kind)
+  return isTaken ? found : undefined
+}
+
+function isConvertible(kind: string): boolean {
+  return Object.values(KINDS_OF).some((kinds) => kinds.includes(kind))
+}
+
+/** Digits of a number that is none but a code, perhaps: a double does not hold all of them. */
+const DIGITS_MAX = 15
+
+function numbersOf(values: readonly string[], known: Known): Conversion | undefined {
+  const { column, kind, isFixed, dialect, detects } = known
+  const decimal = dialect.columns?.[column]?.decimal ?? dialect.decimal
+  const said = { decimal: decimal ?? '.', thousands: dialect.thousands, currency: dialect.currency }
+  const isSaid = said.decimal === ',' || said.thousands !== undefined || said.currency !== undefined
+  if (isSaid) {
+    const mayBeNumber = (text: string) => readNumber(text, said) || isPlainNumber(text.trim())
+    const isOfNumbers = kind === 'number' || values.every(mayBeNumber)
+    if (!isOfNumbers) return undefined
+    const isAmbiguous = (text: string) => said.decimal === ',' && isPlainNumber(text.trim())
+    return { ...numbersBy(said, kind === 'number' && isFixed), isAmbiguous }
+  }
+  if (!detects || decimal !== undefined || values.length === 0) return undefined
+  if (values.every((text) => isPlainNumber(text.trim()))) return undefined
+  const fitting = formsOf(values).filter((form) => values.every((text) => readNumber(text, form)))
+  const [first] = fitting
+  if (first === undefined) return undefined
+  const isOne = fitting.every((form) =>
+    values.every((text) => numberOf(text, form) === numberOf(text, first)),
+  )
+  return isOne && !mayBeCodes(values, first)
+    ? numbersBy(first, kind === 'number' && isFixed)
+    : undefined
+}
+
+/** Whether values are groups of digits and nothing else. */
+function mayBeCodes(
+  values: readonly string[],
+  { decimal, thousands, currency }: NumberForm,
+): boolean {
+  if (thousands === undefined || currency !== undefined) return false
+  return values.every((text) => !text.includes(decimal))
+}
+
+function readNumber(text: string, form: NumberForm): boolean {
+  const found = numberOf(text, form)
+  return found !== undefined && found.replace(/[^0-9]/g, '').length <= DIGITS_MAX
+}
+
+function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
+  const { decimal, thousands, currency } = form
+  const parts = [
+    ...(decimal === ',' ? ['decimal comma'] : []),
+    ...(thousands === undefined ? [] : [`thousands ${JSON.stringify(thousands)}`]),
+    ...(currency === undefined ? [] : [`currency ${currency}`]),
+  ]
+  const convert = (text: string): string | undefined => {
+    const found = numberOf(text, form)
+    // With a decimal comma, a number with a point may have another reading.
+    if (found === undefined && isLenient && !isPlainNumber(text.trim())) return text
+    return found
+  }
+  return { code: 'numbers', form: `numbers with ${parts.join(', ')}`, convert, isAmbiguous: never }
+}
+
+const SIGN = /^-?\s*(\p{Sc}|[A-Z]{3})\s*[0-9]|[0-9]\s*(\p{Sc}|[A-Z]{3})$/u
+
+/** The forms of numbers that values may have, by their signs. */
+function formsOf(values: readonly string[]): readonly NumberForm[] {
+  const [, before, behind] = SIGN.exec(values[0] ?? '') ?? []
+  const currency = before ?? behind
+  const forms = [
+    { decimal: ',', thousands: undefined },
+    { decimal: ',', thousands: '.' },
+    { decimal: ',', thousands: ' ' },
+    { decimal: ',', thousands: '\u00a0' },
+    { decimal: ',', thousands: '\u202f' },
+    { decimal: '.', thousands: ',' },
+    { decimal: '.', thousands: "'" },
+    { decimal: '.', thousands: '\u2019' },
+    ...(currency === undefined ? [] : [{ decimal: '.', thousands: undefined } as const]),
+  ] as const
+  return forms.map((form) => ({ ...form, currency }))
+}
+
+function datesOf(
+  values: readonly string[],
+  { kind, isFixed, dialect, detects }: Known,
+): Conversion | undefined {
+  const said = dialect.dates
+  if (said !== undefined) {
+    const isOfDates = kind === 'date' || kind === 'dateTime'
+    const isRead = values.every((text) => dateOf(text, said) !== undefined)
+    return isOfDates || isRead ? datesBy(said, isOfDates && isFixed) : undefined
+  }
+  if (!detects || values.length === 0) return undefined
+  const fitting = DATE_FORMS.filter((form) =>
+    values.every((text) => dateOf(text, form) !== undefined),
+  )
+  const [first] = fitting
+  if (first === undefined) return undefined
+  const isOne = fitting.every((form) =>
+    values.every((text) => dateOf(text, form) === dateOf(text, first)),
+  )
+  return isOne ? datesBy(first, kind !== undefined && isFixed) : undefined
+}
+
+function datesBy(form: DateForm, isLenient: boolean): Conversion {
+  const convert = (text: string) => dateOf(text, form) ?? (isLenient ? text : undefined)
+  return { code: 'dates', form: `days ${form}`, convert, isAmbiguous: never }
+}
+
+/** The words of Excel for true and false, which it writes in capital letters. */
+const EXCEL_WORDS: readonly (readonly [string, string])[] = [
+  ['WAHR', 'FALSCH'],
+  ['VRAI', 'FAUX'],
+  ['VERDADERO', 'FALSO'],
+  ['VERO', 'FALSO'],
+  ['VERDADEIRO', 'FALSO'],
+  ['WAAR', 'ONWAAR'],
+  ['PRAWDA', 'FAŁSZ'],
+  ['ИСТИНА', 'ЛОЖЬ'],
+]
+
+function booleansOf(
+  values: readonly string[],
+  { kind, isFixed, dialect, detects }: Known,
+): Conversion | undefined {
+  const said = dialect.booleans
+  const isKnown = kind === 'boolean'
+  if (said !== undefined) {
+    const isRead = values.every((text) => booleanOf(text, said) !== undefined)
+    return isKnown || isRead ? booleansBy(said, isKnown && isFixed) : undefined
+  }
+  if (!detects || values.length === 0) return undefined
+  const found = EXCEL_WORDS.find((words) => values.every((text) => words.includes(text)))
+  return found && booleansBy(found, isKnown && isFixed)
+}
+
+function booleansBy(words: readonly [string, string], isLenient: boolean): Conversion {
+  const convert = (text: string) => booleanOf(text, words) ?? (isLenient ? text : undefined)
+  return { code: 'booleans', form: words.join('/'), convert, isAmbiguous: never }
+}
+
+function dateTimesOf(
+  values: readonly string[],
+  { kind, isFixed, detects }: Known,
+): Conversion | undefined {
+  if (!detects || values.length === 0) return undefined
+  if (!values.every((text) => dateTimeOf(text) !== undefined)) return undefined
+  if (values.every((text) => dateTimeOf(text) === text)) return undefined
+  const isLenient = kind === 'dateTime' && isFixed
+  const convert = (text: string) => dateTimeOf(text) ?? (isLenient ? text : undefined)
+  return { code: 'dateTimes', form: 'moments', convert, isAmbiguous: never }
+}
+
+/** Whether values have two readings as days, so that somebody must say which is meant. */
+export function haveTwoReadings(values: readonly string[]): boolean {
+  if (values.length === 0) return false
+  const fitting = DATE_FORMS.filter((form) =>
+    values.every((text) => dateOf(text, form) !== undefined),
+  )
+  return fitting.length > 1 && conversionOfDays(values) === undefined
+}
+
+function conversionOfDays(values: readonly string[]): Conversion | undefined {
+  return datesOf(values, {
+    column: '',
+    kind: undefined,
+    isFixed: false,
+    dialect: {},
+    detects: true,
+  })
+}

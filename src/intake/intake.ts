@@ -1,0 +1,191 @@
+// The one way of sources of rows into rowstash: what is it, in which encoding, written how; then its rows, as the contract
+// takes them, and what there is to tell of them.
+//
+// Invariants:
+// - The rows and the report depend on the bytes and on what is said alone, not on the pieces in which the bytes come.
+// - Where nothing is said and detection is off, the bytes are passed on as they are.
+// - Memory is bounded by the sample of the beginning and by a run, whatever the size of the source.
+import { type CutLimits, type CutRun, cutRecords } from '../base/record-cutter.js'
+import { openRecordScanner, SourceFault } from '../base/record-scanner.js'
+import { isJson, type SourceFormat } from '../base/source-format.js'
+import type { Advice } from './advice.js'
+import type { ColumnKinds } from './conversions.js'
+import type { Dialect } from './dialect.js'
+import { checkDialect } from './dialect-rules.js'
+import { areStandard, writeField } from './fields.js'
+import { openJson } from './json-source.js'
+import { type Plan, planOf } from './plan.js'
+import { DialectScanner } from './record-bounds.js'
+import { RowRewriter } from './rewritten-rows.js'
+import { guessesOf, type TextBytes, textBytesOf } from './text-bytes.js'
+
+/** Rows that follow each other. Row i is the bytes from starts[i] up to ends[i]. */
+export type IntakeRun = Readonly<{
+  /** What the bytes are: of NDJSON the rows have commas between them, as in an array. */
+  format: SourceFormat
+  header: Uint8Array
+  bytes: Uint8Array
+  starts: readonly number[]
+  ends: readonly number[]
+  /** JSON only: the records that name a column as the first ones of the source. */
+  namingRecords: readonly number[]
+  /** Where in the decoded source each row begins, its byte order mark not counted. */
+  offsets: readonly number[]
+}>
+
+export type IntakeOptions = Readonly<{
+  format: SourceFormat
+  /** What is said of the source. Default: nothing. */
+  dialect?: Dialect | undefined
+  /** Whether what is not said is detected from the first megabyte. */
+  detects: boolean
+  limits: CutLimits
+  /** Whether a source of nothing but blanks has no rows. Default: false, it is a fault. */
+  allowEmpty?: boolean | undefined
+  /** The path to the array of rows in a JSON object, such as `data` or `result.items`. Default: detected, or none. */
+  at?: string | undefined
+  /** The kinds of the columns that are known; asked once, and only if it matters. Default: none is known. */
+  kindsOf?: () => Promise<ColumnKinds | undefined>
+}>
+
+/** What an intake read, as far as its rows were read. */
+export type IntakeReport = Readonly<{
+  /** What the source was read as. */
+  format: 'csv' | 'tsv' | 'json' | 'ndjson'
+  /** The name of its encoding, such as `utf-8`. */
+  encoding: string
+  /** Of CSV and TSV. */
+  delimiter?: string
+  /** The line of the header, from 1; undefined: there is none. */
+  headerLine?: number | undefined
+  /** Rows that were read. */
+  rows: number
+  /** What was detected, converted or left out. */
+  advice: readonly Advice[]
+}>
+
+export class Intake {
+  readonly runs: AsyncIterable<IntakeRun>
+  readonly #reportOf: () => IntakeReport
+
+  /** Use `openIntake`. */
+  constructor(runs: AsyncIterable<IntakeRun>, reportOf: () => IntakeReport) {
+    this.runs = runs
+    this.#reportOf = reportOf
+  }
+
+  get report(): IntakeReport {
+    return this.#reportOf()
+  }
+}
+
+/**
+ * Opens a source: its beginning is read, and no more.
+ * @throws {SourceFault} for what is no text, or not as it is said to be; also while its runs are read
+ * @throws {StoreError} OPTION_NOT_ALLOWED for a dialect that is none
+ */
+export async function openIntake(
+  source: AsyncIterable<Uint8Array>,
+  options: IntakeOptions,
+): Promise<Intake> {
+  const dialect = checkDialect(options.dialect ?? {})
+  const { format, detects } = options
+  const text = await textBytesOf(source, dialect.encoding, guessesOf(format, detects))
+  const guessed: Advice = { code: 'encoding', example: text.encoding }
+  const ofText = text.isGuessed ? [guessed] : []
+  return isJson(format)
+    ? jsonIntake(text, ofText, options)
+    : linesIntake(text, ofText, dialect, options)
+}
+
+function jsonIntake(text: TextBytes, ofText: readonly Advice[], options: IntakeOptions): Intake {
+  const { format, bytes, shift, advice } = openJson(text, options)
+  let rows = 0
+  async function* runs(): AsyncGenerator<IntakeRun> {
+    const { limits, allowEmpty } = options
+    for await (const run of cutRecords(bytes, format, limits, { allowEmpty })) {
+      rows += run.starts.length
+      yield { ...run, format, offsets: run.starts.map((start) => run.offset + start + shift()) }
+    }
+  }
+  const { encoding } = text
+  return new Intake(runs(), () => ({ format, encoding, rows, advice: [...ofText, ...advice] }))
+}
+
+async function linesIntake(
+  text: TextBytes,
+  ofText: readonly Advice[],
+  dialect: Dialect,
+  { format: given, detects, limits, allowEmpty, kindsOf = async () => undefined }: IntakeOptions,
+): Promise<Intake> {
+  const said = given === 'tsv' ? 'tsv' : 'csv'
+  const plan = await planOf(
+    { bytes: text.start, isWhole: text.isWhole },
+    { format: said, dialect, detects, kindsOf },
+  )
+  const isTabbed = said === 'tsv' && plan.isPlain
+  const format = isTabbed ? 'tsv' : 'csv'
+  const header = plan.hasHeader ? undefined : headerOf(plan)
+  const rewriter = new RowRewriter(plan, isTabbed, header?.length ?? 0)
+  let rows = 0
+  async function* runs(): AsyncGenerator<IntakeRun> {
+    const scanner = scannerOf(plan)
+    const records = recordsOf(text.all, plan.skippedBytes, header)
+    const cut = cutRecords(records, 'csv', limits, { scanner, allowEmpty })
+    for await (const run of placedIn(cut, plan, header)) {
+      const rewritten = rewriter.rewrite(run)
+      rows += rewritten.starts.length
+      yield { ...rewritten, format, namingRecords: [] }
+    }
+  }
+  const { encoding } = text
+  const { marks, hasHeader } = plan
+  return new Intake(runs(), () => {
+    const advice = [...ofText, ...plan.advice, ...rewriter.advice]
+    const headerLine = hasHeader ? plan.skippedLines + 1 : undefined
+    return { format: said, encoding, delimiter: marks.delimiter, headerLine, rows, advice }
+  })
+}
+
+/** Runs whose faults are told by their places in the source, and not in the records of it. */
+async function* placedIn(
+  runs: AsyncIterable<CutRun>,
+  { skippedBytes, skippedLines }: Plan,
+  header: Uint8Array | undefined,
+): AsyncGenerator<CutRun> {
+  try {
+    yield* runs
+  } catch (failure) {
+    if (!(failure instanceof SourceFault) || failure.offset === undefined) throw failure
+    const { message, line } = failure
+    const offset = failure.offset + skippedBytes - (header?.length ?? 0)
+    const place = line === undefined ? {} : { line: line + skippedLines - (header ? 1 : 0) }
+    throw new SourceFault(message, { offset, ...place })
+  }
+}
+
+function scannerOf({ marks, comment }: Plan) {
+  const isStandard = areStandard(marks) && comment === undefined
+  return isStandard ? openRecordScanner('csv') : new DialectScanner(marks, comment)
+}
+
+/** The header of a source that has none, written as its own records are. */
+function headerOf({ names, marks }: Plan): Uint8Array {
+  const written = (names ?? []).map((name) => writeField(name, false, false, marks.delimiter))
+  return new TextEncoder().encode(`${written.join(marks.delimiter)}\n`)
+}
+
+/** The bytes of the records: behind those in front of the header, with a header if there is none. */
+async function* recordsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  skipped: number,
+  header: Uint8Array | undefined,
+): AsyncGenerator<Uint8Array> {
+  if (header !== undefined) yield header
+  let left = skipped
+  for await (const piece of bytes) {
+    const from = Math.min(left, piece.length)
+    left -= from
+    if (from < piece.length) yield piece.subarray(from)
+  }
+}

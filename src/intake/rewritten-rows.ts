@@ -1,0 +1,284 @@
+// The records of a source of CSV or TSV as the contract takes them, by a plan.
+//
+// Invariants:
+// - Record i of a run is row i of a body with that run: blank lines are records of their own, or none.
+// - A record that cannot be read is passed on so that it is refused where rows are read.
+import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
+import { concatBytes, fromUtf8, utf8 } from '../base/bytes.js'
+import type { CutRun } from '../base/record-cutter.js'
+import { SourceFault } from '../base/record-scanner.js'
+import type { Advice, AdviceCode } from './advice.js'
+import type { Conversion } from './conversions.js'
+import { type Field, fieldsOf, writeField } from './fields.js'
+import type { Plan } from './plan.js'
+
+/** The rows of a run. Row i is the bytes from starts[i] up to ends[i]. */
+export type RewrittenRun = Readonly<{
+  header: Uint8Array
+  bytes: Uint8Array
+  starts: readonly number[]
+  ends: readonly number[]
+  /** Where in the source each row begins. */
+  offsets: readonly number[]
+}>
+
+/** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
+const EMPTY_ROW = '""\n'
+
+/** What was done so far, with the line of the first place. */
+type Tally = { count: number; line: number }
+
+export class RowRewriter {
+  readonly #plan: Plan
+  readonly #delimiter: string
+  /** What is between the bytes that are cut and those of the source. */
+  readonly #shift: number
+  readonly #tallies = new Map<AdviceCode, Tally>()
+  readonly #converters: ReadonlyMap<number, Converter>
+  #header: Uint8Array | undefined
+  /** The line, from 1, on which the next run begins; known only as long as all runs were rewritten. */
+  #line: number
+
+  /** @param headerBytes - Bytes of a header that was put in front of a source without one. */
+  constructor(plan: Plan, isTabbed: boolean, headerBytes: number) {
+    this.#plan = plan
+    this.#delimiter = isTabbed ? '\t' : ','
+    this.#shift = plan.skippedBytes - headerBytes
+    this.#line = plan.skippedLines + 1
+    const converters = [...plan.conversions].map(([i, conversion]) => {
+      return [i, new Converter(conversion, plan.columns[i] ?? '')] as const
+    })
+    this.#converters = new Map(converters)
+  }
+
+  /** What was done so far. */
+  get advice(): readonly Advice[] {
+    const done = [...this.#tallies].map(
+      ([code, { count, line }]): Advice => ({ code, count, line }),
+    )
+    const converted = [...this.#converters.values()].flatMap((converter) => converter.advice)
+    return [...done, ...converted]
+  }
+
+  rewrite(run: CutRun): RewrittenRun {
+    if (this.#header === undefined) {
+      this.#header = this.#headerOf(run.header)
+      if (this.#plan.hasHeader) this.#line += lineBreaks(run.header)
+    }
+    const { bytes, starts, ends } = run
+    const isPlain =
+      this.#plan.isPlain && starts.every((start, i) => !this.#isBlank(bytes, start, ends[i] ?? 0))
+    const rewritten = isPlain ? this.#asItIs(run) : this.#rewritten(run)
+    return { ...rewritten, header: this.#header }
+  }
+
+  /** Whether a record begins with a blank line, or has delimiters alone. */
+  #isBlank(bytes: Uint8Array, start: number, end: number): boolean {
+    let at = start
+    if (this.#plan.skipsBlankLines) {
+      const delimiter = this.#delimiter.charCodeAt(0)
+      while (at < end && bytes[at] === delimiter) at++
+    }
+    return at >= end || bytes[at] === LINE_FEED || bytes[at] === CARRIAGE_RETURN
+  }
+
+  #asItIs({ bytes, starts, ends, offset }: CutRun): Omit<RewrittenRun, 'header'> {
+    const offsets = starts.map((start) => offset + start + this.#shift)
+    this.#line += lineBreaks(bytes)
+    return { bytes, starts, ends, offsets }
+  }
+
+  #rewritten({ bytes, starts, ends, offset }: CutRun): Omit<RewrittenRun, 'header'> {
+    const rows: string[] = []
+    const offsets: number[] = []
+    for (const [i, start] of starts.entries()) {
+      const record = decoded(bytes.subarray(start, ends[i]), offset + start + this.#shift)
+      const [breaks = ''] = /^[\r\n]*/.exec(record) ?? []
+      const at = offset + start + this.#shift
+      this.#addBlankLines(breaks, record.length === breaks.length, at, rows, offsets)
+      const row = this.#rowOf(record.slice(breaks.length), at + breaks.length)
+      if (row !== undefined) {
+        rows.push(row)
+        offsets.push(at + breaks.length)
+      }
+      this.#line += lineBreaksOf(record.slice(breaks.length))
+    }
+    const written = rows.map((row) => utf8(row))
+    const bounds = boundsOf(written)
+    return { bytes: concatBytes(written), ...bounds, offsets }
+  }
+
+  /** The blank lines in front of a record; the last line of a source is none if it is blank. */
+  #addBlankLines(
+    breaks: string,
+    isLast: boolean,
+    at: number,
+    rows: string[],
+    offsets: number[],
+  ): void {
+    let offset = at
+    const lines = breaks.match(/\r\n|\r|\n/g) ?? []
+    for (const [i, line] of lines.entries()) {
+      if (this.#plan.skipsBlankLines) this.#note('blankLines')
+      else if (!isLast || i < lines.length - 1) {
+        rows.push(EMPTY_ROW)
+        offsets.push(offset)
+      }
+      offset += line.length
+      this.#line++
+    }
+  }
+
+  /** @returns undefined for what is no row */
+  #rowOf(record: string, offset: number): string | undefined {
+    const plan = this.#plan
+    if (record === '') return undefined
+    if (plan.comment !== undefined && record.startsWith(plan.comment)) {
+      this.#note('comments')
+      return undefined
+    }
+    const fields = fieldsOf(record, plan.marks)
+    if (plan.skipsBlankLines && fields.length > 1 && fields.every(isBare)) {
+      this.#note('blankLines')
+      return undefined
+    }
+    const cells = fields
+      .slice(0, this.#kept(fields))
+      .flatMap((field, i) =>
+        plan.dropped.has(i) ? this.#dropped(field, i, offset) : [this.#cell(field, i, offset)],
+      )
+    return `${cells.join(this.#delimiter)}\n`
+  }
+
+  /** How many of the fields are passed on: one too many is refused where rows are read. */
+  #kept(fields: readonly Field[]): number {
+    const { extraFields, fieldCount } = this.#plan
+    if (fields.length <= fieldCount || extraFields === 'refuse') return fields.length
+    if (extraFields === 'dropEmpty' && !fields.slice(fieldCount).every(isEmpty))
+      return fields.length
+    this.#note('extraFields')
+    return fieldCount
+  }
+
+  #dropped({ text }: Field, i: number, offset: number): readonly string[] {
+    if (text === '') return []
+    const place = { offset, line: this.#line }
+    const name = `column${i + 1}`
+    throw new SourceFault(`the column without a name has a value; name it, such as ${name}`, place)
+  }
+
+  #cell(field: Field, i: number, offset: number): string {
+    if (field.isBroken) return field.text
+    const { nulls } = this.#plan
+    if (!field.isQuoted && nulls.has(field.text)) {
+      this.#note('nulls')
+      return ''
+    }
+    const converter = field.text === '' ? undefined : this.#converters.get(i)
+    const text = converter?.convert(field.text, { offset, line: this.#line }) ?? field.text
+    return writeField(text, field.isQuoted && text === field.text, false, this.#delimiter)
+  }
+
+  #note(code: AdviceCode): void {
+    const tally = this.#tallies.get(code)
+    if (tally === undefined) this.#tallies.set(code, { count: 1, line: this.#line })
+    else tally.count++
+  }
+
+  #headerOf(header: Uint8Array): Uint8Array {
+    const { names, dropped, marks, isPlain } = this.#plan
+    if (isPlain) return header
+    const known = names ?? fieldsOf(decoded(header, 0).replace(/^[\r\n]+/, ''), marks)
+    const kept = known.flatMap((name, i) => {
+      if (dropped.has(i)) return []
+      if (typeof name === 'string') return [writeField(name, false, false, this.#delimiter)]
+      return [writeField(name.text, name.isQuoted, name.isBroken, this.#delimiter)]
+    })
+    return utf8(`${kept.join(this.#delimiter)}\n`)
+  }
+}
+
+/** Converts the cells of a column, until a value contradicts it. */
+class Converter {
+  readonly #conversion: Conversion
+  readonly #column: string
+  #count = 0
+  #first: Readonly<{ line: number; text: string }> | undefined
+  #isOver = false
+
+  constructor(conversion: Conversion, column: string) {
+    this.#conversion = conversion
+    this.#column = column
+  }
+
+  get advice(): readonly Advice[] {
+    if (this.#first === undefined) return []
+    const { code } = this.#conversion
+    const { line, text } = this.#first
+    return [{ code, column: this.#column, count: this.#count, line, example: text }]
+  }
+
+  /** @throws {SourceFault} if it is not of the form, and cells were changed before, or it has another reading */
+  convert(text: string, place: Readonly<{ offset: number; line: number }>): string {
+    if (this.#isOver) return text
+    const converted = this.#conversion.convert(text)
+    if (converted === undefined) {
+      if (this.#first !== undefined || this.#conversion.isAmbiguous(text))
+        throw new SourceFault(contradiction(this.#column, text, this.#conversion), place)
+      this.#isOver = true
+      return text
+    }
+    if (converted !== text) {
+      this.#count++
+      this.#first ??= { line: place.line, text }
+    }
+    return converted
+  }
+}
+
+function contradiction(column: string, text: string, { form }: Conversion): string {
+  return `column '${column}' is read as ${form}, and ${JSON.stringify(text)} is not written so`
+}
+
+function isEmpty({ text }: Field): boolean {
+  return text === ''
+}
+
+/** Whether there is nothing between two delimiters, not even quotes. */
+function isBare({ text, isQuoted }: Field): boolean {
+  return text === '' && !isQuoted
+}
+
+/** @throws {SourceFault} */
+function decoded(bytes: Uint8Array, offset: number): string {
+  try {
+    return fromUtf8(bytes)
+  } catch {
+    throw new SourceFault('not valid UTF-8', { offset })
+  }
+}
+
+function lineBreaks(bytes: Uint8Array): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === LINE_FEED || (bytes[at] === CARRIAGE_RETURN && bytes[at + 1] !== LINE_FEED))
+      count++
+  }
+  return count
+}
+
+function lineBreaksOf(text: string): number {
+  return text.split(/\r\n|\r|\n/).length - 1
+}
+
+function boundsOf(rows: readonly Uint8Array[]): Readonly<{ starts: number[]; ends: number[] }> {
+  const starts: number[] = []
+  const ends: number[] = []
+  let at = 0
+  for (const { length } of rows) {
+    starts.push(at)
+    at += length
+    ends.push(at)
+  }
+  return { starts, ends }
+}

@@ -1,0 +1,200 @@
+// The beginning of a source of CSV or TSV: its records by the marks that are tried, and the marks by which they agree best.
+import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
+import { openRecordScanner, type RecordScanner, SourceFault } from '../base/record-scanner.js'
+import type { Dialect } from './dialect.js'
+import { delimiterOf } from './dialect-rules.js'
+import { areStandard, type Field, fieldsOf, type Marks, marksOf } from './fields.js'
+import { DialectScanner } from './record-bounds.js'
+
+/** The beginning of a source. */
+export type Sample = Readonly<{
+  bytes: Uint8Array
+  /** Whether these are all bytes. */
+  isWhole: boolean
+}>
+
+export type SampleOptions = Readonly<{
+  format: 'csv' | 'tsv'
+  dialect: Dialect
+  /** Whether what is not said is detected. */
+  detects: boolean
+}>
+
+/** Bytes of a sample in which delimiters and quotes are tried. */
+const TRIED_BYTES = 64 * 1024
+export const TRIED_RECORDS = 200
+
+/** What stands in front of the records. */
+type Beginning = Readonly<{
+  sample: Sample
+  bytes: number
+  lines: number
+  /** The delimiter that the first line says, as Excel writes it; it is then no header. */
+  separator: string | undefined
+}>
+
+const SEPARATOR_LINE_BYTES_MAX = 16
+
+export function beginningOf({ bytes, isWhole }: Sample, { skipLines = 0 }: Dialect): Beginning {
+  const first = textOf(bytes.subarray(0, SEPARATOR_LINE_BYTES_MAX))
+  const [line = '', said] = /^"?sep=(.)"?(?:\r\n|\r|\n)/i.exec(first) ?? []
+  const separator = said === undefined ? undefined : delimiterOf(said)
+  let at = separator === undefined ? 0 : line.length
+  for (let i = 0; i < skipLines; i++) {
+    const end = endOfLine(bytes, at)
+    if (end === at && !isWhole) {
+      throw new SourceFault(`the lines to skip are longer than ${bytes.length} bytes`)
+    }
+    at = end
+  }
+  const lines = skipLines + (at > 0 && separator !== undefined ? 1 : 0)
+  return { sample: { bytes: bytes.subarray(at), isWhole }, bytes: at, lines, separator }
+}
+
+/** Where the line behind that of `start` begins; the end if there is none. */
+function endOfLine(bytes: Uint8Array, start: number): number {
+  for (let at = start; at < bytes.length; at++) {
+    if (bytes[at] === CARRIAGE_RETURN) return bytes[at + 1] === LINE_FEED ? at + 2 : at + 1
+    if (bytes[at] === LINE_FEED) return at + 1
+  }
+  return bytes.length
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}
+
+/** The part of a sample in which delimiters and quotes are tried. */
+export function triedOf({ bytes, isWhole }: Sample): Sample {
+  if (bytes.length <= TRIED_BYTES) return { bytes, isWhole }
+  return { bytes: bytes.subarray(0, TRIED_BYTES), isWhole: false }
+}
+
+/** A record of the sample. */
+export type Tried = Readonly<{ fields: readonly Field[]; blankLines: number; start: number }>
+
+/** A record that does not end, or not within a part of the sample that tells much of how its quotes are meant. */
+const OPEN: readonly Field[] = [{ text: '', isQuoted: false, isBroken: true }]
+
+/** The records of a sample that are whole, without comments; the last is `OPEN` if it has not ended. */
+export function recordsOf(
+  { bytes, isWhole }: Sample,
+  marks: Marks,
+  comment: string | undefined,
+  countMax = Number.POSITIVE_INFINITY,
+): readonly Tried[] {
+  const scanner =
+    areStandard(marks) && comment === undefined
+      ? openRecordScanner('csv')
+      : new DialectScanner(marks, comment)
+  scanner.scan(bytes)
+  const hasEnded = !isWhole || finish(scanner)
+  const { starts, ends } = scanner
+  const openBytes = starts.length > ends.length ? bytes.length - (starts.at(-1) ?? 0) : 0
+  const records: Tried[] = []
+  for (const [i, end] of ends.entries()) {
+    if (records.length >= countMax) break
+    const text = textOf(bytes.subarray(starts[i], end))
+    const [breaks = ''] = /^[\r\n]*/.exec(text) ?? []
+    const record = text.slice(breaks.length)
+    if (record === '' || (comment !== undefined && record.startsWith(comment))) continue
+    const blankLines = breaks.replaceAll('\r\n', '\n').length
+    records.push({
+      fields: fieldsOf(record, marks),
+      blankLines,
+      start: (starts[i] ?? 0) + breaks.length,
+    })
+  }
+  if (!hasEnded || openBytes > bytes.length / 2) {
+    records.push({ fields: OPEN, blankLines: 0, start: starts.at(-1) ?? 0 })
+  }
+  return records
+}
+
+/** @returns whether the last record has ended; if not, that is told when the rows are read */
+function finish(scanner: RecordScanner): boolean {
+  try {
+    scanner.finish()
+    return true
+  } catch (failure) {
+    if (failure instanceof SourceFault) return false
+    throw failure
+  }
+}
+
+const DELIMITERS = [',', ';', '\t', '|'] as const
+
+/** The marks by which the records of a sample agree best; what is said stays. */
+export function marksIn(
+  tried: Sample,
+  separator: string | undefined,
+  { format, dialect, detects }: SampleOptions,
+): Marks {
+  const said = dialect.delimiter ?? separator ?? (format === 'tsv' ? '\t' : undefined)
+  const first = marksOf(dialect, said ?? ',')
+  if (!detects) return first
+  const delimiters = said === undefined ? DELIMITERS : [said]
+  const choices = delimiters.flatMap((delimiter) => variantsOf({ ...first, delimiter }, dialect))
+  let best = {
+    marks: first,
+    score: agreementOf(recordsOf(tried, first, dialect.comment, TRIED_RECORDS)),
+  }
+  for (const marks of choices) {
+    const score = agreementOf(recordsOf(tried, marks, dialect.comment, TRIED_RECORDS))
+    if (score > best.score) best = { marks, score }
+  }
+  return best.marks
+}
+
+/** The ways of quoting that are tried where none is said. */
+function variantsOf(marks: Marks, said: Dialect): readonly Marks[] {
+  if ((said.quote ?? said.quotes ?? said.escape ?? said.trim) !== undefined) return [marks]
+  return [marks, { ...marks, isTrimmed: true }, { ...marks, hasBackslashes: true }]
+}
+
+/** What decides between delimiters by which records agree as well: more fields. */
+const FIELD_WEIGHT = 1e-9
+
+/** How many records have as many fields as their header, from 0 to 1: 0 if that has one field, or quotes are broken. */
+function agreementOf(records: readonly Tried[]): number {
+  const rows = records.slice(Math.max(0, headerIndexOf(records)))
+  const width = rows[0]?.fields.length ?? 0
+  if (width < 2 || rows.some(({ fields }) => fields.some(({ isBroken }) => isBroken))) return 0
+  const count = rows.filter(({ fields }) => fields.length === width).length
+  return count / rows.length + FIELD_WEIGHT * width
+}
+
+/**
+ * The record that is the header: behind comments, or behind lines with one field that a blank line divides from records
+ * with more. -1: none is, so the first record is.
+ */
+function headerIndexOf(records: readonly Tried[]): number {
+  const first = records
+    .slice(0, PREAMBLE_RECORDS_MAX + 1)
+    .findIndex(({ fields }) => fields.length > 1)
+  const header = records[first]
+  if (first < 1 || header === undefined) return -1
+  const isComment = records.slice(0, first).every(({ fields }) => fields[0]?.text.startsWith('#'))
+  const next = records[first + 1]
+  const isTable = next === undefined || next.fields.length === header.fields.length
+  return isTable && (isComment || header.blankLines > 0) ? first : -1
+}
+
+/** Lines in front of the header, such as the title of a report. */
+type Preamble = Readonly<{ bytes: number; lines: number }>
+
+const PREAMBLE_RECORDS_MAX = 20
+
+export function preambleOf(
+  tried: Sample,
+  marks: Marks,
+  { dialect, detects }: SampleOptions,
+): Preamble {
+  const none = { bytes: 0, lines: 0 }
+  if (!detects || dialect.skipLines !== undefined || Array.isArray(dialect.header)) return none
+  const records = recordsOf(tried, marks, dialect.comment, PREAMBLE_RECORDS_MAX + 2)
+  const header = records[headerIndexOf(records)]
+  if (header === undefined) return none
+  const skipped = tried.bytes.subarray(0, header.start)
+  return { bytes: header.start, lines: textOf(skipped).split(/\r\n|\r|\n/).length - 1 }
+}

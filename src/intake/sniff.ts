@@ -1,0 +1,92 @@
+// What a source is, by its first bytes: names and media types only decide what bytes leave open.
+import type { Bytes } from '../base/bytes.js'
+
+/** What is no text. `ole` is a workbook of Excel before 2007, `zip` one of today. */
+export type BinaryKind = 'gzip' | 'zstd' | 'xz' | 'bzip2' | 'zip' | 'ole' | 'parquet'
+
+/** Bytes that decide what a source is: all of them if it has fewer. */
+export const SNIFFED_BYTES = 1024
+
+/** How files begin. No text does, in any encoding but by a far-fetched choice of its first characters. */
+const SIGNATURES: readonly (readonly [BinaryKind, readonly number[]])[] = [
+  ['gzip', [0x1f, 0x8b]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
+  ['bzip2', [0x42, 0x5a, 0x68]],
+  ['zip', [0x50, 0x4b, 0x03, 0x04]],
+  ['ole', [0xd0, 0xcf, 0x11, 0xe0]],
+  ['parquet', [0x50, 0x41, 0x52, 0x31]],
+]
+
+/** Behind `BZh` and a digit a stream of bzip2 has this; a text has not. */
+const BZIP2_BLOCK = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
+const BZIP2_BLOCK_AT = 4
+
+/** @returns undefined for what is no known binary file, so a text perhaps */
+export function binaryKindOf(start: Bytes): BinaryKind | undefined {
+  const found = SIGNATURES.find(([, signature]) => hasAt(start, 0, signature))?.[0]
+  if (found === 'bzip2' && !hasAt(start, BZIP2_BLOCK_AT, BZIP2_BLOCK)) return undefined
+  return found
+}
+
+/** Why a source cannot be read as text, and what to do; undefined: it may be one. */
+export function refusalOf(kind: BinaryKind): string {
+  switch (kind) {
+    case 'zip':
+      return 'the file is a zip archive, such as an Excel workbook, and not text: unzip it, or save the sheet as CSV'
+    case 'ole':
+      return 'the file is an Excel workbook, and not text: save the sheet as CSV'
+    case 'parquet':
+      return 'the file is a Parquet file, and not text'
+    default:
+      return `the file is compressed with ${kind}: decompress it first`
+  }
+}
+
+function hasAt(bytes: Bytes, at: number, signature: readonly number[]): boolean {
+  return signature.every((byte, i) => byte === bytes[at + i])
+}
+
+/** How a page begins, such as the one that asks to sign in where a file was expected. */
+const HTML = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype\s+html|html)[\s>]/i
+
+export function isHtml(text: string): boolean {
+  return HTML.test(text)
+}
+
+/** Byte order marks, the longer ones first. */
+const MARKS: readonly (readonly [string, readonly number[]])[] = [
+  ['utf-32le', [0xff, 0xfe, 0x00, 0x00]],
+  ['utf-32be', [0x00, 0x00, 0xfe, 0xff]],
+  ['utf-8', [0xef, 0xbb, 0xbf]],
+  ['utf-16le', [0xff, 0xfe]],
+  ['utf-16be', [0xfe, 0xff]],
+]
+
+/** The encoding that a byte order mark shows. */
+export function markedEncodingOf(start: Bytes): string | undefined {
+  return MARKS.find(([, mark]) => hasAt(start, 0, mark))?.[0]
+}
+
+/** Bytes of 0 that a text of UTF-16 has at every other place, and one of another encoding nowhere. */
+const ZEROS_PERCENT_MIN = 40
+
+/**
+ * The encoding of a text without a byte order mark: UTF-16 by its bytes of 0, else UTF-8 if it is valid, else the code page
+ * of Western Europe, in which all bytes mean something.
+ * @param isWhole - Whether these are all bytes; else the last character may be cut.
+ */
+export function guessedEncodingOf(sample: Bytes, isWhole: boolean): string {
+  const zeros = [0, 0]
+  for (let at = 0; at < sample.length; at++)
+    if (sample[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = zeros.map((count) => (200 * count) / Math.max(1, sample.length))
+  if (odd >= ZEROS_PERCENT_MIN && even === 0) return 'utf-16le'
+  if (even >= ZEROS_PERCENT_MIN && odd === 0) return 'utf-16be'
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(sample, { stream: !isWhole })
+    return 'utf-8'
+  } catch {
+    return 'windows-1252'
+  }
+}

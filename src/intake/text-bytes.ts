@@ -1,0 +1,124 @@
+// The bytes of a source of text as UTF-8, whatever its encoding; what is no text is refused.
+import { concatBytes } from '../base/bytes.js'
+import { withoutByteOrderMark } from '../base/record-cutter.js'
+import { SourceFault } from '../base/record-scanner.js'
+import { isJson, type SourceFormat } from '../base/source-format.js'
+import { binaryKindOf, guessedEncodingOf, isHtml, markedEncodingOf, refusalOf } from './sniff.js'
+
+/** Bytes of a source from which its plan is made. */
+export const SAMPLE_BYTES = 1024 * 1024
+
+/** The beginning of a source, and all of it. */
+export type Begun = Readonly<{
+  start: Uint8Array
+  /** Whether `start` has all bytes. */
+  isWhole: boolean
+  all: AsyncIterable<Uint8Array>
+}>
+
+/** Reads the first bytes of a source: as many as are wanted, unless there are fewer, whatever its pieces are. */
+export async function begin(source: AsyncIterable<Uint8Array>, wanted: number): Promise<Begun> {
+  const rest = source[Symbol.asyncIterator]()
+  const pieces: Uint8Array[] = []
+  let length = 0
+  let isWhole = false
+  try {
+    while (length < wanted && !isWhole) {
+      const next = await rest.next()
+      if (next.done === true) isWhole = true
+      else pieces.push(next.value)
+      length += next.value?.length ?? 0
+    }
+  } catch (failure) {
+    await rest.return?.()
+    throw failure
+  }
+  const bytes = concatBytes(pieces)
+  return { start: bytes.subarray(0, wanted), isWhole, all: continued(bytes, rest) }
+}
+
+async function* continued(
+  start: Uint8Array,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    if (start.length > 0) yield start
+    for (let next = await rest.next(); next.done !== true; next = await rest.next())
+      yield next.value
+  } finally {
+    await rest.return?.()
+  }
+}
+
+/** A source as UTF-8 without a byte order mark. */
+export type TextBytes = Begun & Readonly<{ encoding: string; isGuessed: boolean }>
+
+/**
+ * @param given - The encoding that is said. undefined: UTF-8, or what the byte order mark shows.
+ * @param guesses - Whether an encoding that nobody said is guessed from the bytes. JSON has none but those of Unicode.
+ * @throws {SourceFault} for what is no text, or has the mark of another encoding than the given one
+ */
+export async function textBytesOf(
+  source: AsyncIterable<Uint8Array>,
+  given: string | undefined,
+  guesses: 'none' | 'unicode' | 'all',
+): Promise<TextBytes> {
+  const begun = await begin(source, SAMPLE_BYTES)
+  const kind = binaryKindOf(begun.start)
+  if (kind !== undefined) throw new SourceFault(refusalOf(kind))
+  const marked = markedEncodingOf(begun.start)
+  const guessed = guesses === 'none' ? 'utf-8' : guessedEncodingOf(begun.start, begun.isWhole)
+  const isTaken = guesses === 'all' || guessed.startsWith('utf-')
+  const encoding = encodingOf(marked, given) ?? (isTaken ? guessed : 'utf-8')
+  const isGuessed = marked === undefined && given === undefined && encoding !== 'utf-8'
+  const decoded = encoding === 'utf-8' ? begun.all : transcoded(begun.all, encoding)
+  const text = await begin(withoutByteOrderMark(decoded), SAMPLE_BYTES)
+  const beginning = new TextDecoder().decode(text.start.subarray(0, HTML_BYTES))
+  if (isHtml(beginning)) throw new SourceFault('the file is an HTML page, and no table')
+  return { ...text, encoding, isGuessed }
+}
+
+/** Bytes in which a page shows itself. */
+const HTML_BYTES = 1024
+
+/** What is guessed of the encoding of a source. */
+export function guessesOf(format: SourceFormat, detects: boolean): 'none' | 'unicode' | 'all' {
+  if (!detects) return 'none'
+  return isJson(format) ? 'unicode' : 'all'
+}
+
+/** @throws {SourceFault} if the mark and what is said contradict each other, or no decoder knows the mark */
+function encodingOf(marked: string | undefined, given: string | undefined): string | undefined {
+  if (marked === undefined) return given === undefined ? undefined : nameOf(given)
+  if (marked.startsWith('utf-32')) {
+    throw new SourceFault(`the file is ${marked} text: convert it to UTF-8 first`)
+  }
+  if (given === undefined || marked === nameOf(given)) return marked
+  if (marked.startsWith('utf-16') && nameOf(given).startsWith('utf-16')) return marked
+  if (marked === 'utf-8') return nameOf(given)
+  const problem = `the file begins with the byte order mark of ${marked}, and not with ${given} text`
+  throw new SourceFault(`${problem}: leave the encoding out`)
+}
+
+function nameOf(label: string): string {
+  return new TextDecoder(label).encoding
+}
+
+async function* transcoded(
+  bytes: AsyncIterable<Uint8Array>,
+  encoding: string,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  const encoder = new TextEncoder()
+  let at = 0
+  try {
+    for await (const piece of bytes) {
+      yield encoder.encode(decoder.decode(piece, { stream: true }))
+      at += piece.length
+    }
+    yield encoder.encode(decoder.decode())
+  } catch (failure) {
+    if (!(failure instanceof TypeError)) throw failure
+    throw new SourceFault(`not valid ${encoding} behind byte ${at}`)
+  }
+}

@@ -1,0 +1,25 @@
+// Runs of rows of a source, as `rowstash import` reads them of a file.
+import type { Dialect } from '../../adapters/base/intake.js'
+import type { SourceFormat } from '../../adapters/base/records.js'
+import { chunkOf, openFile, type RowRun } from '../../adapters/programs/import-source.js'
+
+type How = Readonly<{ dialect?: Dialect; detects?: boolean; allowEmpty?: boolean }>
+
+/** @param how - Default: nothing is said, and nothing detected. */
+export async function* cutRuns(
+  source: AsyncIterable<Uint8Array>,
+  format: SourceFormat,
+  rowsMax: number,
+  how: How = {},
+): AsyncGenerator<RowRun> {
+  const intake = await openFile(source, format, rowsMax, { detects: false, ...how })
+  for await (const run of intake.runs) yield { ...run, isNumbered: false }
+}
+
+export function bodyOf(run: RowRun, first = 0, limit = run.starts.length): Uint8Array {
+  return chunkOf(run).body(first, limit)
+}
+
+export function contentTypeOf(run: RowRun): string {
+  return chunkOf(run).type
+}

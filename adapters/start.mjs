@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'node_modules', '.cache', 'rowstash-start')
 const built = join(folder, 'start.js')
-const sources = ['src', 'adapters', 'package.json', 'package-lock.json', 'build-code.mjs']
+const sources = ['src', 'adapters', 'package.json', 'package-lock.json']
 
 /** When the newest file of a path was changed, in milliseconds; 0 if there is none. */
 function changedMs(path) {
@@ -21,7 +21,7 @@ function changedMs(path) {
 
 if (changedMs(built) <= Math.max(...sources.map((name) => changedMs(join(root, name))))) {
   console.log('building …')
-  const args = [join(root, 'build-code.mjs'), folder, 'adapters/programs/start.ts']
+  const args = [join(root, 'adapters/build/build-code.mjs'), folder, 'adapters/programs/start.ts']
   const build = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
   if (build.status !== 0) {
     console.error('The build failed; is `npm install` done?')

@@ -52,6 +52,7 @@ const ENGINE_FLOORS = [
 
 /** The folders of the adapters, likewise. */
 const ADAPTER_FLOORS = [
+  ['build'],
   ['programs'],
   [''],
   ['directory', 'http', 'postgres', 's3', 'sources'],

@@ -1,5 +1,5 @@
-// The code of the package, which `npm run build` makes first: node build-code.mjs [FOLDER]; or one program instead:
-// node build-code.mjs FOLDER PROGRAM. Whatever is wrong rejects, also what rollup only warns of.
+// The code of the package, which tsup.config.ts makes first; by itself: node build-code.mjs FOLDER [PROGRAM], of the whole
+// package, or of one program. Whatever is wrong rejects, also what rollup only warns of.
 //
 // esbuild translates each file, and rollup bundles what it gives. esbuild would bundle, too, but declares the constants of
 // a bundle with `var`, which V8 reads anew at every use (PERFORMANCE.md, P12).
@@ -9,8 +9,6 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import process from 'node:process'
 import { build, transform } from 'esbuild'
 import { rollup } from 'rollup'
-
-const [, , dir = 'dist', program] = process.argv
 
 const LIBRARY = {
   index: 'src/index.ts',
@@ -65,7 +63,7 @@ function chunkOf(id) {
   return /[\\/]src[\\/](?!client[\\/]).*\.ts$/.test(id) ? 'core' : undefined
 }
 
-async function write(input, target, output) {
+async function write(dir, input, target, output) {
   const bundle = await rollup({
     input,
     preserveEntrySignatures: 'strict',
@@ -81,17 +79,23 @@ async function write(input, target, output) {
   await bundle.write({ dir, ...names, ...output })
 }
 
-async function writePackage() {
-  await write(LIBRARY, 'node20', { manualChunks: chunkOf })
+async function writePackage(dir) {
+  await write(dir, LIBRARY, 'node20', { manualChunks: chunkOf })
   // Programs that only ask a server load nothing of a store.
-  await write({ client: 'src/client/client.ts' }, 'es2022')
+  await write(dir, { client: 'src/client/client.ts' }, 'es2022')
   await chmod(join(dir, 'cli.js'), 0o755)
   // The text that a server sends, whose source has indentation.
   const document = JSON.parse(await readFile('src/contract/openapi.json', 'utf8'))
   await writeFile(join(dir, 'openapi.json'), `${JSON.stringify(document)}\n`)
 }
 
-await rm(dir, { recursive: true, force: true })
-await mkdir(dir, { recursive: true })
-if (program === undefined) await writePackage()
-else await write({ [basename(program, '.ts')]: program }, 'node20')
+/** @param program - Built instead of the package. */
+export async function buildCode(dir, program) {
+  await rm(dir, { recursive: true, force: true })
+  await mkdir(dir, { recursive: true })
+  if (program === undefined) await writePackage(dir)
+  else await write(dir, { [basename(program, '.ts')]: program }, 'node20')
+}
+
+const [, script, folder, program] = process.argv
+if (import.meta.filename === script && folder !== undefined) await buildCode(folder, program)

@@ -1,0 +1,1 @@
+export declare function buildCode(dir: string, program?: string): Promise<void>

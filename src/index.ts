@@ -42,7 +42,7 @@ export type {
   WhereCell,
   WhereValue,
 } from './engine/api/find-types.js'
-export type { PastTable, TableChange } from './engine/api/history-types.js'
+export type { ChangeEntry, PastTable, TableChange } from './engine/api/history-types.js'
 export type { Job, JobEntry, JobRequest, JobStatus } from './engine/api/job-types.js'
 export type {
   AddKeyRequest,

@@ -7,6 +7,7 @@
 export type { ErrorPlace } from './base/store-error.js'
 export { CONTRACT_LIMITS } from './contract/contract-limits.js'
 export type { BytesHeld, CacheLookups, SizeClass, UpkeepKind } from './engine/api/activity-types.js'
+export type { Authored } from './engine/api/authored-types.js'
 export type { JobOutcome, SettleEvent } from './engine/api/event-types.js'
 export type { FilesPageRequest } from './engine/api/file-types.js'
 export type { CountOptions, FindBounds } from './engine/api/find-types.js'

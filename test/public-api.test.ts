@@ -177,6 +177,7 @@ test('the entry points export exactly these names', () => {
         "type ByteStream",
         "type Bytes",
         "type CellsOf",
+        "type ChangeEntry",
         "type ChangeResult",
         "type Column",
         "type ColumnKind",

@@ -79,6 +79,7 @@ function missingTable(id: string): Table {
     merge: fail,
     preflight: fail,
     receipt: fail,
+    change: fail,
     page: fail,
     pageBytes: fail,
     openPage: fail,

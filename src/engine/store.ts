@@ -62,6 +62,7 @@ import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
 import { StorePublicFiles } from './files/public-files.js'
 import { historyOf } from './history/record-history.js'
+import { loggedChange } from './history/record-log.js'
 import { JobRunner } from './jobs/job-runner.js'
 import { ForwardCache } from './segments/forward-cache.js'
 import { SegmentCache } from './segments/segment-cache.js'
@@ -137,7 +138,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const activity = new Activity(options)
   const sources = openSources(objects, readBuffers, shares)
   const slices = new SliceTurns(options.clock)
-  const beside = openBeside({ ...sources, slices }, options)
+  const beside = openBeside({ ...sources, slices }, options, kv)
   kv.cache?.setShare(shares.records)
   kv.observe?.(activity.committed)
   return {
@@ -197,12 +198,14 @@ function openSources(
 function openBeside(
   sources: ReturnType<typeof openSources> & Pick<StoreContext, 'slices'>,
   options: ResolvedOptions,
-): Pick<StoreContext, 'wakes' | 'history' | 'keyed'> {
+  kv: KvStore,
+): Pick<StoreContext, 'wakes' | 'history' | 'keyed' | 'logged'> {
   const context = { ...sources, options }
   const keyed: KeyedChangeOf = (...of) => keyedChange(context, ...of)
   const history: HistoryOf = (...of) => historyOf(context, ...of)
   return {
     keyed,
+    logged: (...of) => loggedChange({ kv, options }, ...of),
     wakes: new TableWakes(),
     history: options.historyRetentionMs === 0 ? undefined : history,
   }

@@ -5,7 +5,9 @@ import { parseTableId } from '../format/table-id.js'
 import type { AnySchema } from '../schema/row-types.js'
 import type { Abortable } from './api/abort-types.js'
 import {
+  AUTHORED,
   checkArguments,
+  checkAuthored,
   checkIdempotencyKey,
   checkRequestDigest,
   checkReserve,
@@ -14,6 +16,7 @@ import {
   checkTeamId,
   checkText,
 } from './api/arguments.js'
+import type { Authored } from './api/authored-types.js'
 import type { Files } from './api/file-types.js'
 import type { Job, JobEntry, JobRequest, JobsOptions } from './api/job-types.js'
 import type {
@@ -32,7 +35,6 @@ import type {
 } from './api/row-types.js'
 import type { Table, Team, TypedTable } from './api/store-types.js'
 import type { Transaction } from './api/transaction-types.js'
-import { toPublicVersion } from './context/public-versions.js'
 import { SegmentPuts } from './context/segment-puts.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { deleteAll } from './delete-all.js'
@@ -71,9 +73,13 @@ export class StoreTeam implements Team {
       const create = await checkCreate('createTable', request, columnsMax, ['signal'])
       const first = await findCreated(this.#context, create.key)
       const created = first ?? (await createTable(this.#context, create))
-      const place = { team: this.#context, table: parseTableId(created.tableId) ?? NO_BYTES }
-      return publicResult(place, created, create.receipt ? 'create' : undefined)
+      return this.#created(created, create.receipt)
     })
+  }
+
+  #created(created: CreateResult, hasReceipt: boolean): Promise<CreateResult> {
+    const place = { team: this.#context, table: parseTableId(created.tableId) ?? NO_BYTES }
+    return publicResult(place, created, hasReceipt ? 'create' : undefined)
   }
 
   preflight(request: CreateTableRequest & Abortable): Promise<PreflightReport> {
@@ -91,17 +97,18 @@ export class StoreTeam implements Team {
     return this.#context.lifecycle.runWriting(async () => {
       const source = checkImport('importTable', request, ['signal'])
       const created = await importTable(this.#context, source, () => undefined)
-      return toPublicVersion(this.#context, created)
+      return this.#created(created, source.receipt)
     })
   }
 
   transaction<T>(
     run: (transaction: Transaction) => Promise<T>,
-    options: Abortable = {},
+    options: Abortable & Authored = {},
   ): Promise<T> {
     return this.#context.lifecycle.runWriting(() => {
-      checkArguments('transaction', options, ['signal'])
-      return runTransaction(this.#context, run, checkSignal(options.signal))
+      checkArguments('transaction', options, ['signal', ...AUTHORED])
+      const by = checkAuthored(options)
+      return runTransaction(this.#context, run, by, checkSignal(options.signal))
     })
   }
 

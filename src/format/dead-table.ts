@@ -35,6 +35,7 @@ const SPACES_OF_TABLE = [
   KEY_SPACE.keyIndex,
   KEY_SPACE.change,
   KEY_SPACE.rowBefore,
+  KEY_SPACE.log,
 ] as const
 
 /** What the sweep deletes of tables that were deleted, beside their retirements: a list for each key space. */

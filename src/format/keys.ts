@@ -36,6 +36,7 @@ export const KEY_SPACE = Object.freeze({
   keyIndex: 0x19,
   change: 0x1a,
   rowBefore: 0x1b,
+  log: 0x1c,
   teamEntry: 0x20,
   alias: 0x21,
   teamAlias: 0x22,

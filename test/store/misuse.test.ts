@@ -323,7 +323,7 @@ const TABLE: Readonly<Record<string, Call>> = {
   overwrite: call(
     (request) => overwritten.overwrite(request),
     () => [{ rows: [{ a: 1 }] }],
-    { 0: 'schema rows ifMatch onSchemaError receipt' },
+    { 0: 'schema rows ifMatch onSchemaError receipt author note' },
   ),
   merge: call(
     (request) => overwritten.merge(request),
@@ -337,6 +337,10 @@ const TABLE: Readonly<Record<string, Call>> = {
   ),
   receipt: call(
     (version) => table.receipt(version),
+    () => [1],
+  ),
+  change: call(
+    (version) => table.change(version),
     () => [1],
   ),
   page: call(
@@ -426,8 +430,9 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [['x']],
   ),
   deleteRow: call(
-    (id) => overwritten.deleteRow(id),
-    () => [rowId],
+    (id, options) => overwritten.deleteRow(id, options),
+    () => [rowId, {}],
+    { 1: 'author note' },
   ),
   toCSV: call(
     (options) => table.toCSV(options).next(),
@@ -615,10 +620,11 @@ test('of the wrong values these work', () => {
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE alter": "0.schema: undefined | 0.ifMatch: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TABLE at": "",
+      "TABLE change": "",
       "TABLE changes": "",
       "TABLE count": "0: undefined | 0.a: null | 0.a: 0 | 0.a: -1 | 0.a: 0.5 | 0.a: 1n | 0: {} | 0.a: {} | 0.$not: {} | 0: an object without a prototype | 0.a: an object without a prototype | 0.$not: an object without a prototype | 0.$and: [] | 0.$or: [] | 0: iterators that are none | 0.a: iterators that are none | 0.$not: iterators that are none | 1: undefined | 1.signal: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE delete": "0: undefined | 0.ifMatch: undefined | 0.ifMatch: 1n | 0: {} | 0: an object without a prototype | 0: iterators that are none",
-      "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.author: undefined | 1.note: undefined | 1.author: 'x' | 1.note: 'x' | 1.author: a text with a NUL | 1.note: a text with a NUL | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE deleteRows": "0: []",
       "TABLE find": "0.a: null | 0.a: 0 | 0.a: -1 | 0.a: 0.5 | 0.a: 1n | 0: {} | 0.a: {} | 0.$not: {} | 0: an object without a prototype | 0.a: an object without a prototype | 0.$not: an object without a prototype | 0.$and: [] | 0.$or: [] | 0: iterators that are none | 0.a: iterators that are none | 0.$not: iterators that are none | 1: undefined | 1.columns: undefined | 1.from: undefined | 1.limit: undefined | 1.numbers: undefined | 1.signal: undefined | 1.from: 0 | 1: {} | 1: an object without a prototype | 1.columns: [] | 1: iterators that are none",
       "TABLE findBytes": "0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.reserve: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none | 0.reserve: a function",
@@ -627,7 +633,7 @@ test('of the wrong values these work', () => {
       "TABLE getMany": "0: [] | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE merge": "0.missing: undefined | 0.unnamed: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.dryRun: undefined | 0.signal: undefined | 0.receipt: true | 0.dryRun: true | 0.rows: []",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.reserve: a function",
-      "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.receipt: true | 0.rows: []",
+      "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.author: undefined | 0.note: undefined | 0.receipt: true | 0.author: 'x' | 0.note: 'x' | 0.author: a text with a NUL | 0.note: a text with a NUL | 0.rows: []",
       "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.memory: bytes",
       "TABLE pageVersion": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",

@@ -319,6 +319,7 @@ describe('damage of records', () => {
       'codecs',
       'fileMarker',
       'idempotency',
+      'log',
       'row: update',
       'schema',
       'signingKeys',

@@ -9,6 +9,7 @@ import { SOURCE_FORMATS } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
+import type { Authored } from './authored-types.js'
 import type { ReadOptions } from './read-types.js'
 import type { OnSchemaError, RowsFormat } from './row-types.js'
 import type { PieceRequest } from './store-types.js'
@@ -115,6 +116,26 @@ export function checkPiece(given: PieceRequest): void {
 export function checkFlag(name: string, given: unknown): boolean {
   if (given === undefined || typeof given === 'boolean') return given ?? false
   throw invalid(`${name} must be true or false, not ${shown(given)}`)
+}
+
+/** The arguments that `checkAuthored` checks. */
+export const AUTHORED = ['author', 'note'] as const
+
+const AUTHORED_CHARS_MAX = { author: 256, note: 1_000 } as const
+
+/** @returns undefined: the call says neither. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkAuthored(given: Authored | undefined): Authored | undefined {
+  const author = checkWords('author', given?.author)
+  const note = checkWords('note', given?.note)
+  return author === undefined && note === undefined ? undefined : { author, note }
+}
+
+function checkWords(name: 'author' | 'note', given: unknown): string | undefined {
+  if (given === undefined) return undefined
+  const max = AUTHORED_CHARS_MAX[name]
+  const isShort = typeof given === 'string' && given.length > 0 && given.length <= max
+  if (isShort && isWellFormed(given)) return given
+  throw invalid(`${name} must be a string of 1 to ${max} characters`)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

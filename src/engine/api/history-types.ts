@@ -4,10 +4,42 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
 import type { RowIds } from './row-types.js'
 
+/** What the log of a table says about the commit that made a version. */
+export type ChangeEntry = Readonly<{
+  /** The version that the commit made. */
+  version: number
+  /** What was done; `transaction`: several of these in a transaction. An import is a create. */
+  operation:
+    | 'create'
+    | 'add'
+    | 'overwrite'
+    | 'merge'
+    | 'update'
+    | 'delete'
+    | 'alter'
+    | 'transaction'
+  /** When, in milliseconds since 1970 UTC. */
+  at: number
+  /** Who, if the call said so; over HTTP the `author` or the `keyId` of the key. */
+  author?: string
+  /** Why, if the call said so. */
+  note?: string
+  /** The numbers of rows. An overwrite removes all rows from before and adds all of its own. */
+  counts: Readonly<{ added: number; changed: number; removed: number }>
+}>
+
 /** The changes that one commit made to a table. */
 export type TableChange = Readonly<{
   /** The version that the commit made. */
   version: number
+  /** As in `ChangeEntry`; absent in a change of an earlier version of this package. */
+  operation?: ChangeEntry['operation']
+  /** When, in milliseconds since 1970 UTC. */
+  at: number
+  /** As in `ChangeEntry`. */
+  author?: string
+  /** As in `ChangeEntry`. */
+  note?: string
   /**
    * Whether the commit replaced all rows, as an overwrite does: then no earlier row is left, `added` has all rows of
    * the table, those that kept their IDs among them, and `changed` and `removed` are empty.

@@ -2,6 +2,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { Authored } from './authored-types.js'
 import type { Where } from './find-types.js'
 import type { SchemaInput } from './row-types.js'
 
@@ -49,7 +50,8 @@ export type IfTableMatch = Readonly<{
 }>
 
 /** A change of a table that touches no row. It has a name or a schema, or both; or a key alone. */
-export type AlterRequest = IfTableMatch &
+export type AlterRequest = Authored &
+  IfTableMatch &
   Readonly<{
     /** The new name: 1 to 1,000 UTF-16 units. Two tables may have the same. Default: the name stays. */
     name?: string | undefined

@@ -1,4 +1,6 @@
 // Changes of many rows of a table in one call.
+
+import type { Authored } from './authored-types.js'
 import type { Where } from './find-types.js'
 import type { OnSchemaError, RowInput } from './row-types.js'
 
@@ -13,10 +15,11 @@ export type RowUpdate = Readonly<{
 }>
 
 /** Options of `updateRows`. */
-export type UpdateRowsOptions = Readonly<{
-  /** What to do with cells that do not fit the schema. Default: `abort`. */
-  onSchemaError?: OnSchemaError | undefined
-}>
+export type UpdateRowsOptions = Authored &
+  Readonly<{
+    /** What to do with cells that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+  }>
 
 /** The version of the table, how many rows were deleted, and how many IDs named no row. */
 export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>

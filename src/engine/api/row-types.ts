@@ -5,6 +5,7 @@ import type { IntakeReport } from '../../intake/intake.js'
 import type { ColumnKind, ColumnType } from '../../schema/column-kind.js'
 import type { AnySchema, ColumnOf, InputRow } from '../../schema/row-types.js'
 import type { Abortable } from './abort-types.js'
+import type { Authored } from './authored-types.js'
 import type { Receipt } from './receipt-types.js'
 
 /**
@@ -153,86 +154,90 @@ export type KeyColumnOf<S> = [S] extends [never]
     : string
 
 /** A new table and its rows. */
-export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
-  /** The name of the table, for people: 1 to 1,000 UTF-16 units. Several tables may have the same name. */
-  name: string
-  /** The columns. With a schema of `defineSchema`, the compiler checks the rows. Default: inferred from all rows. */
-  schema?: S | undefined
-  /** The rows: objects, an iterable, text, a stream, or a stash. */
-  rows: RowsOf<S> | Stash
-  /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. Not allowed in a job. */
-  key?: readonly KeyColumnOf<S>[] | undefined
-  /** What to do with rows that do not fit the schema. Default: `abort`. */
-  onSchemaError?: OnSchemaError | undefined
-  /** As in `AddOptions`; a repeat returns the result of the first create. */
-  idempotencyKey?: string | undefined
-  /** As in `AddOptions`. */
-  requestDigest?: Bytes | undefined
-  /** As in `AddOptions`. */
-  receipt?: boolean | undefined
-}>
+export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Authored &
+  Readonly<{
+    /** The name of the table, for people: 1 to 1,000 UTF-16 units. Several tables may have the same name. */
+    name: string
+    /** The columns. With a schema of `defineSchema`, the compiler checks the rows. Default: inferred from all rows. */
+    schema?: S | undefined
+    /** The rows: objects, an iterable, text, a stream, or a stash. */
+    rows: RowsOf<S> | Stash
+    /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. Not allowed in a job. */
+    key?: readonly KeyColumnOf<S>[] | undefined
+    /** What to do with rows that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+    /** As in `AddOptions`; a repeat returns the result of the first create. */
+    idempotencyKey?: string | undefined
+    /** As in `AddOptions`. */
+    requestDigest?: Bytes | undefined
+    /** As in `AddOptions`. */
+    receipt?: boolean | undefined
+  }>
 
 /** The format of a file of rows. `ndjson`: one JSON object per line. */
 export type RowsFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 
 /** A new table from a file at a URL. */
-export type ImportTableRequest = Readonly<{
-  /** An http or https URL, under the rules of `StoreOptions.sources`. The file has at most `fileBytesMax` bytes. */
-  fromUrl: string
-  /** The name of the table. Default: the name of the file without its extension. */
-  name?: string | undefined
-  /**
-   * The format of the file. Default: by the media type of the response, else by the extension of the file's name; a
-   * file with neither fails with REQUEST_VALIDATION_ERROR.
-   */
-  format?: RowsFormat | undefined
-  /** What to do with rows that do not fit the schema. Default: `abort`. */
-  onSchemaError?: OnSchemaError | undefined
-  /** As in `AddOptions`. */
-  receipt?: boolean | undefined
-}>
+export type ImportTableRequest = Authored &
+  Readonly<{
+    /** An http or https URL, under the rules of `StoreOptions.sources`. The file has at most `fileBytesMax` bytes. */
+    fromUrl: string
+    /** The name of the table. Default: the name of the file without its extension. */
+    name?: string | undefined
+    /**
+     * The format of the file. Default: by the media type of the response, else by the extension of the file's name; a
+     * file with neither fails with REQUEST_VALIDATION_ERROR.
+     */
+    format?: RowsFormat | undefined
+    /** What to do with rows that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+    /** As in `AddOptions`. */
+    receipt?: boolean | undefined
+  }>
 
 /** Options of `addRows`. */
-export type AddOptions = Readonly<{
-  /** What to do with rows that do not fit the schema. Default: `abort`. */
-  onSchemaError?: OnSchemaError | undefined
-  /**
-   * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
-   * returns the first result, even if its stash is gone. A key belongs to one request among all creates,
-   * adds and merges of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
-   * printable ASCII characters; use a random text. Default: none; a repeat is another operation.
-   *
-   * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is
-   * compared by the operation, the table of an add, `onSchemaError`, the name and the schema of a create, and
-   * the rows: text and arrays as a whole, a stash by its ID. Other iterables are not compared, because that
-   * would mean reading them: use a new key for each import from one.
-   */
-  idempotencyKey?: string | undefined
-  /**
-   * A digest of the request, 32 bytes, that is compared instead of the request. For callers that forward requests, such
-   * as the HTTP contract. Only with `idempotencyKey`. Default: none.
-   */
-  requestDigest?: Bytes | undefined
-  /**
-   * Whether the result has a receipt, which the table keeps. The written rows are read once more for it, which takes
-   * about as long as a scan of them. A preflight ignores it. Default: false.
-   */
-  receipt?: boolean | undefined
-}>
+export type AddOptions = Authored &
+  Readonly<{
+    /** What to do with rows that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+    /**
+     * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
+     * returns the first result, even if its stash is gone. A key belongs to one request among all creates,
+     * adds and merges of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
+     * printable ASCII characters; use a random text. Default: none; a repeat is another operation.
+     *
+     * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is
+     * compared by the operation, the table of an add, `onSchemaError`, the name and the schema of a create, and
+     * the rows: text and arrays as a whole, a stash by its ID. Other iterables are not compared, because that
+     * would mean reading them: use a new key for each import from one.
+     */
+    idempotencyKey?: string | undefined
+    /**
+     * A digest of the request, 32 bytes, that is compared instead of the request. For callers that forward requests, such
+     * as the HTTP contract. Only with `idempotencyKey`. Default: none.
+     */
+    requestDigest?: Bytes | undefined
+    /**
+     * Whether the result has a receipt, which the table keeps. The written rows are read once more for it, which takes
+     * about as long as a scan of them. A preflight ignores it. Default: false.
+     */
+    receipt?: boolean | undefined
+  }>
 
 /** The new rows of a table. */
-export type OverwriteRequest = Readonly<{
-  /** The new columns. Default: the table keeps its schema. */
-  schema?: SchemaInput | undefined
-  /** The new rows. One with the `$rowID` of a row of the table keeps it. */
-  rows: RowsInput | Stash
-  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
-  ifMatch?: number | bigint | undefined
-  /** What to do with rows that do not fit the schema. Default: `abort`. */
-  onSchemaError?: OnSchemaError | undefined
-  /** As in `AddOptions`. */
-  receipt?: boolean | undefined
-}>
+export type OverwriteRequest = Authored &
+  Readonly<{
+    /** The new columns. Default: the table keeps its schema. */
+    schema?: SchemaInput | undefined
+    /** The new rows. One with the `$rowID` of a row of the table keeps it. */
+    rows: RowsInput | Stash
+    /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
+    ifMatch?: number | bigint | undefined
+    /** What to do with rows that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+    /** As in `AddOptions`. */
+    receipt?: boolean | undefined
+  }>
 
 /** What `table.preflight` checks: the request of an overwrite, or of an add. */
 export type TablePreflightRequest = OverwriteRequest &
@@ -247,12 +252,13 @@ export type TablePreflightRequest = OverwriteRequest &
   }>
 
 /** Options of `updateRow`. */
-export type UpdateOptions = Readonly<{
-  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. Default: no condition. */
-  ifMatch?: number | bigint | undefined
-  /** What to do with cells that do not fit the schema. Default: `abort`. */
-  onSchemaError?: OnSchemaError | undefined
-}>
+export type UpdateOptions = Authored &
+  Readonly<{
+    /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. Default: no condition. */
+    ifMatch?: number | bigint | undefined
+    /** What to do with cells that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+  }>
 
 /** The new version of the table, and the IDs of the written rows in input order. */
 export type ChangeResult = Readonly<{

@@ -39,9 +39,9 @@ export interface LimitOptions {
    */
   readonly stashBytesMax?: number
   /**
-   * Maximum stored size of all rows of one team, in bytes, with its history, receipts and jobs; overwritten rows count
+   * Maximum stored size of all rows of one team, in bytes, with its history, logs and jobs; overwritten rows count
    * until a sweep drops them. Rows and jobs beyond it fail with LIMIT_EXCEEDED; concurrent operations may exceed it
-   * together, and updates, history and receipts count after the next sweep.
+   * together, and updates, history and logs count after the next sweep.
    * With a limit, the first import of a team after an open or a sweep reads the records of all its tables. Default:
    * 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
    */

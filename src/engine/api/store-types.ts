@@ -5,6 +5,7 @@ import type { DisposableIterator, Disposing } from '../../base/disposable.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import type { Abortable } from './abort-types.js'
 import type { StoreActivity } from './activity-types.js'
+import type { Authored } from './authored-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { Job, JobEntry, JobRequest, JobsOptions } from './job-types.js'
@@ -294,7 +295,10 @@ export interface Team {
    * })
    * console.log((await team.table(tableId).page()).rows.map(({ left }) => left)) // [7,3]
    */
-  transaction<T>(run: (transaction: Transaction) => Promise<T>, options?: Abortable): Promise<T>
+  transaction<T>(
+    run: (transaction: Transaction) => Promise<T>,
+    options?: Abortable & Authored,
+  ): Promise<T>
   /**
    * A stash by an ID of the caller: 1 to 256 letters, digits, `-` and `_`, beginning with a letter or a digit.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR for another ID

@@ -3,8 +3,15 @@ import type { Bytes } from '../../base/bytes.js'
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Abortable } from './abort-types.js'
+import type { Authored } from './authored-types.js'
 import type { CountOptions, FindBounds, FindPageRequest, ScanOptions, Where } from './find-types.js'
-import type { ChangesRequest, PastTable, TableChange, WatchRequest } from './history-types.js'
+import type {
+  ChangeEntry,
+  ChangesRequest,
+  PastTable,
+  TableChange,
+  WatchRequest,
+} from './history-types.js'
 import type {
   FindBytesRequest,
   OpenPage,
@@ -199,7 +206,7 @@ export interface Table {
    * const { deleted } = await team.table(tableId).deleteRow(rowIds.get(0))
    * console.log(deleted, await team.table(tableId).count()) // true 1
    */
-  deleteRow(rowId: string): Promise<DeleteResult>
+  deleteRow(rowId: string, options?: Authored): Promise<DeleteResult>
   /**
    * Deletes rows, all in one commit. An ID without a row is not an error: it is counted as missing, and so is the
    * second occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted,
@@ -214,7 +221,7 @@ export interface Table {
    * const { deleted } = await team.table(tableId).deleteRows({ where: { id: { gt: 1 } } })
    * console.log(deleted, await team.table(tableId).count()) // 1 0
    */
-  deleteRows(rows: RowsToDelete, options?: Abortable): Promise<DeleteRowsResult>
+  deleteRows(rows: RowsToDelete, options?: Abortable & Authored): Promise<DeleteRowsResult>
   /**
    * Merges rows into the table by key, in one operation: rows with a key that the table has change it, others are
    * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of
@@ -256,7 +263,7 @@ export interface Table {
   preflight(request: TablePreflightRequest & Abortable): Promise<TablePreflightReport>
   /**
    * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the receipt
-   * is not kept any more. A table keeps the last 100 receipts, 16 MiB at most.
+   * is not kept any more: it is as long as `change` finds the version.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], receipt: true })
@@ -264,6 +271,19 @@ export interface Table {
    * console.log(receipt?.operation, receipt?.rows) // create 1
    */
   receipt(version: number): Promise<Receipt | null>
+  /**
+   * What made a version of the table, when, and who; the version of a row is that of its last change. null: it is not
+   * kept, or an earlier version of this package made it. A table keeps it for `historyRetentionMs`; without a history
+   * for 24 hours, and after a sweep at most 10,000 of them and 1 MiB, the newest always.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * const table = team.table(tableId)
+   * const { version } = await table.updateRow(rowIds.get(0), { id: 2 }, { author: 'ann', note: 'a typo' })
+   * const change = await table.change(version)
+   * console.log(change?.operation, change?.author, change?.note) // update ann a typo
+   */
+  change(version: number): Promise<ChangeEntry | null>
   /**
    * The changes after a version, one for each version, in order, up to the version of the table when the iterator is at
    * its end. They are read from what was committed, so each is there once: also after a crash, with several processes,
@@ -335,7 +355,7 @@ export interface Table {
    * await team.table(tableId).rename('Orders of 2026')
    * console.log((await team.table(tableId).info()).name) // Orders of 2026
    */
-  rename(name: string, options?: IfTableMatch): Promise<Readonly<{ version: number }>>
+  rename(name: string, options?: IfTableMatch & Authored): Promise<Readonly<{ version: number }>>
   /**
    * Changes the name and the columns of the table in one version, without reading or writing a row, however many there
    * are. A request that changes nothing makes no version. If a column is dropped, all rows have the new version. A

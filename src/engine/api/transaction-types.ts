@@ -2,6 +2,7 @@
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
+import type { Authored } from './authored-types.js'
 import type { ScanOptions } from './find-types.js'
 import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
 import type {
@@ -28,14 +29,16 @@ import type { TypedTable } from './typed-types.js'
 import type { KeyValues } from './unique-types.js'
 
 /** Options of `addRows` in a transaction. */
-export type TransactionAddOptions = Readonly<{
-  /** What to do with rows that do not fit the schema. Default: `abort`. */
-  onSchemaError?: OnSchemaError | undefined
-}>
+export type TransactionAddOptions = Authored &
+  Readonly<{
+    /** What to do with rows that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+  }>
 
 /**
  * A table in a transaction. Reads see the table at the one moment of the transaction, with its own changes. All changes
- * of a table together make one version, which is the version of each result. Errors are those of `Table`.
+ * of a table together make one version, which is the version of each result; its author is that of the last one that
+ * names one, or else of the transaction. Errors are those of `Table`.
  */
 export interface TransactionTable {
   readonly id: string
@@ -60,8 +63,8 @@ export interface TransactionTable {
     updates: readonly RowUpdate[],
     options?: UpdateRowsOptions,
   ): Promise<Readonly<{ version: number }>>
-  deleteRow(rowId: string): Promise<DeleteResult>
-  deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
+  deleteRow(rowId: string, options?: Authored): Promise<DeleteResult>
+  deleteRows(rows: RowsToDelete, options?: Authored): Promise<DeleteRowsResult>
 }
 
 /**
@@ -79,7 +82,10 @@ export interface TypedTransactionTable<S extends AnySchema>
       Readonly<{ rows: TypedRowsInput<S> | Stash }>,
   ): Promise<ChangeResult>
   /** As in `TransactionTable`. */
-  deleteRows(rows: Parameters<TypedTable<S>['deleteRows']>[0]): Promise<DeleteRowsResult>
+  deleteRows(
+    rows: Parameters<TypedTable<S>['deleteRows']>[0],
+    options?: Authored,
+  ): Promise<DeleteRowsResult>
   /** The same table without types and checks. */
   readonly untyped: TransactionTable
 }

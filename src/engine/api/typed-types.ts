@@ -11,6 +11,7 @@ import type {
   TypedWhere,
 } from '../../schema/row-types.js'
 import type { Abortable } from './abort-types.js'
+import type { Authored } from './authored-types.js'
 import type { CountOptions } from './find-types.js'
 import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
 import type { ConditionToDelete, DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
@@ -101,6 +102,7 @@ export interface TypedTable<S extends AnySchema>
     | 'version'
     | 'deleteRow'
     | 'receipt'
+    | 'change'
     | 'at'
     | 'toCSV'
     | 'toNDJSON'
@@ -156,7 +158,7 @@ export interface TypedTable<S extends AnySchema>
   ): Promise<Readonly<{ version: number }>>
   deleteRows(
     rows: readonly string[] | ConditionToDelete<TypedWhere<S>>,
-    options?: Abortable,
+    options?: Abortable & Authored,
   ): Promise<DeleteRowsResult>
   changes(request: ChangesRequest): DisposableIterator<TypedChange<S>>
   watch(request?: WatchRequest): DisposableIterator<TypedChange<S>>

@@ -15,7 +15,8 @@ import type { Clock } from '../../base/clock.js'
 import { byteText } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
-import { type TableKey, tableHeadKey } from '../../format/keys.js'
+import { KEY_SPACE, type TableKey, tableHeadKey } from '../../format/keys.js'
+import type { LogOperation, ReceiptDetail, RowCounts } from '../../format/log-records.js'
 import { encodeTableHead, type Generation, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvCommitResult, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
@@ -29,6 +30,12 @@ export type Change = Readonly<{
   checks?: readonly KvCheck[]
   puts: readonly (readonly [key: Bytes, value: Bytes])[]
   deletes?: readonly Bytes[]
+  /** What it does, for the log of the table. */
+  operation: LogOperation
+  /** The rows that it adds, changes and removes. Default: as its records say; those of rewritten extents do not. */
+  counts?: RowCounts
+  /** null: no receipt was asked for. Default: null. */
+  receipt?: ReceiptDetail | null
 }>
 
 /** A plan's decision: the result to hand back, and the change that must be durable before it is. */
@@ -210,8 +217,8 @@ export class TableWriter {
     const { next, puts, checks = [], deletes = [] } = change
     const after = next === null ? undefined : nextSeen(before.head, next, this.#sources)
     const written: [string, Bytes | null][] = []
-    for (const [put, value] of puts) written.push([byteText(put), value])
-    for (const gone of deletes) written.push([byteText(gone), null])
+    for (const [put, value] of puts) if (isRead(put)) written.push([byteText(put), value])
+    for (const gone of deletes) if (isRead(gone)) written.push([byteText(gone), null])
     for (const [record, value] of written) this.#overlay.set(record, value)
     this.#head = after
     this.#deletes = after === undefined
@@ -252,6 +259,11 @@ export class TableWriter {
       }
     }
   }
+}
+
+/** Whether plans read such a record: of the log they read nothing. */
+function isRead(key: Bytes): boolean {
+  return key[0] !== KEY_SPACE.log
 }
 
 /** The head that a change makes. @param next - The state of the generation. */

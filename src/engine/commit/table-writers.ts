@@ -5,6 +5,7 @@ import { changeKey } from '../../format/change-records.js'
 import type { TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvPartition, ReadRecord } from '../../kv/kv.js'
+import type { Authored } from '../api/authored-types.js'
 import { SharedTableWriter, type SharedTableWriterOptions } from './shared-table-writer.js'
 import type { CheckGoesOn } from './stepwise.js'
 import type { TableHeads } from './table-heads.js'
@@ -17,6 +18,8 @@ const SHARED_WRITERS_MAX = 1_000
 
 /** The part of a TablePlace that a writer needs. */
 export type WriterPlace = Readonly<{
+  /** Whose changes these are; undefined: nobody says so. */
+  by?: Authored | undefined
   team: Readonly<{ teamId: string; partition: KvPartition }>
   table: TableKey
   tableId: string
@@ -54,9 +57,16 @@ export type TableChanges = Readonly<{
 export type HistoryOf = (
   table: TableKey,
   before: TableHead,
-  change: Change,
+  change: Pick<Change, 'next' | 'puts'>,
   read: ReadRecord,
 ) => Promise<Change['puts']>
+
+/** A change with its entry in the log of its table. @param before - null: it creates the table. */
+export type LoggedChangeOf = (
+  place: Pick<WriterPlace, 'table' | 'by'>,
+  before: TableHead | null,
+  change: Change,
+) => Change
 
 /** A change with what it does to the key of its table; of a table with a key alone. */
 export type KeyedChangeOf = (
@@ -69,6 +79,7 @@ export type KeyedChangeOf = (
 /** What goes on beside the changes of tables. */
 export type BesideChanges = Readonly<{
   keyed: KeyedChangeOf
+  logged: LoggedChangeOf
   wakes: Pick<TableWakes, 'changed'>
   /** undefined: the store keeps no history. */
   history: HistoryOf | undefined
@@ -76,6 +87,7 @@ export type BesideChanges = Readonly<{
 
 const NOTHING_BESIDE: BesideChanges = Object.freeze({
   keyed: async (_, __, change) => change,
+  logged: (_, __, change) => change,
   wakes: { changed: () => undefined },
   history: undefined,
 })
@@ -112,8 +124,8 @@ export class TableWriters implements TableChanges {
     checkGoesOn?: CheckGoesOn,
   ): Promise<T> {
     const key = keyOf(place)
-    const { history, keyed } = this.#beside
-    const keeping = withKey(keyed, place, plan)
+    const { history, keyed, logged } = this.#beside
+    const keeping = withLog(logged, place, withKey(keyed, place, plan))
     const kept = history === undefined ? keeping : withHistory(history, place.table, keeping)
     const whole = checkGoesOn === undefined ? kept : withChecks(checkGoesOn, kept)
     if (this.#shared !== undefined) {
@@ -194,6 +206,14 @@ export function withKey<T>(keyed: KeyedChangeOf, place: WriterPlace, plan: Plan<
       return { result, change: await keyed(place, head, change, read) }
     })
   }
+}
+
+/** The same plan, whose change has its entry in the log. */
+function withLog<T>(logged: LoggedChangeOf, place: WriterPlace, plan: Plan<T>): Plan<T> {
+  return (head, read) =>
+    chain(plan(head, read), ({ result, change }) => {
+      return change === undefined ? { result } : { result, change: logged(place, head, change) }
+    })
 }
 
 /** The same plan, whose change has its history. */

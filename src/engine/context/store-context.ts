@@ -3,11 +3,17 @@ import type { SliceTurns } from '../../base/time-slices.js'
 import type { TableKey } from '../../format/keys.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
 import type { ObjectStore } from '../../objects/objects.js'
+import type { Authored } from '../api/authored-types.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { KeyedMutex } from '../commit/keyed-mutex.js'
 import type { TableHeads } from '../commit/table-heads.js'
 import type { TableWakes } from '../commit/table-wakes.js'
-import type { HistoryOf, KeyedChangeOf, TableChanges } from '../commit/table-writers.js'
+import type {
+  HistoryOf,
+  KeyedChangeOf,
+  LoggedChangeOf,
+  TableChanges,
+} from '../commit/table-writers.js'
 import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 import type { Activity } from './activity.js'
@@ -73,6 +79,7 @@ export type StoreContext = Readonly<{
   /** undefined: the store keeps no history. */
   history: HistoryOf | undefined
   keyed: KeyedChangeOf
+  logged: LoggedChangeOf
   pins: GenerationPins
   pauses: Pauses
   dueTeams: DueTeams
@@ -101,4 +108,10 @@ export type TeamContext = StoreContext &
   }>
 
 /** A table as its operations address it. */
-export type TablePlace = Readonly<{ team: TeamContext; table: TableKey; tableId: string }>
+export type TablePlace = Readonly<{
+  team: TeamContext
+  table: TableKey
+  tableId: string
+  /** Whose changes these are; undefined: nobody says so. */
+  by?: Authored | undefined
+}>

@@ -1,4 +1,4 @@
-// Limits of what a team keeps: stashes and their bytes, rows with history, receipts and jobs, idempotency keys. Counted
+// Limits of what a team keeps: stashes and their bytes, rows with history, logs and jobs, idempotency keys. Counted
 // when a team first needs the number after an open, then updated, and counted again after each sweep.
 //
 // Guards against endless data, not exact: what is on its way beside a call may still pass. On a shared store other
@@ -23,6 +23,7 @@ import {
   STASH_HEADS_RANGE,
   textOfIdempotencyKey,
 } from '../../format/keys.js'
+import { LOG_RANGE } from '../../format/log-records.js'
 import { decodeStashHead } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
@@ -276,7 +277,14 @@ function holderIn({ held }: Keys, text: string): string | undefined {
 const OTHER_HOLDERS = '*'
 
 /** Rows that are records, and what is kept of earlier ones and of operations. */
-const RECORDS_OF_ROWS = [ROWS_RANGE, CHANGES_RANGE, ROWS_BEFORE_RANGE, RECEIPTS_RANGE, JOBS_RANGE]
+const RECORDS_OF_ROWS = [
+  ROWS_RANGE,
+  CHANGES_RANGE,
+  ROWS_BEFORE_RANGE,
+  LOG_RANGE,
+  RECEIPTS_RANGE,
+  JOBS_RANGE,
+]
 
 /** Overwritten rows count until they are deleted. */
 async function countRows(view: KvView): Promise<Rows> {

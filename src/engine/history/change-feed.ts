@@ -14,6 +14,7 @@ import {
 } from '../../format/change-records.js'
 import type { ForwardMap } from '../../format/forward.js'
 import type { Position, TableKey } from '../../format/keys.js'
+import { decodeLogEntry, type LogEntry, logKey } from '../../format/log-records.js'
 import type { Generation } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { checkArguments, checkSignal, checkVersion } from '../api/arguments.js'
@@ -122,6 +123,7 @@ async function readChanges(place: () => TablePlace, since: number): Promise<read
     const records = entries.map(([key, value]) => {
       return { version: versionOfChangeKey(key) ?? 0, record: decodeChange(value) }
     })
+    const log = await view.getMany(records.map(({ version }) => logKey(table, version)))
     const found: Found[] = []
     for (const [index, { version, record }] of records.entries()) {
       if (version !== since + 1 + index) throw missingChange(since + 1 + index)
@@ -129,7 +131,9 @@ async function readChanges(place: () => TablePlace, since: number): Promise<read
       const after = next ?? (await generationBefore(view, table, version + 1))
       const now = await currentOf(view, table, head, after)
       if (now === null) break // Its rows are gone: the next look says so, if it is the first.
-      found.push({ version, change: await changeOf(place, view, { version, record, after, now }) })
+      const entry = log[index] ?? null
+      const made = { version, record, after, now, entry: entry && decodeLogEntry(entry) }
+      found.push({ version, change: await changeOf(place, view, made) })
     }
     if (found.length === 0) throw gone()
     return found
@@ -152,12 +156,14 @@ type Made = Readonly<{
   record: ChangeRecord
   after: Generation
   now: Generation
+  /** null: none is kept, or an earlier version of this package made the change. */
+  entry: LogEntry | null
 }>
 
 async function changeOf(
   place: () => TablePlace,
   view: KvView,
-  { version, record, after, now }: Made,
+  { version, record, after, now, entry }: Made,
 ): Promise<TableChange> {
   const { team } = place()
   const replaced = !sameBytes(after.nonce, record.before.nonce)
@@ -170,8 +176,13 @@ async function changeOf(
   const removed = await lookup.idsOf(replaced ? [] : record.removed.filter((run) => !isNew(run)))
   const ids = { added: rowIdsOf(added), changed: rowIdsOf(changed), removed: rowIdsOf(removed) }
   const shown = version + versionBase(team)
+  const { author = null, note = null } = entry ?? {}
   return {
     version: shown,
+    at: record.at,
+    ...(entry && { operation: entry.operation }),
+    ...(author !== null && { author }),
+    ...(note !== null && { note }),
     replaced,
     retyped: after.widenedAt === version,
     ...ids,

@@ -34,6 +34,9 @@ type Put = readonly [key: Bytes, value: Bytes]
 /** Rows of extents that one change writes anew and that the history keeps, at most: they are in its commit. */
 const REWRITTEN_ROWS_MAX = 20_000
 
+/** The part of a change that its history follows from. */
+type PutChange = Pick<Change, 'next' | 'puts'>
+
 type HistoryContext = RowSources & Readonly<{ options: Pick<ResolvedOptions, 'clock'> }>
 
 /** What is put with a change of a table. @param before - The head that the change was planned on. */
@@ -41,7 +44,7 @@ export async function historyOf(
   context: HistoryContext,
   table: TableKey,
   before: TableHead,
-  change: Change,
+  change: PutChange,
   read: ReadRecord,
 ): Promise<readonly Put[]> {
   const { version, generation } = before
@@ -112,7 +115,7 @@ async function rowsOfRewritten(
   context: HistoryContext,
   table: TableKey,
   { version, generation }: TableHead,
-  change: Change,
+  change: PutChange,
   read: ReadRecord,
 ): Promise<ChangedRows | null> {
   const rows: ChangedRows = { changed: [], removed: [] }
@@ -147,7 +150,7 @@ function isSameExtent(before: ExtentEntry, after: ExtentEntry): boolean {
 async function rewrittenExtents(
   table: TableKey,
   { firstExtent, open, nextExtent, nonce }: Generation,
-  { puts, next }: Change,
+  { puts, next }: PutChange,
   read: ReadRecord,
 ): Promise<readonly Rewritten[]> {
   if (next === null || !sameBytes(next.nonce, nonce)) return []

@@ -2,7 +2,7 @@
 import { utf8 } from '../../base/bytes.js'
 import { openHash } from '../../base/platform.js'
 import type { TimeSlices } from '../../base/time-slices.js'
-import type { ReceiptChunk } from '../../format/receipt-records.js'
+import type { ReceiptChunk } from '../../format/log-records.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { Column } from '../../schema/column-kind.js'
 import type { TeamContext } from '../context/store-context.js'

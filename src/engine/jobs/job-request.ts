@@ -6,6 +6,7 @@ import type { JobKind, JobRecord } from '../../format/job-records.js'
 import type { JobKey } from '../../format/keys.js'
 import { parseTableId, renderTableId } from '../../format/table-id.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
+import type { Authored } from '../api/authored-types.js'
 import type {
   ChangeResult,
   CreateResult,
@@ -26,24 +27,25 @@ import { importTable } from '../table/import-table.js'
 import { overwriteRows } from '../table/overwrite-rows.js'
 
 /** The members of a request, as JSON keeps them. */
-export type StoredRequest = Readonly<{
-  name?: string
-  schema?: SchemaInput
-  onSchemaError: OnSchemaError
-  /** The ID of the stash with the rows. */
-  stash?: string
-  /** What a stash of the caller had when the job began. */
-  staged?: Staged
-  /** Digits: JSON has no integer of any size. */
-  ifMatch?: string
-  key?: string
-  /** Hex. */
-  digest?: string
-  fromUrl?: string
-  format?: RowsFormat
-  /** Whether a receipt is kept. */
-  receipt?: boolean
-}>
+export type StoredRequest = Authored &
+  Readonly<{
+    name?: string
+    schema?: SchemaInput
+    onSchemaError: OnSchemaError
+    /** The ID of the stash with the rows. */
+    stash?: string
+    /** What a stash of the caller had when the job began. */
+    staged?: Staged
+    /** Digits: JSON has no integer of any size. */
+    ifMatch?: string
+    key?: string
+    /** Hex. */
+    digest?: string
+    fromUrl?: string
+    format?: RowsFormat
+    /** Whether a receipt is kept. */
+    receipt?: boolean
+  }>
 
 /** The input of the work on a job. */
 export type JobWork = Readonly<{
@@ -84,13 +86,14 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
       key: given,
       guard,
       receipt,
+      by: request,
     })
   },
   overwrite(team, { record: { table }, request, guard }) {
     const { schema, onSchemaError, ifMatch, receipt } = request
     const { columnsMax } = team.options
     return overwriteRows(
-      { team, table, tableId: renderTableId(table) },
+      { team, table, tableId: renderTableId(table), by: request },
       {
         rows: stashOf(team, request),
         ifMatch: ifMatch === undefined ? undefined : BigInt(ifMatch),
@@ -103,7 +106,8 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
   },
   import(team, { request, guard, onProgress }) {
     const { fromUrl = '', name, format, onSchemaError, receipt } = request
-    return importTable(team, { fromUrl, name, format, onSchemaError, receipt, guard }, onProgress)
+    const source = { fromUrl, name, format, onSchemaError, receipt, guard, by: request }
+    return importTable(team, source, onProgress)
   },
 })
 

@@ -39,7 +39,7 @@ export async function findJob(
     for (const [, part] of entries) for (const run of decodeResult(part)) runs.push(run)
   }
   const { version } = toPublicVersion(team, record.state)
-  const receipt = await findReceipt(team, (key) => view.get(key), record.table, version)
+  const receipt = await findReceipt(team, view, record.table, version)
   return { record, runs, receipt }
 }
 

@@ -8,7 +8,7 @@ import { isWellFormed } from '../../base/well-formed.js'
 import { decodeLease, type JobKind } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey, type TableKey } from '../../format/keys.js'
 import { newUuid, parseTableId, renderTableId } from '../../format/table-id.js'
-import { checkArguments, checkText } from '../api/arguments.js'
+import { checkArguments, checkAuthored, checkText } from '../api/arguments.js'
 import type {
   Job,
   JobEntry,
@@ -98,7 +98,7 @@ export class TeamJobs {
   async #checkCreate(given: NonNullable<JobRequest['create']>, job: JobKey): Promise<Checked> {
     const { columnsMax, random } = this.#team.options
     const create = await checkCreate('create', given, columnsMax)
-    const { name, schema, rows, onSchemaError, key, receipt } = create
+    const { name, schema, rows, onSchemaError, key, receipt, by } = create
     const request = {
       name,
       onSchemaError,
@@ -106,6 +106,7 @@ export class TeamJobs {
       ...storedKey(key),
       ...(schema && { schema }),
       ...(receipt && { receipt }),
+      ...by,
     }
     return { kind: 'create', table: newUuid(random.bytes(16)), request }
   }
@@ -131,12 +132,13 @@ export class TeamJobs {
       ...(schema !== undefined && { schema }),
       ...(ifMatch !== undefined && { ifMatch: String(ifMatch) }),
       ...(receipt && { receipt }),
+      ...checkAuthored(given),
     }
     return { kind: 'overwrite', table, request }
   }
 
   async #checkImport(given: NonNullable<JobRequest['import']>): Promise<Checked> {
-    const { fromUrl, name, format, onSchemaError, receipt } = checkImport('import', given)
+    const { fromUrl, name, format, onSchemaError, receipt, by } = checkImport('import', given)
     fetchOf(this.#team.options) // Refuses what only fails here.
     const request = {
       fromUrl,
@@ -144,6 +146,7 @@ export class TeamJobs {
       ...(name !== undefined && { name }),
       ...(format !== undefined && { format }),
       ...(receipt && { receipt }),
+      ...by,
     }
     return { kind: 'import', table: newUuid(this.#team.options.random.bytes(16)), request }
   }

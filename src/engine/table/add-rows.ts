@@ -1,6 +1,6 @@
 // Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
 import { isSync } from '../../base/awaitable.js'
-import { idempotencyRecordKey, receiptListKey, schemaKey } from '../../format/keys.js'
+import { idempotencyRecordKey, schemaKey } from '../../format/keys.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { ChangeResult } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
@@ -27,7 +27,6 @@ import {
   readyRows,
   whatMoved,
 } from './link-rows.js'
-import { saveReceipt } from './receipts.js'
 import { putSchema, underSchema } from './schema-change.js'
 
 export async function addRows(place: TablePlace, request: CheckedAdd): Promise<ChangeResult> {
@@ -58,8 +57,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
     const { key } = request
     if (key !== undefined) await team.limits.checkKeys(team, key.text)
     const { receipt } = request
-    const receiptOf = receipt ? 'add' : undefined
-    const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
+    const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receipt)
     const plan = planAdd(place, request, reader, ready)
     const added = await team.writers.change(place, plan, ahead, look)
     if (typeof added === 'string') return added
@@ -72,7 +70,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
 /** @returns undefined: queries cost nothing here. */
 function aheadOfAdd(
   { team, table }: TablePlace,
-  { key, rows, receipt }: CheckedAdd,
+  { key, rows }: CheckedAdd,
 ): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
   const source = recordsOfSource(rows)
@@ -80,7 +78,6 @@ function aheadOfAdd(
   if (key !== undefined) {
     always.push(idempotencyRecordKey(null, key.text), idempotencyRecordKey(table, key.text))
   }
-  if (receipt) always.push(receiptListKey(table))
   return {
     keys: (head) => {
       const keys = [...always, schemaKey(table, head?.generation.schemaNumber ?? 0)]
@@ -125,7 +122,7 @@ function planAdd(
   place: TablePlace,
   operation: CheckedAdd,
   reader: RowsReader,
-  { base, rows, newSchema, receipt: draft }: ReadyRows,
+  { base, rows, newSchema, receipt }: ReadyRows,
 ): Plan<ChangeResult | Moved> {
   const { team, table } = place
   return async (head, read) => {
@@ -147,10 +144,8 @@ function planAdd(
     )
     const { runs } = added
     const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
-    const saved = await saveReceipt(team, read, table, draft, version)
-    const { deletes, receipt } = saved
     const markers = await putMarkers(read, random, added.files)
-    const puts = [...added.puts, ...kept.puts, ...saved.puts, ...markers]
+    const puts = [...added.puts, ...kept.puts, ...markers]
     if (newSchema !== null) {
       puts.push(
         putSchema(table, generation, newSchema, version),
@@ -163,8 +158,8 @@ function planAdd(
     const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
     checks.push(...(isSync(own) ? own : await own))
     return {
-      result: { version, rowIds: rowIdsOf(runs), ...(receipt && { receipt }) },
-      change: { next: added.next, puts, deletes, checks },
+      result: { version, rowIds: rowIdsOf(runs) },
+      change: { next: added.next, puts, checks, operation: 'add', receipt },
     }
   }
 }

@@ -7,7 +7,9 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
 import type { Abortable } from '../api/abort-types.js'
 import {
+  AUTHORED,
   checkArguments,
+  checkAuthored,
   checkChoice,
   checkFlag,
   checkIfMatchArgument,
@@ -17,6 +19,7 @@ import {
   checkTableName,
   checkText,
 } from '../api/arguments.js'
+import type { Authored } from '../api/authored-types.js'
 import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
 import type { MergeRequest } from '../api/merge-types.js'
 import type {
@@ -45,11 +48,28 @@ const CREATE_ARGUMENTS = [
   'idempotencyKey',
   'requestDigest',
   'receipt',
+  ...AUTHORED,
 ]
-const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt', 'signal']
-const OVERWRITE_ARGUMENTS = ['schema', 'rows', 'ifMatch', 'onSchemaError', 'receipt']
-const ALTER_ARGUMENTS = ['name', 'schema', 'drop', 'countsCells', 'key', 'ifMatch', 'signal']
-const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError', 'receipt']
+const ADD_ARGUMENTS = [
+  'onSchemaError',
+  'idempotencyKey',
+  'requestDigest',
+  'receipt',
+  'signal',
+  ...AUTHORED,
+]
+const OVERWRITE_ARGUMENTS = ['schema', 'rows', 'ifMatch', 'onSchemaError', 'receipt', ...AUTHORED]
+const ALTER_ARGUMENTS = [
+  'name',
+  'schema',
+  'drop',
+  'countsCells',
+  'key',
+  'ifMatch',
+  'signal',
+  ...AUTHORED,
+]
+const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError', 'receipt', ...AUTHORED]
 
 type CreateArguments = Readonly<{
   name: string
@@ -57,6 +77,7 @@ type CreateArguments = Readonly<{
   rows: RowsInput | Stash
   onSchemaError: OnSchemaError
   receipt: boolean
+  by: Authored | undefined
   signal: AbortSignal | undefined
 }>
 
@@ -99,7 +120,8 @@ export function checkCreateArguments(
   const onSchemaError = checkOnSchemaError(given.onSchemaError)
   const rows = validatedRows(given.schema, given.rows)
   const signal = checkSignal(given.signal)
-  return { name, schema, rows, onSchemaError, receipt: checkFlag('receipt', given.receipt), signal }
+  const receipt = checkFlag('receipt', given.receipt)
+  return { name, schema, rows, onSchemaError, receipt, by: checkAuthored(given), signal }
 }
 
 export type CheckedAdd = Readonly<{
@@ -181,15 +203,19 @@ export function checkPreflight(
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkIfTableMatch(what: string, given: IfTableMatch): number | bigint | undefined {
-  checkArguments(what, given, ['ifMatch'])
+export function checkIfTableMatch(
+  what: string,
+  given: IfTableMatch,
+  more: readonly string[] = [],
+): number | bigint | undefined {
+  checkArguments(what, given, ['ifMatch', ...more])
   return checkIfMatchArgument(given.ifMatch)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkRename(name: string, given: IfTableMatch): Alteration {
+export function checkRename(name: string, given: IfTableMatch & Authored): Alteration {
   checkTableName(name)
-  const ifMatch = checkIfTableMatch('rename', given)
+  const ifMatch = checkIfTableMatch('rename', given, AUTHORED)
   return { name, schema: undefined, drop: [], countsCells: false, ifMatch }
 }
 
@@ -232,6 +258,7 @@ export type CheckedImport = Readonly<{
   format: RowsFormat | undefined
   onSchemaError: OnSchemaError
   receipt: boolean
+  by: Authored | undefined
   signal: AbortSignal | undefined
 }>
 
@@ -254,6 +281,7 @@ export function checkImport(
     format: checkRowsFormat(given.format),
     onSchemaError: checkOnSchemaError(given.onSchemaError),
     receipt: checkFlag('receipt', given.receipt),
+    by: checkAuthored(given),
     signal: checkSignal(given.signal),
   }
 }
@@ -270,6 +298,7 @@ const MERGE_ARGUMENTS = [
   'receipt',
   'dryRun',
   'signal',
+  ...AUTHORED,
 ]
 
 const NO_MODE =

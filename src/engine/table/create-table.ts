@@ -8,6 +8,7 @@ import {
   TEAM_HEAD_KEY,
   tableHeadKey,
 } from '../../format/keys.js'
+import type { ReceiptDetail } from '../../format/log-records.js'
 import {
   decodeTeamHead,
   encodeCatalogEntry,
@@ -20,6 +21,7 @@ import type { KvView } from '../../kv/kv.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { Authored } from '../api/authored-types.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { newMarkedFiles, putMarkers, recordsOfMarkers } from '../commit/file-markers.js'
@@ -45,7 +47,7 @@ import { emptyGeneration } from '../read/generations.js'
 import { keyedStart } from '../unique/changed-keys.js'
 import { type Appended, appendRows, linkableBytes } from './append-rows.js'
 import { checksOf, linkUntilDone } from './link-rows.js'
-import { draftReceipt, type ReceiptDraft, saveReceipt } from './receipts.js'
+import { draftReceipt } from './receipts.js'
 
 type CreateRequest = Readonly<{
   name: string
@@ -59,6 +61,8 @@ type CreateRequest = Readonly<{
   guard?: JobGuard | undefined
   /** Whether the receipt is kept and returned. */
   receipt?: boolean | undefined
+  /** Whose table it is; undefined: nobody says so. */
+  by?: Authored | undefined
   signal?: AbortSignal | undefined
 }>
 
@@ -110,7 +114,7 @@ export async function createTable(
     const bytes = linkableBytes(rows)
     await team.limits.checkRows(team, bytes)
     const { schema } = policy.schema
-    const about = { operation: 'create', source, rows, policy, before: null } as const
+    const about = { source, rows, policy, before: null }
     const receipt = request.receipt ? await draftReceipt(team, about) : null
     // Creates of this process take turns; those of others beside them are met by trying again.
     const created = await team.turns.run(`create ${team.teamId}`, () =>
@@ -142,7 +146,7 @@ type ReadyTable = Readonly<{
   source: OperationRows
   rows: LinkableRows
   /** null: none was asked for. */
-  receipt: ReceiptDraft | null
+  receipt: ReceiptDetail | null
   /** Those of the rows that no record names yet. */
   objects: readonly ObjectId[]
 }>
@@ -151,19 +155,20 @@ type ReadyTable = Readonly<{
 async function commitTable(
   team: TeamContext,
   request: CreateRequest,
-  { schema, source, rows, receipt: draft, objects }: ReadyTable,
+  { schema, source, rows, receipt, objects }: ReadyTable,
 ): Promise<CreateResult | null> {
-  const { name, guard } = request
+  const { name, guard, by } = request
   const { random } = team.options
   const table = guard?.record.table ?? newUuid(random.bytes(16))
   const empty = emptyGeneration(random.bytes(8), 0, 0)
   const read = async (): Promise<null> => null // A new table has no extent page.
   const start = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
   const { runs, files, ...appended } = await appendRows(start, rows)
-  const { next, puts } = await withTableKey(team, table, appended, request.keyColumns, schema)
-  const { puts: receiptPuts, receipt } = await saveReceipt(team, read, table, draft, 1)
+  const made = await withTableKey(team, table, appended, request.keyColumns, schema)
+  const { next } = made
+  const { puts } = team.logged({ table, by }, null, { ...made, operation: 'create', receipt })
   const records = [
-    ...[...puts, ...receiptPuts],
+    ...puts,
     ...('segments' in rows ? hintOfSegments(team, table, 1) : []),
     [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const,
   ]
@@ -204,8 +209,7 @@ async function commitTable(
     })
     if (!ok) return REFUSED
     if (request.key !== undefined) team.limits.keepKey(team, request.key.text)
-    const made = { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
-    return { ...made, ...(receipt && { receipt }) }
+    return { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
   })
 }
 

@@ -4,6 +4,7 @@ import { NAME_CHARS_MAX } from '../../base/limits.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { formatOfName, type SourceFormat } from '../../base/source-format.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
+import type { Authored } from '../api/authored-types.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import { type FetchedSource, fetchOf } from '../api/url-fetcher.js'
 import type { JobGuard } from '../commit/job-guard.js'
@@ -24,13 +25,15 @@ export type ImportSource = Readonly<{
   receipt?: boolean | undefined
   /** The job that the import is for. It names the table. */
   guard?: JobGuard | undefined
+  /** Whose table it is; undefined: nobody says so. */
+  by?: Authored | undefined
   signal?: AbortSignal | undefined
 }>
 
 /** @throws {StoreError} SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED, and as `createTable` */
 export function importTable(
   team: TeamContext,
-  { fromUrl, name, format, onSchemaError, receipt, guard, signal }: ImportSource,
+  { fromUrl, name, format, onSchemaError, receipt, guard, by, signal }: ImportSource,
   onProgress: (progress: SourceProgress) => void,
 ): Promise<CreateResult> {
   const { fileBytesMax } = team.options
@@ -51,6 +54,7 @@ export function importTable(
         key: undefined,
         guard,
         receipt,
+        by,
         signal,
       }
       return await createTable(team, { ...request, name: name ?? nameOfSource(source) })

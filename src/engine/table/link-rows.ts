@@ -2,7 +2,7 @@
 // is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import { sameValue } from '../../base/bytes.js'
-import type { ReceiptOperation } from '../../format/receipt-records.js'
+import type { ReceiptDetail } from '../../format/log-records.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
 import type { OnSchemaError } from '../api/row-types.js'
@@ -19,7 +19,7 @@ import {
 import { policyOf } from '../ingest/schema-of-rows.js'
 import { readHead } from '../read/generations.js'
 import { linkableBytes } from './append-rows.js'
-import { draftReceipt, type ReceiptDraft } from './receipts.js'
+import { draftReceipt } from './receipts.js'
 import { type NewSchema, newSchemaOf } from './schema-change.js'
 
 /**
@@ -103,12 +103,12 @@ export type ReadyRows = Readonly<{
   rows: LinkableRows
   newSchema: NewSchema | null
   /** null: none was asked for. */
-  receipt: ReceiptDraft | null
+  receipt: ReceiptDetail | null
 }>
 
 /**
  * @param schema - What the rows must fit.
- * @param receiptOf - The operation, if its receipt is asked for.
+ * @param hasReceipt - Whether a receipt is asked for.
  */
 export async function readyRows(
   { team }: TablePlace,
@@ -116,7 +116,7 @@ export async function readyRows(
   base: LinkBase,
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
-  receiptOf: ReceiptOperation | undefined,
+  hasReceipt: boolean | undefined,
 ): Promise<ReadyRows> {
   const { source } = base
   const policy = await policyOf(team, source, schema, onSchemaError)
@@ -125,13 +125,8 @@ export async function readyRows(
   if (!isSync(own)) await own
   await team.limits.checkRows(team, linkableBytes(rows))
   const about = { source, rows, policy, before: base.schema.schema }
-  const receipt = receiptOf && (await draftReceipt(team, { operation: receiptOf, ...about }))
-  return {
-    base,
-    rows,
-    newSchema: newSchemaOf(base.schema, policy.schema),
-    receipt: receipt ?? null,
-  }
+  const receipt = hasReceipt ? await draftReceipt(team, about) : null
+  return { base, rows, newSchema: newSchemaOf(base.schema, policy.schema), receipt }
 }
 
 /** null: what was prepared may still be linked, on the schema and the stash that it was prepared on. */

@@ -126,7 +126,7 @@ export function updateRows(
     if (newSchema !== null) {
       puts.push(putSchema(table, next, newSchema, version), ...hintOfTable(team, table, version))
     }
-    return { result: { version }, change: { next, puts } }
+    return { result: { version }, change: { next, puts, operation: 'update' } }
   }
   const rowIds = updates.map(({ rowId }) => rowId)
   return team.writers.change(
@@ -247,7 +247,8 @@ function planDeletes(place: TablePlace, rowIds: readonly string[]): Plan<DeleteR
     const missing = rowIds.length - deleted
     if (deleted === 0) return { result: { version: head.version, deleted, missing } }
     const next = { ...generation, liveRows: liveRows - deleted, deletedRows: deletedRows + deleted }
-    return { result: { version, deleted, missing }, change: { next, puts: records.puts() } }
+    const change = { next, puts: records.puts(), operation: 'delete' } as const
+    return { result: { version, deleted, missing }, change }
   }
 }
 

@@ -7,7 +7,6 @@ import {
   extentPageKey,
   idempotencyRecordKey,
   PAGE_EXTENTS,
-  receiptListKey,
   rowKey,
   schemaKey,
 } from '../../format/keys.js'
@@ -27,7 +26,7 @@ import { type RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
 import type { ChangedExtent, ChangedRow, MergeDraft } from '../merge/merge-changes.js'
 import { type Appended, appendRows, lastPageKey } from './append-rows.js'
 import { checksOf, checksOfObjects, type Moved, type ReadyRows } from './link-rows.js'
-import { saveReceipt, withMerge } from './receipts.js'
+import { withMerge } from './receipts.js'
 import { putSchema, underSchema } from './schema-change.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
@@ -56,7 +55,7 @@ export type PreparedMerge = Readonly<{
 /** @returns undefined: queries cost nothing here. */
 export function aheadOfMerge(
   { team, table }: TablePlace,
-  { rows, requestKey, receipt }: CheckedMerge,
+  { rows, requestKey }: CheckedMerge,
   draft: MergeDraft | null,
 ): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
@@ -65,7 +64,6 @@ export function aheadOfMerge(
     always.push(idempotencyRecordKey(null, requestKey.text))
     always.push(idempotencyRecordKey(table, requestKey.text))
   }
-  if (receipt) always.push(receiptListKey(table))
   for (const page of pagesOf(draft?.extents ?? []).keys()) always.push(extentPageKey(table, page))
   return {
     keys: (head) => {
@@ -140,14 +138,13 @@ export async function commitMerge(
   const repeat = await readIdempotency(team.options, table, request.requestKey, read)
   const runs = runsOfResult(appended.runs, counts)
   const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
-  const about = ready.receipt && withMerge(ready.receipt, request, counts)
-  const saved = await saveReceipt(team, read, table, about, version)
+  const receipt = ready.receipt && withMerge(ready.receipt, request, counts)
   const next = {
     ...appended.next,
     liveRows: appended.next.liveRows - counts.removed,
     deletedRows: appended.next.deletedRows + counts.removed,
   }
-  puts.push(...kept.puts, ...saved.puts, ...hintsOf(place, draft, head, next))
+  puts.push(...kept.puts, ...hintsOf(place, draft, head, next))
   if (newSchema !== null) {
     puts.push(putSchema(table, generation, newSchema, version))
     puts.push(...hintOfTable(team, table, version))
@@ -156,16 +153,14 @@ export async function commitMerge(
   const own = checksOfObjects(place, prepared.reader)
   const checks = [...linked.checks, ...checksOf(ready.base.source), ...kept.checks]
   return {
-    result: {
-      version,
-      ...counts,
-      addedRowIds: rowIdsOf(appended.runs),
-      ...(saved.receipt && { receipt: saved.receipt }),
-    },
+    result: { version, ...counts, addedRowIds: rowIdsOf(appended.runs) },
     change: {
       next,
+      operation: 'merge',
+      counts,
+      receipt,
       puts: [...linked.puts, ...puts],
-      deletes: [...draft.deletes, ...saved.deletes],
+      deletes: draft.deletes,
       checks: [...checks, ...(isSync(own) ? own : await own)],
     },
   }

@@ -74,8 +74,8 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     if (requestKey !== undefined) await team.limits.checkKeys(team, requestKey.text)
     checkTableKey(base.tableKey, request.key)
     const { receipt, dryRun } = request
-    const receiptOf = receipt && !dryRun ? 'merge' : undefined
-    const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
+    const hasReceipt = receipt && !dryRun
+    const ready = await readyRows(place, reader, base, base.schema, onSchemaError, hasReceipt)
     checkKeptForm(base.tableKey, ready)
     const named = await columnsOfInput(team.slices.begin(), ready)
     return new Merge(place, request, reader, ready, named).run()

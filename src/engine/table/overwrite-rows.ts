@@ -2,7 +2,7 @@
 // commit, which runs in the table's commit queue, on the head as it is then.
 import { isSync } from '../../base/awaitable.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
-import { jobLeaseKey, receiptListKey, retirementKey, schemaKey } from '../../format/keys.js'
+import { jobLeaseKey, retirementKey, schemaKey } from '../../format/keys.js'
 import { encodeRetirement, type Generation } from '../../format/records.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
@@ -32,7 +32,6 @@ import {
   whatMoved,
 } from './link-rows.js'
 import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-ids.js'
-import { saveReceipt } from './receipts.js'
 import { putSchema, withoutPast } from './schema-change.js'
 
 /**
@@ -104,12 +103,11 @@ export function indexedOrNull(schema: Deferred<TableSchema>): IndexedSchema | nu
 /** @returns undefined: queries cost nothing here. */
 function aheadOfOverwrite(
   { team, table }: TablePlace,
-  { rows, guard, receipt }: GivenRequest,
+  { rows, guard }: GivenRequest,
 ): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
   const always = [...recordsOfSource(rows)]
   if (guard !== undefined) always.push(jobLeaseKey(guard.job))
-  if (receipt) always.push(receiptListKey(table))
   return { keys: (head) => [...always, schemaKey(table, head?.generation.schemaNumber ?? 0)] }
 }
 
@@ -159,8 +157,7 @@ async function attempt(
   checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
   const schema = request.schema === undefined ? base.schema : indexSchema(request.schema)
   const { onSchemaError, receipt } = request
-  const receiptOf = receipt ? 'overwrite' : undefined
-  const ready = await readyRows(place, reader, base, schema, onSchemaError, receiptOf)
+  const ready = await readyRows(place, reader, base, schema, onSchemaError, receipt)
   const keep = async (): Promise<PreservedIds> => {
     const kept = await preserveIds(place, base.source, ready.rows)
     reader.add(kept.forward)
@@ -183,7 +180,7 @@ function planOverwrite(
   { team, table }: TablePlace,
   { ifMatch, guard }: OverwriteRequest,
   reader: RowsReader,
-  { base, rows, newSchema: given, receipt: draft }: ReadyRows,
+  { base, rows, newSchema: given, receipt }: ReadyRows,
   { kept: keptBefore, keepAgain }: KeptIds,
 ): Plan<ChangeResult | Moved> {
   const newSchema = given ?? withoutPast(base.schema)
@@ -220,16 +217,16 @@ function planOverwrite(
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema, null))
     const runs = kept === null ? added.runs : withPreservedIds(added.runs, firstExtent, kept.runs)
     const ended = job.succeed({ table, version, runs })
-    const saved = await saveReceipt(team, read, table, draft, version)
-    const { receipt } = saved
     const own = checksOfObjects({ team }, reader)
     const checks = [...added.checks, ...checksOf(base.source), ...job.checks]
     return {
-      result: { version, rowIds: rowIdsOf(runs), ...(receipt && { receipt }) },
+      result: { version, rowIds: rowIdsOf(runs) },
       change: {
         next: added.next,
-        puts: [...puts, ...saved.puts, ...ended.puts],
-        deletes: [...saved.deletes, ...ended.deletes],
+        operation: 'overwrite',
+        receipt,
+        puts: [...puts, ...ended.puts],
+        deletes: ended.deletes,
         checks: [...checks, ...(isSync(own) ? own : await own)],
       },
     }

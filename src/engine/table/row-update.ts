@@ -177,7 +177,7 @@ function writeText(
       )
     }
     puts.push(...hintOfRecord(team, head, table, position.extent))
-    return { result: { version: version + 1 }, change: { next, puts } }
+    return { result: { version: version + 1 }, change: { next, puts, operation: 'update' } }
   })
 }
 
@@ -195,6 +195,7 @@ export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResul
       result: { version: version + 1, deleted: true },
       change: {
         next,
+        operation: 'delete',
         puts: [
           [rowKey(table, position), tombstone],
           ...hintOfRecord(team, head, table, position.extent),

@@ -68,7 +68,7 @@ async function changeOfKey(
   const hints = hintOfTable(team, table, head.version + 1)
   if (key === null) {
     if (generation.keyIndex === null) return null
-    return { next: { ...generation, keyIndex: null }, puts: hints }
+    return { next: { ...generation, keyIndex: null }, puts: hints, operation: 'alter' }
   }
   if (generation.keyIndex !== null) {
     const { record } = await readKeyIndex(table, generation.keyIndex, read)
@@ -88,7 +88,8 @@ async function changeOfKey(
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)
   const record = { columns: key, nextRun: 0, runs: [] }
   const written = await runOf(team, keys, { table, index }, record, null)
-  return { next: { ...generation, keyIndex: index }, puts: [...written.puts, ...hints] }
+  const next = { ...generation, keyIndex: index }
+  return { next, puts: [...written.puts, ...hints], operation: 'alter' }
 }
 
 /** @throws {StoreError} KEY_NOT_UNIQUE */

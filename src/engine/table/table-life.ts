@@ -85,7 +85,7 @@ export async function alterTable(
       }
     }
     if (puts.length === 0) return { result: { version: head.version } }
-    return { result: { version }, change: { next, puts } }
+    return { result: { version }, change: { next, puts, operation: 'alter' } }
   }
   const ahead: AheadOfTurn = {
     keys: (head) => {
@@ -215,6 +215,7 @@ export async function deleteTable(place: TablePlace, ifMatch: IfMatch): Promise<
       [deadTableKey(table), encodeDeadTable(now)] as const,
       ...hintOfTable(team, table, version + 1),
     ]
-    return { result: undefined, change: { next: null, puts, deletes: [catalogKey(order)] } }
+    const change = { next: null, puts, deletes: [catalogKey(order)], operation: 'delete' } as const
+    return { result: undefined, change }
   })
 }

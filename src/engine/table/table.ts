@@ -8,7 +8,9 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import type { Abortable } from '../api/abort-types.js'
 import {
+  AUTHORED,
   checkArguments,
+  checkAuthored,
   checkIfMatchArgument,
   checkMemory,
   checkNumbers,
@@ -19,9 +21,16 @@ import {
   checkText,
   checkVersion,
 } from '../api/arguments.js'
+import type { Authored } from '../api/authored-types.js'
 import { checkFindOptions, checkWhere, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
-import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
+import type {
+  ChangeEntry,
+  ChangesRequest,
+  PastTable,
+  TableChange,
+  WatchRequest,
+} from '../api/history-types.js'
 import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
 import { checkRowId, checkRowIds } from '../api/many-arguments.js'
 import type {
@@ -66,6 +75,7 @@ import { readRows } from '../find/get-many.js'
 import { countMatches, scanRows } from '../find/scan-rows.js'
 import { changesOf, watchOf } from '../history/change-feed.js'
 import { TableAtVersion } from '../history/past-table.js'
+import { findEntry, toChangeEntry } from '../history/table-log.js'
 import { readHead, readSchema } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { pageOf } from '../read/page-walk.js'
@@ -119,15 +129,15 @@ export class TeamTable implements Table {
       const checked = await checkAdd(rows, options)
       const added = await addRows(place, checked)
       return publicResult(place, added, checked.receipt ? 'add' : undefined)
-    })
+    }, options)
   }
 
   overwrite(request: OverwriteRequest & Abortable): Promise<ChangeResult> {
     return this.#runWriting(async (place) => {
       const checked = checkOverwrite('overwrite', request, this.#columnsMax, ['signal'])
       const changed = await overwriteRows(place, checked)
-      return toPublicVersion(place.team, changed)
-    })
+      return publicResult(place, changed, checked.receipt ? 'overwrite' : undefined)
+    }, request)
   }
 
   merge(request: MergeRequest): Promise<MergeResult> {
@@ -135,7 +145,7 @@ export class TeamTable implements Table {
       const checked = await checkMerge(request)
       const merged = await mergeRows(place, checked)
       return publicResult(place, merged, checked.receipt ? 'merge' : undefined)
-    })
+    }, request)
   }
 
   preflight(request: TablePreflightRequest & Abortable): Promise<TablePreflightReport> {
@@ -151,7 +161,18 @@ export class TeamTable implements Table {
       checkVersion(version)
       return team.partition.read(async (view) => {
         await readHead(team, view, table, tableId)
-        return findReceipt(team, (key) => view.get(key), table, version)
+        return findReceipt(team, view, table, version)
+      })
+    })
+  }
+
+  change(version: number): Promise<ChangeEntry | null> {
+    return this.#run(({ team, table, tableId }) => {
+      checkVersion(version)
+      return team.partition.read(async (view) => {
+        await readHead(team, view, table, tableId)
+        const found = await findEntry(team, view, table, version)
+        return found && toChangeEntry(found)
       })
     })
   }
@@ -262,30 +283,32 @@ export class TeamTable implements Table {
     return this.#update(rowId, () => changesOfText(json, this.#team.options), options)
   }
 
-  deleteRow(rowId: string): Promise<DeleteResult> {
+  deleteRow(rowId: string, options: Authored = {}): Promise<DeleteResult> {
     return this.#run(async (place) => {
-      return toPublicVersion(place.team, await deleteRow(place, checkRowId(rowId)))
-    })
+      checkRowId(rowId)
+      checkArguments('deleteRow', options, AUTHORED)
+      return toPublicVersion(place.team, await deleteRow(place, rowId))
+    }, options)
   }
 
   updateRows(updates: readonly RowUpdate[], options: UpdateRowsOptions = {}): Promise<Version> {
     return this.#runWriting(async (place) => {
-      checkArguments('updateRows', options, ['onSchemaError'])
+      checkArguments('updateRows', options, ['onSchemaError', ...AUTHORED])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const given = this.#ofTable(() => checkUpdates(updates, onSchemaError))
       const updated = await updateRows(place, isSync(given) ? given : await given, onSchemaError)
       place.team.activity.rowsIn += updates.length
       return toPublicVersion(place.team, updated)
-    })
+    }, options)
   }
 
-  deleteRows(rows: RowsToDelete, options: Abortable = {}): Promise<DeleteRowsResult> {
+  deleteRows(rows: RowsToDelete, options: Abortable & Authored = {}): Promise<DeleteRowsResult> {
     return this.#run(async (place) => {
-      checkArguments('deleteRows', options, ['signal'])
+      checkArguments('deleteRows', options, ['signal', ...AUTHORED])
       const signal = checkSignal(options.signal)
       const scan = (of: ScanOptions) => this.scan(of)
       return toPublicVersion(place.team, await deleteGiven(place, rows, scan, signal))
-    })
+    }, options)
   }
 
   changes(request: ChangesRequest): DisposableIterator<TableChange> {
@@ -329,12 +352,14 @@ export class TeamTable implements Table {
     )
   }
 
-  rename(name: string, options: IfTableMatch = {}): Promise<Version> {
-    return this.#runWriting((place) => this.#alter(place, checkRename(name, options)))
+  rename(name: string, options: IfTableMatch & Authored = {}): Promise<Version> {
+    return this.#runWriting((place) => this.#alter(place, checkRename(name, options)), options)
   }
 
   alter(request: AlterRequest): Promise<Version> {
-    return this.#runWriting((place) => this.#alter(place, checkAlter(request, this.#columnsMax)))
+    return this.#runWriting((place) => {
+      return this.#alter(place, checkAlter(request, this.#columnsMax))
+    }, request)
   }
 
   async #alter(place: TablePlace, alteration: Parameters<typeof alterTable>[1]): Promise<Version> {
@@ -353,7 +378,7 @@ export class TeamTable implements Table {
   ): Promise<Version> {
     return this.#runWriting(async (place) => {
       checkRowId(rowId)
-      checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
+      checkArguments('updateRow', options, ['ifMatch', 'onSchemaError', ...AUTHORED])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       const wanted = { ifMatch, onSchemaError }
@@ -361,7 +386,7 @@ export class TeamTable implements Table {
       const updated = await updateRow(place, rowId, isSync(given) ? given : await given, wanted)
       place.team.activity.rowsIn++
       return toPublicVersion(place.team, updated)
-    })
+    }, options)
   }
 
   /** Reads new cells. That they are not well-formed is said only of a table that is there. */
@@ -375,17 +400,19 @@ export class TeamTable implements Table {
     }
   }
 
-  #run<T>(operation: (place: TablePlace) => Awaitable<T>): Promise<T> {
-    return this.#team.lifecycle.run(() => operation(this.#place()))
+  /** @param given - The arguments of a change. */
+  #run<T>(operation: (place: TablePlace) => Awaitable<T>, given?: Authored): Promise<T> {
+    return this.#team.lifecycle.run(() => operation(this.#place(given)))
   }
 
-  #runWriting<T>(operation: (place: TablePlace) => Awaitable<T>): Promise<T> {
-    return this.#team.lifecycle.runWriting(() => operation(this.#place()))
+  /** @param given - The arguments of a change. */
+  #runWriting<T>(operation: (place: TablePlace) => Awaitable<T>, given: Authored): Promise<T> {
+    return this.#team.lifecycle.runWriting(() => operation(this.#place(given)))
   }
 
-  #place(): TablePlace {
+  #place(given?: Authored): TablePlace {
     this.#key ??= tableKeyOf(this.id)
-    return { team: this.#team, table: this.#key, tableId: this.id }
+    return { team: this.#team, table: this.#key, tableId: this.id, by: checkAuthored(given) }
   }
 }
 

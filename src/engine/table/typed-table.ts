@@ -6,6 +6,7 @@ import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import { columnIndex } from '../../schema/table-schema.js'
 import type { Abortable } from '../api/abort-types.js'
+import type { Authored } from '../api/authored-types.js'
 import { checkFindOptions, checkWhere } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
@@ -96,12 +97,12 @@ class SchemaRows<T extends TransactionTable>
     return this.checked(() => this.untyped.updateRows(updates, options))
   }
 
-  deleteRows(rows: RowsToDelete) {
-    return this.checked(() => this.untyped.deleteRows(rows))
+  deleteRows(rows: RowsToDelete, options?: Authored) {
+    return this.checked(() => this.untyped.deleteRows(rows, options))
   }
 
-  deleteRow(rowId: string) {
-    return this.untyped.deleteRow(rowId)
+  deleteRow(...given: Parameters<TransactionTable['deleteRow']>) {
+    return this.untyped.deleteRow(...given)
   }
 
   version() {
@@ -152,7 +153,7 @@ class SchemaTable
     return this.checked(() => this.untyped.count(where, options))
   }
 
-  override deleteRows(rows: RowsToDelete, options?: Abortable) {
+  override deleteRows(rows: RowsToDelete, options?: Abortable & Authored) {
     return this.checked(() => this.untyped.deleteRows(rows, options))
   }
 
@@ -194,6 +195,10 @@ class SchemaTable
 
   receipt(version: number) {
     return this.untyped.receipt(version)
+  }
+
+  change(version: number) {
+    return this.untyped.change(version)
   }
 }
 

@@ -14,13 +14,16 @@ import { invariant } from '../../base/invariant.js'
 import { byteText } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import { KEY_SPACE, type TableKey, tableHeadKey } from '../../format/keys.js'
+import type { LogOperation } from '../../format/log-records.js'
 import { decodeTableHead, encodeTableHead, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvCommit, KvCommitResult, KvPartition, KvView } from '../../kv/kv.js'
+import type { Authored } from '../api/authored-types.js'
 import { KeyedMutex } from '../commit/keyed-mutex.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import { nextHead, type Plan, type Planned, tableNotFound } from '../commit/table-writer.js'
 import {
   type HistoryOf,
+  type LoggedChangeOf,
   type TableChanges,
   type WriterPlace,
   withKey,
@@ -42,8 +45,11 @@ export function transactionConflict(): StoreError {
   return new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
 }
 
+type ChangedTable = Readonly<{ place: WriterPlace; operation: LogOperation }>
+
 export class StagedChanges implements KvPartition, TableChanges {
   readonly #team: TeamContext
+  readonly #by: Authored | undefined
   readonly #checkGoesOn: CheckGoesOn
   readonly #turns = new KeyedMutex()
   readonly #staged = new Map<string, StagedRecord>()
@@ -52,14 +58,18 @@ export class StagedChanges implements KvPartition, TableChanges {
   readonly #heads = new Map<string, StagedRecord>()
   /** What operations check of records that the transaction has not staged. */
   readonly #checks = new Map<string, KvCheck>()
-  /** Tables with staged changes. */
-  readonly #changed = new Map<string, WriterPlace>()
+  /** Tables with staged changes, and what these do. */
+  readonly #changed = new Map<string, ChangedTable>()
   #isConflict = false
   #hasEnded = false
 
-  /** @param checkGoesOn - Throws ABORTED if the caller has aborted. */
-  constructor(team: TeamContext, checkGoesOn: CheckGoesOn) {
+  /**
+   * @param by - Whose changes these are, unless a change itself says so.
+   * @param checkGoesOn - Throws ABORTED if the caller has aborted.
+   */
+  constructor(team: TeamContext, by: Authored | undefined, checkGoesOn: CheckGoesOn) {
     this.#team = team
+    this.#by = by
     this.#checkGoesOn = checkGoesOn
   }
 
@@ -68,13 +78,19 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.#isConflict
   }
 
+  /** Whose changes these are. */
+  get by(): Authored | undefined {
+    return this.#by
+  }
+
   get isEmpty(): boolean {
     return this.#staged.size === 0
   }
 
   /** The tables that the commit changes, and that were there before. */
   get changed(): readonly WriterPlace[] {
-    return [...this.#changed.values()]
+    const places = [...this.#changed.values()].map(({ place }) => place)
+    return places.filter(({ table }) => this.#heads.has(byteText(tableHeadKey(table))))
   }
 
   /** Whether a table has staged changes. */
@@ -157,17 +173,24 @@ export class StagedChanges implements KvPartition, TableChanges {
       const { before, planned } = await this.read((view) => this.#plan(view, place, plan))
       this.checkOpen()
       if (planned.change !== undefined) {
-        const { next, checks = [], puts, deletes = [] } = planned.change
+        const { next, checks = [], puts, deletes = [], operation } = planned.change
         invariant(next !== null, 'no transaction deletes a table')
         const key = tableHeadKey(place.table)
         const head = encodeTableHead(nextHead(before, next, this.#team.options))
         this.#stage({ checks, puts: [...puts, [key, head]], deletes })
-        if (this.#heads.has(byteText(key))) {
-          const { table, tableId } = place
-          this.#changed.set(tableId, { team: this.#team, table, tableId }) // Not the team of the transaction.
-        }
+        this.#noteChange(place, operation)
       }
       return planned.result
+    })
+  }
+
+  #noteChange({ table, tableId, by }: WriterPlace, operation: LogOperation): void {
+    const known = this.#changed.get(tableId)
+    const isOther = known !== undefined && known.operation !== operation
+    this.#changed.set(tableId, {
+      // Not the team of the transaction.
+      place: { team: this.#team, table, tableId, by: by ?? known?.place.by ?? this.#by },
+      operation: isOther ? 'transaction' : operation,
     })
   }
 
@@ -258,6 +281,21 @@ export class StagedChanges implements KvPartition, TableChanges {
     }
   }
 
+  /** Stages the entries in the logs of the tables that the commit changes. */
+  stageLog(logged: LoggedChangeOf): void {
+    const { puts } = this.wholeCommit()
+    for (const { place, operation } of this.#changed.values()) {
+      const text = byteText(tableHeadKey(place.table))
+      const [before = null, after] = [this.#heads.get(text)?.value, this.#staged.get(text)?.value]
+      if (after == null) continue
+      const { generation: next } = decodeTableHead(after)
+      const change = { next, puts, operation: before === null ? 'create' : operation }
+      const all = logged(place, before && decodeTableHead(before), change)
+      for (const [key, value] of all.puts.slice(puts.length)) this.#write(key, value)
+      for (const key of all.deletes ?? []) this.#write(key, null)
+    }
+  }
+
   /**
    * What the commit puts into the histories of the tables that it changes.
    * @throws {StoreError} TRANSACTION_CONFLICT
@@ -267,7 +305,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.#team.partition.read(async (view) => {
       await this.#compare(view)
       const all: (readonly [Bytes, Bytes])[] = []
-      for (const { table } of this.#changed.values()) {
+      for (const { table } of this.changed) {
         const text = byteText(tableHeadKey(table))
         const [before, after] = [this.#heads.get(text)?.value, this.#staged.get(text)?.value]
         if (before == null || after == null) continue

@@ -2,7 +2,8 @@
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
-import { checkArguments } from '../api/arguments.js'
+import { AUTHORED, checkArguments } from '../api/arguments.js'
+import type { Authored } from '../api/authored-types.js'
 import type { ScanOptions } from '../api/find-types.js'
 import type {
   DeleteRowsResult,
@@ -101,12 +102,12 @@ export class StagedTable implements TransactionTable {
     rows: RowsInput | Stash,
     options: TransactionAddOptions = {},
   ): Promise<ChangeResult> {
-    checkArguments('addRows in a transaction', options, ['onSchemaError'])
+    checkArguments('addRows in a transaction', options, ['onSchemaError', ...AUTHORED])
     return this.#versioned(await this.#open().addRows(rows, options))
   }
 
   async overwrite(request: Omit<OverwriteRequest, 'receipt'>): Promise<ChangeResult> {
-    const known = ['schema', 'rows', 'ifMatch', 'onSchemaError']
+    const known = ['schema', 'rows', 'ifMatch', 'onSchemaError', ...AUTHORED]
     checkArguments('overwrite in a transaction', request, known)
     const table = this.#open()
     const key = parseTableId(this.id)
@@ -126,12 +127,12 @@ export class StagedTable implements TransactionTable {
     return this.#versioned(await this.#open().updateRows(updates, options))
   }
 
-  async deleteRow(rowId: string): Promise<DeleteResult> {
-    return this.#versioned(await this.#open().deleteRow(rowId))
+  async deleteRow(rowId: string, options?: Authored): Promise<DeleteResult> {
+    return this.#versioned(await this.#open().deleteRow(rowId, options))
   }
 
-  async deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult> {
-    return this.#versioned(await this.#open().deleteRows(rows))
+  async deleteRows(rows: RowsToDelete, options?: Authored): Promise<DeleteRowsResult> {
+    return this.#versioned(await this.#open().deleteRows(rows, options))
   }
 
   /**

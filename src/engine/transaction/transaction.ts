@@ -8,6 +8,7 @@ import { parseTableId } from '../../format/table-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import { checkArguments } from '../api/arguments.js'
+import type { Authored } from '../api/authored-types.js'
 import type { CreateResult, CreateTableRequest } from '../api/row-types.js'
 import type {
   Transaction,
@@ -30,6 +31,7 @@ const CALLS_MAX = 10
 export async function runTransaction<T>(
   team: TeamContext,
   run: (transaction: Transaction) => Promise<T>,
+  by: Authored | undefined,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   if (typeof run !== 'function') {
@@ -37,7 +39,7 @@ export async function runTransaction<T>(
   }
   return tryToCommit(
     team.options.random,
-    () => attempt(team, run, () => checkNotAborted('transaction', signal)),
+    () => attempt(team, run, by, () => checkNotAborted('transaction', signal)),
     CALLS_MAX,
     () => {
       const message = `Tables that the transaction uses were changed by others during each of ${CALLS_MAX} attempts; try again`
@@ -50,10 +52,11 @@ export async function runTransaction<T>(
 async function attempt<T>(
   team: TeamContext,
   run: (transaction: Transaction) => Promise<T>,
+  by: Authored | undefined,
   checkGoesOn: CheckGoesOn,
 ): Promise<T | typeof REFUSED> {
   checkGoesOn()
-  const changes = new StagedChanges(team, checkGoesOn)
+  const changes = new StagedChanges(team, by, checkGoesOn)
   const ids = new HeldIds(team.ids)
   const staged: TeamContext = { ...team, partition: changes, writers: changes, ids }
   try {
@@ -81,6 +84,7 @@ async function commitChanges(
 ): Promise<boolean> {
   if (changes.isEmpty) return true // All its reads are of one moment.
   return team.writers.alone(changes.changed, async () => {
+    changes.stageLog(team.logged)
     const { puts, ...commit } = changes.wholeCommit()
     const more = team.history === undefined ? [] : await changes.historyPuts(team.history)
     checkGoesOn() // It may have waited for its turn.
@@ -117,10 +121,8 @@ class OpenTransaction implements Transaction {
     checkArguments('createTable in a transaction', request, known)
     return this.#team.lifecycle.runWriting(async () => {
       const { columnsMax } = this.#team.options
-      const created = await createTable(
-        this.#team,
-        await checkCreate('createTable', request, columnsMax),
-      )
+      const checked = await checkCreate('createTable', request, columnsMax)
+      const created = await createTable(this.#team, { ...checked, by: this.#changes.by })
       const place = { team: this.#team, table: parseTableId(created.tableId) ?? NO_BYTES }
       return publicResult(place, created, undefined)
     })

@@ -120,7 +120,7 @@ export async function keyedStart(
   const record = { columns: ids, nextRun: 0, runs: [] }
   const index = new KeyIndex({ table: place.table, index: NO_BYTES }, record, read)
   const columns = keyColumnsOf(ids, indexSchema(schema).columns)
-  const change = { next, puts }
+  const change = { next, puts, operation: 'create' } as const
   const parts = { place, before, next, change, read, columns, index, isNew: true }
   const keyed = await new KeyedChange(context, parts).run()
   return { next: keyed.next ?? next, puts: keyed.puts }

@@ -1,4 +1,4 @@
-// The sweep of the history of tables.
+// The sweep of the history and the log of tables.
 //
 // Invariant: before anything of a history is deleted, a commit says up to which version it goes. Readers of the history
 // look at that in the view in which they read it.
@@ -18,9 +18,20 @@ import {
   versionOfChangeKey,
 } from '../../format/change-records.js'
 import { type TableKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
+import {
+  LOG_BYTES_MAX,
+  LOG_ENTRIES_MAX,
+  LOG_RANGE,
+  LOG_RETENTION_MS,
+  logKey,
+  logRange,
+  timeOfLogEntry,
+  versionOfLogKey,
+} from '../../format/log-records.js'
 import { decodeTableHead } from '../../format/records.js'
 import { prefixRange } from '../../kv/key-range.js'
-import type { KvPartition, KvView } from '../../kv/kv.js'
+import type { KeyRange, KvPartition, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
 import { deleteKeys, sweepRanges } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { namesOf } from './hinted-records.js'
@@ -33,22 +44,25 @@ const SCAN_BYTES = 4 * 1024 * 1024
 /** Keys that are in memory to be deleted, at most. */
 const DELETE_COUNT = 10_000
 
-/** Deletes what is older than the history is kept, and histories of tables that are gone. */
+/** In the order in which they are deleted. */
+const RANGES = [ROWS_BEFORE_RANGE, CHANGES_RANGE, LOG_RANGE]
+
+/** Deletes what is older than the history is kept, and histories and logs of tables that are gone. */
 export async function sweepHistory(context: StoreContext, visit: Visit): Promise<void> {
   const { partition } = visit
   const tables = namesOf(visit, 'table') ?? (await partition.read(tablesWithHistory))
   const heads = await partition.read((view) => view.getMany(tables.map(tableHeadKey)))
   const dead = tables.filter((_, i) => heads[i] === null)
-  await sweepRanges(
-    partition,
-    dead.map((table) => ofTable(ROWS_BEFORE_RANGE.start, table)),
-  )
-  await sweepRanges(
-    partition,
-    dead.map((table) => ofTable(CHANGES_RANGE.start, table)),
-  )
+  for (const { start } of RANGES) {
+    await sweepRanges(
+      partition,
+      dead.map((table) => ofTable(start, table)),
+    )
+  }
   for (const [i, table] of tables.entries()) {
-    if (heads[i] !== null) await shortenHistory(context, partition, table)
+    if (heads[i] === null) continue
+    await shortenHistory(context, partition, table)
+    await shortenLog(context, partition, table)
   }
 }
 
@@ -69,7 +83,7 @@ export async function isLeftAlone(
 /** Finds one table after the other: of each, a single key is read. */
 async function tablesWithHistory(view: KvView): Promise<readonly TableKey[]> {
   const tables = new Map<string, TableKey>()
-  for (const range of [CHANGES_RANGE, ROWS_BEFORE_RANGE]) {
+  for (const range of RANGES) {
     let { start } = range
     for (;;) {
       const [entry] = await view.scan({ start, limit: range.limit, count: 1, keysOnly: true })
@@ -147,6 +161,73 @@ async function findOver(
     over.push({ key, version: versionOfChangeKey(key) ?? 0, record })
   }
   return over
+}
+
+/** Deletes the entries of a log that are not to be kept any more; the newest is. */
+async function shortenLog(
+  context: StoreContext,
+  partition: KvPartition,
+  table: TableKey,
+): Promise<void> {
+  const first = await partition.read(async (view) => {
+    return (await isLeftAlone(context, view, table)) ? null : firstKept(context, view, table)
+  })
+  if (first !== null) await sweepRanges(partition, [{ start: logKey(table, 0), limit: first }])
+}
+
+/** The key of the oldest entry that is kept. null: there is none. */
+async function firstKept(
+  { options: { historyRetentionMs, clock } }: StoreContext,
+  view: KvView,
+  table: TableKey,
+): Promise<Bytes | null> {
+  const hasHistory = historyRetentionMs > 0
+  const oldest = clock.lifetimeMs() - (hasHistory ? historyRetentionMs : LOG_RETENTION_MS)
+  const range = logRange(table, 0)
+  if (!hasHistory) return firstWithin(view, range, oldest)
+  const changes = { ...changesRange(table, 0), count: 1, keysOnly: true }
+  const [change] = await view.scan(changes)
+  const first = change === undefined ? null : versionOfChangeKey(change[0])
+  return firstSince(view, range, oldest, first ?? Number.POSITIVE_INFINITY)
+}
+
+/**
+ * @param oldest - The time of an entry that is kept, at least.
+ * @param firstChange - The version from which on the changes are kept, and so are the entries.
+ */
+async function firstSince(
+  view: KvView,
+  range: KeyRange,
+  oldest: number,
+  firstChange: number,
+): Promise<Bytes | null> {
+  let last: Bytes | null = null
+  for await (const entries of scanBatches(view, range)) {
+    for (const [key, entry] of entries) {
+      if (timeOfLogEntry(entry) >= oldest || versionOfLogKey(key) >= firstChange) return key
+      last = key
+    }
+  }
+  return last
+}
+
+/** As `firstSince`, of so many entries, and bytes of them, as are kept without a history: from the newest on. */
+async function firstWithin(view: KvView, range: KeyRange, oldest: number): Promise<Bytes | null> {
+  let kept: Bytes | null = null
+  let [count, bytes] = [0, 0]
+  for (;;) {
+    const before = { start: range.start, limit: kept ?? range.limit }
+    const bounds = { count: SCAN_COUNT, bytesMax: SCAN_BYTES, reverse: true }
+    const entries = await view.scan({ ...before, ...bounds })
+    for (const [key, entry] of entries) {
+      count++
+      bytes += entry.length
+      const isMore = count > LOG_ENTRIES_MAX || bytes > LOG_BYTES_MAX
+      if (kept !== null && (isMore || timeOfLogEntry(entry) < oldest)) return kept
+      kept = key
+    }
+    if (entries.length === 0) return kept
+  }
 }
 
 /** The first change of the history of a table; null: it has none. */

@@ -56,7 +56,7 @@ import type { VerifyContext } from './verify-extents.js'
 import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
 import { verifyHistory } from './verify-history.js'
-import { verifyReceipts } from './verify-receipts.js'
+import { verifyLogs } from './verify-log.js'
 import { verifyStashes } from './verify-stashes.js'
 import { verifyTables } from './verify-tables.js'
 
@@ -173,7 +173,7 @@ async function verifyTeam(
   await verifyStashes(verifying)
   await findings.step({ team: teamId }, () => verifyRepeats(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyJobs(findings, partition, teamId))
-  await findings.step({ team: teamId }, () => verifyReceipts(findings, partition, teamId))
+  await findings.step({ team: teamId }, () => verifyLogs(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyHistory(findings, partition, teamId))
   await findings.step({ team: teamId }, () => partition.read(verifyWriters))
   await findings.step({ team: teamId }, () => partition.read(verifyDuties))

@@ -100,14 +100,20 @@ export const receiptCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a table keeps its last 100 receipts',
+    name: 'each version has an entry in the log of its table, whose detail is its receipt',
     async run(fixture) {
-      const { store } = fixture
+      const { clock, store } = fixture
       const table = await fixture.createTable([{ n: 0 }])
-      for (let i = 0; i < 103; i++) await table.addRows([{ n: i }], { receipt: true })
-      assert.deepEqual([await table.receipt(3), await table.receipt(4)], [null, null])
-      assert.equal((await table.receipt(5))?.version, 5)
-      assert.equal((await table.receipt(104))?.version, 104)
+      const at = clock.now()
+      const by = { author: 'ann', note: 'why' }
+      const added = await table.addRows([{ n: 1 }, { n: 2 }], { receipt: true, ...by })
+      const { version } = await table.updateRow(added.rowIds.get(0), { n: 3 }, { author: 'bob' })
+      const counts = { added: 2, changed: 0, removed: 0 }
+      const entry = { version: 2, operation: 'add', at, ...by, counts }
+      assert.deepEqual(await table.change(2), entry)
+      assert.equal((await table.change(version))?.author, 'bob')
+      assert.deepEqual(await table.receipt(2), added.receipt)
+      assert.deepEqual([await table.receipt(version), await table.change(9)], [null, null])
       assert.deepEqual((await store.verify({ full: true })).findings, [])
     },
   },

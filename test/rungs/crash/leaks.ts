@@ -138,7 +138,8 @@ async function checkFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<
 }
 
 function checkRemains({ objects, keys: all }: Remains, wrong: string[]): void {
-  const keys = all.filter((key) => !isOfDuty(key))
+  // Logs are kept for 24 hours.
+  const keys = all.filter((key) => !isOfDuty(key) && key[0] !== KEY_SPACE.log)
   for (const name of objects) wrong.push(`${name} is left among the objects`)
   const lasting = keys.filter((key) => LASTING_SPACES.has(key[0] ?? 0))
   const other = keys.filter((key) => !LASTING_SPACES.has(key[0] ?? 0))

@@ -71,7 +71,8 @@ export async function checkEnd(world: World, oracle: Oracle): Promise<void> {
   await sweepAll(world)
   const { counts, head } = await readRaw(world)
   const { length: tables } = oracle.tables
-  const heads = { [KEY_SPACE.catalog]: tables, [KEY_SPACE.tableHead]: tables }
+  const { catalog, tableHead, log } = KEY_SPACE
+  const heads = { [catalog]: tables, [tableHead]: tables, [log]: tables }
   const expected = {
     ...(tables > 0 && { [KEY_SPACE.teamHead]: 1, [KEY_SPACE.schema]: tables, ...heads }),
     ...(counts[KEY_SPACE.filesHead] !== undefined && { [KEY_SPACE.filesHead]: 1 }),

@@ -169,6 +169,7 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   const expected = {
     ...(records.teamHead === 1 && { teamHead: 1 }), // It stays when all tables were deleted.
     ...(tables > 0 && { teamHead: 1, catalog: tables, tableHead: tables, schema: tables }),
+    ...(tables > 0 && { log: tables }), // The newest entry of each table.
     ...(records.filesHead === 1 && { filesHead: 1 }), // It stays when all files were deleted.
     // Says up to where the changes of a table were deleted.
     ...(records.change !== undefined && { change: Math.min(tables, records.change) }),

@@ -250,7 +250,7 @@ const READERS: Readonly<Record<Reader, Read>> = {
     }
     return seen
   },
-  receipt: ({ table, past }) => table.receipt(past.versions[0] ?? 0),
+  receipt: async ({ table, past }) => (await table.receipt(past.versions[0] ?? 0)) ?? GONE,
   preflight: ({ table }) =>
     table.preflight({ rows: [{ k: 9_000, g: 9, v: 'x' }], operation: 'add' }),
   async 'dry merge'({ table, past }) {

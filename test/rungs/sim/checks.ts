@@ -254,7 +254,8 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
   }
   const counts = await countRecords(world)
   const tables = oracle.knownTables().length
-  const heads = { [KEY_SPACE.catalog]: tables, [KEY_SPACE.tableHead]: tables }
+  const { catalog, tableHead, log } = KEY_SPACE
+  const heads = { [catalog]: tables, [tableHead]: tables, [log]: tables }
   const history = counts[KEY_SPACE.change]
   const keyed = oracle.knownTables().filter((table) => likelyState(table)?.key != null).length
   const expected = {

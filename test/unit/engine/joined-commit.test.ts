@@ -15,6 +15,7 @@ const entriesOf = (values: Values) =>
 /** A change that checks some records and writes others. */
 const change = (checked: Values, written: Values) => ({
   next: GENERATION,
+  operation: 'update' as const,
   checks: entriesOf(checked).map(([key, equals]) => ({ key, equals })),
   puts: entriesOf(written).flatMap(([key, value]) =>
     value === null ? [] : [[key, value] as const],

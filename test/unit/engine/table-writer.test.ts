@@ -47,7 +47,9 @@ async function openTables() {
     const place = { team: { teamId: 't', partition }, table: new Uint8Array(16).fill(number) }
     return writers.change({ ...place, tableId: `table-${number}` }, (head) => {
       const result = head.version
-      return looks ? { result } : { result, change: { next: head.generation, puts: [] } }
+      return looks
+        ? { result }
+        : { result, change: { next: head.generation, puts: [], operation: 'update' } }
     })
   }
   for (const number of [1, 2]) await put(number, 1)
@@ -98,7 +100,7 @@ test('on a shared store, a plan that a commit in flight hinders is made again, a
   const writers = new TableWriters(sources, new TableHeads(1_000_000), shared)
   const place = { team: { teamId: 't', partition }, table, tableId: 'table' }
   const first = writers.change(place, ({ generation }) => {
-    return { result: undefined, change: { next: generation, puts: [] } }
+    return { result: undefined, change: { next: generation, puts: [], operation: 'update' } }
   })
   await sent.opened
   let plans = 0

@@ -1,0 +1,191 @@
+// The log of a table: one entry for each commit that changed it. And the receipts of earlier versions of this package,
+// which had records of their own. FORMAT.md sections 3 and 4.
+import type { Bytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { prefixRange } from '../kv/key-range.js'
+import type { KeyRange } from '../kv/kv.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+import { KEY_SPACE, type TableKey } from './keys.js'
+import { newRecord, openRecord } from './record-frame.js'
+
+/** Written to disk: never change or reuse a number. */
+const OPERATION = Object.freeze({
+  create: 1,
+  add: 2,
+  overwrite: 3,
+  merge: 4,
+  update: 5,
+  delete: 6,
+  alter: 7,
+  transaction: 8,
+})
+const OPERATIONS = Object.keys(OPERATION) as LogOperation[]
+
+/** What a commit did to a table. */
+export type LogOperation = keyof typeof OPERATION
+
+/** Rows that a commit added, changed and removed. */
+export type RowCounts = Readonly<{ added: number; changed: number; removed: number }>
+
+/** Rows that came as one, and the digest of their texts. */
+export type ReceiptChunk = Readonly<{
+  /** Of a chunk of a stash; null: rows that came with the request. */
+  serial: string | null
+  rows: number
+  /** SHA-256 of the rows as lines of JSON. */
+  digest: Bytes
+}>
+
+/** What a receipt has beside an entry. */
+export type ReceiptDetail = Readonly<{
+  rows: number
+  /** Changed columns and dropped cells, as JSON. */
+  about: string
+  chunks: readonly ReceiptChunk[]
+}>
+
+export type LogEntry = Readonly<{
+  operation: LogOperation
+  /** When it was committed. */
+  at: number
+  /** The version base of that time. */
+  base: number
+  counts: RowCounts
+  /** null: none was given. */
+  author: string | null
+  note: string | null
+  /** null: no receipt was asked for. */
+  detail: ReceiptDetail | null
+}>
+
+/** Entries that a table keeps without a history, and bytes of them, at most; the newest is always kept. */
+export const LOG_ENTRIES_MAX = 10_000
+export const LOG_BYTES_MAX = 1024 * 1024
+
+/** How long a table keeps them without a history, in milliseconds. */
+export const LOG_RETENTION_MS = 24 * 3_600_000
+
+const HAS_AUTHOR = 0x01
+const HAS_NOTE = 0x02
+const HAS_DETAIL = 0x04
+const HAS_BASE = 0x08
+const HAS_SERIAL = 0x01
+
+const DIGEST_BYTES = 32
+
+export const LOG_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.log))
+
+/** @param version - That the commit made. */
+export function logKey(table: TableKey, version: number): Bytes {
+  return new ByteWriter(25).u8(KEY_SPACE.log).bytes(table).u64(version).finish()
+}
+
+export function versionOfLogKey(key: Bytes): number {
+  const reader = new ByteReader(key.subarray(17), 'key of a log entry')
+  const version = reader.u64()
+  reader.end()
+  return version
+}
+
+/** The entries of a table for the versions from one on. */
+export function logRange(table: TableKey, from: number): KeyRange {
+  const { limit } = prefixRange(logKey(table, 0).subarray(0, 17))
+  return { start: logKey(table, from), limit }
+}
+
+export function encodeLogEntry(entry: LogEntry): Bytes {
+  const { operation, at, base, counts, author, note, detail } = entry
+  const flags =
+    (author === null ? 0 : HAS_AUTHOR) |
+    (note === null ? 0 : HAS_NOTE) |
+    (detail === null ? 0 : HAS_DETAIL) |
+    (base === 0 ? 0 : HAS_BASE)
+  const writer = newRecord(64).u8(OPERATION[operation]).u8(flags).u48(at)
+  writer.u48(counts.added).u48(counts.changed).u48(counts.removed)
+  if (base !== 0) writer.u64(base)
+  if (author !== null) writer.text(author)
+  if (note !== null) writer.text(note)
+  if (detail !== null) writeDetail(writer, detail)
+  return writer.finish()
+}
+
+/** @throws {StoreError} DATA_CORRUPT */
+export function decodeLogEntry(bytes: Bytes): LogEntry {
+  const reader = openRecord(bytes, 'log entry')
+  const operation = readOperation(reader)
+  const flags = reader.u8()
+  const at = reader.u48()
+  const counts = { added: reader.u48(), changed: reader.u48(), removed: reader.u48() }
+  const base = (flags & HAS_BASE) === 0 ? 0 : reader.u64()
+  const author = (flags & HAS_AUTHOR) === 0 ? null : reader.text()
+  const note = (flags & HAS_NOTE) === 0 ? null : reader.text()
+  const detail = (flags & HAS_DETAIL) === 0 ? null : readDetail(reader)
+  reader.end()
+  return { operation, at, base, counts, author, note, detail }
+}
+
+/** The time of an entry, without the rest. @throws {StoreError} DATA_CORRUPT */
+export function timeOfLogEntry(bytes: Bytes): number {
+  const reader = openRecord(bytes, 'log entry')
+  reader.u16()
+  return reader.u48()
+}
+
+function readOperation(reader: ByteReader): LogOperation {
+  const number = reader.u8()
+  const operation = OPERATIONS.find((name) => OPERATION[name] === number)
+  if (operation === undefined) throw reader.corrupt(`operation ${number} is unknown`)
+  return operation
+}
+
+function writeDetail(writer: ByteWriter, { rows, about, chunks }: ReceiptDetail): void {
+  writer.u48(rows).text(about).u32(chunks.length)
+  for (const { serial, rows: rowCount, digest } of chunks) {
+    invariant(digest.length === DIGEST_BYTES, 'a sha256 has 32 bytes')
+    writer.u8(serial === null ? 0 : HAS_SERIAL)
+    if (serial !== null) writer.text(serial)
+    writer.u48(rowCount).bytes(digest)
+  }
+}
+
+function readDetail(reader: ByteReader): ReceiptDetail {
+  const rows = reader.u48()
+  const about = reader.text()
+  const chunks: ReceiptChunk[] = []
+  for (let left = reader.u32(); left > 0; left--) {
+    const serial = (reader.u8() & HAS_SERIAL) === 0 ? null : reader.text()
+    chunks.push({ serial, rows: reader.u48(), digest: reader.bytes(DIGEST_BYTES) })
+  }
+  return { rows, about, chunks }
+}
+
+/** A receipt of an earlier version of this package. */
+export type OldReceipt = Pick<LogEntry, 'operation' | 'at'> & Readonly<{ detail: ReceiptDetail }>
+
+/** @throws {StoreError} DATA_CORRUPT */
+export function decodeOldReceipt(bytes: Bytes): OldReceipt {
+  const reader = openRecord(bytes, 'receipt')
+  const operation = readOperation(reader)
+  const at = reader.u48()
+  reader.u64() // The version before.
+  const detail = readDetail(reader)
+  reader.end()
+  return { operation, at, detail }
+}
+
+/**
+ * The receipts that an earlier version of this package kept of a table.
+ * @throws {StoreError} DATA_CORRUPT
+ */
+export function decodeReceiptList(
+  bytes: Bytes,
+): readonly Readonly<{ version: number; base: number }>[] {
+  const reader = openRecord(bytes, 'list of receipts')
+  const kept: { version: number; base: number }[] = []
+  while (reader.left > 0) {
+    kept.push({ version: reader.u64(), base: reader.u64() })
+    reader.u32() // The length of its record.
+  }
+  return kept
+}

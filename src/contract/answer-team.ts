@@ -29,6 +29,7 @@ const router = createRouter<Guarded>(
 
 /** Routes of one table begin so. */
 const ONE_TABLE = '/tables/{tableID}'
+const ONE_ROW = `${ONE_TABLE}/rows/{rowID}`
 
 /** The services behind the routes of a team. */
 export type TeamServices = Readonly<{
@@ -59,6 +60,8 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
     const holder = { team: teamId, key }
     const tableId = route.startsWith(ONE_TABLE) ? parameters[0] : undefined
     if (tableId !== undefined) effect.tableId = tableId
+    const rowId = route === ONE_ROW ? parameters[1] : undefined
+    if (rowId !== undefined) effect.rowId = rowId
     if (asksHooks) {
       const asked = { caller, operation: `${request.method} ${route}`, tableId }
       const { stores } = access

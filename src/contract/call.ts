@@ -33,7 +33,9 @@ export type Call = Readonly<{
 /** What an operation did. The operation sets it. */
 export type Effect = {
   tableId?: string
+  rowId?: string
   rows?: number
+  version?: number
   /** It was a check only. */
   unchanged?: true
 }

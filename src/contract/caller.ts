@@ -15,12 +15,16 @@ export type Identity = KeyRights &
      * digest of the key.
      */
     keyId?: string | undefined
+    /** Whose changes those of the key are, for the logs of tables: 1 to 256 characters. Default: `keyId`. */
+    author?: string | undefined
   }>
 
 /** The sender of a request: an identity with all defaults. */
 export type Caller = Readonly<{
   teamId: string
   keyId: string
+  /** Whose changes those of the key are. */
+  author: string
   scopes: ReadonlySet<KeyScope>
   /** undefined: all tables of the team. */
   tables: ReadonlySet<string> | undefined
@@ -42,10 +46,14 @@ export type Access = Readonly<{
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES)
 
 /** @param keyId - For a key without a name. */
-export function callerOf({ teamId, keyId, scopes, tables }: Identity, digest: string): Caller {
+export function callerOf(
+  { teamId, keyId, author, scopes, tables }: Identity,
+  digest: string,
+): Caller {
   return {
     teamId,
     keyId: keyId ?? digest,
+    author: author ?? keyId ?? digest,
     scopes: scopes === undefined ? ALL_SCOPES : new Set(scopes),
     tables: tables === undefined ? undefined : new Set(tables),
   }
@@ -55,10 +63,11 @@ export function callerOf({ teamId, keyId, scopes, tables }: Identity, digest: st
 export function identityProblem(
   given: Readonly<Partial<Record<keyof Identity, unknown>>>,
 ): readonly [member: keyof Identity, rule: string] | undefined {
-  const { teamId, keyId, scopes, tables } = given
+  const { teamId, scopes, tables } = given
   if (!isTeamId(teamId)) return ['teamId', `must be ${TEAM_ID_RULE}`]
-  if (keyId !== undefined && !isName(keyId)) {
-    return ['keyId', `must be a string of 1 to ${NAME_CHARS_MAX} characters`]
+  for (const name of ['keyId', 'author'] as const) {
+    if (given[name] === undefined || isName(given[name])) continue
+    return [name, `must be a string of 1 to ${NAME_CHARS_MAX} characters`]
   }
   const wrongScopes = scopesProblem(scopes)
   if (wrongScopes !== undefined) return ['scopes', wrongScopes]

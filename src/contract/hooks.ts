@@ -41,6 +41,13 @@ export type AuditEvent = Readonly<{
   operation: string
   /** The table that was created or changed; absent if the operation is about none. */
   tableId?: string
+  /** The row that was changed or deleted; absent if the path names none. */
+  rowId?: string
+  /**
+   * The version of the table after it, which it has made if it changed anything: `Table.change` says what else is known
+   * of it. Absent if the answer has none, as that of a job that goes on.
+   */
+  version?: number
   /** Rows that were created, staged, stored anew, changed or deleted; absent if the operation counts none. */
   rows?: number
   /** Below 300; or 500 and above, after which a change may be there or not. */

@@ -31,6 +31,7 @@ export async function importTable(call: Call): Promise<ContractResponse> {
   const request = {
     fromUrl,
     receipt,
+    author: call.caller.author,
     ...(name !== undefined && { name }),
     ...(onSchemaError && { onSchemaError }),
   }

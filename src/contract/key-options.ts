@@ -76,6 +76,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'key',
   'teamId',
   'keyId',
+  'author',
   'scopes',
   'tables',
 ] satisfies (keyof ContractKey)[])

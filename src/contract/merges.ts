@@ -41,13 +41,15 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
         unnamed,
         receipt,
         dryRun,
+        author: call.caller.author,
         ...(onSchemaError && { onSchemaError }),
         ...(ifMatch !== undefined && { ifMatch }),
         ...(await call.repeatable(idempotencyKey, body)),
       })
       if (dryRun) return checked(call, merged)
-      call.effect.rows = merged.added + merged.changed + merged.removed
       const { addedRowIds, version } = merged
+      const rows = merged.added + merged.changed + merged.removed
+      Object.assign(call.effect, { rows, version })
       const answer = renderRowIds(
         `{"data":{${countsOf(merged)},`,
         addedRowIds,

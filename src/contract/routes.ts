@@ -10,7 +10,7 @@ import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './ro
 import { deleteStash, listChunks, listStashes, putChunk } from './stashes.js'
 import { alterTable, deleteTable, readTable } from './table-life.js'
 import { listTables } from './table-list.js'
-import { createTable, overwriteTable, readReceipt } from './tables.js'
+import { createTable, overwriteTable, readChange, readReceipt } from './tables.js'
 import { completeUpload, createUpload, deleteFile, listFiles, listUploads } from './uploads.js'
 
 /** A route of a team: method, path, what it demands of a key, and its operation. */
@@ -49,6 +49,7 @@ export const ROUTES = [
   ['PATCH', '/tables/{tableID}', ALTER, alterTable],
   ['DELETE', '/tables/{tableID}', DELETE, deleteTable],
   ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt],
+  ['GET', '/tables/{tableID}/changes/{version}', READ, readChange],
   ['POST', '/tables/import', WRITE_TEAM, importTable],
   ['GET', '/tables/{tableID}/rows', READ, listRows],
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],

@@ -90,11 +90,12 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
       }
       const added = await table.addRows(rows, {
         receipt,
+        author: call.caller.author,
         ...(onSchemaError && { onSchemaError }),
         ...(await call.repeatable(idempotencyKey, body)),
       })
       const { rowIds, version } = added
-      call.effect.rows = rowIds.length
+      Object.assign(call.effect, { rows: rowIds.length, version })
       const answer = renderRowIds('{"data":{', rowIds, `${renderReceipt(call.caller, added)}}}`)
       return withReceiptApplied(jsonResponse(201, answer, version), added)
     },
@@ -136,10 +137,11 @@ export async function updateRow(
     formats: ['json'],
     change: async (body, { onSchemaError, ifMatch }) => {
       const { version } = await table.updateRowJson(rowId, parseCellsBody(body), {
+        author: call.caller.author,
         ...(ifMatch !== undefined && { ifMatch }),
         ...(onSchemaError && { onSchemaError }),
       })
-      call.effect.rows = 1
+      Object.assign(call.effect, { rows: 1, version })
       return jsonResponse(200, '{}', version)
     },
   })
@@ -152,7 +154,8 @@ export async function deleteRow(
   rowId: string,
 ): Promise<ContractResponse> {
   refuseValidate(call.query)
-  const { version, deleted } = await call.team.table(tableId).deleteRow(rowId)
-  call.effect.rows = deleted ? 1 : 0
+  const { author } = call.caller
+  const { version, deleted } = await call.team.table(tableId).deleteRow(rowId, { author })
+  Object.assign(call.effect, { rows: deleted ? 1 : 0, version })
   return jsonResponse(200, '{}', version)
 }

@@ -31,8 +31,10 @@ export async function alterTable(call: Call, tableId: string): Promise<ContractR
       const { version } = await table.alter({
         ...alteration,
         countsCells: maySee(call.caller),
+        author: call.caller.author,
         ...(ifMatch !== undefined && { ifMatch }),
       })
+      call.effect.version = version
       return jsonResponse(200, '{}', version)
     },
   })

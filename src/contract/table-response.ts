@@ -26,6 +26,7 @@ export function tableResponse(
 ): ContractResponse {
   effect.tableId = result.tableId
   effect.rows = result.rowIds.length
+  effect.version = result.version
   const { head, tail } = partsOf(caller, kind, result, linked)
   const body = renderRowIds(`{"data":${head}`, result.rowIds, `${tail}}`)
   const response = jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)

@@ -1,6 +1,6 @@
 // CONTRACT.md, section 5.
 import { utf8 } from '../base/bytes.js'
-import { isStoreError } from '../base/store-error.js'
+import { isStoreError, StoreError } from '../base/store-error.js'
 import { tableNameProblem } from '../engine/api/arguments.js'
 import type { Stash, TextRows } from '../engine/api/row-types.js'
 import { openCsv } from '../schema/scan-csv.js'
@@ -33,6 +33,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
         name: chooseName(queryName, name),
         rows,
         receipt: given.receipt,
+        author: call.caller.author,
         ...(schema && { schema }),
         ...(onSchemaError && { onSchemaError }),
         ...(await call.repeatable(idempotencyKey, body)),
@@ -76,6 +77,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
       const overwrite = {
         rows,
         receipt,
+        author: call.caller.author,
         ...(schema && { schema }),
         ...(ifMatch !== undefined && { ifMatch }),
         ...(onSchemaError && { onSchemaError }),
@@ -106,12 +108,33 @@ export async function readReceipt(
   versionText: string,
 ): Promise<ContractResponse> {
   const table = call.team.table(tableId)
-  const version = /^[1-9][0-9]{0,15}$/.test(versionText) ? Number(versionText) : Number.NaN
-  const receipt = Number.isSafeInteger(version) ? await table.receipt(version) : null
+  const version = parseVersion(versionText)
+  const receipt = version === null ? null : await table.receipt(version)
   if (receipt !== null) return jsonResponse(200, JSON.stringify({ data: receipt }))
   await table.version() // A missing table is reported first.
   const message = `Receipt of version '${shownId(versionText)}' not found`
   throw new Refusal('RECEIPT_NOT_FOUND', message)
+}
+
+/** GET /tables/{tableID}/changes/{version} */
+export async function readChange(
+  call: Call,
+  tableId: string,
+  versionText: string,
+): Promise<ContractResponse> {
+  const table = call.team.table(tableId)
+  const version = parseVersion(versionText)
+  const change = version === null ? null : await table.change(version)
+  if (change !== null) return jsonResponse(200, JSON.stringify({ data: change }))
+  await table.version() // A missing table is reported first.
+  const message = `The table keeps no change with the version '${shownId(versionText)}'`
+  throw new StoreError('HISTORY_GONE', message)
+}
+
+/** A version in a path; null: there is no such version. */
+function parseVersion(text: string): number | null {
+  const version = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN
+  return Number.isSafeInteger(version) ? version : null
 }
 
 /**

@@ -117,6 +117,11 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
     hasETag: false,
     check: (body) => checkReceipt(closed(body, ['data'])['data']),
   },
+  'GET change': {
+    status: 200,
+    hasETag: false,
+    check: (body) => checkChangeEntry(closed(body, ['data'])['data']),
+  },
   'PUT table': { status: 200, hasETag: true, check: checkChanged },
   'GET table': { status: 200, hasETag: true, check: checkTable },
   'PATCH table': { status: 200, hasETag: true, check: checkEmpty },
@@ -231,6 +236,7 @@ function resourceOf(path: string): string | undefined {
   const [collection, ...rest] = pathname.split('/').filter((segment) => segment !== '')
   if (collection === 'tables' && rest.length === 1 && rest[0] === 'import') return 'import'
   if (collection === 'tables' && rest[1] === 'receipts') return 'receipt'
+  if (collection === 'tables' && rest[1] === 'changes') return 'change'
   if (collection === 'tables' && rest[1] === 'merge') return 'merge'
   return RESOURCES[collection ?? '']?.[rest.length]
 }
@@ -452,6 +458,14 @@ function checkReceipt(receipt: unknown): void {
   }
   closed(given['columns'], ['added', 'changed', 'removed'])
   closed(given['dropped'], ['count', 'columns', 'first'])
+}
+
+function checkChangeEntry(entry: unknown): void {
+  const given = closed(entry, ['version', 'operation', 'at', 'counts'], ['author', 'note'])
+  const counts = closed(given['counts'], ['added', 'changed', 'removed'])
+  for (const number of [given['version'], given['at'], ...Object.values(counts)]) {
+    assert.ok(Number.isSafeInteger(number))
+  }
 }
 
 function checkReport(body: unknown): void {

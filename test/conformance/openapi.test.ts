@@ -320,6 +320,7 @@ describe('answers that take a server of their own', () => {
       ['HEAD', '/tables/%zz/rows'],
       ['HEAD', '/tables/x/rows/%zz'],
       ['HEAD', '/tables/x/receipts/%zz'],
+      ['HEAD', '/tables/x/changes/%zz'],
       ['DELETE', '/tables/x/rows/%zz'],
       ['HEAD', '/stashes/%zz'],
     ] as const) {
@@ -351,7 +352,7 @@ describe('answers that take a server of their own', () => {
     await server.close()
   })
 
-  test('HEAD of a receipt, and an unknown key', async () => {
+  test('HEAD of a receipt and of a change, and an unknown key', async () => {
     const server = await serveContract((options) => openMemory(options), { proof })
     const headers = { prefer: 'return=receipt' }
     const body = { name: 'x', rows: [{ n: 1 }] }
@@ -360,8 +361,12 @@ describe('answers that take a server of their own', () => {
     const path = `/tables/${tableID}/receipts`
     expect((await send(server, 'HEAD', `${path}/1`)).status).toBe(200)
     expect((await send(server, 'HEAD', `${path}/2`)).status).toBe(404)
+    const changes = `/tables/${tableID}/changes`
+    expect((await send(server, 'HEAD', `${changes}/1`)).status).toBe(200)
+    expect((await send(server, 'HEAD', `${changes}/2`)).status).toBe(410)
     for (const method of ['GET', 'HEAD']) {
       expect((await send(server, method, `${path}/1`, { key: 'unknown' })).status).toBe(404)
+      expect((await send(server, method, `${changes}/1`, { key: 'unknown' })).status).toBe(404)
     }
     await server.close()
   })

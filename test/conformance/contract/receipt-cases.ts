@@ -25,6 +25,7 @@ type Receipt = Readonly<{
 }>
 
 const PREFER = { prefer: 'return=receipt' }
+const HISTORY_GONE = { status: 410, type: 'history_gone' } as const
 const RECEIPT_NOT_FOUND = { status: 404, type: 'receipt_not_found' } as const
 
 /** Sends a change that asks for a receipt. */
@@ -64,6 +65,29 @@ async function endOfJob(api: Api, jobId: string): Promise<unknown> {
 }
 
 export const receiptCases: readonly ContractCase[] = [
+  {
+    name: 'a version says who made it, when and how, with or without a receipt',
+    async run(api) {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }, { n: 2 }])
+      await api.ok('PATCH', `${table.rows}/${table.rowIds[0]}`, { body: { n: 3 } })
+      const { json } = await api.ok('GET', `${table.path}/changes/2`)
+      const { data } = json as { data: Record<string, unknown> }
+      const { at, author, ...rest } = data
+      assert.equal(typeof at, 'number')
+      assert.ok(typeof author === 'string' && author.length > 0)
+      const counts = { added: 0, changed: 1, removed: 0 }
+      assert.deepEqual(rest, { version: 2, operation: 'update', counts })
+
+      for (const version of ['0', '3', 'x']) {
+        await api.refused('GET', `${table.path}/changes/${version}`, {}, HISTORY_GONE)
+      }
+      const nowhere = tableAt('00000000-0000-4000-8000-000000000000')
+      await api.refused('GET', `${nowhere.path}/changes/1`, {}, TABLE_NOT_FOUND)
+      await api.refused('GET', `${table.path}/changes/%zz`, {}, VALIDATION)
+      const other = { key: api.server.otherKey }
+      await api.refused('GET', `${table.path}/changes/1`, other, TABLE_NOT_FOUND)
+    },
+  },
   {
     name: 'a create, an add and an overwrite answer with a receipt, which is read back as it was',
     run: async (api) => {

@@ -171,6 +171,7 @@ describe('authenticate of the host', () => {
     expect(await through(async () => ({ teamId: 'one', ...rights }))(bearer('k'))).toEqual({
       teamId: 'one',
       keyId: 'k1',
+      author: 'k1',
       scopes: new Set(['read']),
       tables: new Set([table]),
     })
@@ -183,6 +184,7 @@ describe('authenticate of the host', () => {
       { tables: [table.toUpperCase().replace('0', 'A')] },
       { tables: Array.from({ length: 1_001 }, () => table) },
       { keyId: '' },
+      { author: '' },
       { keyId: 7 },
     ]) {
       const scoped = async () => ({ teamId: 'one', ...wrong }) as Identity

@@ -22,6 +22,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'PATCH /tables/{tableID}': { scopes: ['write'], limited: true },
   'DELETE /tables/{tableID}': { scopes: ['write'], limited: true },
   'GET /tables/{tableID}/receipts/{version}': { scopes: ['read'], limited: true },
+  'GET /tables/{tableID}/changes/{version}': { scopes: ['read'], limited: true },
   'POST /tables/{tableID}/merge': { scopes: ['write'], limited: true },
   'GET /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/rows': { scopes: ['read'], limited: true },
@@ -333,6 +334,7 @@ describe('a key that is limited to one table', () => {
     for (const [operation, body] of [
       ['PUT /tables/{tableID}', []],
       ['GET /tables/{tableID}/receipts/1', undefined],
+      ['GET /tables/{tableID}/changes/1', undefined],
       ['GET /tables/{tableID}/rows', undefined],
       ['HEAD /tables/{tableID}/rows', undefined],
       ['POST /tables/{tableID}/rows', [{ n: 1 }]],

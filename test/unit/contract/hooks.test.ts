@@ -250,15 +250,17 @@ describe('audit', () => {
       return event
     })
     const by = { teamId: 'team', keyId: 'k1', tableId }
+    const ofRow = { ...by, rowId: rowIDs[0] }
+    const oneRow = '/tables/{tableID}/rows/{rowID}'
     const chunk = { teamId: 'team', keyId: 'k1', operation: 'PUT /stashes/{stashID}/{serial}' }
     const operator = { keyId: expect.stringMatching(/^[0-9a-f]{32}$/) }
     expect(told).toEqual([
-      { ...by, operation: 'POST /tables', rows: 2, status: 201 },
-      { ...by, operation: 'POST /tables/{tableID}/rows', rows: 1, status: 201 },
-      { ...by, operation: 'PATCH /tables/{tableID}/rows/{rowID}', rows: 1, status: 200 },
-      { ...by, operation: 'DELETE /tables/{tableID}/rows/{rowID}', rows: 1, status: 200 },
-      { ...by, operation: 'DELETE /tables/{tableID}/rows/{rowID}', rows: 0, status: 200 },
-      { ...by, operation: 'PUT /tables/{tableID}', rows: 1, status: 200 },
+      { ...by, operation: 'POST /tables', rows: 2, version: 1, status: 201 },
+      { ...by, operation: 'POST /tables/{tableID}/rows', rows: 1, version: 2, status: 201 },
+      { ...ofRow, operation: `PATCH ${oneRow}`, rows: 1, version: 3, status: 200 },
+      { ...ofRow, operation: `DELETE ${oneRow}`, rows: 1, version: 4, status: 200 },
+      { ...ofRow, operation: `DELETE ${oneRow}`, rows: 0, version: 4, status: 200 },
+      { ...by, operation: 'PUT /tables/{tableID}', rows: 1, version: 5, status: 200 },
       { ...chunk, rows: 2, status: 200 },
       { ...operator, operation: 'POST /admin/keys', status: 201 },
       { ...operator, operation: 'DELETE /admin/keys/{keyID}', status: 200 },
@@ -296,7 +298,7 @@ describe('audit', () => {
     team.table = (() => table) as unknown as typeof team.table
     await send(`DELETE /tables/${tableId}/rows/x`)
 
-    expect(events).toMatchObject([{ tableId, status: 503 }])
+    expect(events).toMatchObject([{ tableId, rowId: 'x', status: 503 }])
     expect(events[0]).not.toHaveProperty('rows')
   })
 })

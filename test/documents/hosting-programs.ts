@@ -33,7 +33,7 @@ async function checkMount(
   }
 }
 
-async function listen(listener: RequestListener, { onEnd }: Surroundings): Promise<string> {
+export async function listen(listener: RequestListener, { onEnd }: Surroundings): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onEnd(async () => {

@@ -33,6 +33,12 @@ const OPTIONS = {
   },
   ...FIND_OPTIONS,
   overwrite: { type: 'boolean', default: false, help: 'replace FILE if it exists' },
+  bom: {
+    type: 'boolean',
+    default: false,
+    help: 'begin csv and tsv with a byte order mark, by which Excel knows UTF-8',
+    isRare: true,
+  },
   json: {
     type: 'boolean',
     default: false,
@@ -63,7 +69,13 @@ export const EXPORT_COMMAND: CommandSpec = {
 
 type Format = (typeof FORMATS)[number]
 
-type Target = Readonly<{ path: string; format: Format; isCompressed: boolean }>
+type Target = Readonly<{
+  path: string
+  format: Format
+  isCompressed: boolean
+  /** Whether the text begins with a byte order mark. */
+  isMarked: boolean
+}>
 
 type Writing = Readonly<{
   output: NodeJS.WritableStream
@@ -85,7 +97,7 @@ export async function runExport(
     options: OPTIONS,
   })
   await checkFiles(positionals, values)
-  const target = parseTarget(positionals, values.format)
+  const target = parseTarget(positionals, values)
   const options: ExportOptions = {
     ...parseFind(values),
     signal: io.signal,
@@ -145,7 +157,7 @@ async function checkPlace(path: string, mayReplace: boolean): Promise<void> {
 /** @returns the number of rows. */
 async function write(
   table: CommandTable,
-  { path, format, isCompressed }: Target,
+  { path, format, isCompressed, isMarked }: Target,
   options: ExportOptions,
   { output, progress, mayReplace }: Writing,
 ): Promise<number> {
@@ -161,7 +173,7 @@ async function write(
     }
   }
   const send = (to: NodeJS.WritableStream, end: boolean): Promise<void> => {
-    const from = Readable.from(rows, { objectMode: false })
+    const from = Readable.from(isMarked ? marked(rows) : rows, { objectMode: false })
     if (isCompressed) return pipeline(from, createGzip(), watched, to, { end })
     return pipeline(from, watched, to, { end })
   }
@@ -208,7 +220,18 @@ function isOfFiles(failure: unknown): failure is Error {
   return failure instanceof Error && 'syscall' in failure
 }
 
-function parseTarget([path, ...more]: readonly string[], given: string | undefined): Target {
+/** A text with a byte order mark, by which spreadsheets know UTF-8. */
+async function* marked(
+  rows: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string | Uint8Array> {
+  yield '\ufeff'
+  yield* rows
+}
+
+function parseTarget(
+  [path, ...more]: readonly string[],
+  { format: given, bom: isMarked }: Readonly<{ format?: string | undefined; bom: boolean }>,
+): Target {
   if (path === undefined || more.length > 0) {
     throw new ProgramFailure('usage', 'Specify one file, or - for the standard output')
   }
@@ -222,7 +245,10 @@ function parseTarget([path, ...more]: readonly string[], given: string | undefin
   if (format === 'parquet' && isCompressed) {
     throw new ProgramFailure('usage', 'Parquet files are already compressed; leave out .gz')
   }
-  if (format !== undefined) return { path, format, isCompressed }
+  if (isMarked && format !== 'csv' && format !== 'tsv') {
+    throw new ProgramFailure('usage', `--bom is only for csv and tsv; "${path}" is ${format}`)
+  }
+  if (format !== undefined) return { path, format, isCompressed, isMarked }
   const problem = `The name "${path}" does not show the format; use --format ${FORMATS.join(', ')}`
   throw new ProgramFailure('usage', problem)
 }

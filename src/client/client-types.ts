@@ -258,6 +258,8 @@ export interface ClientTable {
       IfNoneMatch &
       Readonly<{ limit?: number | undefined; pageSize?: number | undefined }>,
   ): AsyncIterableIterator<ClientRow>
+  /** @deprecated The name of `scan` in programs of earlier checkouts. */
+  rows: ClientTable['scan']
   /**
    * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or
    * as they are.
@@ -379,6 +381,8 @@ export interface TypedClientTable<S extends AnySchema>
   scan<Column extends ColumnOf<S> = ColumnOf<S>>(
     options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>
+  /** @deprecated The name of `scan` in programs of earlier checkouts. */
+  rows: TypedClientTable<S>['scan']
   get(
     row: string | KeyValues,
     options?: Abortable & IfNoneMatch,

@@ -176,6 +176,10 @@ export class RemoteTable implements ClientTable {
     return this.#walk(options)
   }
 
+  rows(options?: ScanRequest): AsyncIterableIterator<ClientRow> {
+    return this.scan(options)
+  }
+
   async *#walk({ limit, pageSize, ...given }: ScanRequest): AsyncIterableIterator<ClientRow> {
     const signal = ownSignal(given.signal)
     let next: string | undefined

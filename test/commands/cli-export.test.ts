@@ -41,6 +41,17 @@ describe('an export', () => {
     expect(names.sort()).toEqual(['beside.csv', 'beside.csv.part', 'beside.csv.tmp'])
   })
 
+  test('begins with a byte order mark for Excel, if that is asked for', async () => {
+    const path = join(folder, 'excel.csv')
+    await exporting(path, '--table', 'Orders', '--bom')
+    await importing(path, '--table', 'Excel')
+
+    expect(await readFile(path, 'utf8')).toBe(`\ufeff${CSV}`)
+    expect(await exporting('-', '--format', 'csv', '--table', 'Excel')).toBe(CSV)
+    const json = exporting('-', '--format', 'json', '--table', 'Orders', '--bom')
+    await expect(json).rejects.toThrow('--bom is only for csv and tsv')
+  })
+
   test('is compressed by its name, and can be imported again', async () => {
     const path = join(folder, 'out.ndjson.gz')
     await exporting(path, '--table', 'Orders')

@@ -479,7 +479,7 @@ describe('a row', () => {
     await table.updateRow(rowId, { n: 4 })
     expect((await table.get(rowId, row))?.row).toMatchObject({ n: 4 })
     const found: unknown[] = []
-    for await (const { n } of table.scan({ ifNoneMatch, pageSize: 2 })) found.push(n)
+    for await (const { n } of table.rows({ ifNoneMatch, pageSize: 2 })) found.push(n)
     expect(found).toEqual([4, 2, 3])
   })
 

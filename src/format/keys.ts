@@ -173,11 +173,6 @@ export function receiptKey(table: TableKey, version: number): Bytes {
   return tableWriter(KEY_SPACE.receipt, table, 8).u64(version).finish()
 }
 
-/** The receipts of a table, after their list. */
-export function receiptsRange(table: TableKey): KeyRange {
-  return prefixRange(receiptListKey(table))
-}
-
 /** The table that a key of the spaces tableHead to retirement, receipt, or deadTable, belongs to. */
 export function tableOfKey(key: Bytes): TableKey {
   invariant(key.length >= 17, 'the key names a table')

@@ -135,7 +135,10 @@ async function targetOf(
   signal: AbortSignal,
 ): Promise<ImportTarget> {
   const { target, schemaPath, files } = command
-  const given = await (schemaPath === undefined ? schemaOfFiles(files) : readSchema(schemaPath))
+  const isNew = target.mode === 'create'
+  const given = await (schemaPath === undefined
+    ? schemaOfFiles(files, isNew)
+    : readSchema(schemaPath))
   const schema = given === undefined ? {} : { schema: given }
   if (target.mode === 'create') {
     // A resumed import may have made its table already, which the server knows by the ID of its stash.
@@ -232,12 +235,15 @@ async function tableIdIn(
   }
 }
 
-/** The schema that all files were exported with; undefined: they tell none, or not the same. */
-async function schemaOfFiles(files: ImportCommand['files']): Promise<TableSchema | undefined> {
+/** The schema that all files tell; undefined: they tell none, or not the same. */
+async function schemaOfFiles(
+  files: ImportCommand['files'],
+  isNew: boolean,
+): Promise<TableSchema | undefined> {
   const schemas: string[] = []
   for (const { path, format } of files) {
     if (format !== 'parquet') return undefined
-    schemas.push(JSON.stringify((await readParquetSchema(path)) ?? null))
+    schemas.push(JSON.stringify((await readParquetSchema(path, isNew)) ?? null))
   }
   const [first = 'null'] = new Set(schemas)
   return schemas.every((schema) => schema === first) ? (JSON.parse(first) ?? undefined) : undefined

@@ -52,14 +52,18 @@ async function open(path: string, onRead?: (bytes: number) => void): Promise<Ope
 }
 
 /**
- * The schema of the table that a file was exported of; of a file of another program, by its own types. undefined: a column
- * may have values of several kinds.
+ * The schema of the table that a file was exported of. undefined: it is of another program, or a column may have values of
+ * several kinds.
+ * @param isNew - Whether the table is new: then a file of another program has a schema too, by its own types.
  * @throws {ProgramFailure}
  */
-export async function readParquetSchema(path: string): Promise<TableSchema | undefined> {
+export async function readParquetSchema(
+  path: string,
+  isNew: boolean,
+): Promise<TableSchema | undefined> {
   try {
     const { metadata } = await open(path)
-    return schemaOf(metadata) ?? (await schemaByTypes(metadata))
+    return schemaOf(metadata) ?? (isNew ? await schemaByTypes(metadata) : undefined)
   } catch (failure) {
     if (failure instanceof ProgramFailure) throw failure
     const reason = failure instanceof Error ? failure.message : String(failure)

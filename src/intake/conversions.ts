@@ -122,7 +122,9 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
   return { code: 'numbers', form: `numbers with ${parts.join(', ')}`, convert, isAmbiguous: never }
 }
 
-const SIGN = /^-?\s*(\p{Sc}|[A-Z]{3})\s*[0-9]|[0-9]\s*(\p{Sc}|[A-Z]{3})$/u
+/** Signs of currencies, and the codes of those that are traded most: other letters may belong to a code. */
+const CODES = 'AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR'
+const SIGN = new RegExp(`^-?\\s*(\\p{Sc}|${CODES})\\s*[0-9]|[0-9]\\s*(\\p{Sc}|${CODES})$`, 'u')
 
 /** The forms of numbers that values may have, by their signs. */
 function formsOf(values: readonly string[]): readonly NumberForm[] {

@@ -223,6 +223,23 @@ describe('a file of another program', () => {
     )
   })
 
+  test('makes a new table by its types, and changes none of a table that is there', async () => {
+    const columns = [
+      { name: 'n', data: [1, Number.NaN], type: 'DOUBLE' },
+      { name: 's', data: ['2024-01-01', '2024-01-02'], type: 'STRING' },
+    ]
+    const path = await foreign('typed.parquet', columns)
+    await imported(path, '--table', 'Typed', '--on-error', 'drop')
+    await writeFile(inFolder('t.ndjson'), '{"n":"x","s":"y"}\n')
+    await imported(inFolder('t.ndjson'), '--table', 'Texts')
+
+    expect(await readFile(await exported('typed.ndjson', '--table', 'Typed'), 'utf8')).toBe(
+      '{"n":1,"s":"2024-01-01"}\n{"s":"2024-01-02"}\n',
+    )
+    const over = imported(path, '--table', 'Texts', '--mode', 'overwrite')
+    await expect(over).rejects.toThrow(/typed\.parquet, row 1\b/)
+  })
+
   test('with a value that does not fit is refused with its row', async () => {
     const path = await foreign('wrong.parquet', [{ name: 'n', data: ['x', '1'], type: 'STRING' }])
     const nan = await foreign('nan.parquet', [{ name: 'n', data: [1, Number.NaN], type: 'DOUBLE' }])

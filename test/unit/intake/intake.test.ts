@@ -106,6 +106,26 @@ describe('what is detected', () => {
     ],
     ['words of Excel', 'a\nWAHR\nFALSCH\n', ['a'], [['true'], ['false']], ['booleans']],
     ['words of people, which stay', 'a\nyes\nno\n', ['a'], [['yes'], ['no']], []],
+    [
+      'a code of a currency',
+      'a,b\nEUR 5,x\nEUR 7.50,y\n',
+      ['a', 'b'],
+      [
+        ['5', 'x'],
+        ['7.50', 'y'],
+      ],
+      ['numbers'],
+    ],
+    [
+      'codes with letters, which stay',
+      'a,b\nSKU 5,x\nSKU 7,y\n',
+      ['a', 'b'],
+      [
+        ['SKU 5', 'x'],
+        ['SKU 7', 'y'],
+      ],
+      [],
+    ],
     ['codes, which stay', 'a,b\n007,1 234\n', ['a', 'b'], [['007', '1 234']], []],
   ])('%s', async (_, source, columns, rows, codes) => {
     const found = await read(source)

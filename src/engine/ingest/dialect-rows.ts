@@ -97,7 +97,12 @@ async function* bytesOfRows({
   ...how
 }: Source): AsyncGenerator<Bytes, void> {
   const limits = { rowsMax: TURN_ROWS_MAX, bytesMax: TURN_BYTES_MAX, rowBytesMax: ROW_BYTES_MAX }
-  const intake: Intake = await openIntake(pieces, { ...how, limits, ...(kindsOf && { kindsOf }) })
+  const isTabbed = how.format === 'tsv'
+  // TSV as CSV whose delimiter is a tab, so that its rows are written with commas as all others are.
+  const format = isTabbed ? 'csv' : how.format
+  const dialect = isTabbed ? { delimiter: '\t', ...how.dialect } : how.dialect
+  const read = { ...how, format, dialect, limits }
+  const intake: Intake = await openIntake(pieces, { ...read, ...(kindsOf && { kindsOf }) })
   let isFirst = true
   for await (const run of intake.runs) {
     yield* isJson(run.format)
@@ -107,7 +112,7 @@ async function* bytesOfRows({
     await yieldToEventLoop()
   }
   if (isJson(how.format)) yield isFirst ? EMPTY_ARRAY : END_OF_ARRAY
-  onReport?.(intake.report)
+  onReport?.({ ...intake.report, format: how.format })
 }
 
 const NO_HEADER = new Uint8Array(0)

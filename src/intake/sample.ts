@@ -152,16 +152,18 @@ function variantsOf(marks: Marks, said: Dialect): readonly Marks[] {
   return [marks, { ...marks, isTrimmed: true }, { ...marks, hasBackslashes: true }]
 }
 
-/** What decides between delimiters by which records agree as well: more fields. */
+/** What decides between delimiters by which records agree as well: that the first line is the header, then more fields. */
+const PREAMBLE_COST = 0.01
 const FIELD_WEIGHT = 1e-9
 
 /** How many records have as many fields as their header, from 0 to 1: 0 if that has one field, or quotes are broken. */
 function agreementOf(records: readonly Tried[]): number {
-  const rows = records.slice(Math.max(0, headerIndexOf(records)))
+  const index = headerIndexOf(records)
+  const rows = records.slice(Math.max(0, index))
   const width = rows[0]?.fields.length ?? 0
   if (width < 2 || rows.some(({ fields }) => fields.some(({ isBroken }) => isBroken))) return 0
   const count = rows.filter(({ fields }) => fields.length === width).length
-  return count / rows.length + FIELD_WEIGHT * width
+  return count / rows.length + FIELD_WEIGHT * width - (index > 0 ? PREAMBLE_COST : 0)
 }
 
 /**

@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RowRun } from '../../../adapters/programs/import-source.js'
+import { runOptions } from '../../support/fast-check-options.js'
 import { bodyOf, contentTypeOf, cutRuns } from '../../support/intake-runs.js'
 
 async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
@@ -40,7 +41,8 @@ describe('with relaxed quotes', () => {
       async (rows, delimiter, lineBreak, size, rowsMax) => {
         const lines = rows.map((row) => row.map(({ written }) => written).join(delimiter))
         const text = [`x${delimiter}y`, ...lines, ''].join(lineBreak)
-        const runs = await runsOf(text, RELAXED, size, rowsMax)
+        const how = { ...RELAXED, dialect: { ...RELAXED.dialect, delimiter } }
+        const runs = await runsOf(text, how, size, rowsMax)
         const found = runs.flatMap((run) => {
           expect(contentTypeOf(run)).toMatch(/^text\/csv/)
           const body = Buffer.from(bodyOf(run, 0, run.starts.length))
@@ -52,7 +54,7 @@ describe('with relaxed quotes', () => {
         expect(found).toEqual(rows.map((row) => row.map(({ text: read }) => read)))
       },
     )
-    await fc.assert(property, { numRuns: 300 })
+    await fc.assert(property, runOptions(300))
   })
 
   test('the delimiter is that of the header, also where the header has quotes inside', async () => {

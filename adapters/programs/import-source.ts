@@ -101,8 +101,7 @@ export function openFile(
 ): Promise<Intake> {
   const limits = { rowsMax, bytesMax: RUN_BYTES_MAX, rowBytesMax: RUN_BYTES_MAX }
   const said = { ...dialect, ...(encoding !== undefined && { encoding }) }
-  const how = { format, dialect: said, detects, limits, at, allowEmpty }
-  return openIntake(bytes, { ...how, ...(kindsOf && { kindsOf }) })
+  return openIntake(bytes, { format, dialect: said, detects, limits, at, allowEmpty, kindsOf })
 }
 
 async function lineOf(

@@ -1,5 +1,6 @@
 // Lines of csv and tsv files with more fields than their header. A server refuses the first one, so a check takes them
 // out of what it sends, and reports them all itself.
+import { EMPTY_ROW } from '../base/intake.js'
 import { isJson } from '../base/records.js'
 import { findFields } from './csv-fields.js'
 import { canReadAgain } from './import-bytes.js'
@@ -19,8 +20,6 @@ export type LongLine = Readonly<{
 
 type NotedLine = Readonly<{ file: SourceFile; offset: number; rule: string }>
 
-/** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
-const EMPTY_ROW = Buffer.from('""\n')
 const LINE_END = Buffer.from('\n')
 
 export class LongLines {
@@ -50,7 +49,7 @@ export class LongLines {
       if (fields <= columns) continue
       this.#note(file, offsets[record] ?? 0, `${fields} fields for ${columns} columns`)
       const cells = bytes.subarray(start, this.#bounds[2 * columns - 1])
-      shortened.set(record, this.#keepsCells ? [cells, LINE_END] : [EMPTY_ROW])
+      shortened.set(record, this.#keepsCells ? [cells, LINE_END] : [Buffer.from(EMPTY_ROW)])
     }
     return shortened.size === 0 ? run : withRecords(run, shortened)
   }

@@ -341,3 +341,14 @@ function unexpected(byte: number, offset: number): SourceFault {
 function notAnArray(byte: number, offset: number): SourceFault {
   return new SourceFault('the file is not a JSON array', { offset, isObject: byte === OPEN_BRACE })
 }
+
+/** CRLF, LF and CR are line breaks, in quotes too. */
+export function countLineBreaks(bytes: Uint8Array): number {
+  let count = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === CARRIAGE_RETURN) count++
+    else if (byte === LINE_FEED && bytes[i - 1] !== CARRIAGE_RETURN) count++
+  }
+  return count
+}

@@ -145,7 +145,7 @@ async function* runsOfIntake(
   const { dialect, at, allowEmpty, kindsOf, onReport } = settings
   const { openIntake } = await import('../intake/intake.js')
   const said = { dialect: saidOf(settings), detects: dialect === 'detect', at, allowEmpty }
-  const intake = await openIntake(source, { format, ...said, limits, ...(kindsOf && { kindsOf }) })
+  const intake = await openIntake(source, { format, ...said, limits, kindsOf })
   yield* intake.runs
   onReport?.(intake.report)
 }

@@ -107,11 +107,10 @@ export async function readReceipt(
   tableId: string,
   versionText: string,
 ): Promise<ContractResponse> {
-  const table = call.team.table(tableId)
-  const version = parseVersion(versionText)
-  const receipt = version === null ? null : await table.receipt(version)
-  if (receipt !== null) return jsonResponse(200, JSON.stringify({ data: receipt }))
-  await table.version() // A missing table is reported first.
+  const kept = await readKept(call, tableId, versionText, (table, version) =>
+    table.receipt(version),
+  )
+  if (kept !== null) return kept
   const message = `Receipt of version '${shownId(versionText)}' not found`
   throw new Refusal('RECEIPT_NOT_FOUND', message)
 }
@@ -122,13 +121,25 @@ export async function readChange(
   tableId: string,
   versionText: string,
 ): Promise<ContractResponse> {
-  const table = call.team.table(tableId)
-  const version = parseVersion(versionText)
-  const change = version === null ? null : await table.change(version)
-  if (change !== null) return jsonResponse(200, JSON.stringify({ data: change }))
-  await table.version() // A missing table is reported first.
+  const kept = await readKept(call, tableId, versionText, (table, version) => table.change(version))
+  if (kept !== null) return kept
   const message = `The table keeps no change with the version '${shownId(versionText)}'`
   throw new StoreError('HISTORY_GONE', message)
+}
+
+/** What a table keeps of a version; null: nothing. @throws {StoreError} TABLE_NOT_FOUND, before that is told */
+async function readKept(
+  call: Call,
+  tableId: string,
+  versionText: string,
+  read: (table: ReturnType<Call['team']['table']>, version: number) => Promise<object | null>,
+): Promise<ContractResponse | null> {
+  const table = call.team.table(tableId)
+  const version = parseVersion(versionText)
+  const kept = version === null ? null : await read(table, version)
+  if (kept !== null) return jsonResponse(200, JSON.stringify({ data: kept }))
+  await table.version()
+  return null
 }
 
 /** A version in a path; null: there is no such version. */

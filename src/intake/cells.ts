@@ -1,6 +1,7 @@
 // Cells that are written otherwise than rows of CSV write them, and how they are written there. Each function returns
 // undefined for a text that is not of its form.
 import { isDate, isDateTime } from '../schema/time-rules.js'
+import { isNumberToken } from '../schema/value-rules.js'
 import type { DateForm, DecimalMark } from './dialect.js'
 
 /** How a column of numbers is written. */
@@ -11,13 +12,6 @@ export type NumberForm = Readonly<{
   /** The sign that may stand in front or behind. */
   currency: string | undefined
 }>
-
-const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
-
-/** Whether a text is a number as JSON writes it. */
-export function isPlainNumber(text: string): boolean {
-  return PLAIN_NUMBER.test(text)
-}
 
 /** A number as JSON writes it. */
 export function numberOf(text: string, form: NumberForm): string | undefined {
@@ -31,7 +25,7 @@ export function numberOf(text: string, form: NumberForm): string | undefined {
     if (plain.includes('.')) return undefined
     plain = plain.replace(',', '.')
   }
-  return isPlainNumber(plain) ? plain : undefined
+  return isNumberToken(plain) ? plain : undefined
 }
 
 /** A number without the sign of its currency, which stands behind the minus sign as well. */

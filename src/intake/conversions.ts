@@ -4,7 +4,8 @@
 // - A cell is converted by what is said, or if all values of its column in the sample have one reading only.
 // - A conversion is decided once a source. A later value that contradicts it ends it, and is a fault if cells were changed
 //   before: else a column that becomes text would have values that are not those of the source.
-import { booleanOf, dateOf, dateTimeOf, isPlainNumber, type NumberForm, numberOf } from './cells.js'
+import { isNumberToken } from '../schema/value-rules.js'
+import { booleanOf, dateOf, dateTimeOf, type NumberForm, numberOf } from './cells.js'
 import { DATE_FORMS, type DateForm, type Dialect } from './dialect.js'
 
 export type ConversionCode = 'numbers' | 'dates' | 'dateTimes' | 'booleans'
@@ -64,7 +65,7 @@ function isConvertible(kind: string): boolean {
   return Object.values(KINDS_OF).some((kinds) => kinds.includes(kind))
 }
 
-/** Digits of a number that is none but a code, perhaps: a double does not hold all of them. */
+/** Digits that a double holds. */
 const DIGITS_MAX = 15
 
 function numbersOf(values: readonly string[], known: Known): Conversion | undefined {
@@ -73,23 +74,33 @@ function numbersOf(values: readonly string[], known: Known): Conversion | undefi
   const said = { decimal: decimal ?? '.', thousands: dialect.thousands, currency: dialect.currency }
   const isSaid = said.decimal === ',' || said.thousands !== undefined || said.currency !== undefined
   if (isSaid) {
-    const mayBeNumber = (text: string) => readNumber(text, said) || isPlainNumber(text.trim())
+    const mayBeNumber = (text: string) =>
+      readNumber(text, said) !== undefined || isNumberToken(text.trim())
     const isOfNumbers = kind === 'number' || values.every(mayBeNumber)
     if (!isOfNumbers) return undefined
-    const isAmbiguous = (text: string) => said.decimal === ',' && isPlainNumber(text.trim())
+    const isAmbiguous = (text: string) => said.decimal === ',' && isNumberToken(text.trim())
     return { ...numbersBy(said, kind === 'number' && isFixed), isAmbiguous }
   }
   if (!detects || decimal !== undefined || values.length === 0) return undefined
-  if (values.every((text) => isPlainNumber(text.trim()))) return undefined
-  const fitting = formsOf(values).filter((form) => values.every((text) => readNumber(text, form)))
-  const [first] = fitting
-  if (first === undefined) return undefined
-  const isOne = fitting.every((form) =>
-    values.every((text) => numberOf(text, form) === numberOf(text, first)),
-  )
-  return isOne && !mayBeCodes(values, first)
-    ? numbersBy(first, kind === 'number' && isFixed)
-    : undefined
+  if (values.every((text) => isNumberToken(text.trim()))) return undefined
+  const { forms, isOne } = readingsOf(values, formsOf(values), readNumber)
+  const [form] = forms
+  if (form === undefined || !isOne || mayBeCodes(values, form)) return undefined
+  return numbersBy(form, kind === 'number' && isFixed)
+}
+
+/** The forms in which all values can be read, and whether they all read the same in each. */
+function readingsOf<Form>(
+  values: readonly string[],
+  all: readonly Form[],
+  read: (text: string, form: Form) => string | undefined,
+): Readonly<{ forms: readonly Form[]; isOne: boolean }> {
+  const forms = all.filter((form) => values.every((text) => read(text, form) !== undefined))
+  const [first, ...others] = forms
+  const isOne =
+    first !== undefined &&
+    others.every((form) => values.every((text) => read(text, form) === read(text, first)))
+  return { forms, isOne }
 }
 
 /** Whether values are groups of digits and nothing else. */
@@ -101,9 +112,11 @@ function mayBeCodes(
   return values.every((text) => !text.includes(decimal))
 }
 
-function readNumber(text: string, form: NumberForm): boolean {
+/** A number that is no code, perhaps: a double holds all its digits. */
+function readNumber(text: string, form: NumberForm): string | undefined {
   const found = numberOf(text, form)
-  return found !== undefined && found.replace(/[^0-9]/g, '').length <= DIGITS_MAX
+  const isExact = found !== undefined && found.replace(/[^0-9]/g, '').length <= DIGITS_MAX
+  return isExact ? found : undefined
 }
 
 function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
@@ -116,7 +129,7 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
   const convert = (text: string): string | undefined => {
     const found = numberOf(text, form)
     // With a decimal comma, a number with a point may have another reading.
-    if (found === undefined && isLenient && !isPlainNumber(text.trim())) return text
+    if (found === undefined && isLenient && !isNumberToken(text.trim())) return text
     return found
   }
   return { code: 'numbers', form: `numbers with ${parts.join(', ')}`, convert, isAmbiguous: never }
@@ -155,15 +168,9 @@ function datesOf(
     return isOfDates || isRead ? datesBy(said, isOfDates && isFixed) : undefined
   }
   if (!detects || values.length === 0) return undefined
-  const fitting = DATE_FORMS.filter((form) =>
-    values.every((text) => dateOf(text, form) !== undefined),
-  )
-  const [first] = fitting
-  if (first === undefined) return undefined
-  const isOne = fitting.every((form) =>
-    values.every((text) => dateOf(text, form) === dateOf(text, first)),
-  )
-  return isOne ? datesBy(first, kind !== undefined && isFixed) : undefined
+  const { forms, isOne } = readingsOf(values, DATE_FORMS, dateOf)
+  const [form] = forms
+  return form && isOne ? datesBy(form, kind !== undefined && isFixed) : undefined
 }
 
 function datesBy(form: DateForm, isLenient: boolean): Conversion {
@@ -217,19 +224,6 @@ function dateTimesOf(
 
 /** Whether values have two readings as days, so that somebody must say which is meant. */
 export function haveTwoReadings(values: readonly string[]): boolean {
-  if (values.length === 0) return false
-  const fitting = DATE_FORMS.filter((form) =>
-    values.every((text) => dateOf(text, form) !== undefined),
-  )
-  return fitting.length > 1 && conversionOfDays(values) === undefined
-}
-
-function conversionOfDays(values: readonly string[]): Conversion | undefined {
-  return datesOf(values, {
-    column: '',
-    kind: undefined,
-    isFixed: false,
-    dialect: {},
-    detects: true,
-  })
+  const { forms, isOne } = readingsOf(values, DATE_FORMS, dateOf)
+  return values.length > 0 && forms.length > 0 && !isOne
 }

@@ -129,6 +129,9 @@ function unescaped(text: string): string {
   return text.includes('\\') ? text.replace(/\\(.)/gs, (_, char: string) => plainOf(char)) : text
 }
 
+/** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
+export const EMPTY_ROW = '""\n'
+
 /** A field as RFC 4180 writes it. A broken one is written as it is. */
 export function writeField(
   text: string,

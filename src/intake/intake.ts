@@ -6,16 +6,16 @@
 // - Where nothing is said and detection is off, the bytes are passed on as they are.
 // - Memory is bounded by the sample of the beginning and by a run, whatever the size of the source.
 import { type CutLimits, type CutRun, cutRecords } from '../base/record-cutter.js'
-import { openRecordScanner, SourceFault } from '../base/record-scanner.js'
+import { SourceFault } from '../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../base/source-format.js'
 import type { Advice } from './advice.js'
 import type { ColumnKinds } from './conversions.js'
 import type { Dialect } from './dialect.js'
 import { checkDialect } from './dialect-rules.js'
-import { areStandard, writeField } from './fields.js'
+import { writeField } from './fields.js'
 import { openJson } from './json-source.js'
 import { type Plan, planOf } from './plan.js'
-import { DialectScanner } from './record-bounds.js'
+import { openDialectScanner } from './record-bounds.js'
 import { RowRewriter } from './rewritten-rows.js'
 import { guessesOf, type TextBytes, textBytesOf } from './text-bytes.js'
 
@@ -45,7 +45,7 @@ export type IntakeOptions = Readonly<{
   /** The path to the array of rows in a JSON object, such as `data` or `result.items`. Default: detected, or none. */
   at?: string | undefined
   /** The kinds of the columns that are known; asked once, and only if it matters. Default: none is known. */
-  kindsOf?: () => Promise<ColumnKinds | undefined>
+  kindsOf?: (() => Promise<ColumnKinds | undefined>) | undefined
 }>
 
 /** What an intake read, as far as its rows were read. */
@@ -129,7 +129,7 @@ async function linesIntake(
   const rewriter = new RowRewriter(plan, isTabbed, header?.length ?? 0)
   let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
-    const scanner = scannerOf(plan)
+    const scanner = openDialectScanner(plan.marks, plan.comment)
     const records = recordsOf(text.all, plan.skippedBytes, header)
     const cut = cutRecords(records, 'csv', limits, { scanner, allowEmpty })
     for await (const run of placedIn(cut, plan, header)) {
@@ -162,11 +162,6 @@ async function* placedIn(
     const place = line === undefined ? {} : { line: line + skippedLines - (header ? 1 : 0) }
     throw new SourceFault(message, { offset, ...place })
   }
-}
-
-function scannerOf({ marks, comment }: Plan) {
-  const isStandard = areStandard(marks) && comment === undefined
-  return isStandard ? openRecordScanner('csv') : new DialectScanner(marks, comment)
 }
 
 /** The header of a source that has none, written as its own records are. */

@@ -34,7 +34,7 @@ export function openJson(
   }: Readonly<{ format: SourceFormat; detects: boolean; at?: string | undefined }>,
 ): JsonSource {
   const plain: JsonSource = { format, bytes: text.all, shift: () => 0, advice: [] }
-  if (at !== undefined) return { ...plain, format: 'json', ...arrayAt(text.all, at) }
+  if (at !== undefined) return { ...plain, format: 'json', ...arrayAt(text.all, at, false) }
   if (!detects || format !== 'json') return plain
   const found = new ArrayFinder()
   found.scan(text.start)
@@ -42,7 +42,7 @@ export function openJson(
   const [array] = found.arrays
   if (!found.isObject || array === undefined) return plain
   checkOne(found)
-  const only = arrayAt(text.all, array.path, checkOne)
+  const only = arrayAt(text.all, array.path, true)
   return { ...plain, ...only, advice: [{ code: 'at', example: array.path }] }
 }
 
@@ -59,7 +59,6 @@ function checkOne({ arrays }: ArrayFinder): void {
 type FoundArray = {
   /** The names of the objects that it is in, with points between them. */
   readonly path: string
-  readonly start: number
   /** Where its first element begins; its end if it has none. */
   readonly first: number
   end: number | undefined
@@ -68,25 +67,42 @@ type FoundArray = {
 /** Nested objects that are looked into, at most. */
 const DEPTH_MAX = 8
 
-/** Members whose names are kept. */
+/** Bytes of the name of a member that are kept, at most. */
 const NAME_BYTES_MAX = 256
+
+/** Arrays that are kept where none is wanted, at most: two leave open which is meant. */
+const ARRAYS_MAX = 8
+
+type Opened = {
+  isArray: boolean
+  name: string
+  start: number
+  isFirst: boolean
+  found?: FoundArray
+}
 
 /** Finds the arrays of objects in a value of JSON, byte by byte. What is no JSON is refused where rows are read. */
 class ArrayFinder {
-  /** Those that are in no other array, and whose first element is an object. */
+  /** Those that are in no other array, and whose first element is an object; the wanted one may be empty. */
   readonly arrays: FoundArray[] = []
-  readonly emptyArrays: FoundArray[] = []
   /** Values of the source itself. */
   values = 0
   isObject = false
+  readonly #wanted: string | undefined
   #scanned = 0
-  /** The names of the open objects, from the outside in; an array has none. */
-  readonly #open: { isArray: boolean; name: string; start: number; isFirst: boolean }[] = []
+  /** The open objects and arrays, from the outside in, but for those that are too deep. */
+  readonly #open: Opened[] = []
+  #tooDeep = 0
   #isInString = false
   #isEscaped = false
   #name: number[] = []
   #last = ''
   #isInValue = false
+
+  /** @param wanted - The path of the only array to find. Default: all. */
+  constructor(wanted?: string) {
+    this.#wanted = wanted
+  }
 
   scan(piece: Uint8Array): void {
     for (let i = 0; i < piece.length; i++) this.#take(piece[i] ?? 0, this.#scanned + i)
@@ -127,19 +143,26 @@ class ArrayFinder {
   #begin(isArray: boolean, offset: number): void {
     const outer = this.#open.at(-1)
     if (outer === undefined && this.values === 1) this.isObject = !isArray
-    if (!isArray && outer?.isArray === true && outer.isFirst && this.#isNear()) {
-      const { start } = outer
-      this.arrays.push({ path: this.#path(), start, first: offset, end: undefined })
+    if (this.#tooDeep > 0 || this.#open.length > DEPTH_MAX) {
+      this.#tooDeep++
+      return
+    }
+    if (!isArray && outer?.isArray === true && outer.isFirst) {
+      this.#add(outer, { path: this.#path(), first: offset, end: undefined })
     }
     if (outer !== undefined) outer.isFirst = false
     this.#open.push({ isArray, name: this.#last, start: offset, isFirst: true })
   }
 
-  /** Whether the innermost open array is in no other one, and not too deep. */
-  #isNear(): boolean {
-    return (
-      this.#open.length <= DEPTH_MAX && this.#open.slice(0, -1).every(({ isArray }) => !isArray)
-    )
+  /** Keeps an array, unless it is in another one, or none that is looked for. */
+  #add(opened: Opened, array: FoundArray): void {
+    const isDeep = this.#open.length > DEPTH_MAX
+    if (isDeep || this.#open.slice(0, -1).some(({ isArray }) => isArray)) return
+    const isMissing =
+      this.#wanted === undefined ? this.arrays.length < ARRAYS_MAX : this.arrays.length === 0
+    if (!isMissing || array.path !== (this.#wanted ?? array.path)) return
+    opened.found = array
+    this.arrays.push(array)
   }
 
   #path(): string {
@@ -150,14 +173,16 @@ class ArrayFinder {
   }
 
   #close(offset: number): void {
-    const top = this.#open.at(-1)
-    if (top?.isArray === true && top.isFirst && this.#isNear()) {
-      const end = offset + 1
-      this.emptyArrays.push({ path: this.#path(), start: top.start, first: offset, end })
+    if (this.#tooDeep > 0) {
+      this.#tooDeep--
+      return
     }
+    const top = this.#open.at(-1)
+    if (this.#wanted !== undefined && top?.isArray === true && top.isFirst) {
+      this.#add(top, { path: this.#path(), first: offset, end: offset + 1 })
+    }
+    if (top?.found !== undefined) top.found.end = offset + 1
     this.#open.pop()
-    const found = this.arrays.find(({ start }) => start === top?.start)
-    if (found !== undefined) found.end = offset + 1
     if (this.#open.length === 0) this.#isInValue = false
   }
 }
@@ -166,23 +191,23 @@ const BEGIN = Uint8Array.of(OPEN_BRACKET)
 
 /**
  * The bytes of an array in an object, alone.
- * @param check - Called with what was found so far.
+ * @param isOnly - Whether another array of objects is a fault: nobody said which is meant.
  */
 function arrayAt(
   bytes: AsyncIterable<Uint8Array>,
   path: string,
-  check: (found: ArrayFinder) => void = () => undefined,
+  isOnly: boolean,
 ): Pick<JsonSource, 'bytes' | 'shift'> {
-  const finder = new ArrayFinder()
+  const finder = new ArrayFinder(isOnly ? undefined : path)
   let array: FoundArray | undefined
   async function* bytesOfArray(): AsyncGenerator<Uint8Array> {
     let at = 0
     for await (const piece of bytes) {
       finder.scan(piece)
-      check(finder)
-      if (array === undefined) {
-        array = [...finder.arrays, ...finder.emptyArrays].find((found) => found.path === path)
-        if (array !== undefined) yield BEGIN
+      if (isOnly) checkOne(finder)
+      if (array === undefined && finder.arrays[0] !== undefined) {
+        array = finder.arrays[0]
+        yield BEGIN
       }
       const from = Math.max((array?.first ?? Number.POSITIVE_INFINITY) - at, 0)
       const to = Math.min((array?.end ?? Number.POSITIVE_INFINITY) - at, piece.length)

@@ -6,8 +6,8 @@
 import { didYouMean } from '../base/nearest-word.js'
 import { SourceFault } from '../base/record-scanner.js'
 import { isDateTime } from '../schema/time-rules.js'
+import { isNumberToken } from '../schema/value-rules.js'
 import type { Advice } from './advice.js'
-import { isPlainNumber } from './cells.js'
 import { type ColumnKinds, type Conversion, conversionOf, haveTwoReadings } from './conversions.js'
 import type { Dialect } from './dialect.js'
 import { areStandard, type Marks } from './fields.js'
@@ -123,7 +123,7 @@ function checkNamed({ columns = {} }: Dialect, names: readonly string[]): void {
   throw new SourceFault(`the header has no column ${JSON.stringify(missing)}${meant}`)
 }
 
-/** Records whose fields decide whether a column without a name has values. */
+/** The columns of a source. One without a name gets one, or is left out if no record of the sample has a value for it. */
 function headerOf(
   records: readonly Tried[],
   { dialect, detects }: PlanOptions,
@@ -179,7 +179,7 @@ function adviceOfData(records: readonly Tried[], line: number): readonly Advice[
 }
 
 function looksLikeValue(text: string): boolean {
-  return isPlainNumber(text) || isDateTime(text)
+  return isNumberToken(text) || isDateTime(text)
 }
 
 /** How MySQL and PostgreSQL write an empty cell. */

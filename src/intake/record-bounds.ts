@@ -1,7 +1,13 @@
 // Where the records of CSV begin and end in a dialect whose quotes or comments are not those of RFC 4180.
 import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, SPACE, TAB } from '../base/ascii.js'
-import { type RecordScanner, SourceFault } from '../base/record-scanner.js'
-import type { Marks } from './fields.js'
+import { openRecordScanner, type RecordScanner, SourceFault } from '../base/record-scanner.js'
+import { areStandard, type Marks } from './fields.js'
+
+/** Finds the records of a source: as those of plain CSV where the marks are its own. */
+export function openDialectScanner(marks: Marks, comment: string | undefined): RecordScanner {
+  const isStandard = areStandard(marks) && comment === undefined
+  return isStandard ? openRecordScanner('csv') : new DialectScanner(marks, comment)
+}
 
 /** Where in a field the next byte is. */
 type Place = 'start' | 'plain' | 'quoted' | 'afterQuote' | 'comment'
@@ -10,7 +16,7 @@ type Place = 'start' | 'plain' | 'quoted' | 'afterQuote' | 'comment'
  * Cuts records as the scanner of plain CSV does: an empty line belongs to the record that follows it. A comment is a
  * record of its own.
  */
-export class DialectScanner implements RecordScanner {
+class DialectScanner implements RecordScanner {
   readonly starts: number[] = []
   readonly ends: number[] = []
   readonly namingStarts: number[] = []

@@ -6,10 +6,10 @@
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { concatBytes, fromUtf8, utf8 } from '../base/bytes.js'
 import type { CutRun } from '../base/record-cutter.js'
-import { SourceFault } from '../base/record-scanner.js'
+import { countLineBreaks, SourceFault } from '../base/record-scanner.js'
 import type { Advice, AdviceCode } from './advice.js'
 import type { Conversion } from './conversions.js'
-import { type Field, fieldsOf, writeField } from './fields.js'
+import { EMPTY_ROW, type Field, fieldsOf, writeField } from './fields.js'
 import type { Plan } from './plan.js'
 
 /** The rows of a run. Row i is the bytes from starts[i] up to ends[i]. */
@@ -22,9 +22,6 @@ export type RewrittenRun = Readonly<{
   offsets: readonly number[]
 }>
 
-/** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
-const EMPTY_ROW = '""\n'
-
 /** What was done so far, with the line of the first place. */
 type Tally = { count: number; line: number }
 
@@ -36,7 +33,7 @@ export class RowRewriter {
   readonly #tallies = new Map<AdviceCode, Tally>()
   readonly #converters: ReadonlyMap<number, Converter>
   #header: Uint8Array | undefined
-  /** The line, from 1, on which the next run begins; known only as long as all runs were rewritten. */
+  /** The line, from 1, on which the next record begins. */
   #line: number
 
   /** @param headerBytes - Bytes of a header that was put in front of a source without one. */
@@ -63,7 +60,7 @@ export class RowRewriter {
   rewrite(run: CutRun): RewrittenRun {
     if (this.#header === undefined) {
       this.#header = this.#headerOf(run.header)
-      if (this.#plan.hasHeader) this.#line += lineBreaks(run.header)
+      if (this.#plan.hasHeader) this.#line += countLineBreaks(run.header)
     }
     const { bytes, starts, ends } = run
     const isPlain =
@@ -84,7 +81,7 @@ export class RowRewriter {
 
   #asItIs({ bytes, starts, ends, offset }: CutRun): Omit<RewrittenRun, 'header'> {
     const offsets = starts.map((start) => offset + start + this.#shift)
-    this.#line += lineBreaks(bytes)
+    this.#line += countLineBreaks(bytes)
     return { bytes, starts, ends, offsets }
   }
 
@@ -92,16 +89,16 @@ export class RowRewriter {
     const rows: string[] = []
     const offsets: number[] = []
     for (const [i, start] of starts.entries()) {
-      const record = decoded(bytes.subarray(start, ends[i]), offset + start + this.#shift)
-      const [breaks = ''] = /^[\r\n]*/.exec(record) ?? []
       const at = offset + start + this.#shift
-      this.#addBlankLines(breaks, record.length === breaks.length, at, rows, offsets)
-      const row = this.#rowOf(record.slice(breaks.length), at + breaks.length)
+      const text = decoded(bytes.subarray(start, ends[i]), at)
+      const [breaks = ''] = /^[\r\n]*/.exec(text) ?? []
+      this.#addBlankLines(breaks, text.length === breaks.length, at, rows, offsets)
+      const row = this.#rowOf(text.slice(breaks.length), at + breaks.length)
       if (row !== undefined) {
         rows.push(row)
         offsets.push(at + breaks.length)
       }
-      this.#line += lineBreaksOf(record.slice(breaks.length))
+      this.#line += countLineBreaks(bytes.subarray(start + breaks.length, ends[i]))
     }
     const written = rows.map((row) => utf8(row))
     const bounds = boundsOf(written)
@@ -256,19 +253,6 @@ function decoded(bytes: Uint8Array, offset: number): string {
   } catch {
     throw new SourceFault('not valid UTF-8', { offset })
   }
-}
-
-function lineBreaks(bytes: Uint8Array): number {
-  let count = 0
-  for (let at = 0; at < bytes.length; at++) {
-    if (bytes[at] === LINE_FEED || (bytes[at] === CARRIAGE_RETURN && bytes[at + 1] !== LINE_FEED))
-      count++
-  }
-  return count
-}
-
-function lineBreaksOf(text: string): number {
-  return text.split(/\r\n|\r|\n/).length - 1
 }
 
 function boundsOf(rows: readonly Uint8Array[]): Readonly<{ starts: number[]; ends: number[] }> {

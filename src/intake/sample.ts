@@ -1,10 +1,10 @@
 // The beginning of a source of CSV or TSV: its records by the marks that are tried, and the marks by which they agree best.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
-import { openRecordScanner, type RecordScanner, SourceFault } from '../base/record-scanner.js'
+import { countLineBreaks, type RecordScanner, SourceFault } from '../base/record-scanner.js'
 import type { Dialect } from './dialect.js'
 import { delimiterOf } from './dialect-rules.js'
-import { areStandard, type Field, fieldsOf, type Marks, marksOf } from './fields.js'
-import { DialectScanner } from './record-bounds.js'
+import { type Field, fieldsOf, type Marks, marksOf } from './fields.js'
+import { openDialectScanner } from './record-bounds.js'
 
 /** The beginning of a source. */
 export type Sample = Readonly<{
@@ -83,10 +83,7 @@ export function recordsOf(
   comment: string | undefined,
   countMax = Number.POSITIVE_INFINITY,
 ): readonly Tried[] {
-  const scanner =
-    areStandard(marks) && comment === undefined
-      ? openRecordScanner('csv')
-      : new DialectScanner(marks, comment)
+  const scanner = openDialectScanner(marks, comment)
   scanner.scan(bytes)
   const hasEnded = !isWhole || finish(scanner)
   const { starts, ends } = scanner
@@ -135,10 +132,7 @@ export function marksIn(
   if (!detects) return first
   const delimiters = said === undefined ? DELIMITERS : [said]
   const choices = delimiters.flatMap((delimiter) => variantsOf({ ...first, delimiter }, dialect))
-  let best = {
-    marks: first,
-    score: agreementOf(recordsOf(tried, first, dialect.comment, TRIED_RECORDS)),
-  }
+  let best = { marks: first, score: 0 }
   for (const marks of choices) {
     const score = agreementOf(recordsOf(tried, marks, dialect.comment, TRIED_RECORDS))
     if (score > best.score) best = { marks, score }
@@ -197,6 +191,5 @@ export function preambleOf(
   const records = recordsOf(tried, marks, dialect.comment, PREAMBLE_RECORDS_MAX + 2)
   const header = records[headerIndexOf(records)]
   if (header === undefined) return none
-  const skipped = tried.bytes.subarray(0, header.start)
-  return { bytes: header.start, lines: textOf(skipped).split(/\r\n|\r|\n/).length - 1 }
+  return { bytes: header.start, lines: countLineBreaks(tried.bytes.subarray(0, header.start)) }
 }

@@ -29,7 +29,7 @@ export function binaryKindOf(start: Bytes): BinaryKind | undefined {
   return found
 }
 
-/** Why a source cannot be read as text, and what to do; undefined: it may be one. */
+/** Why a source cannot be read as text, and what to do. */
 export function refusalOf(kind: BinaryKind): string {
   switch (kind) {
     case 'zip':

@@ -11,6 +11,7 @@ import { DIALECT_NAMES } from '../../intake/dialect.js'
 import { type Intake, openIntake } from '../../intake/intake.js'
 import { checkFlag } from '../api/arguments.js'
 import type { DialectOptions, RowsInput } from '../api/row-types.js'
+import { piecesOf } from './stream-rows.js'
 
 /** Rows and bytes that are rewritten in one turn of the event loop. */
 const TURN_ROWS_MAX = 4_096
@@ -77,12 +78,6 @@ function howOf(rows: Readonly<Record<string, unknown>>, format: SourceFormat): H
   }
 }
 
-async function* piecesOf(bytes: Bytes): AsyncGenerator<Bytes, void> {
-  for (let at = 0; at < bytes.length; at += TURN_BYTES_MAX) {
-    yield bytes.subarray(at, at + TURN_BYTES_MAX)
-  }
-}
-
 type Source = How &
   Readonly<{
     pieces: AsyncIterable<Bytes>
@@ -102,7 +97,7 @@ async function* bytesOfRows({
   const format = isTabbed ? 'csv' : how.format
   const dialect = isTabbed ? { delimiter: '\t', ...how.dialect } : how.dialect
   const read = { ...how, format, dialect, limits }
-  const intake: Intake = await openIntake(pieces, { ...read, ...(kindsOf && { kindsOf }) })
+  const intake: Intake = await openIntake(pieces, { ...read, kindsOf })
   let isFirst = true
   for await (const run of intake.runs) {
     yield* isJson(run.format)

@@ -3,21 +3,14 @@
 import type { Bytes } from '../../base/bytes.js'
 import { shiftPlace } from '../../base/data-error.js'
 import { cutRecords } from '../../base/record-cutter.js'
-import { SourceFault } from '../../base/record-scanner.js'
+import { countLineBreaks, SourceFault } from '../../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../../base/source-format.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
 import type { TextRows } from '../api/row-types.js'
 import type { TeamContext } from '../context/store-context.js'
 import { prepareRows } from './prepare-rows.js'
-import {
-  CharacterPlace,
-  countLineBreaks,
-  faultOf,
-  type GivenStream,
-  runLimits,
-  textOfRun,
-} from './stream-rows.js'
+import { CharacterPlace, faultOf, type GivenStream, runLimits, textOfRun } from './stream-rows.js'
 
 /** Rows and bytes of a source that were read so far. */
 export type SourceProgress = Readonly<{ rows: number; bytes: number }>

@@ -1,12 +1,11 @@
 // Rows that callers give as a stream of text: found among the forms of rows, and scanned run by run, for callers that take
 // one row after the other. Memory is bounded by a run.
-import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
 import { type Bytes, bytesOf, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { isAsyncIterable, isIterable, shown, typeName } from '../../base/options.js'
 import { utf8StringLength, yieldToEventLoop } from '../../base/platform.js'
 import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../../base/record-cutter.js'
-import { SourceFault } from '../../base/record-scanner.js'
+import { countLineBreaks, SourceFault } from '../../base/record-scanner.js'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
 import { streamPieces } from '../../base/web-stream.js'
@@ -97,7 +96,7 @@ function pathForText(text: string, format: SourceFormat): StoreError {
 /** Bytes of a text that are scanned for the ends of rows in one turn of the event loop. */
 const PIECE_BYTES = 256 * 1024
 
-async function* piecesOf(bytes: Bytes): AsyncGenerator<Bytes, void> {
+export async function* piecesOf(bytes: Bytes): AsyncGenerator<Bytes, void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     if (at > 0) await yieldToEventLoop()
     yield bytes.subarray(at, at + PIECE_BYTES)
@@ -209,17 +208,6 @@ export function textOfRun(run: CutRun, format: SourceFormat, charsBefore: number
   const whole = concatBytes(partsOfRun(run, format))
   if (isJson(format)) return { json: whole, offset: charsBefore - 1 } // Before it stands a bracket.
   return format === 'csv' ? { csv: whole } : { tsv: whole }
-}
-
-/** CRLF, LF and CR are line breaks, in quotes too. */
-export function countLineBreaks(bytes: Bytes): number {
-  let count = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === CARRIAGE_RETURN) count++
-    else if (byte === LINE_FEED && bytes[i - 1] !== CARRIAGE_RETURN) count++
-  }
-  return count
 }
 
 /** @param canAllow - Whether the caller can say that an empty text is meant. */

@@ -1,8 +1,8 @@
 // Which word was meant by one that is not known, for messages.
 
-/** Characters of a word that is compared, and words that are, at most: the time of a message is bounded. */
+/** Characters of a word that is compared, and of all of them, at most: the time of a message is bounded. */
 const CHARS_MAX = 64
-const WORDS_MAX = 1_000
+const ALL_CHARS_MAX = 16 * 1024
 /** Of a shorter beginning too much is open. */
 const BEGINNING_CHARS_MIN = 4
 
@@ -16,10 +16,11 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
   if (meant.length > CHARS_MAX) return undefined
   let nearest: string | undefined
   let fewest = editsMaxOf(meant) + 1
-  let compared = 0
+  let chars = 0
   const longer: string[] = []
   for (const candidate of candidates) {
-    if (++compared > WORDS_MAX) break
+    chars += 1 + candidate.length
+    if (chars > ALL_CHARS_MAX) break
     const known = candidate.slice(0, CHARS_MAX + EDITS_MAX).toLowerCase()
     if (meant.length >= BEGINNING_CHARS_MIN && known.startsWith(meant)) longer.push(candidate)
     if (Math.abs(candidate.length - meant.length) >= fewest) continue

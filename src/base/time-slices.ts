@@ -99,6 +99,11 @@ export class TimeSlices {
     return this.#turns.spend(work)
   }
 
+  /** Waits until work may be done that is done in one piece. */
+  async admit(work: number): Promise<void> {
+    if (this.spend(work)) await this.pause()
+  }
+
   /** Lets other work run, and goes on in a later turn of the event loop. */
   pause(): Promise<void> {
     return this.#turns.next()

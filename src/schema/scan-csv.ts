@@ -28,8 +28,8 @@ export type CsvScan = Readonly<{
 /** Where a record begins: its first byte, its line, and the number of its row. */
 export type CsvPlace = Readonly<{ at: number; line: number; row: number }>
 
-/** UTF-8 bytes of one UTF-16 unit, at most. */
-const BYTES_PER_CHAR_MAX = 3
+/** The characters of a record are counted at least so many bytes apart. */
+const COUNTED_BYTES_MIN = 64 * 1024
 
 /**
  * Reads the header of a CSV or TSV body, and opens its rows.
@@ -164,6 +164,11 @@ class RecordReader {
   #line = 1
   /** All bytes of the record so far, joined by OR. */
   #bits = 0
+  /** UTF-16 units of the record, as far as they were counted, and up to where. */
+  #chars = 0
+  #counted = 0
+  /** Before this byte the record is not too long. */
+  #limit = 0
 
   /** @param place - Where to begin. Default: with the header. */
   constructor(
@@ -201,13 +206,16 @@ class RecordReader {
     const ends: number[] = []
     let fieldCount = 0
     let end = start - 1
-    const limit = Math.min(this.#bytes.length, start + BYTES_PER_CHAR_MAX * this.#charsMax + 1)
+    this.#chars = 0
+    this.#counted = start
+    this.#limit = start + this.#charsMax + 1
     do {
-      end = this.#endOfField(end + 1, limit)
-      if (fieldCount++ < keptMax) ends.push(end)
-      if (end - start > this.#charsMax && this.#bits < 0x80) throw this.#tooLong() // Before its other fields are read.
+      end = this.#bytes[end + 1] === this.#delimiter ? end + 1 : this.#endOfField(end + 1)
+      if (fieldCount < keptMax) ends.push(end)
+      fieldCount++
+      if (end >= this.#limit) this.#countChars(end)
     } while (this.#bytes[end] === this.#delimiter)
-    if (this.#isOver(start, end)) throw this.#tooLong()
+    if (end - start > this.#charsMax) this.#countChars(end)
     if (!this.isUtf8 && this.#bits >= 0x80 && !isUtf8(this.#bytes.subarray(start, end))) {
       throw this.#refusal(FAULT.notUtf8)
     }
@@ -216,29 +224,29 @@ class RecordReader {
     return { fields, fieldCount, line: this.#line, length: this.#at - start }
   }
 
-  /** Where a field ends: at a delimiter, a line break or the end of the body, and before `limit` unless that is the end. */
-  #endOfField(start: number, limit: number): number {
+  /** Where a field ends: at a delimiter, a line break or the end of the body. */
+  #endOfField(start: number): number {
     const bytes = this.#bytes
-    if (bytes[start] === QUOTE) return this.#endOfQuoted(start + 1, limit)
+    if (bytes[start] === QUOTE) return this.#endOfQuoted(start + 1)
     let bits = this.#bits
     let at = start
-    for (; at < limit; at++) {
+    for (; at < bytes.length; at++) {
       const byte = bytes[at] ?? 0
       if (byte === QUOTE) throw this.#refusal(FAULT.quoteInField)
       if (this.#endsField(byte)) break
       bits |= byte
+      if (at >= this.#limit) this.#countChars(at, bits)
     }
     this.#bits = bits
-    if (at >= limit && limit < bytes.length) throw this.#tooLong()
     return at
   }
 
   /** As `#endOfField`, from after the opening quote. */
-  #endOfQuoted(start: number, limit: number): number {
+  #endOfQuoted(start: number): number {
     const bytes = this.#bytes
     let bits = this.#bits
     let at = start
-    for (; at < limit; at++) {
+    for (; at < bytes.length; at++) {
       const byte = bytes[at] ?? 0
       bits |= byte
       if (byte === QUOTE) {
@@ -246,11 +254,12 @@ class RecordReader {
         at++ // Two quotes stand for one.
       } else if (byte === CARRIAGE_RETURN) this.#lineBreaks++
       else if (byte === LINE_FEED && bytes[at - 1] !== CARRIAGE_RETURN) this.#lineBreaks++
+      if (at >= this.#limit) this.#countChars(at, bits)
     }
     this.#bits = bits
-    if (at >= limit) {
-      const isTooLong = limit < bytes.length || this.#isOver(this.#at, limit)
-      throw isTooLong ? this.#tooLong() : this.#refusal(FAULT.openQuote)
+    if (at >= bytes.length) {
+      if (bytes.length - this.#at > this.#charsMax) this.#countChars(bytes.length)
+      throw this.#refusal(FAULT.openQuote)
     }
     const end = at + 1
     if (end < bytes.length && !this.#endsField(bytes[end] ?? 0)) {
@@ -282,10 +291,17 @@ class RecordReader {
     if (this.#bytes[at] === CARRIAGE_RETURN && this.#bytes[at + 1] === LINE_FEED) this.#at++
   }
 
-  /** Whether the bytes decode to more UTF-16 units than a record may have. */
-  #isOver(start: number, end: number): boolean {
-    if (end - start <= this.#charsMax) return false
-    return utf16Length(this.#bytes, start, end) > this.#charsMax
+  /**
+   * Counts the characters of the record before a byte.
+   *
+   * @param bits - All those bytes, joined by OR.
+   * @throws {StoreError} The record is too long. The rest of it is not read.
+   */
+  #countChars(end: number, bits = this.#bits): void {
+    this.#chars += bits < 0x80 ? end - this.#counted : utf16Length(this.#bytes, this.#counted, end)
+    this.#counted = end
+    if (this.#chars > this.#charsMax) throw this.#tooLong()
+    this.#limit = end + Math.max(COUNTED_BYTES_MIN, this.#charsMax - this.#chars)
   }
 
   #tooLong(): StoreError {

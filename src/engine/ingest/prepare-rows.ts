@@ -111,7 +111,9 @@ async function prepareFast(
   }
   const { bytes, delimiter } = checkCsv(input)
   const scanner = openCsvBytes(bytes, delimiter, team.options)
-  return scanner && prepareCsv(team, scanner, { delimiter, mayInline, target })
+  if (scanner !== null) return prepareCsv(team, scanner, { delimiter, mayInline, target })
+  await team.slices.begin().admit(bytes.length) // The header may be as long as the body.
+  return null
 }
 
 async function prepareJson(
@@ -151,6 +153,7 @@ async function prepareCsv(
       const { bytes, rowStart: at, line, fieldCount } = scanner
       const { columnsMax, rowBytesMax: rowCharsMax } = team.options
       const place = { at, line, row: builder.rowCount }
+      await slices.admit(bytes.length - at)
       checkCsvRecord(bytes, { delimiter }, { columnsMax, rowCharsMax }, place, fieldCount)
       sink.abandon()
       return null

@@ -2,7 +2,7 @@ import type { Store, StoreOptions } from '../src/index.js'
 import { openStore } from '../src/index.js'
 import { checkStoreOptions } from '../src/internal.js'
 import type { UrlFetcher } from '../src/ports.js'
-import { checkOptionNames, pathOf } from './base/arguments.js'
+import { checkOptionNames, resolvePath } from './base/arguments.js'
 import { publishEvent } from './base/diagnostics.js'
 import { type DirectoryPortOptions, openDirectoryPorts } from './directory/directory.js'
 import { nodeSources } from './sources/source-fetch.js'
@@ -45,7 +45,7 @@ export async function openDirectory(
   path: string | URL,
   options: DirectoryOptions = {},
 ): Promise<Store> {
-  const directory = pathOf('The directory', path)
+  const directory = resolvePath('The directory', path)
   checkOptionNames('openDirectory', options, (name) => !OWN_OPTIONS.includes(name))
   const {
     sources: given = {},

@@ -1,5 +1,5 @@
-// `npm start`: builds adapters/programs/start.ts unless its build is newer than all sources, then runs it. The build is
-// JavaScript alone and has a folder of its own: the type declarations of the package take half a minute.
+// `npm start`: builds adapters/cli/commands/start.ts unless its build is newer than all sources, then runs it. The
+// build is JavaScript alone and has a folder of its own: the type declarations of the package take half a minute.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,11 @@ function changedMs(path) {
 
 if (changedMs(built) <= Math.max(...sources.map((name) => changedMs(join(root, name))))) {
   console.log('building …')
-  const args = [join(root, 'adapters/build/build-code.mjs'), folder, 'adapters/programs/start.ts']
+  const args = [
+    join(root, 'adapters/build/build-code.mjs'),
+    folder,
+    'adapters/cli/commands/start.ts',
+  ]
   const build = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
   if (build.status !== 0) {
     console.error('The build failed; is `npm install` done?')

@@ -7,7 +7,7 @@ const ROWS_PER_CHUNK = 1_000
 const BASE_CHUNKS = 10
 const UPDATES_PER_SECOND = 500
 const TRIES = 5
-const OPTIONS = { sweepIntervalMs: 0 }
+const OPTIONS = { maintenance: { garbageCollectionIntervalMs: 0 } }
 
 /** The two ways to use the stash: linked as it is, and with every chunk rewritten first. */
 const WAYS = ['link', 'rewrite']

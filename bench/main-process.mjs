@@ -17,8 +17,8 @@ const { columns, updated } = DATA_SETS[data]
 async function run() {
   const { open, imported, keys } = await importInto(join(directory, 'fresh'))
   const fresh = await read(open, keys)
-  const settled = await settledStore(join(directory, 'settled'))
-  return { import: imported, fresh, ...settled }
+  const recompressed = await recompressedStore(join(directory, 'recompressed'))
+  return { import: imported, fresh, ...recompressed }
 }
 
 async function importInto(place) {
@@ -36,16 +36,16 @@ async function importInto(place) {
 }
 
 /** A store of its own, as the updates of the fresh one left row records over its segments. */
-async function settledStore(place) {
+async function recompressedStore(place) {
   const { open, keys } = await importInto(place)
-  const settling = await open()
+  const opened = await open()
   const began = cpuUsed()
   const beganMs = performance.now()
-  await settling.settle()
-  const settle = cpuSince(began, rows / ROWS_PER_CHUNK)
-  const settleSeconds = (performance.now() - beganMs) / 1000
-  await settling.close()
-  return { settle, settleSeconds, settled: await read(open, keys) }
+  await opened.recompress()
+  const recompress = cpuSince(began, rows / ROWS_PER_CHUNK)
+  const recompressionSeconds = (performance.now() - beganMs) / 1000
+  await opened.close()
+  return { recompress, recompressionSeconds, recompressed: await read(open, keys) }
 }
 
 async function read(open, keys) {

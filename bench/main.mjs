@@ -38,10 +38,10 @@ const FIGURES = [
   ['page of 1,000 rows', ({ fresh }) => fresh.page],
   ['point read, cold', ({ fresh }) => fresh.point],
   ['update, 32 callers', ({ fresh }) => fresh.update],
-  ['settle, 1,000 rows', ({ settle }) => settle],
-  ['page of 1,000 rows, settled', ({ settled }) => settled.page],
-  ['point read, cold, settled', ({ settled }) => settled.point],
-  ['update, 32 callers, settled', ({ settled }) => settled.update],
+  ['recompression, 1,000 rows', ({ recompress }) => recompress],
+  ['page of 1,000 rows, recompressed', ({ recompressed }) => recompressed.page],
+  ['point read, cold, recompressed', ({ recompressed }) => recompressed.point],
+  ['update, 32 callers, recompressed', ({ recompressed }) => recompressed.update],
 ]
 
 export function printMain({ rows, runs, http }) {

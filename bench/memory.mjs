@@ -21,7 +21,13 @@ const READS = 40_000
 const STRIDE = 7_919
 
 const OPTIONS = {
-  ...{ sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 },
+  ...{
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+    },
+  },
   ...{ cacheBytesMax: CACHE_BYTES, bufferBytesMax: BUFFER_BYTES },
   segmentRowsMax: 64,
   durability: 'none',

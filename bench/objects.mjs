@@ -13,10 +13,12 @@ const ROWS_PER_FIGURE = 1_000
 
 /** Nothing runs by itself, and one stash holds the smallest chunks. */
 const OPTIONS = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
-  settleIntervalMs: 0,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    recompressionIntervalMs: 0,
+  },
   stashChunksMax: 65_535,
 }
 

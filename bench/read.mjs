@@ -19,7 +19,13 @@ const STRIDE = 7_919
 const COMPRESSIONS = ['none', 'deflate', 'zstd']
 
 /** Nothing in the background, so that a figure is that of the call. */
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+const QUIET = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
+}
 
 const UNCACHED = { ...QUIET, cacheBytesMax: 0 }
 

@@ -9,8 +9,12 @@ const ROWS_PER_CHUNK = 1_000
 const TIMES = 3
 const BETWEEN_EACH = 1_000
 
-/** Short, so that the disk can be looked at when the sweep has nothing left to do. */
-const OPTIONS = { sweepIntervalMs: 0, orphanGraceMs: 500, overwrittenRowsTtlMs: 500 }
+/** Short, so that the disk can be looked at when garbage collection has nothing left to do. */
+const OPTIONS = {
+  maintenance: { garbageCollectionIntervalMs: 0 },
+  orphanGraceMs: 500,
+  overwrittenRowsTtlMs: 500,
+}
 
 export async function measureRewrite(directory, { seed, rows }) {
   const count = Math.ceil(rows / ROWS_PER_CHUNK)
@@ -20,18 +24,18 @@ export async function measureRewrite(directory, { seed, rows }) {
     await putChunks(stash, makeChunks({ seed, count: 32, rows: ROWS_PER_CHUNK }), count)
     const { tableId, rowIds } = await served.team.createTable({ name: 'rewritten', rows: stash })
     await stash.delete()
-    const disk = [await diskAfterSweep(served.store, directory)]
+    const disk = [await diskAfterMaintenance(served.store, directory)]
     const client = await startClient(served, 'rewrite')
     const task = { tableId, times: TIMES, betweenEach: BETWEEN_EACH, expected: rowIds.length }
     const told = []
     const { rounds, rowsAtEnd } = await client.run(task, async () => {
       told.push(measureFolder(directory).bytes)
-      disk.push(await diskAfterSweep(served.store, directory))
+      disk.push(await diskAfterMaintenance(served.store, directory))
       client.send('go on')
     })
     const results = rounds.map((round, index) => ({
       ...round,
-      diskBeforeSweep: told[index],
+      diskBeforeMaintenance: told[index],
       disk: disk[index + 1],
     }))
     return { rows: rowIds.length, diskAtFirst: disk[0], rounds: results, rowsAtEnd }
@@ -40,13 +44,13 @@ export async function measureRewrite(directory, { seed, rows }) {
   }
 }
 
-/** Two sweeps with the grace between them leave nothing that is not in use. */
-async function diskAfterSweep(store, directory) {
-  for (let sweep = 0; sweep < 3; sweep++) {
-    await store.sweep()
+/** Two garbage collections with the grace between them leave nothing that is not in use. */
+async function diskAfterMaintenance(store, directory) {
+  for (let run = 0; run < 3; run++) {
+    await store.maintain()
     await sleep(OPTIONS.orphanGraceMs + 100)
   }
-  await store.sweep()
+  await store.maintain()
   return measureFolder(directory).bytes
 }
 
@@ -56,13 +60,13 @@ export function printRewrite({ rows, diskAtFirst, rounds, rowsAtEnd }) {
     `\n${rows} rows, ${megabytes(diskAtFirst)} MB; IDs of all rows kept; ${rowsAtEnd} rows at the end`,
   )
   printTable(
-    ['round', 'rows', 'read, change, put', 'overwrite', 'disk MB before sweep', 'after'],
+    ['round', 'rows', 'read, change, put', 'overwrite', 'disk MB before maintenance', 'after'],
     rounds.map((round, index) => [
       index + 1,
       round.rows,
       `${round.readAndPutSeconds.toFixed(1)} s`,
       `${round.overwriteSeconds.toFixed(2)} s`,
-      megabytes(round.diskBeforeSweep),
+      megabytes(round.diskBeforeMaintenance),
       megabytes(round.disk),
     ]),
   )

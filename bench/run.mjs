@@ -1,4 +1,6 @@
-// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|main|objects|settle|merge|export|guard|scale|load|limits|shared [options]. See README.md.
+// npm run bench --
+// import|read|find|memory|write|rewrite|busy|files|peers|main|objects|recompression|merge|export|guard|scale|load|limits|shared
+// [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +9,7 @@ import { finalizeRule, measureFinalize, printFinalize } from './finalize.mjs'
 import { importRules, measureImport, printImport } from './import.mjs'
 import { openResults, printRules, writeResults } from './report.mjs'
 
-const USAGE = `Usage: npm run bench                       all of them but guard, shared and settle, one after the other
+const USAGE = `Usage: npm run bench                       all of them but guard, shared and recompression, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- find [--rows N] [--seed N] [--directory DIR]
@@ -19,7 +21,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
                         [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- main [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
        npm run bench -- objects [--rows N] [--directory DIR]
-       npm run bench -- settle [--rows N] [--seed N] [--directory DIR]
+       npm run bench -- recompression [--rows N] [--seed N] [--directory DIR]
        npm run bench -- merge|export [--rows N] [--rounds N] [--engines A,B] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
        npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
@@ -198,9 +200,11 @@ async function runObjects(settings) {
   await runOne('objects', settings, { measure, print })
 }
 
-async function runSettle(settings) {
-  const { measureSettle: measure, printSettle: print } = await import('./settle.mjs')
-  await runOne('settle', settings, { measure, print })
+async function runRecompression(settings) {
+  const { measureRecompression: measure, printRecompression: print } = await import(
+    './recompression.mjs'
+  )
+  await runOne('recompression', settings, { measure, print })
 }
 
 async function runMerge() {
@@ -292,7 +296,7 @@ const RUNS = {
   peers: runPeers,
   main: runMain,
   objects: runObjects,
-  settle: runSettle,
+  recompression: runRecompression,
   merge: runMerge,
   export: runExport,
   scale: runScale,
@@ -302,7 +306,7 @@ const RUNS = {
   shared: runShared,
 }
 /** These need what not every machine has: a baseline, a server, a Node with zstd. */
-const NOT_BY_DEFAULT = ['guard', 'shared', 'settle']
+const NOT_BY_DEFAULT = ['guard', 'shared', 'recompression']
 const names =
   positionals.length > 0
     ? positionals

@@ -13,7 +13,9 @@ const DISTINCT_CHUNKS = 32
 const PUTS_AT_ONCE = 8
 const ROUNDS = 5
 
-/** One round before them is not counted: in it the engine of JavaScript still learns, on the smallest table most of all. */
+/**
+ * One round before them is not counted: in it the engine of JavaScript still learns, on the smallest table most of all.
+ */
 const WARM_UP = -1
 
 /** Runs of each operation in a round. */
@@ -21,7 +23,10 @@ const PAGES = 20
 const POINTS = 500
 const CHANGES = 100
 
-/** Point reads go to so many segments spread over the table, as many as the smallest one has: a file that is read for the first time is opened. */
+/**
+ * Point reads go to so many segments spread over the table, as many as the smallest one has: a file that is read for
+ * the first time is opened.
+ */
 const POINT_SEGMENTS = SIZES[0] / ROWS_PER_CHUNK
 
 /** A long page, to get to the middle of the table. */
@@ -33,7 +38,10 @@ const TIMES_MAX = 1.5
 const OPERATIONS = ['finalize', 'page', 'point', 'update', 'add']
 
 /** Nothing runs in the background, and there is no cache: it would hold a small table, and no large one. */
-const OPTIONS = { foldIntervalMs: 0, sweepIntervalMs: 0, cacheBytesMax: 0 }
+const OPTIONS = {
+  maintenance: { compactionIntervalMs: 0, garbageCollectionIntervalMs: 0 },
+  cacheBytesMax: 0,
+}
 
 export async function measureScale(directory, { seed, rows, full, onRound }) {
   const sizes = sizesUpTo(full ? FULL_SIZE : rows)

@@ -1,4 +1,4 @@
-// Single adds and updates over HTTP, and what folds make of them: against a table of the same rows that
+// Single adds and updates over HTTP, and what compactions make of them: against a table of the same rows that
 // was imported at once.
 import { join } from 'node:path'
 import { judge, median, printTable } from './report.mjs'
@@ -13,26 +13,36 @@ const POINT_READS = 5_000
 const TIMES_MAX = 1.5
 const DISK_TIMES_MAX = 1.2
 
-/** Nothing runs in the background, so that the state before and after a fold can be measured. */
-const OPTIONS = { foldIntervalMs: 0, sweepIntervalMs: 0, orphanGraceMs: 0, overwrittenRowsTtlMs: 0 }
+/** Nothing runs in the background, so that the state before and after a compaction can be measured. */
+const OPTIONS = {
+  maintenance: { compactionIntervalMs: 0, garbageCollectionIntervalMs: 0 },
+  orphanGraceMs: 0,
+  overwrittenRowsTtlMs: 0,
+}
 
 export async function measureSmallWrites(directory, { seed, operations }) {
   const living = join(directory, 'living')
   const fresh = join(directory, 'fresh')
   const written = await writeAll(living, { seed, operations })
   const states = { written: await measureStore(living) }
-  const folded = await inStore(living, async (store) => {
+  const compacted = await inStore(living, async (store) => {
     const startMs = performance.now()
-    const { folds } = await store.sweep()
+    const { compactions } = await store.maintain()
     const seconds = (performance.now() - startMs) / 1000
-    await store.sweep() // The second mark of what the folds replaced.
-    return { folds, foldSeconds: seconds }
+    await store.maintain() // The second mark of what the compactions replaced.
+    return { compactions, compactionSeconds: seconds }
   })
-  states.folded = await measureStore(living)
+  states.compacted = await measureStore(living)
   const rows = await copyFresh(living, fresh, written.tableId)
   states.fresh = await measureStore(fresh)
   const reads = await compareReads(living, fresh, written)
-  return { ...written.pace, ...folded, rows, states, reads: { written: written.reads, ...reads } }
+  return {
+    ...written.pace,
+    ...compacted,
+    rows,
+    states,
+    reads: { written: written.reads, ...reads },
+  }
 }
 
 async function writeAll(directory, { seed, operations }) {
@@ -132,11 +142,11 @@ function compareReads(living, fresh, { tableId, ids }) {
         results[0].push(await timeReads(tables[0], ids))
         results[1].push(await timeReads(tables[1], freshIds))
       }
-      const [folded, imported] = results.map((runs) => ({
+      const [compacted, imported] = results.map((runs) => ({
         pageMs: median(runs.map(({ pageMs }) => pageMs)),
         pointMs: median(runs.map(({ pointMs }) => pointMs)),
       }))
-      return { folded, fresh: imported }
+      return { compacted, fresh: imported }
     }),
   )
 }
@@ -164,7 +174,8 @@ function spread(times) {
 }
 
 export function printSmallWrites(result) {
-  const { operations, seconds, perSecond, addMs, updateMs, folds, states, reads, rows } = result
+  const { operations, seconds, perSecond, addMs, updateMs, compactions, states, reads, rows } =
+    result
   printTable(
     ['operations', `seconds, ${CLIENTS} clients`, 'a second', 'add p50 / p99', 'update p50 / p99'],
     [
@@ -176,7 +187,9 @@ export function printSmallWrites(result) {
       ],
     ],
   )
-  console.log(`\n${folds} extents folded in ${result.foldSeconds.toFixed(1)} s; ${rows} rows`)
+  console.log(
+    `\n${compactions} extents compacted in ${result.compactionSeconds.toFixed(1)} s; ${rows} rows`,
+  )
   printTable(
     ['store', 'objects', 'row records', 'disk MB', 'of it kv', 'page of 1,000', 'point read'],
     Object.entries(states).map(([name, state]) => [
@@ -192,18 +205,23 @@ export function printSmallWrites(result) {
 }
 
 export function smallWritesRules({ states, reads }) {
-  const { folded, fresh } = reads
+  const { compacted, fresh } = reads
   return [
-    judge('page after the fold, over a fresh import', folded.pageMs / fresh.pageMs, TIMES_MAX, 'x'),
     judge(
-      'point read after the fold, over a fresh import',
-      folded.pointMs / fresh.pointMs,
+      'page after the compaction, over a fresh import',
+      compacted.pageMs / fresh.pageMs,
       TIMES_MAX,
       'x',
     ),
     judge(
-      'disk after the fold, over a fresh import',
-      states.folded.bytes / states.fresh.bytes,
+      'point read after the compaction, over a fresh import',
+      compacted.pointMs / fresh.pointMs,
+      TIMES_MAX,
+      'x',
+    ),
+    judge(
+      'disk after the compaction, over a fresh import',
+      states.compacted.bytes / states.fresh.bytes,
       DISK_TIMES_MAX,
       'x',
     ),

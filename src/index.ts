@@ -7,21 +7,26 @@ export type { Bytes } from './base/bytes.js'
 export type { DisposableIterator, Disposing } from './base/disposable.js'
 export type { StoreErrorCode, WriteOutcome } from './base/store-error.js'
 export { isStoreError, StoreError } from './base/store-error.js'
-export type { Logger } from './contract/access-log.js'
-export type { Identity } from './contract/caller.js'
+export type { Identity } from './contract/auth/caller.js'
+export type { ContractKey } from './contract/auth/key-options.js'
+export type { Logger } from './contract/calls/access-log.js'
+export type { AuthenticateRequest, ContractOptions } from './contract/calls/contract-options.js'
+export type { AuditEvent, ContractHooks, HookRequest } from './contract/calls/hooks.js'
 export type { Contract } from './contract/contract.js'
 export { createContract } from './contract/contract.js'
-export type { ContractLimitOptions } from './contract/contract-limits.js'
-export type { AuthenticateRequest, ContractOptions } from './contract/contract-options.js'
-export type { CorsOptions } from './contract/cors.js'
 export type { FetchHandler, FetchHandlerOptions } from './contract/fetch-handler.js'
 export { fetchHandler } from './contract/fetch-handler.js'
-export type { AuditEvent, ContractHooks, HookRequest } from './contract/hooks.js'
-export type { ContractKey } from './contract/key-options.js'
-export type { StoreActivity } from './engine/api/activity-types.js'
-export type { BackgroundTask } from './engine/api/background-types.js'
-export type { BackupOptions, RestoreResult } from './engine/api/backup-types.js'
-export type { StoreEvent } from './engine/api/event-types.js'
+export type { CorsOptions } from './contract/http/cors.js'
+export type { ContractLimitOptions } from './contract/memory/contract-limits.js'
+export { restoreBackup } from './engine/backup/restore.js'
+export { kvObjects } from './engine/kv-objects.js'
+export { openMemory } from './engine/open-memory.js'
+export type { OpenStoreOptions } from './engine/store.js'
+export { openStore } from './engine/store.js'
+export type { StoreActivity, StoreMemory } from './engine/types/activity-types.js'
+export type { BackupOptions, RestoreResult } from './engine/types/backup-types.js'
+export type { KeyValues } from './engine/types/call-types.js'
+export type { MaintenanceReport, StoreEvent, StoreStatus } from './engine/types/event-types.js'
 export type {
   FileContent,
   FileDetails,
@@ -34,38 +39,37 @@ export type {
   UploadEntry,
   UploadInit,
   UploadTicket,
-} from './engine/api/file-types.js'
+} from './engine/types/file-types.js'
 export type {
   FindPageRequest,
   ScanOptions,
   Where,
   WhereCell,
   WhereValue,
-} from './engine/api/find-types.js'
-export type { ChangeEntry, PastTable, TableChange } from './engine/api/history-types.js'
-export type { Job, JobEntry, JobRequest, JobStatus } from './engine/api/job-types.js'
+} from './engine/types/find-types.js'
+export type { ChangeEntry, PastTable, TableChange } from './engine/types/history-types.js'
+export type { Job, JobEntry, JobRequest, JobStatus } from './engine/types/job-types.js'
 export type {
   AddKeyRequest,
   AddKeyResult,
   ApiKey,
   ApiKeys,
   KeyScope,
-} from './engine/api/key-types.js'
+} from './engine/types/key-types.js'
 export type {
   AlterRequest,
   CsvOptions,
   ExportOptions,
   TableEntry,
   TableInfo,
-} from './engine/api/life-types.js'
-export type { DeleteRowsResult, RowsToDelete, RowUpdate } from './engine/api/many-types.js'
-export type { StoreMemory } from './engine/api/memory-types.js'
-export type { MergeCounts, MergeRequest, MergeResult } from './engine/api/merge-types.js'
+} from './engine/types/life-types.js'
+export type { DeleteRowsResult, RowsToDelete, RowUpdate } from './engine/types/many-types.js'
+export type { MergeCounts, MergeRequest, MergeResult } from './engine/types/merge-types.js'
 export type {
   PreflightProblem,
   PreflightReport,
   TablePreflightReport,
-} from './engine/api/preflight-types.js'
+} from './engine/types/preflight-types.js'
 export type {
   DeleteResult,
   Page,
@@ -73,9 +77,8 @@ export type {
   ReadOptions,
   ReadResult,
   RowWithId,
-} from './engine/api/read-types.js'
-export type { Receipt, ReceiptDropped } from './engine/api/receipt-types.js'
-export type { StoreStatus, SweepReport } from './engine/api/report-types.js'
+} from './engine/types/read-types.js'
+export type { Receipt, ReceiptDropped } from './engine/types/receipt-types.js'
 export type {
   AddOptions,
   ByteStream,
@@ -99,23 +102,17 @@ export type {
   TablePreflightRequest,
   TextRows,
   UpdateOptions,
-} from './engine/api/row-types.js'
-export type { StoreOptions } from './engine/api/store-options.js'
-export type { Store, Team } from './engine/api/store-types.js'
-export type { Table } from './engine/api/table-types.js'
+} from './engine/types/row-types.js'
+export type { BackgroundTask, StoreOptions } from './engine/types/store-options.js'
+export type { Store, Team } from './engine/types/store-types.js'
+export type { Table } from './engine/types/table-types.js'
 export type {
   Transaction,
   TransactionTable,
   TypedTransactionTable,
-} from './engine/api/transaction-types.js'
-export type { TypedTable } from './engine/api/typed-types.js'
-export type { KeyValues } from './engine/api/unique-types.js'
-export type { VerifyFinding, VerifyOptions, VerifyReport } from './engine/api/verify-types.js'
-export { restoreBackup } from './engine/backup/restore.js'
-export { kvObjects } from './engine/kv-objects.js'
-export { openMemory } from './engine/open-memory.js'
-export type { OpenStoreOptions } from './engine/store.js'
-export { openStore } from './engine/store.js'
+} from './engine/types/transaction-types.js'
+export type { TypedTable } from './engine/types/typed-types.js'
+export type { VerifyFinding, VerifyOptions, VerifyReport } from './engine/types/verify-types.js'
 export type { Dialect } from './intake/dialect.js'
 export type { IntakeReport } from './intake/intake.js'
 export { openLevelKv } from './kv/level-kv.js'

@@ -1,45 +1,54 @@
 /**
- * What no entry of the package exports: the limits that its adapters and programs use, and types that others consist of. A
- * program names such a type by its place, as in `VerifyReport['checked']` or `Parameters<Table['count']>[1]`.
+ * What no entry of the package exports: the limits that its adapters and programs use, and types that others consist
+ * of. A program names such a type by its place, as in `VerifyReport['checked']` or `Parameters<Table['count']>[1]`.
  * @module not exported
  */
 
 export type { ErrorPlace } from './base/store-error.js'
-export { CONTRACT_LIMITS } from './contract/contract-limits.js'
-export type { BytesHeld, CacheLookups, SizeClass, UpkeepKind } from './engine/api/activity-types.js'
-export type { Authored } from './engine/api/authored-types.js'
-export type { JobOutcome, SettleEvent } from './engine/api/event-types.js'
-export type { FilesPageRequest } from './engine/api/file-types.js'
-export type { CountOptions, FindBounds } from './engine/api/find-types.js'
-export type { ChangesRequest, PastScanOptions, WatchRequest } from './engine/api/history-types.js'
-export type { JobError, JobProgress, JobsOptions } from './engine/api/job-types.js'
-export type { KeyRights } from './engine/api/key-types.js'
+export { CONTRACT_LIMITS } from './contract/memory/contract-limits.js'
+export {
+  checkStoreOptions,
+  MAINTENANCE_LIMITS,
+  STORE_LIMITS,
+} from './engine/arguments/resolve-options.js'
+export type {
+  BytesHeld,
+  CacheLookups,
+  MaintenanceKind,
+  MemoryUse,
+  SizeClass,
+} from './engine/types/activity-types.js'
+export type { Authored } from './engine/types/call-types.js'
+export type { JobOutcome, MaintainOptions, RecompressionEvent } from './engine/types/event-types.js'
+export type { FilesPageRequest } from './engine/types/file-types.js'
+export type { CountOptions, FindBounds } from './engine/types/find-types.js'
+export type { ChangesRequest, PastScanOptions, WatchRequest } from './engine/types/history-types.js'
+export type { JobError, JobProgress, JobsOptions } from './engine/types/job-types.js'
+export type { KeyRights } from './engine/types/key-types.js'
 export type {
   DeleteAllOptions,
   ExportedRows,
   IfTableMatch,
   TableNamesOptions,
-} from './engine/api/life-types.js'
-export type { ConditionToDelete, UpdateRowsOptions } from './engine/api/many-types.js'
-export type { MemoryUse } from './engine/api/memory-types.js'
-export type { PageBounds } from './engine/api/read-types.js'
-export type { ReceiptChunk, ReceiptColumns, ReceiptMerge } from './engine/api/receipt-types.js'
-export type { SweepOptions } from './engine/api/report-types.js'
-export { checkStoreOptions, STORE_LIMITS } from './engine/api/resolve-options.js'
+} from './engine/types/life-types.js'
+export type { ConditionToDelete, UpdateRowsOptions } from './engine/types/many-types.js'
+export type { PageBounds } from './engine/types/read-types.js'
+export type { ReceiptChunk, ReceiptColumns, ReceiptMerge } from './engine/types/receipt-types.js'
 export type {
   ChunkResult,
   KeyColumnOf,
   MayBeEmpty,
   RowsOf,
   TypedRowsInput,
-} from './engine/api/row-types.js'
+} from './engine/types/row-types.js'
 export type {
   BehaviorOptions,
   LimitOptions,
+  MaintenanceOptions,
   PerformanceOptions,
-} from './engine/api/store-options.js'
-export type { StoreLimits } from './engine/api/store-types.js'
-export type { TransactionAddOptions } from './engine/api/transaction-types.js'
+} from './engine/types/store-options.js'
+export type { StoreLimits } from './engine/types/store-types.js'
+export type { TransactionAddOptions } from './engine/types/transaction-types.js'
 export type {
   TypedChange,
   TypedFindOptions,
@@ -48,13 +57,13 @@ export type {
   TypedRow,
   TypedRowUpdate,
   TypedScanOptions,
-} from './engine/api/typed-types.js'
+} from './engine/types/typed-types.js'
 export type {
   VerifyCounts,
   VerifyFindingKind,
   VerifyPlace,
   VerifySeverity,
-} from './engine/api/verify-types.js'
+} from './engine/types/verify-types.js'
 export { RESTORED_VERSION_STEP } from './kv/version-base.js'
 export type {
   Cells,

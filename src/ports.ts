@@ -12,7 +12,7 @@ export type {
   ContractRequest,
   ContractResponse,
   HeaderList,
-} from './contract/message.js'
+} from './contract/http/message.js'
 export type {
   MetricFamily,
   MetricLabels,
@@ -20,8 +20,9 @@ export type {
   MetricsRegistry,
   RegisteredMetric,
   RegisteredValues,
-} from './contract/metric-family.js'
-export type { Checksum, PublicFiles, UploadRequest } from './engine/api/file-types.js'
+} from './contract/metrics/metric-family.js'
+export type { RestorePorts, RestoreTarget } from './engine/backup/restore.js'
+export type { Checksum, PublicFiles, UploadRequest } from './engine/types/file-types.js'
 export type {
   FindBytesRequest,
   OpenPage,
@@ -33,9 +34,8 @@ export type {
   PieceStart,
   ReadJsonResult,
   ReserveMemory,
-} from './engine/api/json-types.js'
-export type { FetchedSource, SourceLimits, UrlFetcher } from './engine/api/url-fetcher.js'
-export type { RestorePorts, RestoreTarget } from './engine/backup/restore.js'
+} from './engine/types/json-types.js'
+export type { FetchedSource, SourceLimits, UrlFetcher } from './engine/types/url-fetcher.js'
 export type { HighWaterFile, HighWaterPlace } from './kv/high-water.js'
 export type {
   KeyRange,

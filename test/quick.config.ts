@@ -21,7 +21,7 @@ export default defineConfig({
       'test/format/golden.test.ts',
       'test/unit/{base,schema,format,kv,engine,contract}/*.test.ts',
       'test/unit/adapters/{leveldb-manifest,source-guard}.test.ts',
-      'test/store/{files,fold,preserved-ids,uploads}.test.ts',
+      'test/store/{compaction,files,preserved-ids,uploads}.test.ts',
       'test/quality/store-in-memory.ts',
       'test/quality/mutation-lists.test.ts',
       'test/rungs/model/model.test.ts',

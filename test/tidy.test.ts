@@ -40,24 +40,50 @@ const ENGINE_FLOORS = [
   ['backup'],
   ['verify'],
   ['jobs', 'transaction'],
-  ['table', 'upkeep'],
-  ['unique'],
-  ['find', 'history', 'merge'],
-  ['ingest', 'read', 'files'],
+  ['maintenance', 'table'],
+  ['keys'],
+  ['changes', 'find', 'merge'],
+  ['files', 'import', 'read'],
   ['context'],
+  ['leases'],
+  ['caches', 'ids', 'limits'],
   ['commit'],
   ['segments'],
-  ['api'],
+  ['arguments'],
+  ['types'],
+]
+
+/** The folders of the contract, likewise. */
+const CONTRACT_FLOORS = [
+  [''],
+  ['operations'],
+  ['files', 'openapi'],
+  ['answers'],
+  ['calls'],
+  ['bodies'],
+  ['auth', 'metrics'],
+  ['memory'],
+  ['http'],
 ]
 
 /** The folders of the adapters, likewise. */
 const ADAPTER_FLOORS = [
   ['build'],
-  ['programs'],
+  ['cli'],
+  ['cli/commands'],
+  ['cli/import'],
+  ['cli/parquet'],
+  ['cli/stores'],
+  ['cli/server'],
+  ['cli/command'],
   [''],
   ['directory', 'http', 'postgres', 's3', 'sources'],
-  ['leveldb', 'page'],
+  ['leveldb', 'page', 'postgres/connection'],
   ['page/browser'],
+  ['page/browser/views'],
+  ['page/browser/import'],
+  ['page/browser/grid'],
+  ['page/browser/base'],
   ['fs'],
   ['base'],
 ]
@@ -113,6 +139,16 @@ describe('layers', () => {
     expect(drawn.map((floor) => floor.split(/ +/))).toEqual(ENGINE_FLOORS.slice(1))
   })
 
+  test('the diagram of ARCHITECTURE draws the layers in their order', () => {
+    const [, drawing = ''] = readText('src/ARCHITECTURE.md').split('```\n')
+    const drawn = drawing
+      .split('\n')
+      .map((line) => [...line.matchAll(/src\/(\w+)/g)].map(([, layer = '']) => layer).sort())
+      .filter((layers) => layers.length > 0)
+
+    expect(drawn).toEqual(LAYERS.map((layers) => [...layers].sort()))
+  })
+
   test('a layer imports only those below it, and adapters only the entry point', () => {
     const wrong = shipped.flatMap((importer) =>
       importsOf(parseSource(importer))
@@ -127,18 +163,19 @@ describe('layers', () => {
 
   test.each([
     ['src/engine', ENGINE_FLOORS],
+    ['src/contract', CONTRACT_FLOORS],
     ['adapters', ADAPTER_FLOORS],
   ])('a folder of %s imports only itself and the floors below', (root, floors) => {
     expect(shipped.flatMap((importer) => upwardImports(importer, root, floors))).toEqual([])
   })
 
   test.each(['import', 'import type'])('an upward %s is found', (statement) => {
-    const source = `${statement} { Lifecycle } from '../context/lifecycle.js'`
+    const source = `${statement} { Lifecycle } from '../leases/lifecycle.js'`
     const upward = (importer: string) =>
       upwardImports(importer, 'src/engine', ENGINE_FLOORS, parseText(importer, source))
 
     expect(upward('src/engine/commit/keyed-mutex.ts')).toEqual([
-      'src/engine/commit/keyed-mutex.ts imports src/engine/context/lifecycle.ts',
+      'src/engine/commit/keyed-mutex.ts imports src/engine/leases/lifecycle.ts',
     ])
     expect(upward('src/engine/read/page-reader.ts')).toEqual([])
   })
@@ -153,7 +190,7 @@ describe('layers', () => {
 
   test('only commands know exit codes', () => {
     const library = shipped.filter((path) => {
-      return /^adapters\/(?!programs\/(?:cli[^/]*|start)\.ts$)/.test(path)
+      return /^adapters\/(?!cli\/(?:commands\/)?[^/]*$)/.test(path)
     })
     const wrong = library.filter((path) => {
       const isOfCommand = importsOf(parseSource(path)).some(({ from }) =>
@@ -325,6 +362,22 @@ function longFunctions(path: string): string[] {
   return found
 }
 
+/** `src/base` and `src/format` are flat; their READMEs are maps. */
+const FLAT = ['src/base', 'src/format']
+const FOLDER_FILES_MAX = 26
+
+test(`a folder has at most ${FOLDER_FILES_MAX} files, but for ${FLAT.join(' and ')}`, () => {
+  const counts = new Map<string, number>()
+  for (const path of files.filter((path) => /^(?:src|adapters)\//.test(path))) {
+    counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+  }
+  const large = [...counts].filter(
+    ([folder, count]) => count > FOLDER_FILES_MAX && !FLAT.includes(folder),
+  )
+
+  expect(large).toEqual([])
+})
+
 describe('types and names', () => {
   test('there is no any, no assertion that a value is there, no default export', () => {
     const own = sources.filter((path) => !/\.config\.m?[jt]s$/.test(path)) // Tools want a default export there.
@@ -363,7 +416,7 @@ describe('types and names', () => {
       'adapters/fs/process-descriptors.ts: ofProcess',
       'adapters/http/connections.ts: watched',
       'adapters/http/framing-cost.ts: pauses',
-      'src/contract/body-steps.ts: TURNS',
+      'src/contract/bodies/body-steps.ts: TURNS',
     ])
   })
 

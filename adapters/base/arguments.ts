@@ -7,14 +7,14 @@ export { didYouMean, nearestWord } from '../../src/base/nearest-word.js'
 export { pickById } from '../../src/base/pick-by-id.js'
 export { either, escapeControls } from '../../src/base/shown-text.js'
 
-import { StoreError } from '../../src/base/store-error.js'
+import { invalidArgument } from '../../src/base/store-error.js'
 
 export {
   basePathOption,
   booleanOption,
   checkFunctionOption,
   checkOptionNames,
-  checkSignal,
+  checkSignalOption as checkSignal,
   type IntegerRange,
   integerOption,
   integerOptions,
@@ -23,21 +23,25 @@ export {
   shown,
   typeName,
 } from '../../src/base/options.js'
+export { invalidArgument }
 
 /**
  * A path that was given as a text or as a `file:` URL, made absolute.
  * @param what - What is there, for the message.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
-export function pathOf(what: string, given: unknown): string {
+export function resolvePath(what: string, given: unknown): string {
   if (isUrl(given)) return pathOfUrl(what, given)
   if (typeof given !== 'string') {
-    throw invalid(`${what} must be given as a path or a file: URL, not ${typeName(given)}`)
+    throw invalidArgument(`${what} must be given as a path or a file: URL, not ${typeName(given)}`)
   }
-  if (given === '') throw invalid(`${what} must be given as a path, which is empty`)
-  if (given.includes('\0')) throw invalid(`${what} must be given as a path without a NUL character`)
+  if (given === '') throw invalidArgument(`${what} must be given as a path, which is empty`)
+  if (given.includes('\0'))
+    throw invalidArgument(`${what} must be given as a path without a NUL character`)
   if (/^file:/i.test(given)) {
-    throw invalid(`${what} must be given as a path, or as a URL object: new URL('${given}')`)
+    throw invalidArgument(
+      `${what} must be given as a path, or as a URL object: new URL('${given}')`,
+    )
   }
   return resolve(given)
 }
@@ -46,10 +50,8 @@ function pathOfUrl(what: string, url: URL): string {
   try {
     return fileURLToPath(url)
   } catch {
-    throw invalid(`${what} must be given as a path or a file: URL of this machine, not ${url.href}`)
+    throw invalidArgument(
+      `${what} must be given as a path or a file: URL of this machine, not ${url.href}`,
+    )
   }
-}
-
-export function invalid(message: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }

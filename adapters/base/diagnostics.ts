@@ -20,9 +20,9 @@ const END = channel('rowstash:request:end')
 
 const CHANNELS: Readonly<Record<StoreEvent['name'], Channel>> = {
   commit: channel('rowstash:commit'),
-  fold: channel('rowstash:fold'),
-  settle: channel('rowstash:settle'),
-  sweep: channel('rowstash:sweep'),
+  compaction: channel('rowstash:compaction'),
+  recompression: channel('rowstash:recompression'),
+  garbageCollection: channel('rowstash:garbageCollection'),
   job: channel('rowstash:job'),
 }
 
@@ -33,7 +33,7 @@ const CHANNELS: Readonly<Record<StoreEvent['name'], Channel>> = {
  * import { openMemory } from 'rowstash'
  * import { publishEvent } from 'rowstash/node'
  *
- * subscribe('rowstash:settle', (event) => console.log(event))
+ * subscribe('rowstash:recompression', (event) => console.log(event))
  * await using store = await openMemory({ onEvent: publishEvent }) // `openDirectory` does it by itself
  * console.log(store.status().writable) // true
  */

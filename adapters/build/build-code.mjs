@@ -1,8 +1,8 @@
-// The code of the package, which tsup.config.ts makes first; by itself: node build-code.mjs FOLDER [PROGRAM], of the whole
-// package, or of one program. Whatever is wrong rejects, also what rollup only warns of.
+// The code of the package, which tsup.config.ts makes first; by itself: node build-code.mjs FOLDER [PROGRAM], of the
+// whole package, or of one program. Whatever is wrong rejects, also what rollup only warns of.
 //
-// esbuild translates each file, and rollup bundles what it gives. esbuild would bundle, too, but declares the constants of
-// a bundle with `var`, which V8 reads anew at every use (PERFORMANCE.md, P12).
+// esbuild translates each file, and rollup bundles what it gives. esbuild would bundle, too, but declares the constants
+// of a bundle with `var`, which V8 reads anew at every use (PERFORMANCE.md, P12).
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
@@ -17,15 +17,15 @@ const LIBRARY = {
   postgres: 'adapters/postgres.ts',
   s3: 'adapters/s3.ts',
   testing: 'test/conformance/testing.ts',
-  cli: 'adapters/programs/cli.ts',
+  cli: 'adapters/cli/cli.ts',
 }
 
 /** Characters of a line: a place in a stack trace tells something. */
 const LINE_MAX = 120
 
 /**
- * Translates sources, without comments and indentation: V8 holds the source of what is loaded in its heap (PERFORMANCE.md,
- * P48). Names stay, so a stack trace tells as much.
+ * Translates sources, without comments and indentation: V8 holds the source of what is loaded in its heap
+ * (PERFORMANCE.md, P48). Names stay, so a stack trace tells as much.
  */
 function translated(target) {
   return {
@@ -85,7 +85,7 @@ async function writePackage(dir) {
   await write(dir, { client: 'src/client/client.ts' }, 'es2022')
   await chmod(join(dir, 'cli.js'), 0o755)
   // The text that a server sends, whose source has indentation.
-  const document = JSON.parse(await readFile('src/contract/openapi.json', 'utf8'))
+  const document = JSON.parse(await readFile('src/contract/openapi/openapi.json', 'utf8'))
   await writeFile(join(dir, 'openapi.json'), `${JSON.stringify(document)}\n`)
 }
 

@@ -2,11 +2,13 @@
 //
 // Invariant: a file under the requested name is a complete backup on disk: it was written and synced under a
 // sibling name, and renamed.
+
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { invalidArgument } from '../../src/base/store-error.js'
 import type { BackupOptions, Store } from '../../src/index.js'
 import { StoreError } from '../../src/index.js'
-import { invalid, pathOf, typeName } from '../base/arguments.js'
+import { resolvePath, typeName } from '../base/arguments.js'
 import { PRIVATE_FILE } from '../fs/fs-calls.js'
 import { fileError } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
@@ -30,9 +32,9 @@ export async function backupToFile(
   options: BackupOptions = {},
 ): Promise<number> {
   if (typeof store?.backup !== 'function') {
-    throw invalid(`backupToFile takes a store, not ${typeName(store)}`)
+    throw invalidArgument(`backupToFile takes a store, not ${typeName(store)}`)
   }
-  return saveBackup(pathOf('The backup', path), () => store.backup(options))
+  return saveBackup(resolvePath('The backup', path), () => store.backup(options))
 }
 
 /** As `backupToFile`, from the bytes of a backup. */
@@ -41,12 +43,12 @@ export async function saveBackup(
   backup: () => AsyncIterable<Uint8Array>,
 ): Promise<number> {
   const target = resolve(path)
-  await checkFree(target)
+  await checkNameFree(target)
   const temporary = temporaryPath(target)
   try {
     await removeUnfinishedBackups(dirname(target))
     const bytes = await writeFile(temporary, backup())
-    await checkFree(target) // Again: somebody may have made the file meanwhile.
+    await checkNameFree(target) // Again: somebody may have made the file meanwhile.
     await rename(temporary, target)
     await syncDirectory(dirname(target))
     return bytes
@@ -57,7 +59,7 @@ export async function saveBackup(
 }
 
 /** @throws {StoreError} if something has the name, even a link to nothing */
-async function checkFree(path: string): Promise<void> {
+async function checkNameFree(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined)
   if (found === undefined) return
   throw new StoreError('OPTION_NOT_ALLOWED', `${path} already exists; name a new file`)

@@ -16,7 +16,7 @@ import { systemCode } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
 import { ClassicLevel } from '../leveldb/classic-level.js'
 import { FORMAT_FILE, renderFormatFile } from './directory-format.js'
-import { highWaterOf } from './high-water-file.js'
+import { makeHighWaterPlace } from './high-water-file.js'
 import { beginStore, endStore, removeUnfinishedStores, temporaryPath } from './leftovers.js'
 
 /** Errors of a rename onto a directory that is not empty: another process has created the store. */
@@ -80,7 +80,7 @@ async function writeStore(directory: string): Promise<void> {
   const store = toHex(openSystemRandom().bytes(STORE_BYTES))
   const openDatabase = () =>
     new ClassicLevel<Uint8Array, Uint8Array>(join(directory, 'kv'), { errorIfExists: true })
-  const kv = await openLevelKv(openDatabase, { highWater: highWaterOf(directory, store) })
+  const kv = await openLevelKv(openDatabase, { highWater: makeHighWaterPlace(directory, store) })
   try {
     // The first commit leaves only its number. From now on an empty database counts as damaged.
     await kv.partition('').commit({ deletes: [NO_BYTES] })

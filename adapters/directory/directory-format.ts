@@ -47,7 +47,7 @@ export function renderFormatFile(store: string): string {
  */
 export async function readFormatFile(directory: string): Promise<string> {
   const path = join(directory, FORMAT_FILE)
-  return parseFormatFile(await readText(path), path)
+  return parseFormatFile(await readFormatText(path), path)
 }
 
 /**
@@ -56,7 +56,7 @@ export async function readFormatFile(directory: string): Promise<string> {
  */
 export async function addFeatures(directory: string): Promise<void> {
   const path = join(directory, FORMAT_FILE)
-  const text = await readText(path)
+  const text = await readFormatText(path)
   const required = requiredOf(text)
   if (FEATURES.every((name) => required.includes(name))) return
   const temporary = `${path}.tmp`
@@ -78,7 +78,7 @@ function withFeatures(text: string): string {
   return `${head}requires: ${FEATURES.join(' ')}\n${rest}`
 }
 
-async function readText(path: string): Promise<string> {
+async function readFormatText(path: string): Promise<string> {
   const handle = await open(path, 'r')
   try {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(FORMAT_BYTES_MAX + 1))

@@ -30,12 +30,12 @@ import { syncDirectory } from '../fs/fs-folders.js'
 import { openFsObjects } from '../fs/fs-objects.js'
 import { processDescriptors } from '../fs/process-descriptors.js'
 import { DirectoryLevel, isLocked } from '../leveldb/directory-level.js'
-import { checkDatabase } from '../leveldb/leveldb-check.js'
+import { checkDatabaseFiles } from '../leveldb/leveldb-check.js'
 import { openStandIn } from '../leveldb/stand-in-level.js'
 import { createDirectory } from './directory-creation.js'
 import { addFeatures, FORMAT_FILE, readFormatFile } from './directory-format.js'
 import { lockDirectory } from './directory-lock.js'
-import { highWaterOf } from './high-water-file.js'
+import { makeHighWaterPlace } from './high-water-file.js'
 import type { OwnRecord } from './owner-record.js'
 
 export type DirectoryPorts = Readonly<{
@@ -179,8 +179,8 @@ async function openParts(
   lock: OwnRecord,
   options: PortOptions,
 ): Promise<DirectoryPorts> {
-  await checkFiles(path, store, options)
-  const { kv, isClosed } = await openKv(path, highWaterOf(path, store, lock.path), options)
+  await checkKvFiles(path, store, options)
+  const { kv, isClosed } = await openKv(path, makeHighWaterPlace(path, store, lock.path), options)
   const objects = await openObjects(path, kv, options)
   await requireFeatures(path, { kv, objects })
   let closing: Promise<void> | undefined
@@ -244,13 +244,17 @@ async function checkParts(path: string): Promise<string> {
 }
 
 /** Checks all files of the database, because LevelDB does not. */
-async function checkFiles(path: string, store: string, { acceptLoss }: PortOptions): Promise<void> {
+async function checkKvFiles(
+  path: string,
+  store: string,
+  { acceptLoss }: PortOptions,
+): Promise<void> {
   const folder = join(path, 'kv')
-  const place = highWaterOf(path, store)
+  const place = makeHighWaterPlace(path, store)
   const storeCrc = crc32(place.store)
   const check = async (): Promise<void> => {
     const mark = acceptLoss ? null : await readHighWater(place, true)
-    await checkDatabase(folder, { atLeast: mark?.commit ?? null, storeCrc })
+    await checkDatabaseFiles(folder, { atLeast: mark?.commit ?? null, storeCrc })
   }
   try {
     await check()

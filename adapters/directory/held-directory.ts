@@ -63,14 +63,14 @@ export class HeldDirectory {
     if (this.#loss !== undefined) throw this.#loss
     const record = this.#record
     if (record !== undefined && !existsSync(record)) throw this.#changed(record)
-    if (!isSame(this.#lock, identityOf(this.#lockPath))) throw this.#changed(this.#lockPath)
+    if (!isSameFile(this.#lock, identityOf(this.#lockPath))) throw this.#changed(this.#lockPath)
     const now = performance.now()
     if (!all && now - this.#checkedAt < WHOLE_CHECK_MS) return
     const mark = this.#mark
     if (mark !== undefined) {
       const found = identityOf(mark.path)
-      const isNext = mark.next !== undefined && isSame(mark.next, found)
-      if (!isNext && !isSame(mark.file, found)) throw this.#changed(mark.path)
+      const isNext = mark.next !== undefined && isSameFile(mark.next, found)
+      if (!isNext && !isSameFile(mark.file, found)) throw this.#changed(mark.path)
     }
     try {
       accessSync(this.#path, constants.W_OK)
@@ -84,7 +84,7 @@ export class HeldDirectory {
   }
 
   #changed(path: string): StoreError {
-    if (!isSame(this.#directory, identityOf(this.#path))) {
+    if (!isSameFile(this.#directory, identityOf(this.#path))) {
       const message = `The directory ${this.#path} was deleted or moved while the store was open`
       return new StoreError('STORAGE_UNAVAILABLE', message)
     }
@@ -105,6 +105,6 @@ function identityOf(path: string): Identity | undefined {
   }
 }
 
-function isSame(held: Identity | undefined, found: Identity | undefined): boolean {
+function isSameFile(held: Identity | undefined, found: Identity | undefined): boolean {
   return held?.ino === found?.ino && held?.dev === found?.dev
 }

@@ -1,6 +1,7 @@
 // The file HIGHWATER of a directory; its bytes are those of src/kv/high-water.
 //
 // Invariant: the file under this name is always complete, and was on disk before it got the name.
+
 import { fstatSync, writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { open, readdir, rename, stat, unlink } from 'node:fs/promises'
@@ -12,6 +13,7 @@ import { PRIVATE_FILE } from '../fs/fs-calls.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
 import { withDescriptor } from '../fs/process-descriptors.js'
+import { removeFile } from '../fs/temporary-files.js'
 import { HeldDirectory } from './held-directory.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
@@ -28,7 +30,11 @@ const BYTES_MAX = 1_024
  * @param store - The name of the store: 32 lower-case hex digits.
  * @param record - The path of the owner record. Default: nobody else knows of the directory.
  */
-export function highWaterOf(directory: string, store: string, record?: string): HighWaterPlace {
+export function makeHighWaterPlace(
+  directory: string,
+  store: string,
+  record?: string,
+): HighWaterPlace {
   const name = fromHex(store)
   invariant(name !== null, 'the name of a store is hex')
   return { file: new FsHighWater(directory, record), store: name }
@@ -134,13 +140,5 @@ class FsHighWater implements HighWaterFile {
     const handle = this.#handle
     this.#handle = undefined
     await handle?.close()
-  }
-}
-
-async function removeFile(path: string): Promise<void> {
-  try {
-    await unlink(path)
-  } catch (failure) {
-    if (systemCode(failure) !== 'ENOENT') throw failure
   }
 }

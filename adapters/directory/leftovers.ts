@@ -65,7 +65,7 @@ async function removeAll(
   isAbandoned: (path: string) => Promise<boolean>,
 ): Promise<void> {
   let removed = 0
-  for (const name of (await namesIn(folder)).filter(isOurs)) {
+  for (const name of (await namesInFolder(folder)).filter(isOurs)) {
     const path = join(folder, name)
     try {
       if (!(await isAbandoned(path))) continue
@@ -78,7 +78,7 @@ async function removeAll(
 }
 
 /** The names in a folder; none if the folder may be written to but not listed. */
-async function namesIn(folder: string): Promise<string[]> {
+async function namesInFolder(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)
   } catch (failure) {
@@ -89,7 +89,7 @@ async function namesIn(folder: string): Promise<string[]> {
 
 async function isAbandonedStore(path: string): Promise<boolean> {
   if (!(await lstat(path)).isDirectory()) return false
-  const start = (await readStart(join(path, MAKER_FILE), MAKER_BYTES_MAX)).toString('latin1')
+  const start = (await readFirstBytes(join(path, MAKER_FILE), MAKER_BYTES_MAX)).toString('latin1')
   const [, system, pid = '', started = ''] = MAKER_PATTERN.exec(start) ?? []
   if (system === (await thisSystem()))
     return !(await isRunning({ pid: Number(pid), start: started }))
@@ -100,7 +100,7 @@ async function isAbandonedStore(path: string): Promise<boolean> {
 
 async function isAbandonedBackup(path: string): Promise<boolean> {
   if (!(await lstat(path)).isFile() || !(await isOld(path))) return false
-  const start = await readStart(path, BACKUP_MAGIC.length)
+  const start = await readFirstBytes(path, BACKUP_MAGIC.length)
   return start.length === 0 || start.equals(BACKUP_MAGIC)
 }
 
@@ -111,7 +111,7 @@ async function isOld(path: string): Promise<boolean> {
 }
 
 /** The first bytes of a file; none if it is not there. */
-async function readStart(path: string, bytesMax: number): Promise<Buffer> {
+async function readFirstBytes(path: string, bytesMax: number): Promise<Buffer> {
   try {
     const handle = await open(path, 'r')
     try {

@@ -47,14 +47,14 @@ export async function isRunning({
   } catch (failure) {
     if (systemCode(failure) === 'ESRCH') return false
   }
-  const fields = await fieldsOf(pid)
+  const fields = await fieldsOfProcess(pid)
   if (fields === undefined) return true
   return !isDead(fields) && (start === '' || startIn(fields) === start)
 }
 
 /** The start of this process, in ticks since boot; '' where the system does not report it. */
 export async function ownStart(): Promise<string> {
-  const fields = await fieldsOf('self')
+  const fields = await fieldsOfProcess('self')
   return fields === undefined ? '' : startIn(fields)
 }
 
@@ -73,7 +73,7 @@ export function hasOwnTable(): boolean {
 }
 
 /** The system's status of a process, from its state on; undefined where there is none. */
-async function fieldsOf(pid: number | 'self'): Promise<readonly string[] | undefined> {
+async function fieldsOfProcess(pid: number | 'self'): Promise<readonly string[] | undefined> {
   try {
     if (pid !== 'self' && !hasOwnTable()) return undefined
     const text = await readFile(`/proc/${pid}/stat`, 'latin1')

@@ -13,8 +13,7 @@ import { checkNotAborted } from '../../src/base/signals.js'
 import type { RestoreResult } from '../../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../../src/index.js'
 import type { RestorePorts, RestoreTarget } from '../../src/ports.js'
-import { booleanOption, checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
-import { NO_BACKGROUND } from '../base/no-background.js'
+import { booleanOption, checkOptionNames, checkSignal, resolvePath } from '../base/arguments.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
 import { objectPath } from '../fs/object-path.js'
 import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
@@ -64,17 +63,18 @@ export async function restoreDirectory(
   backup: AsyncIterable<Uint8Array>,
   options: RestoreOptions = {},
 ): Promise<RestoreResult> {
-  const path = pathOf('The directory', directory)
+  const path = resolvePath('The directory', directory)
   checkOptionNames('restoreDirectory', options, (name) => OPTION_NAMES.includes(name))
   const { filesFrom, signal } = options
   const keepStashes = booleanOption('keepStashes', options.keepStashes, false)
   checkSignal(signal)
   keepError(backup)
-  const files = filesFrom === undefined ? {} : { files: objectsIn(pathOf('filesFrom', filesFrom)) }
+  const files =
+    filesFrom === undefined ? {} : { files: objectsIn(resolvePath('filesFrom', filesFrom)) }
   const given = { ...files, keepStashes }
   try {
-    await checkFree(path)
-    return await makeBeside(path, (temporary) => fill(temporary, backup, given, signal))
+    await checkFolderFree(path)
+    return await makeBeside(path, (temporary) => fillDirectory(temporary, backup, given, signal))
   } catch (failure) {
     throw fileError(failure, `The backup cannot be restored into ${path}`)
   }
@@ -85,7 +85,7 @@ function keepError(backup: AsyncIterable<Uint8Array>): void {
   if (hasMethods(backup, ['once'])) (backup as Readable).once('error', () => undefined)
 }
 
-async function checkFree(path: string): Promise<void> {
+async function checkFolderFree(path: string): Promise<void> {
   try {
     if ((await readdir(path)).length === 0) return
   } catch (failure) {
@@ -96,7 +96,7 @@ async function checkFree(path: string): Promise<void> {
   throw new StoreError('OPTION_NOT_ALLOWED', message)
 }
 
-async function fill(
+async function fillDirectory(
   temporary: string,
   backup: AsyncIterable<Uint8Array>,
   given: Omit<RestoreTarget, 'open'>,
@@ -127,7 +127,7 @@ export async function verifyRestored(
   { kv, objects }: RestorePorts,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  await using store = await openStore({ ...NO_BACKGROUND, kv, objects })
+  await using store = await openStore({ maintenance: false, kv, objects })
   const { findings } = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
   const damage = findings.find(({ severity }) => severity === 'damage')
   if (damage === undefined) return

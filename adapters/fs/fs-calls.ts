@@ -22,7 +22,7 @@ export const PRIVATE_FILE = 0o600
 
 type Done<T> = (failure: NodeJS.ErrnoException | null, result: T) => void
 
-function called<T>(call: (done: Done<T>) => void): Promise<T> {
+function callAsPromise<T>(call: (done: Done<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     call((failure, result) => {
       if (failure === null) resolve(result)
@@ -33,12 +33,12 @@ function called<T>(call: (done: Done<T>) => void): Promise<T> {
 
 /** Without a result; some calls leave out that nothing failed. */
 function ended(call: (done: (failure?: NodeJS.ErrnoException | null) => void) => void) {
-  return called<void>((done) => call((failure) => done(failure ?? null)))
+  return callAsPromise<void>((done) => call((failure) => done(failure ?? null)))
 }
 
 /** @returns a descriptor, which the caller closes. A file that this makes is private. */
 export function openFile(path: string, flags: 'r' | 'wx' | number): Promise<number> {
-  return withDescriptor(() => called((done) => open(path, flags, PRIVATE_FILE, done)))
+  return withDescriptor(() => callAsPromise((done) => open(path, flags, PRIVATE_FILE, done)))
 }
 
 /**
@@ -53,7 +53,7 @@ export const WRITE_THROUGH: number | undefined =
 /** Writes all bytes where the descriptor stands. */
 export async function writeAll(descriptor: number, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
-    at += await called<number>((done) =>
+    at += await callAsPromise<number>((done) =>
       write(descriptor, bytes, at, bytes.length - at, null, done),
     )
   }
@@ -97,6 +97,6 @@ export function existsNow(path: string): boolean {
 
 /** Bytes that this user may still write to the file system of a path. */
 export async function freeBytesAt(path: string): Promise<number> {
-  const { bavail, bsize } = await called<StatsFs>((done) => statfs(path, done))
+  const { bavail, bsize } = await callAsPromise<StatsFs>((done) => statfs(path, done))
   return bavail * bsize
 }

@@ -6,7 +6,7 @@
 //   open removes; one of a shared directory only if nothing was written to it for an hour.
 // - Bytes in one piece are written and synced under the final name by one call, while the folder is synced
 //   (PERFORMANCE.md, P6). Nobody knows the ID until the put resolves: a crash leaves an object that nothing names,
-//   which the sweep deletes.
+//   which garbage collection deletes.
 import { stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Awaitable, isSync } from '../../src/base/awaitable.js'
@@ -166,7 +166,7 @@ class FsObjects implements ObjectStore {
 
   async list(prefix: string, after = ''): Promise<ObjectId[]> {
     this.#assertOpen()
-    const wanted = (part: string) => within(part, { prefix, after })
+    const wanted = (part: string) => mayBeListed(part, { prefix, after })
     const listed: ObjectId[] = []
     try {
       for (const outer of await sortedNames(this.#directory, OUTER_PATTERN)) {
@@ -219,7 +219,7 @@ class FsObjects implements ObjectStore {
   }
 
   async #write(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
-    return this.#sync && WRITE_THROUGH !== undefined && isWhole(content)
+    return this.#sync && WRITE_THROUGH !== undefined && isWholeContent(content)
       ? await this.#writeWhole(place, content, WRITE_THROUGH)
       : await this.#writePieces(place, content)
   }
@@ -255,7 +255,7 @@ class FsObjects implements ObjectStore {
     try {
       await finished
     } catch (failure) {
-      await removeRemains(path)
+      await unlinkRemains(path)
       throw failure
     }
     return bytes.length
@@ -295,7 +295,7 @@ class FsObjects implements ObjectStore {
       await finished
       return bytes
     } catch (failure) {
-      await removeRemains(temporary)
+      await unlinkRemains(temporary)
       throw failure
     }
   }
@@ -316,7 +316,7 @@ class FsObjects implements ObjectStore {
       await writing(() => renameFile(temporary, path))
       await writing(() => this.#folders.sync(inner)) // From here on the object survives a power cut.
     } catch (failure) {
-      await removeRemains(path)
+      await unlinkRemains(path)
       throw failure
     }
   }
@@ -333,7 +333,7 @@ async function writing<T>(step: () => Promise<T>): Promise<T> {
 }
 
 /** Cleans up after a failure, which is what the caller learns; the next open finds what stays. */
-async function removeRemains(path: string): Promise<void> {
+async function unlinkRemains(path: string): Promise<void> {
   await unlink(path).catch((failure: unknown) => systemCode(failure))
 }
 
@@ -345,7 +345,7 @@ async function allDone(steps: readonly Promise<void>[]): Promise<void> {
 }
 
 /** Whether one write takes all of it. Without a byte there is none that could wait for the disk. */
-function isWhole(content: Bytes | AsyncIterable<Bytes>): content is Bytes {
+function isWholeContent(content: Bytes | AsyncIterable<Bytes>): content is Bytes {
   return content instanceof Uint8Array && content.length > 0
 }
 
@@ -363,7 +363,7 @@ function readFailed(failure: unknown): never {
 }
 
 /** Whether ids that begin with `part` may begin with `prefix` and come after `after`. */
-function within(part: string, { prefix, after }: { prefix: string; after: string }): boolean {
+function mayBeListed(part: string, { prefix, after }: { prefix: string; after: string }): boolean {
   const shared = Math.min(part.length, prefix.length)
   return part.slice(0, shared) === prefix.slice(0, shared) && part >= after.slice(0, part.length)
 }

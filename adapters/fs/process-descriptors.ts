@@ -19,13 +19,13 @@ let ofProcess: DescriptorCache | undefined
 export function processDescriptors(): DescriptorCache {
   const table = { room: TABLE_FIRST, grow: growTable }
   ofProcess ??= new DescriptorCache(
-    descriptorLimits(readLimits()),
+    descriptorLimits(readProcessLimits()),
     process.platform === 'linux' ? table : undefined,
   )
   return ofProcess
 }
 
-function readLimits(): string {
+function readProcessLimits(): string {
   if (process.platform !== 'linux') return ''
   try {
     return readFileSync('/proc/self/limits', 'latin1')

@@ -25,7 +25,7 @@ export class KnownConnections<C extends object> {
 
   /** Counts a connection to a key, and no more to the one before: that of a proxy carries requests of many. */
   set(connection: C, sender: Sender): void {
-    const { team, key } = nameOf(sender)
+    const { team, key } = namedSender(sender)
     const holder = this.#holders.get(connection)
     if (holder?.team === team && holder.key === key) return
     this.delete(connection)
@@ -50,11 +50,11 @@ export class KnownConnections<C extends object> {
    * @returns `busy`: that team is another, and has none. `refused`: it is that of the further one, and has none.
    */
   givesWay(sender: Sender, isIdle: (connection: C) => boolean): C | 'busy' | 'refused' {
-    const own = nameOf(sender)
+    const own = namedSender(sender)
     let most = own.team
-    let mostCount = 1 + countOf(this.#teams.get(own.team))
+    let mostCount = 1 + countConnections(this.#teams.get(own.team))
     for (const [team, keys] of this.#teams) {
-      const count = countOf(keys)
+      const count = countConnections(keys)
       if (team !== own.team && count > mostCount) [most, mostCount] = [team, count]
     }
     const keys = [...(this.#teams.get(most) ?? [])]
@@ -68,11 +68,11 @@ export class KnownConnections<C extends object> {
   }
 }
 
-function nameOf({ teamId = '', keyId }: Sender): Named {
+function namedSender({ teamId = '', keyId }: Sender): Named {
   return { team: teamId, key: keyId }
 }
 
-function countOf(keys: ReadonlyMap<string, ReadonlySet<unknown>> = new Map()): number {
+function countConnections(keys: ReadonlyMap<string, ReadonlySet<unknown>> = new Map()): number {
   let count = 0
   for (const { size } of keys.values()) count += size
   return count

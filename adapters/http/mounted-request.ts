@@ -1,15 +1,16 @@
 // What frameworks make of a request before a handler gets it: they remove the mount path from its URL, read its body, and
 // set headers.
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HeaderList } from '../../src/ports.js'
-import { invalid, typeName } from '../base/arguments.js'
+import { invalidArgument, typeName } from '../base/arguments.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR if a framework has wrapped the request or the response. */
 export function checkNodeRequest(request: IncomingMessage, response: ServerResponse): void {
   const isRequest = Array.isArray(request?.rawHeaders) && typeof request.on === 'function'
   if (isRequest && typeof response?.writeHead === 'function') return
   const given = isRequest ? `a response that is ${typeName(response)}` : typeName(request)
-  throw invalid(
+  throw invalidArgument(
     `The handler takes a request and a response of node:http, not ${given}; with Fastify they are request.raw and reply.raw`,
   )
 }
@@ -31,7 +32,10 @@ export function basePathLeft(request: IncomingMessage, basePath: string): string
 }
 
 /** The URL at which the client found the handler; undefined: the Host header names more than a host. */
-export function originOf(request: IncomingMessage, basePath: string): string | undefined {
+export function resolveRequestOrigin(
+  request: IncomingMessage,
+  basePath: string,
+): string | undefined {
   const { headers, socket } = request
   const { host = '' } = headers
   if (host.includes('/')) return undefined // What follows would pass for the path of the mount.
@@ -40,8 +44,8 @@ export function originOf(request: IncomingMessage, basePath: string): string | u
 }
 
 /**
- * The header lines of a request, with what middleware has set or removed in `request.headers`. Lines that are repeated stay
- * as they came, since Node keeps only the first of some.
+ * The header lines of a request, with what middleware has set or removed in `request.headers`. Lines that are repeated
+ * stay as they came, since Node keeps only the first of some.
  */
 export function headerLines({ rawHeaders, headers }: IncomingMessage): HeaderList {
   const lines = new Map<string, string[]>()
@@ -55,7 +59,8 @@ export function headerLines({ rawHeaders, headers }: IncomingMessage): HeaderLis
   for (const name of lines.keys()) if (headers[name] === undefined) lines.delete(name)
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase()
-    const isSet = value !== undefined && String(value) !== nodeValueOf(name, lines.get(name) ?? [])
+    const isSet =
+      value !== undefined && String(value) !== joinHeaderLines(name, lines.get(name) ?? [])
     if (isSet) lines.set(name, [value].flat().map(String))
   }
   return [...lines].flatMap(([name, values]) => values.map((value) => [name, value] as const))
@@ -66,7 +71,7 @@ const FIRST_LINE =
   /^(?:age|authorization|content-(?:length|type)|etag|expires|from|host|if-(?:un)?modified-since|last-modified|location|max-forwards|proxy-authorization|referer|retry-after|server|user-agent)$/
 
 /** What Node makes of the lines of a header. */
-function nodeValueOf(name: string, lines: readonly string[]): string | undefined {
+function joinHeaderLines(name: string, lines: readonly string[]): string | undefined {
   if (lines.length < 2 || FIRST_LINE.test(name)) return lines[0]
   return name === 'set-cookie' ? String(lines) : lines.join(name === 'cookie' ? '; ' : ', ')
 }
@@ -79,12 +84,12 @@ export function parsedBody(request: IncomingMessage): Uint8Array | null {
   if (typeof body === 'string') return new TextEncoder().encode(body)
   try {
     // Parsers of Express 4 leave an empty object for a body that they do not accept.
-    return isJson(request) ? new TextEncoder().encode(JSON.stringify(body)) : null
+    return isJsonRequest(request) ? new TextEncoder().encode(JSON.stringify(body)) : null
   } catch {
     return null // It was read, and what is there now is no JSON.
   }
 }
 
-function isJson({ headers }: IncomingMessage): boolean {
+function isJsonRequest({ headers }: IncomingMessage): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '')
 }

@@ -4,6 +4,7 @@
 // - A response is delivered before the connection is cut, also to a client that is still writing: the rest of the
 //   request is read and dropped first, within bounds.
 // - A request that a proxy could have understood differently is refused.
+
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ContractOptions, Store } from '../../src/index.js'
@@ -13,7 +14,7 @@ import {
   basePathOption,
   booleanOption,
   checkOptionNames,
-  invalid,
+  invalidArgument,
   pathBelow,
   typeName,
 } from '../base/arguments.js'
@@ -27,14 +28,14 @@ import {
   basePathLeft,
   checkNodeRequest,
   headerLines,
-  originOf,
   parsedBody,
+  resolveRequestOrigin,
 } from './mounted-request.js'
 import { pacedBody } from './paced-body.js'
 import { processMetrics } from './process-metrics.js'
 import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
 import { TrustedProxies } from './remote-address.js'
-import { hostsOf, targetOf } from './request-target.js'
+import { hostsOf, parseRequestTarget } from './request-target.js'
 import { createTurns } from './request-turns.js'
 import { sendBody } from './send-body.js'
 import { answerUnparsed } from './unparsed-request.js'
@@ -110,15 +111,15 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     onAnswered: ContractRequest['onAnswered'],
     host: unknown,
   ): Promise<void> {
-    const target = targetOf(request, hosts)
+    const target = parseRequestTarget(request, hosts)
     const parsed = parsedBody(request)
-    const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
+    const refusal = refuseMalformed(request, target) ?? refusalOfBody(request, parsed)
     if (refusal !== undefined && isEndless(request)) return refuseAtOnce(response, refusal)
     const onSlow = () => void refuseSlow(request, response)
     const { client, admits } = clientOf(request, response)
     const asked = target ?? ''
     const more = { target: asked, basePath, parsed, client, onSlow, admits, onAnswered, host }
-    const answer = refusal ?? (await contract.handle(contractRequest(request, more)))
+    const answer = refusal ?? (await contract.handle(makeNodeRequest(request, more)))
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
     await deliver(request, response, answer, contract.countSent)
   }
@@ -127,8 +128,9 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   // Express takes a function of four parameters for one that handles errors; one with a default value is not counted.
   return (request, response, next, host = request) => {
     checkNodeRequest(request, response)
-    const target = next === undefined ? undefined : targetOf(request, hosts)
-    const isOurs = target === undefined || contract.isRoute(pathOf(request, target, basePath))
+    const target = next === undefined ? undefined : parseRequestTarget(request, hosts)
+    const isOurs =
+      target === undefined || contract.isRoute(pathBelowBase(request, target, basePath))
     if (!isOurs) return next?.()
     request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
     response.on('error', () => {})
@@ -204,7 +206,7 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
  */
 export function hardenServer<S extends Server>(server: S, limits: ConnectionLimits = {}): S {
   if (typeof server?.listen !== 'function') {
-    throw invalid(`hardenServer takes a server of node:http, not ${typeName(server)}`)
+    throw invalidArgument(`hardenServer takes a server of node:http, not ${typeName(server)}`)
   }
   limitConnections(server, limits)
   continueWhenRead(server)
@@ -219,25 +221,26 @@ export function hardenServer<S extends Server>(server: S, limits: ConnectionLimi
 const HEADER_LINES_MAX = 200
 
 /** Refuses requests that node:http accepts but the contract does not. */
-function refusalOf(
+function refuseMalformed(
   request: IncomingMessage,
   target: string | undefined,
 ): ContractResponse | undefined {
   const { method = '', headers, rawHeaders } = request
   const count = (name: string) =>
     rawHeaders.filter((given, at) => at % 2 === 0 && given.toLowerCase() === name).length
-  if (request.httpVersionMajor !== 1) return refuse('the HTTP version must be 1.0 or 1.1')
+  if (request.httpVersionMajor !== 1) return invalidResponse('the HTTP version must be 1.0 or 1.1')
   if (target === undefined)
-    return refuse('the request target must be a path, or a URL of this host')
-  if (rawHeaders.length > 2 * HEADER_LINES_MAX) return refuse('there are too many headers')
-  if (count('host') > 1) return refuse('Host is given more than once')
-  if (headers.host === undefined && request.httpVersion === '1.1') return refuse('Host is missing')
+    return invalidResponse('the request target must be a path, or a URL of this host')
+  if (rawHeaders.length > 2 * HEADER_LINES_MAX) return invalidResponse('there are too many headers')
+  if (count('host') > 1) return invalidResponse('Host is given more than once')
+  if (headers.host === undefined && request.httpVersion === '1.1')
+    return invalidResponse('Host is missing')
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
-    return refuse('the Transfer-Encoding must be chunked', 501, 'not_implemented')
+    return invalidResponse('the Transfer-Encoding must be chunked', 501, 'not_implemented')
   }
   if ((method === 'GET' || method === 'HEAD') && announcesBody(request)) {
-    return refuse(`${method} must not have a body`)
+    return invalidResponse(`${method} must not have a body`)
   }
   return undefined
 }
@@ -251,7 +254,7 @@ function isEndless({ headers }: IncomingMessage): boolean {
 /** Sends the whole response before this turn ends. */
 function refuseAtOnce(response: ServerResponse, { status, headers, body }: ContractResponse): void {
   response.setHeader('connection', 'close')
-  response.writeHead(status, { ...headers, ...lengthOf(body, 'POST') })
+  response.writeHead(status, { ...headers, ...contentLengthHeader(body, 'POST') })
   response.end(body)
 }
 
@@ -261,7 +264,7 @@ function refusalOfBody(
   parsed: Uint8Array | null,
 ): ContractResponse | undefined {
   if (!readableDidRead || parsed !== null) return undefined
-  return refuse(
+  return invalidResponse(
     'its body was read before it reached this handler; mount the handler before body parsers, or leave their result in request.body',
   )
 }
@@ -271,7 +274,7 @@ function announcesBody({ headers }: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && Number(length) !== 0)
 }
 
-function refuse(
+function invalidResponse(
   problem: string,
   status = 400,
   type = 'request_validation_error',
@@ -297,7 +300,7 @@ async function refuseSlow(request: IncomingMessage, response: ServerResponse): P
   request.destroy()
 }
 
-function contractRequest(
+function makeNodeRequest(
   request: IncomingMessage,
   {
     target,
@@ -323,11 +326,11 @@ function contractRequest(
   const question = target.indexOf('?')
   return {
     method,
-    path: pathOf(request, target, basePath),
+    path: pathBelowBase(request, target, basePath),
     query: question < 0 ? '' : target.slice(question + 1),
     headers: headerLines(request),
-    origin: originOf(request, basePath),
-    body: parsed === null ? readerOf(request, onSlow) : only(parsed),
+    origin: resolveRequestOrigin(request, basePath),
+    body: parsed === null ? makePacedReader(request, onSlow) : only(parsed),
     client,
     admits,
     onAnswered,
@@ -336,12 +339,12 @@ function contractRequest(
 }
 
 /** The path of a target below the base path; empty, which is an unknown path, if it is elsewhere. */
-function pathOf(request: IncomingMessage, target: string, basePath: string): string {
+function pathBelowBase(request: IncomingMessage, target: string, basePath: string): string {
   const [path = ''] = target.split('?', 1)
   return pathBelow(path, basePathLeft(request, basePath))
 }
 
-function readerOf(request: IncomingMessage, onSlow: () => void): AsyncIterable<Uint8Array> {
+function makePacedReader(request: IncomingMessage, onSlow: () => void): AsyncIterable<Uint8Array> {
   return { [Symbol.asyncIterator]: () => pacedBody(request, onSlow) }
 }
 
@@ -360,7 +363,9 @@ async function deliver(
 ): Promise<void> {
   const isUnread = !request.complete
   if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
-  const lengthHeader = STATUSES_WITHOUT_BODY.has(status) ? {} : lengthOf(body, request.method)
+  const lengthHeader = STATUSES_WITHOUT_BODY.has(status)
+    ? {}
+    : contentLengthHeader(body, request.method)
   response.writeHead(status, { ...headers, ...lengthHeader })
   onBytes(lengthHeader['content-length'] ?? 0)
   const isSent = await sendBody(response, body, signal)
@@ -371,7 +376,7 @@ async function deliver(
 }
 
 /** The length header; none for a streamed body, and for HEAD, whose response has the length of an unsent body. */
-function lengthOf(
+function contentLengthHeader(
   body: ContractResponse['body'],
   method: string | undefined,
 ): { 'content-length'?: number } {

@@ -35,16 +35,21 @@ export function processMetrics(): readonly MetricFamily[] {
     return (user + system) / 1e6
   }
   return [
-    one('cpu_seconds_total', 'counter', 'CPU time of the process.', cpu),
-    one('resident_memory_bytes', 'gauge', 'Resident memory of the process.', () =>
+    processMetric('cpu_seconds_total', 'counter', 'CPU time of the process.', cpu),
+    processMetric('resident_memory_bytes', 'gauge', 'Resident memory of the process.', () =>
       process.memoryUsage.rss(),
     ),
-    one('heap_used_bytes', 'gauge', 'Used memory of the JavaScript heap.', () => {
+    processMetric('heap_used_bytes', 'gauge', 'Used memory of the JavaScript heap.', () => {
       return process.memoryUsage().heapUsed
     }),
-    one('start_time_seconds', 'gauge', 'Start of the process, in seconds since 1970.', () => {
-      return performance.timeOrigin / 1_000
-    }),
+    processMetric(
+      'start_time_seconds',
+      'gauge',
+      'Start of the process, in seconds since 1970.',
+      () => {
+        return performance.timeOrigin / 1_000
+      },
+    ),
     {
       name: 'rowstash_event_loop_delay_seconds',
       type: 'gauge',
@@ -54,7 +59,7 @@ export function processMetrics(): readonly MetricFamily[] {
   ]
 }
 
-function one(
+function processMetric(
   name: string,
   type: MetricFamily['type'],
   help: string,

@@ -8,7 +8,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':
  *
  * @param hosts - Names and ports, in lower case.
  */
-export function targetOf(
+export function parseRequestTarget(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
   hosts: ReadonlySet<string>,
 ): string | undefined {

@@ -24,14 +24,15 @@ export async function sendBody(
     return !response.destroyed
   }
   const patience = new Patience(READER_PATIENCE_MS)
-  if (typeof body === 'string' || body instanceof Uint8Array) return write(response, body, patience)
+  if (typeof body === 'string' || body instanceof Uint8Array)
+    return writePiece(response, body, patience)
   const cut = (): void => void response.destroy()
   signal?.addEventListener('abort', cut)
   try {
     if (signal?.aborted) cut()
     for await (const piece of body) {
       if (response.destroyed || response.closed) return false
-      if (!(await write(response, piece, patience))) return false
+      if (!(await writePiece(response, piece, patience))) return false
     }
     return true
   } finally {
@@ -39,7 +40,7 @@ export async function sendBody(
   }
 }
 
-async function write(
+async function writePiece(
   response: ServerResponse,
   piece: string | Uint8Array,
   patience: Patience,

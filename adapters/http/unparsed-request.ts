@@ -14,7 +14,7 @@ export function answerUnparsed(server: Server): void {
   if (server.listenerCount('clientError') === 0) {
     server.on('clientError', (failure: ParseError, socket: Socket) => {
       if (server.listenerCount('clientError') > 1) return // The host answers it.
-      refuseInTurn(socket, refusalOf(failure), responsesUnderWay(server, socket))
+      refuseInTurn(socket, refusalOfParseError(failure), responsesUnderWay(server, socket))
     })
   }
   if (server.listenerCount('checkExpectation') === 0) {
@@ -39,28 +39,31 @@ function refuseInTurn(socket: Socket, refusal: Refusal, underWay: readonly Serve
   if (!socket.writable || underWay.some(({ headersSent }) => headersSent)) {
     return void socket.destroy()
   }
-  socket.write(render(refusal))
+  socket.write(renderRefusal(refusal))
   socket.destroySoon()
 }
 
-function refusalOf({ code, reason = '' }: ParseError): Refusal {
+function refusalOfParseError({ code, reason = '' }: ParseError): Refusal {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { status: 408, type: 'request_timeout', message: 'The request came too slowly' }
     case 'HPE_HEADER_OVERFLOW':
-      return invalid(431, 'its headers are too long')
+      return invalidRefusal(431, 'its headers are too long')
     case 'HPE_INVALID_TRANSFER_ENCODING':
       if (reason.includes('Content-Length')) break
-      return { ...invalid(501, 'the Transfer-Encoding must be chunked'), type: 'not_implemented' }
+      return {
+        ...invalidRefusal(501, 'the Transfer-Encoding must be chunked'),
+        type: 'not_implemented',
+      }
   }
-  return invalid(400, reason === '' ? 'it is malformed' : `it is malformed: ${reason}`)
+  return invalidRefusal(400, reason === '' ? 'it is malformed' : `it is malformed: ${reason}`)
 }
 
-function invalid(status: number, problem: string): Refusal {
+function invalidRefusal(status: number, problem: string): Refusal {
   return { status, type: 'request_validation_error', message: `Invalid request: ${problem}` }
 }
 
-function render({ status, type, message }: Refusal): string {
+function renderRefusal({ status, type, message }: Refusal): string {
   const body = errorJson(type, message)
   const headers = {
     ...SECURITY_HEADERS,

@@ -29,17 +29,17 @@ type Handle = Readonly<{ offset: number; bytes: number }>
  * @param expected - If a loss is accepted, damaged tables are accepted too, but no damage that would end the process.
  * @throws {StoreError} DATA_CORRUPT, which names the file and its damage; DATA_LOSS
  */
-export async function checkDatabase(folder: string, expected: Expected): Promise<void> {
+export async function checkDatabaseFiles(folder: string, expected: Expected): Promise<void> {
   const manifest = await readManifest(folder)
   await checkLogs(folder, manifest, expected)
   for (const table of expected.atLeast === null ? [] : manifest.tables) {
-    const path = await tablePath(folder, table)
+    const path = await levelTablePath(folder, table)
     await readDatabaseFile(path, (handle) => new TableCheck(handle, table).run())
   }
 }
 
 /** The path of a table. Like LevelDB, falls back to the name that tables had in earlier versions. */
-async function tablePath(folder: string, { number }: TableFile): Promise<string> {
+async function levelTablePath(folder: string, { number }: TableFile): Promise<string> {
   const path = join(folder, fileName(number, 'ldb'))
   const former = join(folder, fileName(number, 'sst'))
   const isThere = (one: string) => stat(one).then(Boolean, () => false)
@@ -62,28 +62,30 @@ class TableCheck {
     const { bytes, smallest, largest } = this.#table
     if (size !== bytes) throw new Malformed(`it has ${size} bytes instead of ${bytes}`)
     const { meta, index } = await this.#footer(size)
-    const data = entriesOf(await this.#block(index)).map(({ value }) => handleOf(new Cursor(value)))
+    const data = entriesOfBlock(await this.#block(index)).map(({ value }) =>
+      handleOf(new Cursor(value)),
+    )
     let first: Buffer | undefined
     let last: Buffer | undefined
     let end = 0
     for (const handle of data) {
       if (handle.offset !== end) throw new Malformed(`a gap is at byte ${end}`)
       const block = await this.#block(handle)
-      end = endOf(handle)
+      end = endOfBlock(handle)
       if (first !== undefined && handle !== data[data.length - 1]) continue
-      const entries = entriesOf(block)
+      const entries = entriesOfBlock(block)
       first ??= entries[0]?.key
       last = entries[entries.length - 1]?.key
     }
     // The filters: a flipped bit in one would hide existing keys.
-    for (const { value } of entriesOf(await this.#block(meta))) {
+    for (const { value } of entriesOfBlock(await this.#block(meta))) {
       const filter = handleOf(new Cursor(value))
       if (filter.offset !== end) throw new Malformed(`a gap is at byte ${end}`)
       await this.#block(filter)
-      end = endOf(filter)
+      end = endOfBlock(filter)
     }
-    const isWhole = meta.offset === end && index.offset === endOf(meta)
-    if (!isWhole || endOf(index) !== size - FOOTER_BYTES)
+    const isWhole = meta.offset === end && index.offset === endOfBlock(meta)
+    if (!isWhole || endOfBlock(index) !== size - FOOTER_BYTES)
       throw new Malformed('its blocks leave gaps')
     if (first?.equals(smallest) && last?.equals(largest)) return
     throw new Malformed('its keys are not those that the manifest lists')
@@ -103,7 +105,7 @@ class TableCheck {
 
   /** Reads a block, verifies its checksum and decompresses it. */
   async #block({ offset, bytes }: Handle): Promise<Buffer> {
-    if (endOf({ offset, bytes }) > this.#table.bytes)
+    if (endOfBlock({ offset, bytes }) > this.#table.bytes)
       throw new Malformed('a block lies outside the file')
     const stored = await this.#read(offset, bytes + TRAILER_BYTES)
     const crc = maskCrc(crc32c(stored.subarray(0, bytes + 1)))
@@ -134,14 +136,14 @@ function handleOf(cursor: Cursor): Handle {
   return { offset: cursor.varint(), bytes: cursor.varint() }
 }
 
-function endOf({ offset, bytes }: Handle): number {
+function endOfBlock({ offset, bytes }: Handle): number {
   return offset + bytes + TRAILER_BYTES
 }
 
 type Entry = Readonly<{ key: Buffer; value: Buffer }>
 
 /** The entries of a block. Keys share prefixes, and the block ends with a list of restart points. */
-function entriesOf(block: Buffer): Entry[] {
+function entriesOfBlock(block: Buffer): Entry[] {
   if (block.length < 4) throw new Malformed('a block is too short')
   const restarts = block.readUInt32LE(block.length - 4)
   const limit = block.length - 4 - 4 * restarts

@@ -138,7 +138,7 @@ export function unpackSnappy(packed: Buffer): Buffer {
       cursor.copy(count, whole, at)
       at += count
     } else {
-      const [count, offset] = copyOf(cursor, tag)
+      const [count, offset] = readCopyTag(cursor, tag)
       if (offset === 0 || offset > at || at + count > length)
         throw new Malformed('a copy refers to bytes outside the block')
       for (let i = 0; i < count; i++, at++) whole[at] = whole[at - offset] ?? 0
@@ -153,7 +153,7 @@ function literalLength(cursor: Cursor, size: number): number {
   return cursor.integer(size - 59) + 1
 }
 
-function copyOf(cursor: Cursor, tag: number): readonly [count: number, offset: number] {
+function readCopyTag(cursor: Cursor, tag: number): readonly [count: number, offset: number] {
   if ((tag & 3) === 1) return [4 + ((tag >>> 2) & 7), ((tag >>> 5) << 8) | cursor.byte()]
   return [1 + (tag >>> 2), cursor.integer((tag & 3) === 2 ? 2 : 4)]
 }

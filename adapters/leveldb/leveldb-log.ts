@@ -35,7 +35,7 @@ export async function readLog(handle: FileHandle, visitor: LogVisitor): Promise<
   const parser = new LogParser(visitor)
   const window = Buffer.allocUnsafe(WINDOW_BYTES)
   for (let start = 0; ; start += window.length) {
-    const length = await fill(handle, window, start)
+    const length = await fillWindow(handle, window, start)
     for (let at = 0; at < length; at += BLOCK_BYTES) {
       parser.block(window.subarray(at, Math.min(at + BLOCK_BYTES, length)), start + at)
     }
@@ -44,7 +44,7 @@ export async function readLog(handle: FileHandle, visitor: LogVisitor): Promise<
 }
 
 /** @returns the number of bytes read, which is less than the window only at the end of the file. */
-async function fill(handle: FileHandle, window: Buffer, start: number): Promise<number> {
+async function fillWindow(handle: FileHandle, window: Buffer, start: number): Promise<number> {
   let length = 0
   while (length < window.length) {
     const left = window.length - length

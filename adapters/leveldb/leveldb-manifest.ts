@@ -108,7 +108,7 @@ class ManifestReader implements LogVisitor {
     else if (tag === TAG.lastSequence) this.#number('lastSequence', cursor.varint())
     else if (tag === TAG.compactPointer) {
       levelOf(cursor)
-      keyOf(cursor)
+      readManifestKey(cursor)
     } else if (tag === TAG.deletedFile) this.#delete(levelOf(cursor), cursor.varint())
     else if (tag === TAG.newFile) this.#add(cursor)
     else throw new Malformed(`a field has the unknown tag ${tag}`)
@@ -142,7 +142,11 @@ class ManifestReader implements LogVisitor {
     const level = levelOf(cursor)
     const file = { level, number: cursor.varint(), bytes: cursor.varint() }
     if (this.#tables.has(file.number)) throw new Malformed(`it adds table ${file.number} twice`)
-    this.#tables.set(file.number, { ...file, smallest: keyOf(cursor), largest: keyOf(cursor) })
+    this.#tables.set(file.number, {
+      ...file,
+      smallest: readManifestKey(cursor),
+      largest: readManifestKey(cursor),
+    })
   }
 
   /** Checks that the tables of a level above the first do not overlap. */
@@ -164,7 +168,7 @@ function levelOf(cursor: Cursor): number {
   return level
 }
 
-function keyOf(cursor: Cursor): Buffer {
+function readManifestKey(cursor: Cursor): Buffer {
   const key = cursor.text()
   if (key.length < KEY_END_BYTES) throw new Malformed('a key is too short')
   return Buffer.from(key)

@@ -12,7 +12,12 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
 import { LOSS_REMEDY } from '../../src/kv/high-water.js'
-import { decodeCommitKey, isCommitOf, LevelSpace, payloadOf } from '../../src/kv/record-envelope.js'
+import {
+  decodeCommitKey,
+  isOwnCommit,
+  LevelSpace,
+  payloadOf,
+} from '../../src/kv/record-envelope.js'
 import { Cursor, Malformed } from './leveldb-codec.js'
 import { FILE_NUMBER_MAX, fileName, readDatabaseFile } from './leveldb-file.js'
 import { type LogVisitor, readLog } from './leveldb-log.js'
@@ -137,7 +142,7 @@ function readBatch(bytes: Buffer, storeCrc: number): Batch {
     if (type === OPERATION.value) {
       const value = cursor.text()
       if (key[0] !== LevelSpace.Commit || key.length !== COMMIT_KEY_BYTES) continue
-      if (!isCommitOf(payloadOf(value), storeCrc))
+      if (!isOwnCommit(payloadOf(value), storeCrc))
         throw new Malformed('a batch belongs to another store')
       commit = decodeCommitKey(key)
     } else if (type !== OPERATION.deletion)

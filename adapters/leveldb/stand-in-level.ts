@@ -36,7 +36,7 @@ class StandInLevel extends DirectoryLevel {
  * @throws {StoreError} INSUFFICIENT_STORAGE: there is no room for this one either; STORE_LOCKED, DATA_CORRUPT, DATA_LOSS
  */
 export async function openStandIn(folder: string, full: StoreError): Promise<DirectoryLevel> {
-  if (process.platform === 'win32') throw noRoom(folder, full) // It lets few users make links.
+  if (process.platform === 'win32') throw noRoomInFolder(folder, full) // It lets few users make links.
   for (const place of places()) {
     try {
       return await openIn(place, folder)
@@ -46,7 +46,7 @@ export async function openStandIn(folder: string, full: StoreError): Promise<Dir
       if (error === failure || error.code === 'STORE_LOCKED') throw error
     }
   }
-  throw noRoom(folder, full)
+  throw noRoomInFolder(folder, full)
 }
 
 async function openIn(place: string, folder: string): Promise<DirectoryLevel> {
@@ -55,7 +55,7 @@ async function openIn(place: string, folder: string): Promise<DirectoryLevel> {
   const made = await mkdtemp(join(place, start))
   let database: StandInLevel | undefined
   try {
-    await fill(made, folder)
+    await fillStandIn(made, folder)
     database = new StandInLevel(made, { keyEncoding: 'view', valueEncoding: 'view' })
     await database.open({ createIfMissing: false })
     await removeOthers(place, start, made)
@@ -68,7 +68,7 @@ async function openIn(place: string, folder: string): Promise<DirectoryLevel> {
 }
 
 /** Fills the stand-in. A table that the manifest does not name is left out: LevelDB might write through its link. */
-async function fill(made: string, folder: string): Promise<void> {
+async function fillStandIn(made: string, folder: string): Promise<void> {
   const { tables } = await readManifest(folder)
   const numbers = new Set(tables.map(({ number }) => number))
   for (const name of await readdir(folder)) {
@@ -92,7 +92,7 @@ async function removeOthers(place: string, start: string, made: string): Promise
   }
 }
 
-function noRoom(folder: string, full: StoreError): StoreError {
+function noRoomInFolder(folder: string, full: StoreError): StoreError {
   const message = `The disk of ${folder} is full, and its database cannot be opened without room: free some there, or some in ${[...places()].join(' or ')}, from where the store can be read meanwhile`
   return new StoreError('INSUFFICIENT_STORAGE', message, { cause: full, outcome: 'unchanged' })
 }

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { TEXT } from './browser/texts.js'
+import { TEXT } from './browser/base/texts.js'
 
 /** The files of the page as the browser gets them. */
 export type PageFiles = Readonly<Record<'html' | 'script' | 'style' | 'icon', string>>

@@ -8,7 +8,7 @@
 //   that got it puts into a header; and a name that was made to lead here (DNS rebinding) is not one of `hosts`.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { PageSession } from './browser/session.js'
+import type { PageSession } from './browser/base/session.js'
 import { PAGE_FILES, PAGE_HEADERS, SESSION_PATH } from './page.js'
 
 export type GuardOptions = Readonly<{
@@ -33,7 +33,7 @@ export type Guard = (request: IncomingMessage, response: ServerResponse, pass: (
 const ADMIN_PATHS: ReadonlySet<string> = new Set(['/metrics', '/admin/verify'])
 
 /** The list of staged rows, which the contract shows only to keys that may write. */
-const isList = ({ method }: IncomingMessage, path: string): boolean =>
+const isStashList = ({ method }: IncomingMessage, path: string): boolean =>
   method === 'GET' && path === '/stashes'
 
 export function createGuard(options: GuardOptions): Guard {
@@ -41,26 +41,26 @@ export function createGuard(options: GuardOptions): Guard {
   const useToken = oneTimeToken(options.token)
   const keyFor = (request: IncomingMessage, path: string): string => {
     if (ADMIN_PATHS.has(path)) return options.adminKey
-    return isList(request, path) ? options.listKey : options.key
+    return isStashList(request, path) ? options.listKey : options.key
   }
   return (request, response, pass) => {
     const host = request.headers.host?.toLowerCase() ?? ''
     const [path = ''] = (request.url ?? '').split('?', 1)
     const given = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
     if (!hosts.includes(host)) {
-      refuse(response, 421, 'This server does not answer to that host name')
+      answerRefused(response, 421, 'This server does not answer to that host name')
     } else if (isPublic(request, path)) {
       pass()
     } else if (isForeign(request, host)) {
-      refuse(response, 403, 'A page of another origin asked for this')
+      answerRefused(response, 403, 'A page of another origin asked for this')
     } else if (path === SESSION_PATH && request.method === 'POST' && useToken(given)) {
       answer(response, 200, JSON.stringify(session))
-    } else if (!isSame(given, session.key)) {
-      refuse(response, 403, NO_SESSION)
+    } else if (!isSameSecret(given, session.key)) {
+      answerRefused(response, 403, NO_SESSION)
     } else if (path === SESSION_PATH) {
       answer(response, 200, JSON.stringify(session))
     } else {
-      withKey(request, keyFor(request, path))
+      setBearerKey(request, keyFor(request, path))
       pass()
     }
   }
@@ -73,14 +73,14 @@ const NO_SESSION =
 function oneTimeToken(token: string): (given: string) => boolean {
   let isUsed = false
   return (given) => {
-    if (isUsed || !isSame(given, token)) return false
+    if (isUsed || !isSameSecret(given, token)) return false
     isUsed = true
     return true
   }
 }
 
 /** Compares in a time that says nothing about either text. */
-function isSame(given: string, expected: string): boolean {
+function isSameSecret(given: string, expected: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(expected))
 }
@@ -103,12 +103,12 @@ function isForeign({ method = '', headers }: IncomingMessage, host: string): boo
 }
 
 /** Gives a request the key, in the place of whatever it says itself. */
-function withKey({ headers }: IncomingMessage, key: string): void {
+function setBearerKey({ headers }: IncomingMessage, key: string): void {
   headers.authorization = `Bearer ${key}`
 }
 
 /** In the form of the contract. */
-function refuse(response: ServerResponse, status: number, message: string): void {
+function answerRefused(response: ServerResponse, status: number, message: string): void {
   response.setHeader('connection', 'close')
   answer(response, status, JSON.stringify({ error: { type: 'request_error', message } }))
 }

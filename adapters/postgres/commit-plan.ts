@@ -55,35 +55,39 @@ export function planCommit(prefix: Bytes, commit: KvCommit): CommitPlan {
   }
   for (const [key, value] of commit.puts ?? []) {
     const entry = entryOf(key)
-    invariant(!isWritten(entry), 'a key is put or deleted at most once in a commit')
+    invariant(!isWrittenEntry(entry), 'a key is put or deleted at most once in a commit')
     entry.put = value
   }
   for (const key of commit.deletes ?? []) {
     const entry = entryOf(key)
-    invariant(!isWritten(entry), 'a key is put or deleted at most once in a commit')
+    invariant(!isWrittenEntry(entry), 'a key is put or deleted at most once in a commit')
     entry.isDeleted = true
   }
-  return planOf(prefix, entries, isImpossible)
+  return planEntries(prefix, entries, isImpossible)
 }
 
-function planOf(prefix: Bytes, entries: Map<string, Entry>, isImpossible: boolean): CommitPlan {
+function planEntries(
+  prefix: Bytes,
+  entries: Map<string, Entry>,
+  isImpossible: boolean,
+): CommitPlan {
   const sorted = [...entries.values()].sort((left, right) => compareBytes(left.key, right.key))
   const pairs = (of: readonly Entry[], valueFrom: (entry: Entry) => Bytes | null | undefined) => ({
     keys: of.map(({ key }) => key),
     values: of.map((entry) =>
-      sealValue(concatBytes([prefix, entry.key]), bytesOf(valueFrom(entry))),
+      sealValue(concatBytes([prefix, entry.key]), requiredBytes(valueFrom(entry))),
     ),
   })
   const equal = sorted.filter(({ equals }) => equals !== undefined && equals !== null)
   const absent = sorted.filter(({ equals }) => equals === null)
-  const written = sorted.filter(isWritten)
+  const written = sorted.filter(isWrittenEntry)
   const deleted = written.filter(({ isDeleted, equals }) => isDeleted && equals !== null)
   return {
     checked: [...equal, ...absent].map(({ key }) => key).sort(compareBytes),
     isImpossible,
-    locked: pairs(equal.filter(isWritten), ({ equals }) => equals),
+    locked: pairs(equal.filter(isWrittenEntry), ({ equals }) => equals),
     shared: pairs(
-      equal.filter((entry) => !isWritten(entry)),
+      equal.filter((entry) => !isWrittenEntry(entry)),
       ({ equals }) => equals,
     ),
     inserted: pairs(
@@ -99,15 +103,15 @@ function planOf(prefix: Bytes, entries: Map<string, Entry>, isImpossible: boolea
     blind: deleted.filter(({ equals }) => equals === undefined).map(({ key }) => key),
     records: written.length,
     bytes: written.reduce((sum, { key, put }) => sum + key.length + (put?.length ?? 0), 0),
-    touched: new Map([...entries].map(([text, entry]) => [text, isWritten(entry)])),
+    touched: new Map([...entries].map(([text, entry]) => [text, isWrittenEntry(entry)])),
   }
 }
 
-function isWritten({ put, isDeleted }: Entry): boolean {
+function isWrittenEntry({ put, isDeleted }: Entry): boolean {
   return put !== undefined || isDeleted === true
 }
 
-function bytesOf(value: Bytes | null | undefined): Bytes {
+function requiredBytes(value: Bytes | null | undefined): Bytes {
   invariant(value !== undefined && value !== null, 'a pair has a value')
   return value
 }

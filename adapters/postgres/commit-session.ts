@@ -7,9 +7,9 @@
 //   waited for.
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import type { Random } from '../../src/ports.js'
-import type { Pooled } from './connection-pool.js'
-import type { PostgresConnection, Statement } from './postgres-connection.js'
-import type { TableNames } from './tables.js'
+import type { Pooled } from './connection/connection-pool.js'
+import type { PostgresConnection, Statement } from './connection/postgres-connection.js'
+import type { TableNames } from './connection/tables.js'
 
 const ID_BYTES = 16
 

@@ -1,6 +1,7 @@
 // A commit as SQL.
 //
-// A commit is one statement, or a few in one transaction that are sent together. It runs under READ COMMITTED, and locks what it relies on until it ends (two-phase locking), which makes it serializable:
+// A commit is one statement, or a few in one transaction that are sent together. It runs under READ COMMITTED, and
+// locks what it relies on until it ends (two-phase locking), which makes it serializable:
 //
 // - A record that is checked is locked, then compared: FOR UPDATE if it is written too, else FOR SHARE. PostgreSQL
 //   compares the latest version, not that of the snapshot.
@@ -14,11 +15,16 @@
 // record divides by zero, which undoes everything and differs from all other failures.
 
 import type { Bytes } from '../../src/base/bytes.js'
-import { encodeByteaArray } from './bytea-array.js'
 import type { CommitPlan } from './commit-plan.js'
 import type { CommitSession } from './commit-session.js'
-import type { Parameter, PostgresConnection, Row, Statement } from './postgres-connection.js'
-import type { TableNames } from './tables.js'
+import { encodeByteaArray } from './connection/bytea-array.js'
+import type {
+  Parameter,
+  PostgresConnection,
+  Row,
+  Statement,
+} from './connection/postgres-connection.js'
+import type { TableNames } from './connection/tables.js'
 
 /** Fails unless the condition holds. */
 function unless(condition: string): string {
@@ -94,7 +100,7 @@ function commitText({ records, sessions }: TableNames, parts: Parts): string {
     select ${isOk}, case when ${isOk} then ${unless(inserted)} end, case when ${isOk} then ${MARKED} end`
 }
 
-function nameOf(parts: Parts): string {
+function statementName(parts: Parts): string {
   const bits = Object.values(parts).map((isThere) => (isThere ? '1' : '0'))
   return `rowstash_commit_${bits.join('')}`
 }
@@ -144,7 +150,7 @@ export class CommitStatements {
     const main = this.#mainOf(connection, id, number, partition, plan)
     const { held, blind } = plan
     if (!isBegun && held.length === 0 && blind.length === 0) {
-      return isWritten(await main())
+      return isCommitWritten(await main())
     }
     const on = (statement: Statement, keys: readonly Bytes[]): Promise<Row[]> =>
       connection.query(statement, [partition, encodeByteaArray(keys)])
@@ -156,7 +162,7 @@ export class CommitStatements {
     if (blind.length > 0) sent.push(on(this.#expectAbsent, blind))
     sent.push(connection.query({ text: 'commit' }))
     await firstFailure(sent)
-    return isWritten(await written)
+    return isCommitWritten(await written)
   }
 
   #mainOf(
@@ -167,7 +173,7 @@ export class CommitStatements {
     plan: CommitPlan,
   ): () => Promise<Row[]> {
     const parts = partsOf(plan)
-    const name = nameOf(parts)
+    const name = statementName(parts)
     const known = this.#commits.get(name) ?? { name, text: commitText(this.#names, parts) }
     this.#commits.set(name, known)
     const parameters: Parameter[] = [partition, id, number]
@@ -180,7 +186,7 @@ export class CommitStatements {
   }
 }
 
-function isWritten([row]: readonly Row[]): boolean {
+function isCommitWritten([row]: readonly Row[]): boolean {
   return row?.[0] === true
 }
 

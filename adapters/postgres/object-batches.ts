@@ -1,17 +1,17 @@
 // Cuts the content of an object into batches, each of which is written by one statement.
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
-import { partsOf } from '../../src/objects/object-parts.js'
+import { cutContentParts } from '../../src/objects/object-parts.js'
 
 /** Bytes that are written together. All batches have as many but the last one, which may have none. */
 export type Batch = Readonly<{ bytes: Bytes; isLast: boolean }>
 
 /** At least one batch. Two batches of a stream are in memory at a time. */
-export async function* batchesOf(
+export async function* cutIntoBatches(
   content: Bytes | AsyncIterable<Bytes>,
   batchBytes: number,
 ): AsyncGenerator<Batch, void> {
   let held: Bytes | undefined
-  for await (const bytes of partsOf(content, batchBytes)) {
+  for await (const bytes of cutContentParts(content, batchBytes)) {
     if (held !== undefined) yield { bytes: held, isLast: false }
     held = bytes
   }

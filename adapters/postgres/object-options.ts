@@ -3,7 +3,7 @@ import {
   type PostgresKvOptions,
   type ResolvedPostgresOptions,
   resolvePostgresOptions,
-} from './postgres-options.js'
+} from './connection/postgres-options.js'
 
 type SharedOption =
   | 'urls'

@@ -16,9 +16,9 @@
 //   being deleted grow no more, and no piece is left without a row.
 import { StoreError } from '../../src/base/store-error.js'
 import type { ObjectId } from '../../src/objects/objects.js'
-import type { PostgresConnection, Statement } from './postgres-connection.js'
-import type { ResolvedPostgresOptions } from './postgres-options.js'
-import { creationLock, readNumber, readOrCreate } from './tables.js'
+import type { PostgresConnection, Statement } from './connection/postgres-connection.js'
+import type { ResolvedPostgresOptions } from './connection/postgres-options.js'
+import { creationLock, readNumber, readOrCreate } from './connection/tables.js'
 
 /** Length of all pieces of an object but the last, in bytes, by the format. */
 const PIECE_BYTES: ReadonlyMap<number, number> = new Map([
@@ -89,7 +89,7 @@ export async function prepareObjectTables(
 ): Promise<number> {
   const format = await readOrCreate(connection, {
     read: () => readNumber(connection, names, 'objects_format'),
-    statements: creation(names, options),
+    statements: objectTablesSql(names, options),
     options,
   })
   const pieceBytes = format && PIECE_BYTES.get(format)
@@ -99,7 +99,7 @@ export async function prepareObjectTables(
   throw new StoreError('FORMAT_UNKNOWN', message)
 }
 
-function creation(
+function objectTablesSql(
   { objects, pieces, meta }: ObjectTables,
   { schema, table }: ResolvedPostgresOptions,
 ): readonly string[] {
@@ -134,10 +134,10 @@ export function objectStatements(
     ...deleteStatements(objects, pieces),
     read: {
       name: 'rowstash_read_object',
-      text: readText(tables, ['$1', '$2::int', '$3::int', '$4::int', '$5::int']),
+      text: slicesText(tables, ['$1', '$2::int', '$3::int', '$4::int', '$5::int']),
     },
     copy: (id, { first, last, skip, limit }) => {
-      const text = readText(tables, [`'\\x${id}'::bytea`, first, last, skip, limit])
+      const text = slicesText(tables, [`'\\x${id}'::bytea`, first, last, skip, limit])
       return `copy (${text}) to stdout (format binary)`
     },
     list: {
@@ -156,7 +156,7 @@ type PieceTables = Readonly<{ objects: string; pieces: string; pieceBytes: numbe
  * A row for each slice that a window has of an object, in no order: the length of the object, where the slice begins in
  * it, and its bytes. One row with the length alone if the window has none.
  */
-function readText(
+function slicesText(
   { objects, pieces, pieceBytes }: PieceTables,
   [id, first, last, skip, limit]: readonly [id: Expression, ...window: Expression[]],
 ): string {

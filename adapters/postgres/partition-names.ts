@@ -3,7 +3,7 @@ import { type Bytes, bytesOf, concatBytes, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { byteText } from '../../src/base/platform.js'
 import { encodePartitionPrefix, openValue } from '../../src/kv/record-envelope.js'
-import type { Cell } from './postgres-connection.js'
+import type { Cell } from './connection/postgres-connection.js'
 import type { RecordCache } from './record-cache.js'
 
 export type PartitionNames = Readonly<{

@@ -24,7 +24,7 @@ export async function* checkTables(
     if (row === undefined) return
     const bytes = bytesOfCell(row[0])
     from = keyAfter(bytes)
-    const partition = nameOf(bytes)
+    const partition = partitionName(bytes)
     if (partition === null) {
       yield { kind: 'unreadable', message: 'The name of a partition is no text' }
       continue
@@ -46,14 +46,14 @@ async function* checkPartition(
     for (const [cell, value] of rows) {
       const key = bytesOfCell(cell)
       start = keyAfter(key)
-      const message = damageOf(concatBytes([prefix, key]), bytesOfCell(value))
+      const message = findDamage(concatBytes([prefix, key]), bytesOfCell(value))
       if (message !== null) yield { kind: 'record', message }
     }
     if (rows.length < SCAN_COUNT) return
   }
 }
 
-function nameOf(bytes: Bytes): string | null {
+function partitionName(bytes: Bytes): string | null {
   try {
     return fromUtf8(bytes)
   } catch {
@@ -61,7 +61,7 @@ function nameOf(bytes: Bytes): string | null {
   }
 }
 
-function damageOf(key: Bytes, value: Bytes): string | null {
+function findDamage(key: Bytes, value: Bytes): string | null {
   try {
     openValue(key, value)
     return null

@@ -6,22 +6,22 @@ import { pause } from '../../src/base/pause.js'
 import { byteText } from '../../src/base/platform.js'
 import { isStoreError, StoreError } from '../../src/base/store-error.js'
 import type { KeyRange, KvCheck, KvCommit, KvCommitResult, KvGroup } from '../../src/kv/kv.js'
-import { encodeByteaArray } from './bytea-array.js'
 import { CommitOrder } from './commit-order.js'
 import { type CommitPlan, judgeChecks, planCommit } from './commit-plan.js'
 import type { CommitSession } from './commit-session.js'
 import type { CommitStatements } from './commit-statement.js'
-import type { ConnectionPool } from './connection-pool.js'
+import { encodeByteaArray } from './connection/bytea-array.js'
+import type { ConnectionPool } from './connection/connection-pool.js'
+import type { Row, Statement } from './connection/postgres-connection.js'
+import { isFinal, kindOfFailure, postgresError } from './connection/postgres-error.js'
+import { retryPostgres } from './connection/retry.js'
+import type { TableNames } from './connection/tables.js'
 import { openCell, type PartitionNames } from './partition-names.js'
-import type { Row, Statement } from './postgres-connection.js'
-import { isFinal, kindOfFailure, postgresError } from './postgres-error.js'
 import type { RecordCache } from './record-cache.js'
 import type { RecordHolds } from './record-holds.js'
-import { retry } from './retry.js'
-import type { TableNames } from './tables.js'
 
-/** Records of one statement of a sweep, so that it never holds locks for long. */
-const SWEEP_COUNT = 500
+/** Records of one statement of a deletion of a range, so that it never holds locks for long. */
+const RANGE_COUNT = 500
 
 export type CommitsOptions = Readonly<{
   pool: ConnectionPool<CommitSession>
@@ -44,13 +44,13 @@ export class PostgresCommits {
   onGroup: (group: KvGroup) => void = () => undefined
   readonly #options: CommitsOptions
   readonly #order = new CommitOrder()
-  readonly #sweep: Statement
+  readonly #deleteRange: Statement
 
   constructor(options: CommitsOptions) {
     this.#options = options
     const { records } = options.names
-    this.#sweep = {
-      name: 'rowstash_sweep',
+    this.#deleteRange = {
+      name: 'rowstash_delete_range',
       text: `with found as materialized (
           select k from ${records} where p = $1 and k >= $2 and k < $3 order by k limit $4),
         gone as (delete from ${records} t using found f where t.p = $1 and t.k = f.k)
@@ -68,20 +68,20 @@ export class PostgresCommits {
     return this.#order.run(touched, () => this.#repeat(partition, commit.checks ?? [], plan))
   }
 
-  /** As `KvPartition.sweep`. */
-  async sweep(
+  /** As `KvPartition.deleteRange`. */
+  async deleteRange(
     partition: PartitionNames,
     { start, limit }: KeyRange,
     count: number,
   ): Promise<number> {
-    let swept = 0
-    while (swept < count) {
-      const wanted = Math.min(count - swept, SWEEP_COUNT)
-      const found = await this.#sweepSome([partition.bytes, start, limit, wanted])
-      swept += found
+    let deleted = 0
+    while (deleted < count) {
+      const wanted = Math.min(count - deleted, RANGE_COUNT)
+      const found = await this.#collectSome([partition.bytes, start, limit, wanted])
+      deleted += found
       if (found < wanted) break
     }
-    return swept
+    return deleted
   }
 
   async #repeat(
@@ -131,7 +131,7 @@ export class PostgresCommits {
   /** One attempt, which takes a connection for itself. @returns `result`, unless there was a failure. */
   async #send(partition: PartitionNames, plan: CommitPlan) {
     const { pool, holds, statements } = this.#options
-    const keys = holds.isIdle ? [] : textsOf(partition, plan.touched.keys())
+    const keys = holds.isIdle ? [] : prefixKeys(partition, plan.touched.keys())
     const held = holds.take(keys)
     const session = held ?? (await pool.acquire())
     const { id } = session
@@ -157,7 +157,7 @@ export class PostgresCommits {
     plan: CommitPlan,
   ): Promise<Attempt> {
     const { holds, getMany } = this.#options
-    const keys = textsOf(partition, plan.locked.keys.map(byteText))
+    const keys = prefixKeys(partition, plan.locked.keys.map(byteText))
     if (!holds.noteRefused(keys)) return this.#judge(partition, checks, plan)
     return this.#judge(partition, checks, plan, () =>
       holds.hold(partition.bytes, plan, keys, getMany),
@@ -207,7 +207,7 @@ export class PostgresCommits {
    */
   async #isWritten(id: Bytes, number: number, cause: unknown, deadline: number): Promise<boolean> {
     const end = () => this.#options.pool.use((session) => session.endOther(id))
-    const last = await retry(end, isStoreError, this.#options, deadline).catch(
+    const last = await retryPostgres(end, isStoreError, this.#options, deadline).catch(
       (failure: unknown) => {
         throw unknownOutcome(isStoreError(failure) ? cause : failure)
       },
@@ -216,20 +216,21 @@ export class PostgresCommits {
     return last === number
   }
 
-  async #sweepSome(parameters: [Bytes, Bytes, Bytes, number]): Promise<number> {
+  async #collectSome(parameters: [Bytes, Bytes, Bytes, number]): Promise<number> {
     const { pool } = this.#options
-    const sweep = () => pool.use(({ connection }) => connection.query(this.#sweep, parameters))
+    const deleteRange = () =>
+      pool.use(({ connection }) => connection.query(this.#deleteRange, parameters))
     try {
-      const [row] = await retry(sweep, isFinal, this.#options)
+      const [row] = await retryPostgres(deleteRange, isFinal, this.#options)
       return Number(row?.[0])
     } catch (failure) {
-      throw postgresError(failure, 'A sweep failed', 'unknown')
+      throw postgresError(failure, 'A deletion of a range failed', 'unknown')
     }
   }
 }
 
 /** Keys of a partition by their texts. */
-function textsOf({ text }: PartitionNames, keys: Iterable<string>): string[] {
+function prefixKeys({ text }: PartitionNames, keys: Iterable<string>): string[] {
   return Array.from(keys, (key) => text + key)
 }
 

@@ -2,7 +2,7 @@
 import type { Awaitable } from '../../src/base/awaitable.js'
 import { invariant } from '../../src/base/invariant.js'
 import { waitAtMost } from '../../src/base/platform.js'
-import { StoreError } from '../../src/base/store-error.js'
+import { StoreError, storeClosed } from '../../src/base/store-error.js'
 import type {
   KvCache,
   KvCheckItem,
@@ -13,21 +13,21 @@ import type {
 } from '../../src/ports.js'
 import { CommitSession } from './commit-session.js'
 import { CommitStatements } from './commit-statement.js'
-import { ConnectionPool, closedError } from './connection-pool.js'
-import { partitionNames } from './partition-names.js'
-import { checkTables } from './postgres-check.js'
-import { PostgresCommits } from './postgres-commits.js'
-import type { PostgresConnection, Statement } from './postgres-connection.js'
+import { ConnectionPool } from './connection/connection-pool.js'
+import type { PostgresConnection, Statement } from './connection/postgres-connection.js'
 import {
   type PostgresKvOptions,
   type ResolvedPostgresOptions,
   resolvePostgresOptions,
-} from './postgres-options.js'
+} from './connection/postgres-options.js'
+import { PrimaryFinder } from './connection/primary.js'
+import { prepareTables, type TableNames, tableNames } from './connection/tables.js'
+import { partitionNames } from './partition-names.js'
+import { checkTables } from './postgres-check.js'
+import { PostgresCommits } from './postgres-commits.js'
 import { PostgresView, type ViewSource, ViewTransaction, viewStatements } from './postgres-views.js'
-import { PrimaryFinder } from './primary.js'
 import { RecordCache } from './record-cache.js'
 import { RecordHolds } from './record-holds.js'
-import { prepareTables, type TableNames, tableNames } from './tables.js'
 import { raiseTo, readBase } from './version-base.js'
 
 /** How long `close` waits for reads under way, in milliseconds. */
@@ -118,7 +118,7 @@ class PostgresKv implements KvStore {
   }
 
   get refusal(): StoreError | undefined {
-    return this.#closing === undefined ? this.#refusal : closedError()
+    return this.#closing === undefined ? this.#refusal : storeClosed()
   }
 
   observe(onGroup: (group: KvGroup) => void): void {
@@ -137,9 +137,12 @@ class PostgresKv implements KvStore {
           return this.#commits.commit(names, commit)
         })
       },
-      sweep: (range, count) => {
-        invariant(Number.isInteger(count) && count >= 1, 'a sweep has a positive count')
-        return this.#run(() => this.#commits.sweep(names, range, count))
+      deleteRange: (range, count) => {
+        invariant(
+          Number.isInteger(count) && count >= 1,
+          'a garbage collection has a positive count',
+        )
+        return this.#run(() => this.#commits.deleteRange(names, range, count))
       },
     }
   }
@@ -156,7 +159,7 @@ class PostgresKv implements KvStore {
   }
 
   async *check(full: boolean): AsyncGenerator<KvCheckItem, void> {
-    if (this.#closing !== undefined) throw closedError()
+    if (this.#closing !== undefined) throw storeClosed()
     const transaction = new ViewTransaction(this.#views)
     try {
       yield* checkTables(transaction, this.#views.statements, full)
@@ -188,7 +191,7 @@ class PostgresKv implements KvStore {
 
   /** Runs an operation that `close` waits for. */
   async #run<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw closedError()
+    if (this.#closing !== undefined) throw storeClosed()
     const running = operation()
     this.#running.add(running)
     try {

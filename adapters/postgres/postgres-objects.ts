@@ -19,10 +19,19 @@ import {
 } from '../../src/objects/object-arguments.js'
 import { inPieces } from '../../src/objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
-import { encodeByteaArray } from './bytea-array.js'
-import { ConnectionPool } from './connection-pool.js'
+import { encodeByteaArray } from './connection/bytea-array.js'
+import { ConnectionPool } from './connection/connection-pool.js'
+import type {
+  Parameter,
+  PostgresConnection,
+  Row,
+  Statement,
+} from './connection/postgres-connection.js'
+import { isFinal, postgresError } from './connection/postgres-error.js'
+import { PrimaryFinder } from './connection/primary.js'
+import { retryPostgres } from './connection/retry.js'
 import { type CopiedCell, CopyDecoder, decodeInt8 } from './copy-rows.js'
-import { type Batch, batchesOf } from './object-batches.js'
+import { type Batch, cutIntoBatches } from './object-batches.js'
 import {
   type PostgresObjectsOptions,
   type ResolvedObjectsOptions,
@@ -38,14 +47,12 @@ import {
 } from './object-tables.js'
 import { type Found, ObjectWindow, type Slice } from './object-window.js'
 import { bytesOfCell } from './partition-names.js'
-import type { Parameter, PostgresConnection, Row, Statement } from './postgres-connection.js'
-import { isFinal, postgresError } from './postgres-error.js'
-import { PrimaryFinder } from './primary.js'
-import { retry } from './retry.js'
 
 /** Objects of one statement that deletes, at most. */
 const DELETE_COUNT_MAX = 1_000
-/** Bytes of the pieces that one statement deletes, at most: it must end within `statementTimeoutMs`, on a slow disk too. */
+/**
+ * Bytes of the pieces that one statement deletes, at most: it must end within `statementTimeoutMs`, on a slow disk too.
+ */
 const REMOVED_BYTES_MAX = 40_000_000
 /** A statement takes 0.5 to 1 ms in a data center, and each byte 3 to 5 ns. */
 const REQUEST_COST_BYTES = 128 * 1024
@@ -62,7 +69,7 @@ const COPY_BYTES_MIN = 16 * 1024
 const OBJECT_BYTES_MAX = 2 ** 40
 /** How often a listing looks for what was cut off, in milliseconds. */
 const ABANDONED_EVERY_MS = 600_000
-/** Failed puts that may have left something, at most; others are left to the sweep of the store. */
+/** Failed puts that may have left something, at most; others are left to the garbage collection of the store. */
 const FAILED_MAX = 10_000
 /** Failed puts that one listing discards, at most. */
 const FAILED_TRIED_MAX = 16
@@ -119,7 +126,7 @@ class PostgresObjects implements ObjectStore {
   }
 
   async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
-    const key = keyOf(id)
+    const key = keyOfObject(id)
     const mark = this.#options.random.bytes(MARK_BYTES)
     try {
       return await this.#put(key, mark, content)
@@ -135,7 +142,7 @@ class PostgresObjects implements ObjectStore {
     let bytes = 0
     const { pieceBytes } = this.#statements
     const batchBytes = WRITTEN_BYTES - (WRITTEN_BYTES % pieceBytes)
-    for await (const batch of batchesOf(content, batchBytes)) {
+    for await (const batch of cutIntoBatches(content, batchBytes)) {
       const number = bytes / pieceBytes
       bytes += batch.bytes.length
       if (bytes > OBJECT_BYTES_MAX) throw tooLong()
@@ -149,15 +156,15 @@ class PostgresObjects implements ObjectStore {
   async #begin(key: Bytes, mark: Bytes, size: number, batch: Batch): Promise<void> {
     const { begin, isOwn } = this.#statements
     const parameters = [key, mark, size, batch.bytes]
-    if (countOf(await this.#write(begin, parameters, WRITING)) > 0) return
+    if (countOfResult(await this.#write(begin, parameters, WRITING)) > 0) return
     // Another put has the ID, or an attempt of this one whose answer was lost.
-    const own = countOf(await this.#write(isOwn, [key, mark], WRITING))
+    const own = countOfResult(await this.#write(isOwn, [key, mark], WRITING))
     invariant(own > 0, 'an object id is put once')
   }
 
   async #goOn(key: Bytes, mark: Bytes, size: number, batch: Batch, number: number): Promise<void> {
     const parameters = [key, mark, size, batch.bytes, number]
-    if (countOf(await this.#write(this.#statements.goOn, parameters, WRITING)) > 0) return
+    if (countOfResult(await this.#write(this.#statements.goOn, parameters, WRITING)) > 0) return
     const message = 'An object was deleted while it was put, or its source paused for an hour'
     throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
   }
@@ -173,11 +180,11 @@ class PostgresObjects implements ObjectStore {
 
   async stream(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<AsyncIterable<Bytes> | null> {
     const windows = await this.#open(id, range)
-    return windows && piecesOf(windows)
+    return windows && windowPieces(windows)
   }
 
   async delete(ids: readonly ObjectId[]): Promise<void> {
-    const keys = ids.map(keyOf)
+    const keys = ids.map(keyOfObject)
     for (const some of inBatches(keys, DELETE_COUNT_MAX)) {
       await this.#write(this.#statements.hide, [encodeByteaArray(some)], DELETING)
       await this.#remove(some)
@@ -238,7 +245,7 @@ class PostgresObjects implements ObjectStore {
 
   async #readSlices(id: ObjectId, range: ByteRange, memory?: Bytes): Promise<ObjectWindow> {
     const { first, last, skip, limit } = this.#piecesIn(range)
-    const parameters = [keyOf(id), first, last, skip, limit]
+    const parameters = [keyOfObject(id), first, last, skip, limit]
     const rows = await this.#query(this.#statements.read, parameters, READING)
     const window = new ObjectWindow(id, range, memory)
     for (const [total, place, cell = null] of rows) {
@@ -254,7 +261,7 @@ class PostgresObjects implements ObjectStore {
       const decoder = new CopyDecoder()
       const window = new ObjectWindow(id, range, memory)
       await connection.copy(text, (message) => {
-        for (const cells of decoder.rowsOf(message)) window.add(sliceOf(cells, range))
+        for (const cells of decoder.rowsOf(message)) window.add(decodeSlice(cells, range))
       })
       return window
     }
@@ -281,7 +288,7 @@ class PostgresObjects implements ObjectStore {
 
   /** Removes what a put has left, and nothing of another put of the same ID. */
   async #discard(id: ObjectId, mark: Bytes): Promise<void> {
-    const key = keyOf(id)
+    const key = keyOfObject(id)
     const hidden = await this.#write(this.#statements.discard, [key, mark], WRITING)
     if (hidden.length > 0) await this.#remove([key])
     this.#failed.delete(id)
@@ -294,7 +301,7 @@ class PostgresObjects implements ObjectStore {
     const array = encodeByteaArray(keys)
     const piecesMax = Math.floor(REMOVED_BYTES_MAX / pieceBytes)
     for (let found = piecesMax; found === piecesMax; ) {
-      found = countOf(await this.#write(removePieces, [array, piecesMax], DELETING))
+      found = countOfResult(await this.#write(removePieces, [array, piecesMax], DELETING))
     }
     await this.#write(removeRows, [array], DELETING)
   }
@@ -320,7 +327,7 @@ class PostgresObjects implements ObjectStore {
     outcome?: WriteOutcome,
   ): Promise<T> {
     try {
-      return await retry(() => this.#pool.use(run), isFinal, this.#options)
+      return await retryPostgres(() => this.#pool.use(run), isFinal, this.#options)
     } catch (failure) {
       throw postgresError(failure, message, outcome)
     }
@@ -341,7 +348,7 @@ async function replicated(
 }
 
 /** The row of a window without a slice has neither place nor bytes. */
-function sliceOf([total, place, bytes]: readonly CopiedCell[], { start }: ByteRange): Slice {
+function decodeSlice([total, place, bytes]: readonly CopiedCell[], { start }: ByteRange): Slice {
   return {
     total: decodeInt8(bytesOfCell(total)),
     place: place ? decodeInt8(place) : start,
@@ -349,15 +356,15 @@ function sliceOf([total, place, bytes]: readonly CopiedCell[], { start }: ByteRa
   }
 }
 
-async function* piecesOf(windows: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
+async function* windowPieces(windows: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
   for await (const bytes of windows) yield* inPieces(bytes)
 }
 
-function countOf([row]: readonly Row[]): number {
+function countOfResult([row]: readonly Row[]): number {
   return Number(row?.[0])
 }
 
-function keyOf(id: ObjectId): Bytes {
+function keyOfObject(id: ObjectId): Bytes {
   assertObjectId(id)
   return keyOrNull(id) ?? NO_BYTES
 }

@@ -6,13 +6,18 @@ import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
 import { pause } from '../../src/base/pause.js'
 import type { KvScan, KvView } from '../../src/kv/kv.js'
-import { encodeByteaArray } from './bytea-array.js'
-import type { ConnectionPool } from './connection-pool.js'
+import { encodeByteaArray } from './connection/bytea-array.js'
+import type { ConnectionPool } from './connection/connection-pool.js'
+import type {
+  Parameter,
+  PostgresConnection,
+  Row,
+  Statement,
+} from './connection/postgres-connection.js'
+import { kindOfFailure, postgresError } from './connection/postgres-error.js'
+import type { TableNames } from './connection/tables.js'
 import { bytesOfCell, openCell, type PartitionNames } from './partition-names.js'
-import type { Parameter, PostgresConnection, Row, Statement } from './postgres-connection.js'
-import { kindOfFailure, postgresError } from './postgres-error.js'
 import type { RecordCache } from './record-cache.js'
-import type { TableNames } from './tables.js'
 
 const SCAN_COUNT_MAX = 100_000
 

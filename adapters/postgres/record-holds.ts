@@ -10,13 +10,13 @@
 // - A process that stops ends its holds: PostgreSQL ends the transaction with the connection, or after IDLE_MS_MAX.
 import { BoundedMap } from '../../src/base/bounded-map.js'
 import type { Bytes } from '../../src/base/bytes.js'
-import { encodeByteaArray } from './bytea-array.js'
 import type { CommitPlan } from './commit-plan.js'
 import type { CommitSession } from './commit-session.js'
 import { firstFailure } from './commit-statement.js'
-import type { ConnectionPool } from './connection-pool.js'
-import type { Row, Statement } from './postgres-connection.js'
-import type { TableNames } from './tables.js'
+import { encodeByteaArray } from './connection/bytea-array.js'
+import type { ConnectionPool } from './connection/connection-pool.js'
+import type { Row, Statement } from './connection/postgres-connection.js'
+import type { TableNames } from './connection/tables.js'
 
 /** Commits on a record that are refused in a row before it is held. */
 const REFUSALS_MIN = 5

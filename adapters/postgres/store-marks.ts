@@ -2,9 +2,9 @@
 import { utf8 } from '../../src/base/bytes.js'
 import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
+import { type PostgresKvOptions, resolvePostgresOptions } from './connection/postgres-options.js'
+import { FILLED, FILLING, readNumber } from './connection/tables.js'
 import { OBJECTS_TABLE } from './object-options.js'
-import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-options.js'
-import { FILLED, FILLING, readNumber } from './tables.js'
 import { onStore } from './version-base.js'
 
 /** Stands for objects in tables of the same database. */

@@ -5,11 +5,11 @@
 // until it has begun, or waits for the raise.
 import { StoreError } from '../../src/base/store-error.js'
 import { RESTORED_VERSION_STEP } from '../../src/kv/version-base.js'
-import type { PostgresConnection } from './postgres-connection.js'
-import { sqlState } from './postgres-error.js'
-import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-options.js'
-import { PrimaryFinder } from './primary.js'
-import { IS_MISSING, readNumber, type TableNames, tableNames } from './tables.js'
+import type { PostgresConnection } from './connection/postgres-connection.js'
+import { sqlState } from './connection/postgres-error.js'
+import { type PostgresKvOptions, resolvePostgresOptions } from './connection/postgres-options.js'
+import { PrimaryFinder } from './connection/primary.js'
+import { IS_MISSING, readNumber, type TableNames, tableNames } from './connection/tables.js'
 
 /** What `raiseVersionBase` did. */
 export type RaisedVersionBase = Readonly<{
@@ -45,7 +45,7 @@ export function raiseVersionBase(options: PostgresKvOptions): Promise<RaisedVers
 }
 
 /** The version base of a store, which must exist. @throws {StoreError} as `raiseVersionBase` */
-export function readVersionBase(options: PostgresKvOptions): Promise<number> {
+export function readPostgresVersionBase(options: PostgresKvOptions): Promise<number> {
   return onStore('readVersionBase', options, readBase)
 }
 

@@ -37,9 +37,9 @@ export type S3Reply = S3Answer & Readonly<{ mayHaveHappened: boolean }>
 
 /** Length of an XML document, at most: 1,000 keys of 1,024 escaped characters. */
 const XML_BYTES_MAX = 8 * 1_024 * 1_024
-/** Attempts to clean up: what stays is found by the sweep. */
+/** Attempts to clean up: what stays is found by garbage collection. */
 const CLEANUP_ATTEMPTS_MAX = 4
-const DIGEST_OF_NOTHING = sha256(NO_BYTES)
+const DIGEST_OF_NOTHING = sha256Hex(NO_BYTES)
 
 export class S3Client {
   readonly #settings: S3Settings
@@ -82,7 +82,7 @@ export class S3Client {
     headers: Readonly<Record<string, string>>,
     ttlMs: number,
   ): Promise<string> {
-    const url = urlOf(this.#settings.publicBucketUrl, key)
+    const url = makeObjectUrl(this.#settings.publicBucketUrl, key)
     return this.#signer.presign({ method: 'PUT', url, headers }, ttlMs)
   }
 
@@ -123,8 +123,8 @@ export class S3Client {
 
   async #attempt(request: S3Request): Promise<S3Answer> {
     const { method, key = '', query, body, memory, bytesMax = XML_BYTES_MAX } = request
-    const url = urlOf(this.#settings.bucketUrl, key, query)
-    const digest = body === undefined ? DIGEST_OF_NOTHING : sha256(body)
+    const url = makeObjectUrl(this.#settings.bucketUrl, key, query)
+    const digest = body === undefined ? DIGEST_OF_NOTHING : sha256Hex(body)
     const given = { ...request.headers, 'x-amz-content-sha256': digest }
     const headers = await this.#headers({ method, url, headers: given })
     const answer = await this.#sockets.exchange({
@@ -184,7 +184,11 @@ function lastFailure(failure: S3Failure, attempts: number, isAmbiguous: boolean)
 }
 
 /** Keys and queries hold nothing that the URL parser changes: see `keyPrefix`. */
-function urlOf(bucketUrl: URL, key: string, query: Readonly<Record<string, string>> = {}): URL {
+function makeObjectUrl(
+  bucketUrl: URL,
+  key: string,
+  query: Readonly<Record<string, string>> = {},
+): URL {
   const url = new URL(bucketUrl)
   url.pathname += key
   url.search = Object.entries(query)
@@ -193,6 +197,6 @@ function urlOf(bucketUrl: URL, key: string, query: Readonly<Record<string, strin
   return url
 }
 
-function sha256(bytes: Bytes): string {
+function sha256Hex(bytes: Bytes): string {
   return createHash('sha256').update(bytes).digest('hex')
 }

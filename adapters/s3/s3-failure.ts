@@ -138,7 +138,7 @@ export function s3Error(failure: unknown, what: string, outcome?: WriteOutcome):
 export function openingError(failure: unknown, settings: S3Settings): unknown {
   if (failure instanceof S3Failure) {
     const advice = adviceOf(failure)
-    const option = optionOf(failure)
+    const option = optionAtFault(failure)
     if (option !== undefined) {
       const problem = `does not fit the server ${settings.bucketUrl.origin}, bucket ${settings.bucket}`
       return optionError(option, `${problem}: ${failure.message}; ${advice}`)
@@ -147,7 +147,10 @@ export function openingError(failure: unknown, settings: S3Settings): unknown {
   return s3Error(failure, `The objects at ${settings.bucketUrl.href} cannot be opened`)
 }
 
-function optionOf({ code, status }: S3Failure): 'bucket' | 'credentials' | 'region' | undefined {
+function optionAtFault({
+  code,
+  status,
+}: S3Failure): 'bucket' | 'credentials' | 'region' | undefined {
   if (code === 'RequestTimeTooSkewed') return undefined
   if (code === 'NoSuchBucket' || code === 'InvalidBucketName') return 'bucket'
   if (WRONG_REGION_CODES.has(code) || isRedirect(status)) return 'region'

@@ -39,7 +39,7 @@ const DELETE_COUNT_MAX = 1_000
 const GET_BYTES_MAX = 2 ** 31 - 1
 /** Pages of keys of others that a listing passes over, at most. */
 const FOREIGN_PAGES_MAX = 1_000
-/** Objects of failed puts that could not be removed yet, at most; older ones are left to the sweep. */
+/** Objects of failed puts that could not be removed yet, at most; older ones are left to garbage collection. */
 const REMAINS_MAX = 10_000
 /** Objects of failed puts that one listing tries to remove, at most. */
 const REMAINS_TRIED_MAX = 16

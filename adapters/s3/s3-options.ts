@@ -76,9 +76,9 @@ export interface S3Options {
    */
   readonly readBytes?: number
   /**
-   * What one more request costs, as the number of bytes that take as long to read: a row that no cache has is read with up
-   * to that many bytes around it if this saves a request. More suits a server far away on a fast network, less a busy one
-   * nearby. Default: 512 KiB. Range: 0 to 1 MiB.
+   * What one more request costs, as the number of bytes that take as long to read: a row that no cache has is read with
+   * up to that many bytes around it if this saves a request. More suits a server far away on a fast network, less a
+   * busy one nearby. Default: 512 KiB. Range: 0 to 1 MiB.
    */
   readonly requestCostBytes?: number
   /** Connections to the server; further requests wait for one. Default: 64. Range: 1 to 1,000. */
@@ -195,15 +195,15 @@ export function resolveS3Options(given: S3Options): S3Settings {
   const numbers = integerOptions('openS3Objects', given, RANGES, OTHER_OPTIONS)
   const { endpoint, publicEndpoint = endpoint, region = REGION_DEFAULT, keyPrefix = '' } = given
   const { bucket, ca, clock = systemClock, random = openSystemRandom() } = given
-  if (!matches(bucket, BUCKET_PATTERN)) {
+  if (!matchesPattern(bucket, BUCKET_PATTERN)) {
     const rule = 'must be 3 to 63 lower-case letters, digits, dots and hyphens'
     throw optionError('bucket', `${rule}, not ${shown(bucket)}`)
   }
-  if (!matches(region, REGION_PATTERN)) {
+  if (!matchesPattern(region, REGION_PATTERN)) {
     const rule = 'must be 1 to 64 letters, digits and hyphens'
     throw optionError('region', `${rule}, not ${shown(region)}`)
   }
-  if (!matches(keyPrefix, KEY_PREFIX_PATTERN) || DOT_PARTS.test(keyPrefix)) {
+  if (!matchesPattern(keyPrefix, KEY_PREFIX_PATTERN) || DOT_PARTS.test(keyPrefix)) {
     const rule = 'must be up to 200 letters, digits and -_./ without the parts . and ..'
     throw optionError('keyPrefix', `${rule}, not ${shown(keyPrefix)}`)
   }
@@ -226,7 +226,7 @@ export function resolveS3Options(given: S3Options): S3Settings {
   })
 }
 
-function matches(value: unknown, pattern: RegExp): value is string {
+function matchesPattern(value: unknown, pattern: RegExp): value is string {
   return typeof value === 'string' && pattern.test(value)
 }
 

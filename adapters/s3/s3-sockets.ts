@@ -66,7 +66,7 @@ export class S3Sockets {
       }
       request.on('error', fail)
       request.once('response', (response) => {
-        readAnswer(response, exchange).then((answer) => {
+        readS3Answer(response, exchange).then((answer) => {
           clearTimers(timers)
           resolve(answer)
         }, fail)
@@ -119,7 +119,7 @@ function limitTimes(
 }
 
 /** Reads the body of an answer. */
-function readAnswer(
+function readS3Answer(
   response: IncomingMessage,
   { method, memory, bytesMax }: Exchange,
 ): Promise<S3Answer> {
@@ -132,17 +132,17 @@ function readAnswer(
       reject(failure)
     }
     const take = (piece: Buffer): void => {
-      if (!body.add(piece)) response.destroy(cut('sent more bytes than it announced'))
+      if (!body.add(piece)) response.destroy(cutOffFailure('sent more bytes than it announced'))
     }
     const end = (): void => {
       if (response.complete && body.isWhole) resolve({ status, headers, body: body.finish() })
-      else fail(cut('ended its answer early'))
+      else fail(cutOffFailure('ended its answer early'))
     }
     response.on('error', fail)
     response.once('end', end)
-    response.once('close', () => fail(cut('ended its answer early'))) // After `end` it changes nothing.
+    response.once('close', () => fail(cutOffFailure('ended its answer early'))) // After `end` it changes nothing.
     if (length !== undefined && length > bytesMax)
-      response.destroy(cut('sent more bytes than were requested'))
+      response.destroy(cutOffFailure('sent more bytes than were requested'))
     else response.on('data', take)
   })
 }
@@ -152,7 +152,7 @@ function lengthOf(headers: IncomingHttpHeaders): number | undefined {
   return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined
 }
 
-function cut(problem: string): S3Failure {
+function cutOffFailure(problem: string): S3Failure {
   return new S3Failure(`the S3 server ${problem}`, { isRetryable: true, isAmbiguous: true })
 }
 

@@ -8,12 +8,12 @@
 import { type Bytes, NO_BYTES, toHex, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
-import { partsOf } from '../../src/objects/object-parts.js'
+import { cutContentParts } from '../../src/objects/object-parts.js'
 import type { S3Client, S3Reply, S3Request } from './s3-client.js'
 import { answerFailure, S3Failure } from './s3-failure.js'
 import type { S3Settings } from './s3-options.js'
 import type { S3Answer } from './s3-sockets.js'
-import { parseError, parseUploadId, parseUploads, renderParts, xmlText } from './s3-xml.js'
+import { parseError, parseUploads, parseXmlUploadId, renderParts, xmlText } from './s3-xml.js'
 
 /** Parts of an object: a limit of S3. */
 const PARTS_MAX = 10_000
@@ -63,7 +63,7 @@ export class S3Upload {
   }
 
   async #put(content: Bytes | AsyncIterable<Bytes>): Promise<number> {
-    const parts = partsOf(content, this.#settings.partBytes)
+    const parts = cutContentParts(content, this.#settings.partBytes)
     try {
       const { value: first = NO_BYTES } = await parts.next()
       const { value: second } = await parts.next()
@@ -124,7 +124,7 @@ export class S3Upload {
       query: { uploads: '' },
       headers,
     })
-    const uploadId = parseUploadId(xmlText(reply.body))
+    const uploadId = parseXmlUploadId(xmlText(reply.body))
     try {
       if (uploadId === undefined) throw noUploadId()
       const { etags, bytes } = await this.#sendParts(uploadId, begun, others)

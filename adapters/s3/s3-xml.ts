@@ -33,7 +33,7 @@ export function parseUploads(xml: string, key: string): string[] {
     .filter((uploadId) => uploadId !== '')
 }
 
-export function parseUploadId(xml: string): string | undefined {
+export function parseXmlUploadId(xml: string): string | undefined {
   return element(xml, 'UploadId')
 }
 
@@ -64,7 +64,7 @@ function element(xml: string, name: string): string | undefined {
 
 function elements(xml: string, name: string): string[] {
   const found = xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))
-  return [...found].map(([, text = '']) => plainText(text))
+  return [...found].map(([, text = '']) => unescapeXml(text))
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -75,7 +75,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   apos: "'",
 }
 
-function plainText(text: string): string {
+function unescapeXml(text: string): string {
   return text.replace(/&(#x?[0-9a-fA-F]{1,6}|[a-z]{2,4});/g, (whole, name: string) => {
     if (!name.startsWith('#')) return ENTITIES[name] ?? whole
     const isHex = name.startsWith('#x')

@@ -56,11 +56,11 @@ async function fetchSource(
 ): Promise<FetchedSource> {
   let target = first
   for (let redirects = 0; ; redirects++) {
-    const answer = await ask(target, settings, life)
+    const answer = await requestSource(target, settings, life)
     const location = locationOf(answer)
     if (location === undefined) {
       checkAnswer(answer, limits)
-      return sourceOf(answer, target, limits, { settings, life })
+      return makeFetchedSource(answer, target, limits, { settings, life })
     }
     answer.destroy()
     if (redirects === settings.redirectsMax) throw sourceFailed('redirects too many times')
@@ -68,7 +68,7 @@ async function fetchSource(
   }
 }
 
-async function ask(
+async function requestSource(
   target: SourceTarget,
   settings: SourceSettings,
   life: SourceLife,
@@ -142,7 +142,7 @@ function checkAnswer(answer: IncomingMessage, { bytesMax }: SourceLimits): void 
 
 type Run = Readonly<{ settings: SourceSettings; life: SourceLife }>
 
-function sourceOf(
+function makeFetchedSource(
   answer: IncomingMessage,
   { url }: SourceTarget,
   { bytesMax }: SourceLimits,
@@ -152,12 +152,12 @@ function sourceOf(
     contentType: answer.headers['content-type'],
     fileName: fileNameOf(answer),
     url: url.href,
-    body: readBody(answer, bytesMax, { settings, life }),
+    body: readSourceBody(answer, bytesMax, { settings, life }),
     close: () => life.end(),
   }
 }
 
-async function* readBody(
+async function* readSourceBody(
   answer: IncomingMessage,
   bytesMax: number,
   { settings, life }: Run,

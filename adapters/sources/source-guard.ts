@@ -78,13 +78,13 @@ export async function openGuarded(
   settings: SourceSettings,
   life: SourceLife,
 ): Promise<Socket> {
-  const addresses = await addressesOf(target.host, settings, life)
+  const addresses = await resolveAddresses(target.host, settings, life)
   const socket = await connectToOne(addresses, target.port, settings, life)
   return target.isSecure ? await secure(socket, target, settings, life) : socket
 }
 
 /** The addresses of a host, all of which may be fetched from: one that may not rules out the others. */
-async function addressesOf(
+async function resolveAddresses(
   host: string,
   settings: SourceSettings,
   life: SourceLife,
@@ -101,7 +101,7 @@ async function lookUp(
   life: SourceLife,
 ): Promise<readonly string[]> {
   try {
-    const addresses = await settings.lookup(host, life.ended)
+    const addresses = await settings.lookup(host, life.endSignal)
     if (addresses.length >= 1 && addresses.length <= ADDRESSES_MAX) return addresses
   } catch (failure) {
     throw sourceFailed('cannot be found', failure)

@@ -27,7 +27,7 @@ export class SourceLife {
   }
 
   /** Aborted when the fetch ends. */
-  get ended(): AbortSignal {
+  get endSignal(): AbortSignal {
     return this.#ending.signal
   }
 

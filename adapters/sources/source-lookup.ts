@@ -36,15 +36,15 @@ export function createLookup({
   tryMs = TRY_MS,
 }: Places): (hostName: string, signal: AbortSignal) => Promise<readonly string[]> {
   return async (hostName, signal) => {
-    const listed = addressesIn(await textOf(hostsFile), hostName)
+    const listed = addressesIn(await readTextOrEmpty(hostsFile), hostName)
     if (listed.length > 0) return listed
     if (hostName === 'localhost') return LOCALHOST
-    const names = searches ? namesToAsk(hostName, await textOf(resolverFile)) : [hostName]
+    const names = searches ? namesToAsk(hostName, await readTextOrEmpty(resolverFile)) : [hostName]
     let failure: unknown
     for (const name of names) {
       signal.throwIfAborted()
       try {
-        return await ask(name, { servers, tryMs }, signal)
+        return await askNameServers(name, { servers, tryMs }, signal)
       } catch (reason) {
         failure = reason
       }
@@ -54,7 +54,7 @@ export function createLookup({
 }
 
 /** The addresses of a name in DNS, IPv4 first. One family is enough. */
-async function ask(
+async function askNameServers(
   name: string,
   { servers, tryMs }: Readonly<{ servers: readonly string[] | undefined; tryMs: number }>,
   signal: AbortSignal,
@@ -96,7 +96,7 @@ function namesToAsk(hostName: string, resolverText: string): readonly string[] {
 }
 
 /** Empty: there is no such file. */
-async function textOf(path: string): Promise<string> {
+async function readTextOrEmpty(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '')
 }
 

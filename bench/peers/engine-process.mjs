@@ -68,7 +68,7 @@ async function runImport(db) {
   if (extension === 'json') await checkFirstRow(db, done.keyOf(0), chunks.text(0))
   const about = await db.settings()
   const keys = indicesToRead(rows).map(done.keyOf)
-  if (engine.settles) await db.settle()
+  if (engine.recompresses) await db.recompress()
   const known = await db.diskBytes?.()
   await db.close()
   const diskRowBytes = (known ?? folderBytes(settings.directory)) / rows

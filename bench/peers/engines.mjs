@@ -8,10 +8,10 @@ export const ENGINES = {
     label: 'rowstash',
     open: async () => (await import('./rowstash.mjs')).openRowstash,
   },
-  rowstashSettled: {
+  rowstashRecompressed: {
     label: 'rowstash, compressed later',
     open: async () => (await import('./rowstash.mjs')).openRowstash,
-    settles: true,
+    recompresses: true,
     note: 'its rows were compressed between the import and the reads',
   },
   rowstashCsv: {

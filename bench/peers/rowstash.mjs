@@ -12,8 +12,15 @@ const PAGE_BYTES = 1_048_576
 const FIRST_CODEC = 8
 const CODECS = ['none', 'deflate', 'zstd']
 
-/** Compresses everything at the next sweep, and deletes what that leaves at the second one. */
-const SETTLE_NOW = { settleAfterMs: 0, settleIntervalMs: 0, sweepIntervalMs: 0, orphanGraceMs: 0 }
+/** Compresses everything at the next garbage collection, and deletes what that leaves at the second one. */
+const RECOMPRESS_NOW = {
+  maintenance: {
+    recompressionAgeMs: 0,
+    recompressionIntervalMs: 0,
+    garbageCollectionIntervalMs: 0,
+  },
+  orphanGraceMs: 0,
+}
 
 export async function openRowstash(directory, { storeOptions, ...options }) {
   const store = await openDirectory(directory, storeOptions)
@@ -21,14 +28,14 @@ export async function openRowstash(directory, { storeOptions, ...options }) {
     ...options,
     settings: () => ({ codec: codecOf(directory) }),
   })
-  const settle = async () => {
+  const recompress = async () => {
     await store.close() // What was there when a store was opened has its age at once, and nobody reads old objects.
-    const settling = await openDirectory(directory, { ...storeOptions, ...SETTLE_NOW })
-    await settling.team('bench').stash('bench').delete() // It would keep the old objects.
-    for (let sweeps = 0; sweeps < 3; sweeps++) await settling.sweep()
-    await settling.close()
+    const opened = await openDirectory(directory, { ...storeOptions, ...RECOMPRESS_NOW })
+    await opened.team('bench').stash('bench').delete() // It would keep the old objects.
+    for (let runs = 0; runs < 3; runs++) await opened.maintain()
+    await opened.close()
   }
-  return { ...engine, settle }
+  return { ...engine, recompress }
 }
 
 /** The engine on a store that is open. */

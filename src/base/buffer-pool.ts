@@ -33,7 +33,7 @@ export class BufferPool {
       this.#bytes -= buffer.length
       return buffer
     }
-    return new Uint8Array(sizeFor(bytes))
+    return new Uint8Array(pooledBytes(bytes))
   }
 
   /** Gives back a buffer, or what a part of one stands on. Nobody may use it any more. */
@@ -48,6 +48,6 @@ export class BufferPool {
 }
 
 /** Few sizes, so that buffers fit again. */
-function sizeFor(bytes: number): number {
+function pooledBytes(bytes: number): number {
   return Math.max(SIZE_MIN, 2 ** Math.ceil(Math.log2(Math.max(1, bytes))))
 }

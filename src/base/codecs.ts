@@ -89,7 +89,10 @@ const ZSTD_LEVEL: Readonly<Record<Effort, number>> = { fast: 1, thorough: 3 }
  */
 const SMALL_BYTES_MAX = 512 * 1024
 
-/** A frame of short rows. A larger piece is compressed on another thread, which costs this one less (PERFORMANCE.md, P41). */
+/**
+ * A frame of short rows. A larger piece is compressed on another thread, which costs this one less (PERFORMANCE.md,
+ * P41).
+ */
 const AT_ONCE_BYTES_MAX = 24 * 1024
 
 /** Room for the output of some pieces, or for a part of a large one's. */
@@ -147,7 +150,7 @@ function zlibZstd(zlib: Zlib): Codec | null {
   return {
     async compress(raw, outBytesMax, effort = 'fast') {
       const isSmall = raw.length <= AT_ONCE_BYTES_MAX && effort === 'fast'
-      const packed = isSmall ? packAtOnce?.run(raw, (out) => isZstdOf(raw, out)) : undefined
+      const packed = isSmall ? packAtOnce?.run(raw, (out) => isWholeZstd(raw, out)) : undefined
       if (packed !== undefined) return packed.length > outBytesMax ? null : packed.slice()
       const stored = await compress(raw, outBytesMax, effort)
       if (isSmall && stored !== null) packAtOnce?.giveUp()
@@ -177,7 +180,7 @@ function keptUnzstd(
 }
 
 /** Whether the bytes are one frame of zstd that says it has as many bytes as `raw`. */
-function isZstdOf(raw: Bytes, stored: Bytes): boolean {
+function isWholeZstd(raw: Bytes, stored: Bytes): boolean {
   return soleZstdFrame(stored)?.length === stored.length && zstdContentBytes(stored) === raw.length
 }
 
@@ -206,7 +209,7 @@ function packerOf(packingOf: (effort: Effort) => Packing): Codec['compress'] {
   ): Promise<Bytes | null> => {
     if (raw.length > SMALL_BYTES_MAX) {
       const options = { ...ROOM, ...settings, maxOutputLength: outBytesMax }
-      return plainView((await converted(convert, raw, options)).buffer)
+      return plainView((await convertAsync(convert, raw, options)).buffer)
     }
     // Growing output is not cut off here, as that would cost the stream.
     const stored = await lanes.run(raw)
@@ -227,18 +230,18 @@ function unpackerOf({ convert, convertSync, settings }: Unpacking): Codec['decom
   return (stored, rawBytes) => {
     const bounded = { ...settings, maxOutputLength: rawBytes }
     if (convertSync === undefined || rawBytes > SMALL_BYTES_MAX) {
-      return converted(convert, stored, { ...ROOM, ...bounded }).then((out) =>
-        wholeOf(out, stored, rawBytes, ROOM.chunkSize),
+      return convertAsync(convert, stored, { ...ROOM, ...bounded }).then((out) =>
+        takeWholeOutput(out, stored, rawBytes, ROOM.chunkSize),
       )
     }
     // With one byte of room to spare it ends in one step, and shows that more would come.
     const chunkSize = Math.max(OWN_BYTES_MIN, rawBytes + 1)
     const out = convertSync(stored, { ...bounded, ...WITH_ENGINE, chunkSize })
-    return wholeOf(out, stored, rawBytes, chunkSize)
+    return takeWholeOutput(out, stored, rawBytes, chunkSize)
   }
 }
 
-function converted(convert: Convert, bytes: Bytes, options: ConvertOptions): Promise<Converted> {
+function convertAsync(convert: Convert, bytes: Bytes, options: ConvertOptions): Promise<Converted> {
   return new Promise((resolve, reject) => {
     convert(bytes, { ...options, ...WITH_ENGINE }, (failure, out) => {
       if (failure) reject(failure)
@@ -248,7 +251,7 @@ function converted(convert: Convert, bytes: Bytes, options: ConvertOptions): Pro
 }
 
 /** The output, if all stored bytes were consumed: in memory of its own. */
-function wholeOf(
+function takeWholeOutput(
   { buffer, engine }: Converted,
   stored: Bytes,
   rawBytes: number,

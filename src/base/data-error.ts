@@ -26,7 +26,7 @@ export function dataError(
   phrase: string,
   { isField = false, advice = '', ...details }: DataErrorDetails,
 ): StoreError {
-  const message = `${phrase}${renderPlace(details)}${renderRule(details, isField)}${advice}`
+  const message = `${phrase}${renderErrorPlace(details)}${renderRule(details, isField)}${advice}`
   return new StoreError(code, message, details)
 }
 
@@ -49,7 +49,7 @@ export function shiftPlace(failure: unknown, { rows, lines }: PlaceShift): unkno
     ...(line !== undefined && { line: row === undefined ? line : line + lines }),
     ...(chunk !== undefined && { chunk }),
   }
-  const shifted = message.replace(renderPlace(failure), () => renderPlace(place))
+  const shifted = message.replace(renderErrorPlace(failure), () => renderErrorPlace(place))
   const rest = {
     ...(column !== undefined && { column }),
     ...(value !== undefined && { value }),
@@ -96,7 +96,7 @@ export function deferred<T>(read: () => T): Deferred<T> {
   }
 }
 
-function renderPlace({ row, chunk, line }: ErrorPlace): string {
+function renderErrorPlace({ row, chunk, line }: ErrorPlace): string {
   const parts = [
     row === undefined ? '' : ` in row ${row} (counted from 0)`,
     chunk === undefined ? '' : ` of chunk '${chunk}'`,

@@ -51,7 +51,7 @@ export class KeptZlib {
     if (!this.#isUsable) return undefined
     this.#kept ??= openKept(this.#open)
     if (this.#kept === undefined) return undefined
-    const result = converted(this.#kept, piece, this.#flush)
+    const result = convertPiece(this.#kept, piece, this.#flush)
     if (result !== undefined && isExpected(result)) return result
     this.#kept.close()
     this.#kept = undefined
@@ -74,7 +74,7 @@ function openKept(open: () => unknown): Kept | undefined {
 }
 
 /** What one call gives; undefined: it failed, or left a part of the piece. */
-function converted({ stream, handle }: Kept, piece: Bytes, flush: number): Bytes | undefined {
+function convertPiece({ stream, handle }: Kept, piece: Bytes, flush: number): Bytes | undefined {
   try {
     const result = stream._processChunk(piece, flush)
     stream.removeAllListeners('error') // The call has added one.

@@ -77,7 +77,7 @@ export function isSignal(given: unknown): given is AbortSignal {
 }
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED for a value that is no AbortSignal. */
-export function checkSignal(given: unknown): void {
+export function checkSignalOption(given: unknown): void {
   if (given === undefined || isSignal(given)) return
   throw optionError('signal', `must be an AbortSignal, not ${typeName(given)}`)
 }

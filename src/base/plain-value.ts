@@ -45,7 +45,7 @@ function plainObject(given: object): Plain {
   try {
     const { toJSON } = given as { toJSON?: unknown }
     if (ArrayBuffer.isView(given)) throw new ValueFault(typeName(given))
-    if (typeof toJSON === 'function') return resultOf(given, toJSON.call(given, ''))
+    if (typeof toJSON === 'function') return checkJsonResult(given, toJSON.call(given, ''))
     if (Array.isArray(given) || isPlain(given)) return given
     const unwrap = WRAPPERS.get(tagOf(given))
     if (unwrap !== undefined) return plainValue(unwrap.call(given as never))
@@ -59,7 +59,7 @@ function plainObject(given: object): Plain {
 }
 
 /** An invalid date has no result; it must not become an empty cell. */
-function resultOf(given: object, result: unknown): Plain {
+function checkJsonResult(given: object, result: unknown): Plain {
   if (result === null || result === undefined) {
     const isDate = tagOf(given) === 'Date'
     throw new ValueFault(

@@ -165,7 +165,7 @@ class RecordCutter {
     const naming = this.#scanner.namingStarts
     const namingCount = naming.findIndex((start) => start >= (absoluteEnds.at(-1) ?? 0))
     const taken = naming.splice(0, namingCount < 0 ? naming.length : namingCount)
-    const namingRecords = placesOf(taken, absoluteStarts)
+    const namingRecords = findStartPlaces(taken, absoluteStarts)
     if (this.#format === 'ndjson') commasBetween(bytes, ends)
     this.#runsCut++
     return {
@@ -180,7 +180,7 @@ class RecordCutter {
 }
 
 /** The places of some starts among all of them, each once; both lists are in order. */
-function placesOf(some: readonly number[], starts: readonly number[]): readonly number[] {
+function findStartPlaces(some: readonly number[], starts: readonly number[]): readonly number[] {
   const wanted = new Set(some)
   const places: number[] = []
   for (let place = 0; places.length < wanted.size; place++) {

@@ -191,7 +191,7 @@ class JsonScanner implements RecordScanner {
       }
       const byte = piece[i] ?? 0
       if (this.#phase === 'value') {
-        if (isPlain(byte)) {
+        if (isPlainByte(byte)) {
           i = endOfPlain(piece, i + 1) - 1
           continue
         }
@@ -291,13 +291,13 @@ class JsonScanner implements RecordScanner {
 }
 
 /** Digits, points, signs and colons: most of what is in no string, and nothing that a scanner looks for. */
-function isPlain(byte: number): boolean {
+function isPlainByte(byte: number): boolean {
   return byte > QUOTE && byte < OPEN_BRACKET && byte !== COMMA
 }
 
 function endOfPlain(piece: Uint8Array, start: number): number {
   let i = start
-  while (i < piece.length && isPlain(piece[i] ?? 0)) i++
+  while (i < piece.length && isPlainByte(piece[i] ?? 0)) i++
   return i
 }
 

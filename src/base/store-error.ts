@@ -198,3 +198,13 @@ export function withOutcome(failure: StoreError, outcome: WriteOutcome): StoreEr
 export function isStoreError(failure: unknown): failure is StoreError {
   return typeof failure === 'object' && failure !== null && BRAND in failure
 }
+
+/** The error of an argument that is not as it must be. @param problem - For people, with the name of the argument. */
+export function invalidArgument(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}
+
+/** The error of a call after `close`. */
+export function storeClosed(): StoreError {
+  return new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
+}

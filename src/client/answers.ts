@@ -36,7 +36,7 @@ export function versionOf({ headers }: Response): string {
 }
 
 /** The headers of a condition on versions. */
-export function conditionOf(
+export function conditionHeaders(
   ifMatch: string | undefined,
   ifNoneMatch?: string | undefined,
 ): Readonly<Record<string, string>> {
@@ -58,7 +58,7 @@ export function neededVersionOf(answer: Response): string {
 }
 
 /** The pieces of a body. @throws what breaks it off; an Error if it stalls */
-export async function* bodyPieces(
+export async function* answerPieces(
   answer: Response,
   silenceMsMax = SILENCE_MS_MAX,
 ): AsyncGenerator<Uint8Array, void> {
@@ -89,16 +89,16 @@ function unlessSilent<T>(reading: Promise<T>, ms: number): Promise<T> {
 
 export async function textOf(answer: Response): Promise<string> {
   const pieces: Uint8Array[] = []
-  for await (const piece of bodyPieces(answer)) pieces.push(piece)
-  return decoded(pieces)
+  for await (const piece of answerPieces(answer)) pieces.push(piece)
+  return decodePieces(pieces)
 }
 
-function decoded(pieces: readonly Uint8Array[]): string {
+function decodePieces(pieces: readonly Uint8Array[]): string {
   return new TextDecoder().decode(concatBytes(pieces))
 }
 
 /** The object of JSON that an answer is; `{}` for one without content. @throws {ClientError} answer_invalid */
-export async function jsonOf(
+export async function readAnswerJson(
   answer: Response,
   parse: (text: string) => unknown = JSON.parse,
 ): Promise<Readonly<Record<string, unknown>>> {
@@ -124,12 +124,12 @@ function parsedBy(parse: (text: string) => unknown, text: string): unknown {
 type Shape = 'list' | Readonly<Record<string, 'list' | 'object' | 'string'>>
 
 /** The `data` of an answer. @throws {ClientError} answer_invalid */
-export async function dataOf<T>(
+export async function readAnswerData<T>(
   answer: Response,
   shape: Shape,
   parse?: (text: string) => unknown,
 ): Promise<T> {
-  return dataIn<T>(answer, await jsonOf(answer, parse), shape)
+  return dataIn<T>(answer, await readAnswerJson(answer, parse), shape)
 }
 
 /** As `dataOf`, of the object that the answer is. */
@@ -194,7 +194,7 @@ async function errorText(answer: Response): Promise<string> {
   const endMs = monotonicMs() + ERROR_MS_MAX
   let bytes = 0
   try {
-    for await (const piece of bodyPieces(answer, ERROR_MS_MAX)) {
+    for await (const piece of answerPieces(answer, ERROR_MS_MAX)) {
       pieces.push(piece)
       bytes += piece.length
       if (bytes > ERROR_BYTES_MAX || monotonicMs() > endMs) break
@@ -202,7 +202,7 @@ async function errorText(answer: Response): Promise<string> {
   } catch {
     // The status says that the request failed; what has come of the reason is shown.
   }
-  return decoded(pieces)
+  return decodePieces(pieces)
 }
 
 /** The message for an answer that is no error of the contract. */

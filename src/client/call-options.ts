@@ -6,7 +6,7 @@ import {
   booleanOption,
   checkFunctionOption,
   checkOptions,
-  checkSignal,
+  checkSignalOption,
   choiceOption,
   type IntegerRange,
   integerOption,
@@ -18,7 +18,7 @@ import {
 import { SOURCE_FORMATS } from '../base/source-format.js'
 import { StoreError } from '../base/store-error.js'
 import { isWellFormed } from '../base/well-formed.js'
-import { invalidArgument } from './client-error.js'
+import { invalidCall } from './client-error.js'
 import { whereText } from './row-text.js'
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
@@ -59,7 +59,7 @@ const json: Rule = (name, value) => {
 }
 
 const RULES: Readonly<Record<string, Rule>> = {
-  signal: (_, value) => checkSignal(value),
+  signal: (_, value) => checkSignalOption(value),
   onProgress: checkFunctionOption,
   onSchemaError: choice(ON_SCHEMA_ERROR),
   ifMatch: version,
@@ -72,7 +72,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     whereText(value as object)
   },
   columns: (name, value) => {
-    if (!isTexts(value))
+    if (!isTextList(value))
       throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)
   },
   delimiter: choice([',', '\t']),
@@ -83,7 +83,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   tableId: checkId,
   schema: json,
   mode: choice(MODES),
-  key: checkKey,
+  key: checkKeyList,
   missing: choice(['keep', 'delete']),
   unnamed: choice(['keep', 'empty']),
   format: choice(SOURCE_FORMATS),
@@ -134,13 +134,13 @@ export function notTaken(call: string, name: string, known: readonly string[]): 
  */
 export function checkIdArgument(what: string, given: unknown): asserts given is string {
   const problem = idProblem(given)
-  if (problem !== undefined) throw invalidArgument(`${what} ${problem}`)
+  if (problem !== undefined) throw invalidCall(`${what} ${problem}`)
 }
 
 /** The name of a table. @throws {ClientError} argument_invalid */
 export function checkNameArgument(given: unknown): asserts given is string {
   if (typeof given === 'string') return
-  throw invalidArgument(`The name of a table must be a string, not ${shown(given)}`)
+  throw invalidCall(`The name of a table must be a string, not ${shown(given)}`)
 }
 
 function checkId(name: string, given: unknown): void {
@@ -160,12 +160,12 @@ function matching(pattern: RegExp, rule: string): Rule {
   }
 }
 
-function isTexts(given: unknown): given is readonly string[] {
+function isTextList(given: unknown): given is readonly string[] {
   return Array.isArray(given) && Array.from(given).every((id) => typeof id === 'string') // Of holes, too.
 }
 
-function checkKey(name: string, given: unknown): void {
-  const columns = isTexts(given) ? given.length : 0
+function checkKeyList(name: string, given: unknown): void {
+  const columns = isTextList(given) ? given.length : 0
   const isKey =
     columns > 0 && columns <= KEY_COLUMNS_MAX && new Set(given as string[]).size === columns
   if (isKey) return

@@ -16,7 +16,7 @@ import type { ColumnKinds } from '../intake/conversions.js'
 import type { Dialect } from '../intake/dialect.js'
 import { DIALECT_NAMES } from '../intake/dialect.js'
 import type { IntakeReport, IntakeRun } from '../intake/intake.js'
-import { invalidArgument } from './client-error.js'
+import { invalidCall } from './client-error.js'
 import type { ImportInput, OnSchemaError, RowChunk } from './import-types.js'
 import { isBlob } from './own-realm.js'
 import { BYTES_ADVICE, rowText } from './row-text.js'
@@ -53,7 +53,7 @@ export type ChunkSettings = Readonly<{
   Dialect
 
 /** @throws {ClientError} if it is no input, the format of a Blob is not known, or its content is not of it */
-export function chunksOf(
+export function chunkInput(
   input: ImportInput,
   settings: ChunkSettings,
 ): AsyncIterable<RowChunk | CountedChunk> {
@@ -72,7 +72,7 @@ export function chunksOf(
   const advice = typeof input === 'string' || ArrayBuffer.isView(input) ? BYTES_ADVICE : ''
   const taken =
     'objects, as an array or iterable; a Blob; a stream of bytes with `format`; or { chunks }'
-  throw invalidArgument(`The input must be ${taken}, not ${typeName(input)}${advice}`)
+  throw invalidCall(`The input must be ${taken}, not ${typeName(input)}${advice}`)
 }
 
 function chunksOfBlob(blob: Blob, settings: ChunkSettings): AsyncIterable<RowChunk> {
@@ -81,17 +81,15 @@ function chunksOfBlob(blob: Blob, settings: ChunkSettings): AsyncIterable<RowChu
   const format =
     settings.format ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
   if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, settings)
-  throw invalidArgument('The format of the rows is unknown: set `format`')
+  throw invalidCall('The format of the rows is unknown: set `format`')
 }
 
-async function* checkedPieces(pieces: AsyncIterable<unknown>): AsyncGenerator<Bytes> {
+async function* checkedStream(pieces: AsyncIterable<unknown>): AsyncGenerator<Bytes> {
   for await (const piece of pieces) {
     const bytes = bytesOf(piece)
     if (bytes !== undefined) yield bytes
     else
-      throw invalidArgument(
-        `With \`format\`, a stream must be of Uint8Array, not ${typeName(piece)}`,
-      )
+      throw invalidCall(`With \`format\`, a stream must be of Uint8Array, not ${typeName(piece)}`)
   }
 }
 
@@ -102,30 +100,30 @@ async function* chunksOfBytes(
 ): AsyncGenerator<RowChunk> {
   const { chunkBytes, allowEmpty } = settings
   const limits = { rowsMax: ROWS_MAX, bytesMax: chunkBytes, rowBytesMax: ROW_BYTES_MAX }
-  const source = checkedPieces(pieces)
+  const source = checkedStream(pieces)
   let isEmpty = true
   try {
-    const runs: AsyncIterable<Cut> = isPlain(settings)
+    const runs: AsyncIterable<Cut> = isPlainSource(settings)
       ? cutRecords(source, format, limits, { allowEmpty })
       : runsOfIntake(source, format, limits, settings)
     for await (const run of runs) {
       isEmpty = false
-      yield chunkOf(run, run.format ?? format)
+      yield makeCountedChunk(run, run.format ?? format)
     }
     if (isEmpty) yield* chunksOfRows([], chunkBytes)
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
     if (failure.isEmpty) {
-      throw invalidArgument('The input is empty; allowEmpty: true says that this is meant')
+      throw invalidCall('The input is empty; allowEmpty: true says that this is meant')
     }
     const { line, offset, message } = failure
     const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
-    throw invalidArgument(`The input is not valid ${format.toUpperCase()} at ${where}: ${message}`)
+    throw invalidCall(`The input is not valid ${format.toUpperCase()} at ${where}: ${message}`)
   }
 }
 
 /** Whether a source is read as its format says, and nothing else is said of it. */
-function isPlain({ dialect, at, ...settings }: ChunkSettings): boolean {
+function isPlainSource({ dialect, at, ...settings }: ChunkSettings): boolean {
   return dialect !== 'detect' && at === undefined && saidOf(settings) === undefined
 }
 
@@ -164,7 +162,7 @@ async function* chunksOfRows(
   let chunks = 0
   const cut = (): RowChunk => {
     const bytes = concatBytes(parts.slice(0, -1)) // Without the comma after the last row.
-    const chunk = chunkOf({ header: NO_BYTES, bytes, starts, ends }, 'json')
+    const chunk = makeCountedChunk({ header: NO_BYTES, bytes, starts, ends }, 'json')
     parts = []
     starts = []
     ends = []
@@ -192,7 +190,10 @@ type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'> &
   }>
 
 /** Row i is the bytes from starts[i] up to ends[i]. */
-function chunkOf({ header, bytes, starts, ends }: Cut, format: SourceFormat): CountedChunk {
+function makeCountedChunk(
+  { header, bytes, starts, ends }: Cut,
+  format: SourceFormat,
+): CountedChunk {
   return {
     rows: starts.length,
     bytes: bytes.length,

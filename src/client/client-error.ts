@@ -40,7 +40,9 @@ export class ClientError extends Error {
    * `answer_invalid`: it is not one of the API. Empty: there was none; with the status 0, no server answered.
    */
   readonly type: string
-  /** Of an import, where the rows begin that the failure is about; undefined: it is about no chunk, or it is not known. */
+  /**
+   * Of an import, where the rows begin that the failure is about; undefined: it is about no chunk, or it is not known.
+   */
   readonly place: ChunkPlace | undefined
   /** Likewise of all rows that the message names, in its order, such as two with one key. */
   readonly places: readonly ChunkPlace[]
@@ -85,7 +87,7 @@ export function placed(
 }
 
 /** The failure of a call whose argument cannot be sent. */
-export function invalidArgument(problem: string, place?: ChunkPlace): ClientError {
+export function invalidCall(problem: string, place?: ChunkPlace): ClientError {
   return new ClientError(problem, 0, 'argument_invalid', undefined, place && [place])
 }
 

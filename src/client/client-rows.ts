@@ -1,5 +1,5 @@
 // Tables, pages and rows of a server, as `rowstash/client` returns them.
-import type { Where } from '../engine/api/find-types.js'
+import type { Where } from '../engine/types/find-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
 
 /** A row: its ID and its non-empty cells, as JSON.parse returns them. */

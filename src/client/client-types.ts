@@ -1,6 +1,7 @@
 // The public types of `rowstash/client`.
-import type { StashEntry } from '../engine/api/row-types.js'
-import type { KeyValues } from '../engine/api/unique-types.js'
+
+import type { KeyValues } from '../engine/types/call-types.js'
+import type { StashEntry } from '../engine/types/row-types.js'
 import type {
   AnySchema,
   CellsOf,
@@ -40,10 +41,11 @@ export interface ClientOptions {
   /** A key of a team, which is sent with every request. */
   readonly key: string
   /**
-   * Maximum number of attempts for each request. A request is repeated if the answer was 429, or if it was 408 or 5xx or
-   * there was none that could be read and a repeat is safe. Pauses are random: up to 0.5 seconds, then up to twice as long each time, at
-   * most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to 46 seconds without
-   * `Retry-After`; but 3 where no server of the API listens, until one has answered this client. Range: 1 to 100.
+   * Maximum number of attempts for each request. A request is repeated if the answer was 429, or if it was 408 or 5xx
+   * or there was none that could be read and a repeat is safe. Pauses are random: up to 0.5 seconds, then up to twice
+   * as long each time, at most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to
+   * 46 seconds without `Retry-After`; but 3 where no server of the API listens, until one has answered this client.
+   * Range: 1 to 100.
    */
   readonly triesMax?: number | undefined
   /**
@@ -277,7 +279,8 @@ export interface ClientTable {
       Readonly<{ limit?: number | undefined; delimiter?: ',' | '\t' | undefined }>,
   ): AsyncIterableIterator<string>
   /**
-   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost, as no number is parsed.
+   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost, as no
+   * number is parsed.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''

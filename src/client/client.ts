@@ -12,11 +12,11 @@ import {
   shown,
   typeName,
 } from '../base/options.js'
-import type { StashEntry } from '../engine/api/row-types.js'
+import type { StashEntry } from '../engine/types/row-types.js'
 import type { AnySchema } from '../schema/row-types.js'
-import { dataOf, textOf } from './answers.js'
+import { readAnswerData, textOf } from './answers.js'
 import { checkCall, checkIdArgument, checkNameArgument, checkNames } from './call-options.js'
-import { invalidArgument } from './client-error.js'
+import { invalidCall } from './client-error.js'
 import type {
   Abortable,
   Client,
@@ -25,7 +25,7 @@ import type {
   TypedClientTable,
   UploadOptions,
 } from './client-types.js'
-import { checkImport } from './import-options.js'
+import { checkImportOptions } from './import-options.js'
 import { checkRows, deleteStash, importRows } from './import-rows.js'
 import type {
   ImportCheck,
@@ -36,7 +36,7 @@ import type {
   SendOptions,
 } from './import-types.js'
 import { isBlob, ownBlob } from './own-realm.js'
-import { listChunks } from './remote-stash.js'
+import { requestChunks } from './remote-stash.js'
 import { RemoteTable } from './remote-table.js'
 import { Requests } from './requests.js'
 
@@ -84,7 +84,7 @@ export function createClient(options: ClientOptions): Client {
   checkOptions('createClient', options)
   checkNames('createClient', options, OPTIONS)
   const { key, onRetry = () => undefined, fetch = globalThis.fetch } = options
-  checkKey(key)
+  checkApiKey(key)
   checkFunctionOption('onRetry', onRetry)
   checkFunctionOption('fetch', fetch)
   const idempotencyKeys = booleanOption('idempotencyKeys', options.idempotencyKeys, true)
@@ -101,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
   return new RemoteTeam(new Requests(sending), idempotencyKeys)
 }
 
-function checkKey(given: unknown): void {
+function checkApiKey(given: unknown): void {
   if (given === '') throw optionError('key', 'is empty; it must be an API key of the server')
   if (typeof given === 'string' && isHeaderText(given.trim())) return
   throw optionError('key', `must be an API key of the server, not ${typeName(given)}`)
@@ -134,7 +134,7 @@ class RemoteTeam implements Client {
     const { signal } = options
     const request = { method: 'GET', path: '/tables', isRepeatable: true, signal }
     return this.#requests.send(request, (answer) =>
-      dataOf<{ id: string; name: string }[]>(answer, 'list'),
+      readAnswerData<{ id: string; name: string }[]>(answer, 'list'),
     )
   }
 
@@ -162,25 +162,25 @@ class RemoteTeam implements Client {
   }
 
   async importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult> {
-    const settings = checkImport('importRows', options)
+    const settings = checkImportOptions('importRows', options)
     return importRows(this.#requests, input, settings, this.#hasIdempotencyKeys)
   }
 
   async checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck> {
-    return checkRows(this.#requests, input, checkImport('checkRows', options))
+    return checkRows(this.#requests, input, checkImportOptions('checkRows', options))
   }
 
   async stashes(options: Abortable = {}) {
     checkCall('stashes', options, ['signal'])
     const { signal } = options
     const request = { method: 'GET', path: '/stashes', isRepeatable: true, signal }
-    return this.#requests.send(request, (answer) => dataOf<StashEntry[]>(answer, 'list'))
+    return this.#requests.send(request, (answer) => readAnswerData<StashEntry[]>(answer, 'list'))
   }
 
   async stashChunks(stashId: string, options: Abortable = {}) {
     checkIdArgument('stashId', stashId)
     checkCall('stashChunks', options, ['signal'])
-    return listChunks(this.#requests, stashId, options.signal)
+    return requestChunks(this.#requests, stashId, options.signal)
   }
 
   async deleteStash(stashId: string, options: Abortable = {}): Promise<void> {
@@ -192,7 +192,7 @@ class RemoteTeam implements Client {
   async upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>> {
     if (!isBlob(file)) {
       const problem = `upload takes a Blob or a File, not ${typeName(file)}`
-      throw invalidArgument(`${problem}; bytes are one by new Blob([bytes])`)
+      throw invalidCall(`${problem}; bytes are one by new Blob([bytes])`)
     }
     checkCall('upload', options ?? {}, OF_UPLOAD)
     const { appId, signal, onProgress } = options ?? {}
@@ -235,6 +235,6 @@ class RemoteTeam implements Client {
       isRepeatable: true,
       signal,
     }
-    return this.#requests.send(request, (answer) => dataOf(answer, shape))
+    return this.#requests.send(request, (answer) => readAnswerData(answer, shape))
   }
 }

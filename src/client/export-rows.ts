@@ -8,7 +8,7 @@ import {
   enter,
   hasMore,
   openCursor,
-  readKey,
+  readMemberKey,
   skipSpace,
   skipValue,
 } from '../schema/json-cursor.js'
@@ -62,9 +62,9 @@ export function rowsOf(page: string): PageTexts {
   skipSpace(cursor)
   let isOpen = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   while (isOpen) {
-    const key = readKey(cursor)
+    const key = readMemberKey(cursor)
     if (key === 'data') {
-      rows = elementsOf(cursor)
+      rows = readRowTexts(cursor)
     } else {
       const start = cursor.at
       skipValue(cursor, 1)
@@ -76,7 +76,7 @@ export function rowsOf(page: string): PageTexts {
   return { rows, continuation }
 }
 
-function elementsOf(cursor: Cursor): readonly string[] {
+function readRowTexts(cursor: Cursor): readonly string[] {
   const rows: string[] = []
   let isOpen = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array of rows')
   while (isOpen) {

@@ -34,7 +34,10 @@ const OF_SENDING = [
 const OF_IMPORT = ['stashId', 'resume', 'startAt', 'receipt'] as const
 
 /** @returns the options that are given, with defaults. @throws {StoreError} OPTION_NOT_ALLOWED */
-export function checkImport(call: 'importRows' | 'checkRows', given: unknown): ImportSettings {
+export function checkImportOptions(
+  call: 'importRows' | 'checkRows',
+  given: unknown,
+): ImportSettings {
   const ofCall = call === 'importRows' ? [...OF_IMPORT, ...OF_SENDING] : OF_SENDING
   checkCall(call, given ?? {}, [...OF_TARGETS, ...ofCall])
   const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined

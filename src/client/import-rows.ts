@@ -5,8 +5,8 @@
 // - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
 import type { ColumnKinds } from '../intake/conversions.js'
 import type { TableSchema } from '../schema/column-kind.js'
-import { conditionOf, dataOf, jsonOf, versionOf } from './answers.js'
-import { chunksOf } from './chunks.js'
+import { conditionHeaders, readAnswerData, readAnswerJson, versionOf } from './answers.js'
+import { chunkInput } from './chunks.js'
 import { ClientError } from './client-error.js'
 import type { ImportSettings } from './import-options.js'
 import type {
@@ -22,7 +22,7 @@ import { RemoteStash } from './remote-stash.js'
 import type { Requests } from './requests.js'
 import {
   checkedAs,
-  operationOf,
+  makeTableOperation,
   readAnswer,
   type TableOperation,
   tablePath,
@@ -72,7 +72,7 @@ async function throughStash<T>(
       read = report
     }
     const kindsOf = () => kindsIn(requests, settings)
-    const rows = await stash.putAll(chunksOf(input, { ...settings, kindsOf, onReport }))
+    const rows = await stash.putAll(chunkInput(input, { ...settings, kindsOf, onReport }))
     const result = await use(rows, read)
     isUsed = true
     return result
@@ -96,7 +96,7 @@ async function kindsIn(
   const request = { method: 'GET', path: tablePath(tableId), isRepeatable: true, signal }
   try {
     const found = await requests.send(request, (answer) =>
-      dataOf<Described>(answer, { schema: 'object' }),
+      readAnswerData<Described>(answer, { schema: 'object' }),
     )
     return { kinds: kindsOfSchema(found.schema), areFixed }
   } catch (failure) {
@@ -123,7 +123,7 @@ export async function deleteStash(
   options: Abortable & Readonly<{ triesMax?: number }>,
 ): Promise<void> {
   const path = `/stashes/${encodeURIComponent(stashId)}`
-  await requests.send({ method: 'DELETE', path, isRepeatable: true, ...options }, jsonOf)
+  await requests.send({ method: 'DELETE', path, isRepeatable: true, ...options }, readAnswerJson)
 }
 
 type Finalized = Omit<ImportResult, 'rows' | 'skipped'> & Readonly<{ rows: number | undefined }>
@@ -135,7 +135,7 @@ async function finalize(
   hasIdempotencyKeys: boolean,
 ): Promise<Finalized> {
   const { onSchemaError, signal, receipt } = settings
-  const { method, path, query, body, ifMatch } = operationOf(settings, stash.id)
+  const { method, path, query, body, ifMatch } = makeTableOperation(settings, stash.id)
   if (onSchemaError !== undefined) query.set('onSchemaError', onSchemaError)
   const isPost = method === 'POST'
   const request = {
@@ -144,7 +144,7 @@ async function finalize(
     headers: {
       'content-type': 'application/json',
       ...(isPost && hasIdempotencyKeys ? { 'idempotency-key': stash.id } : {}),
-      ...conditionOf(ifMatch),
+      ...conditionHeaders(ifMatch),
       ...(receipt === true ? { prefer: 'return=receipt' } : {}),
     },
     body: JSON.stringify(body),
@@ -158,7 +158,7 @@ async function finalize(
     hasReceipt: answer.headers.get('preference-applied')?.includes('return=receipt') === true,
   }))
   if (receipt !== true || !hasReceipt) return made
-  const found = await receiptOf(requests, made.tableId, made.version, signal)
+  const found = await fetchReceipt(requests, made.tableId, made.version, signal)
   return { ...made, ...(found && { receipt: found }) }
 }
 
@@ -166,7 +166,7 @@ async function finalize(
  * What an operation did; undefined: there is none, as of a merge that changed nothing, or it cannot be read: the
  * operation is done, so this is no failure of it.
  */
-export async function receiptOf<T = Readonly<Record<string, unknown>>>(
+export async function fetchReceipt<T = Readonly<Record<string, unknown>>>(
   requests: Requests,
   tableId: string,
   version: string,
@@ -175,7 +175,7 @@ export async function receiptOf<T = Readonly<Record<string, unknown>>>(
   const path = `${tablePath(tableId)}/receipts/${version}`
   const request = { method: 'GET', path, isRepeatable: true, signal }
   try {
-    return await requests.send(request, (answer) => dataOf<T>(answer, {}))
+    return await requests.send(request, (answer) => readAnswerData<T>(answer, {}))
   } catch (failure) {
     if (failure instanceof ClientError) return undefined
     throw failure
@@ -193,14 +193,19 @@ async function check(
 ): Promise<ImportCheck> {
   const data = await sendCheck<WireCheck>(
     requests,
-    operationOf(checkedAs(settings), stash.id),
+    makeTableOperation(checkedAs(settings), stash.id),
     settings,
     { problems: 'list' },
   )
   let merged: MergeCounts | undefined
   if (data.problemCount === 0 && settings.mode === 'merge') {
     // Only a check of the merge itself compares keys.
-    merged = await sendCheck<MergeCounts>(requests, operationOf(settings, stash.id), settings, {})
+    merged = await sendCheck<MergeCounts>(
+      requests,
+      makeTableOperation(settings, stash.id),
+      settings,
+      {},
+    )
   }
   const problems = data.problems.map(({ serial, ...problem }: WireProblem): ImportProblem => {
     const place = serial === undefined ? undefined : stash.placeOf(serial, problem.row)
@@ -213,17 +218,17 @@ function sendCheck<T>(
   requests: Requests,
   { method, path, query, body, ifMatch }: TableOperation,
   { onSchemaError, signal }: ImportSettings,
-  shape: Parameters<typeof dataOf>[1],
+  shape: Parameters<typeof readAnswerData>[1],
 ): Promise<T> {
   query.set('validate', 'only')
   if (onSchemaError !== undefined) query.set('onSchemaError', onSchemaError)
   const request = {
     method,
     path: `${path}?${query}`,
-    headers: { 'content-type': 'application/json', ...conditionOf(ifMatch) },
+    headers: { 'content-type': 'application/json', ...conditionHeaders(ifMatch) },
     body: JSON.stringify(body),
     isRepeatable: true,
     signal,
   }
-  return requests.send(request, (answer) => dataOf<T>(answer, shape))
+  return requests.send(request, (answer) => readAnswerData<T>(answer, shape))
 }

@@ -1,7 +1,7 @@
 // The types of imports by `rowstash/client`.
-import type { Abortable } from '../engine/api/abort-types.js'
-import type { MergeCounts } from '../engine/api/merge-types.js'
-import type { OnSchemaError } from '../engine/api/row-types.js'
+import type { Abortable } from '../engine/types/call-types.js'
+import type { MergeCounts } from '../engine/types/merge-types.js'
+import type { OnSchemaError } from '../engine/types/row-types.js'
 import type { Dialect } from '../intake/dialect.js'
 import type { IntakeReport } from '../intake/intake.js'
 import type { TableSchema } from '../schema/column-kind.js'
@@ -37,9 +37,9 @@ type Without<Option extends string> = Readonly<{ [name in Option]?: undefined }>
 
 /**
  * What an import makes: a new table with a `name` of 1 to 1,000 characters, or a change of the table with a `tableId`:
- * more rows, other rows, or a merge, as its `mode` says, which has no default. Options of another target are refused, such
- * as the `mode` of a new table. `schema`: the columns that the table gets. Default: inferred from all rows; an overwrite
- * keeps those of the table.
+ * more rows, other rows, or a merge, as its `mode` says, which has no default. Options of another target are refused,
+ * such as the `mode` of a new table. `schema`: the columns that the table gets. Default: inferred from all rows; an
+ * overwrite keeps those of the table.
  */
 export type ImportTarget =
   | (Without<'tableId' | 'mode' | 'key' | 'missing' | 'unnamed' | 'ifMatch'> &
@@ -63,7 +63,8 @@ export type ImportTarget =
         /** What becomes of rows of the table whose keys the input does not have. Default: `keep`. */
         missing?: 'keep' | 'delete' | undefined
         /**
-         * What becomes of cells in columns that no row of the input names, in rows whose keys the input has. Default: `keep`.
+         * What becomes of cells in columns that no row of the input names, in rows whose keys the input has. Default:
+         * `keep`.
          */
         unnamed?: 'keep' | 'empty' | undefined
       }>)
@@ -100,18 +101,20 @@ export type SendOptions = Abortable &
      * was. Default: `detect` of a Blob, `plain` of a stream.
      */
     dialect?: 'plain' | 'detect' | undefined
-    /** Of json: the path to the array of rows in an object, such as `data.items`. Default: detected, or the text itself. */
+    /**
+     * Of json: the path to the array of rows in an object, such as `data.items`. Default: detected, or the text itself.
+     */
     at?: string | undefined
     /** What the server does with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
     /**
-     * The format of a Blob, or of a stream of Uint8Array, such as the `body` of a response or a file of Node. Default: of a
-     * Blob, by the extension of its `name`, if it is a File, or by its type; a stream is one of objects.
+     * The format of a Blob, or of a stream of Uint8Array, such as the `body` of a response or a file of Node. Default:
+     * of a Blob, by the extension of its `name`, if it is a File, or by its type; a stream is one of objects.
      */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson' | undefined
     /**
-     * Whether a Blob or a stream of 0 bytes, or of nothing but spaces, tabs and line ends, has no rows. Default: false; it
-     * fails with `argument_invalid`, because it may be a file whose writer failed, and would empty a table.
+     * Whether a Blob or a stream of 0 bytes, or of nothing but spaces, tabs and line ends, has no rows. Default: false;
+     * it fails with `argument_invalid`, because it may be a file whose writer failed, and would empty a table.
      */
     allowEmpty?: boolean | undefined
     /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
@@ -132,10 +135,10 @@ export type ImportOptions = ImportTarget &
      */
     stashId?: string | undefined
     /**
-     * Goes on with an import of the same `stashId` and the same input, wherever it ended, or begins it. Chunks that are on
-     * the server are not sent again; they are recognised by digests of their bodies. A server that does not tell what a
-     * stash has gets all chunks again. Within 24 hours nothing is done twice, also if the import was complete already.
-     * If the stash has chunks of another input, the call fails with the type `stash_differs`. Default: false.
+     * Goes on with an import of the same `stashId` and the same input, wherever it ended, or begins it. Chunks that are
+     * on the server are not sent again; they are recognised by digests of their bodies. A server that does not tell
+     * what a stash has gets all chunks again. Within 24 hours nothing is done twice, also if the import was complete
+     * already. If the stash has chunks of another input, the call fails with the type `stash_differs`. Default: false.
      */
     resume?: boolean | undefined
     /**

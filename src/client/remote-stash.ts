@@ -7,7 +7,7 @@
 //   chunks it has. Only where a server has such a list: elsewhere a chunk of another content would stay beside it.
 import { readUint32 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
-import { dataOf, jsonOf } from './answers.js'
+import { readAnswerData, readAnswerJson } from './answers.js'
 import type { CountedChunk } from './chunks.js'
 import { type ChunkPlace, ClientError, placed } from './client-error.js'
 import type { ImportProgress, RowChunk } from './import-types.js'
@@ -48,7 +48,7 @@ const ROW =
 const CHARACTER = / at character \d{1,15}(?: of the input,)?(?= in row \d)/
 
 /** The chunks of a stash that a server has, in their order. */
-export async function listChunks(
+export async function requestChunks(
   requests: Requests,
   stashId: string,
   signal: AbortSignal | undefined,
@@ -56,7 +56,7 @@ export async function listChunks(
   const path = `/stashes/${encodeURIComponent(stashId)}`
   const request = { method: 'GET', path, isRepeatable: true, signal }
   const { chunks } = await requests.send(request, (answer) =>
-    dataOf<{ chunks: { serial: string; rows: number }[] }>(answer, { chunks: 'list' }),
+    readAnswerData<{ chunks: { serial: string; rows: number }[] }>(answer, { chunks: 'list' }),
   )
   return chunks
 }
@@ -173,7 +173,7 @@ export class RemoteStash {
       this.#firstRows.set(serial, { record: first, rowsBefore: rowsBeforeIn(chunk, first) })
     }
     const body = chunk.body(first, limit)
-    const name = this.#known === undefined ? String(serial) : serial + (await digestOf(body))
+    const name = this.#known === undefined ? String(serial) : serial + (await digestOfBody(body))
     if (this.#known?.delete(name) === true) {
       this.skipped++
       this.mayHoldChunks = true
@@ -209,7 +209,7 @@ export class RemoteStash {
           if (!isRefused && !failure.isUnsent) this.mayHoldChunks = true
         },
       }
-      await this.#requests.send(request, jsonOf)
+      await this.#requests.send(request, readAnswerJson)
       this.mayHoldChunks = true
     } finally {
       signal.throwIfAborted()
@@ -221,13 +221,16 @@ export class RemoteStash {
     const { signal } = this.#settings
     const path = `/stashes/${this.id}`
     try {
-      const chunks = await listChunks(this.#requests, this.id, signal)
+      const chunks = await requestChunks(this.#requests, this.id, signal)
       return new Set(chunks.map(({ serial }) => serial))
     } catch (failure) {
       if (!(failure instanceof ClientError)) throw failure
       if (failure.type === 'stash_not_found') {
         // One that has expired, or may have lost chunks, takes no others until it is deleted.
-        await this.#requests.send({ method: 'DELETE', path, isRepeatable: true, signal }, jsonOf)
+        await this.#requests.send(
+          { method: 'DELETE', path, isRepeatable: true, signal },
+          readAnswerJson,
+        )
         return new Set()
       }
       if (failure.status === 404 || failure.status === 405) return undefined
@@ -253,7 +256,7 @@ function rowsBeforeIn(chunk: RowChunk | CountedChunk, record: number): number {
 }
 
 /** The first 64 bits of the SHA-256 of a body, as digits of one length. */
-async function digestOf(body: Uint8Array): Promise<string> {
+async function digestOfBody(body: Uint8Array): Promise<string> {
   const digest = await sha256(body)
   const number = (BigInt(readUint32(digest, 0)) << 32n) | BigInt(readUint32(digest, 4))
   return String(number).padStart(DIGEST_DIGITS, '0')

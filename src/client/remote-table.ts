@@ -2,7 +2,7 @@
 
 import { isRecord, optionError, typeName } from '../base/options.js'
 import { pickById } from '../base/pick-by-id.js'
-import type { KeyValues } from '../engine/api/unique-types.js'
+import type { KeyValues } from '../engine/types/call-types.js'
 import {
   csvRows,
   NDJSON_ROWS,
@@ -11,17 +11,17 @@ import {
   withRowIds,
 } from '../format/rows-writer.js'
 import {
-  conditionOf,
+  conditionHeaders,
   dataIn,
-  dataOf,
   invalidAnswer,
-  jsonOf,
   neededVersionOf,
+  readAnswerData,
+  readAnswerJson,
   textOf,
   versionOf,
 } from './answers.js'
 import { checkCall, checkIdArgument, checkNameArgument } from './call-options.js'
-import { ClientError, invalidArgument } from './client-error.js'
+import { ClientError, invalidCall } from './client-error.js'
 import type {
   Abortable,
   ClientCells,
@@ -78,7 +78,7 @@ export class RemoteTable implements ClientTable {
     const request = { method: 'GET', path: tablePath(this.id), signal }
     try {
       return await this.#send(request, async (answer) => ({
-        ...(await dataOf<ClientTableInfo>(answer, { schema: 'object' })),
+        ...(await readAnswerData<ClientTableInfo>(answer, { schema: 'object' })),
         version: neededVersionOf(answer),
       }))
     } catch (failure) {
@@ -107,7 +107,7 @@ export class RemoteTable implements ClientTable {
     checkCall('delete', options, ['signal'])
     const { signal } = options
     try {
-      await this.#send({ method: 'DELETE', path: tablePath(this.id), signal }, jsonOf)
+      await this.#send({ method: 'DELETE', path: tablePath(this.id), signal }, readAnswerJson)
     } catch (failure) {
       const isGone = failure instanceof ClientError && failure.type === 'table_not_found'
       if (!isGone) throw failure // Its answer may have been lost, and the request repeated.
@@ -122,7 +122,7 @@ export class RemoteTable implements ClientTable {
   async page(request: PageRequest = {}): Promise<ClientPage> {
     checkCall('page', request, [...OF_ROWS, 'continuation', 'ifNoneMatch'])
     return this.#readPage(request, async (answer) => {
-      const { data, ...rest } = await jsonOf(answer)
+      const { data, ...rest } = await readAnswerJson(answer)
       const rows = dataIn<ClientRow[]>(answer, { data }, 'list')
       return { rows, ...rest, version: neededVersionOf(answer) }
     })
@@ -138,7 +138,7 @@ export class RemoteTable implements ClientTable {
     if (where !== undefined) query.set('where', whereText(where))
     if (columns !== undefined) query.set('columns', JSON.stringify(columns))
     const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
-    const headers = conditionOf(undefined, ifNoneMatch)
+    const headers = conditionHeaders(undefined, ifNoneMatch)
     return this.#send({ method: 'GET', path, headers, signal }, read)
   }
 
@@ -211,10 +211,10 @@ export class RemoteTable implements ClientTable {
     if (rowId === null) return null
     checkIdArgument('The row to get', rowId)
     try {
-      const headers = conditionOf(undefined, ifNoneMatch)
+      const headers = conditionHeaders(undefined, ifNoneMatch)
       const request = { method: 'GET', path: this.#pathOf(rowId), headers, signal }
       return await this.#send(request, async (answer) => ({
-        row: await dataOf<ClientRow>(answer, { $rowID: 'string' }),
+        row: await readAnswerData<ClientRow>(answer, { $rowID: 'string' }),
         version: neededVersionOf(answer),
       }))
     } catch (failure) {
@@ -228,7 +228,7 @@ export class RemoteTable implements ClientTable {
     const { key = [] } = await this.info({ signal })
     const ids = Object.keys(values)
     if (key.length === 0 || ids.length !== key.length || !key.every((id) => ids.includes(id))) {
-      throw new ClientError(keyProblem(this.id, key, ids), 0, 'not_the_key')
+      throw new ClientError(rowKeyProblem(this.id, key, ids), 0, 'not_the_key')
     }
     const conditions = Object.entries(values).map(([id, value]) => {
       return [id.startsWith('$') ? `$${id}` : id, { eq: value }] as const
@@ -246,9 +246,7 @@ export class RemoteTable implements ClientTable {
   ): Promise<Readonly<{ rowIds: readonly string[]; version: string }>> {
     checkCall('addRows', options, ['onSchemaError', 'signal'])
     if (!Array.isArray(rows)) {
-      throw invalidArgument(
-        `addRows takes an array of objects, not ${typeName(rows)}; see importRows`,
-      )
+      throw invalidCall(`addRows takes an array of objects, not ${typeName(rows)}; see importRows`)
     }
     const { signal, onSchemaError } = options
     const texts = Array.from(rows, (row, i) =>
@@ -266,7 +264,7 @@ export class RemoteTable implements ClientTable {
       signal,
     }
     return this.#send(request, async (answer) => {
-      const { rowIDs } = await dataOf<{ rowIDs: string[] }>(answer, { rowIDs: 'list' })
+      const { rowIDs } = await readAnswerData<{ rowIDs: string[] }>(answer, { rowIDs: 'list' })
       return { rowIds: rowIDs, version: versionOf(answer) }
     })
   }
@@ -320,7 +318,7 @@ export class RemoteTable implements ClientTable {
       path: this.#pathOf(rowId) + schemaQuery(onSchemaError),
       headers: {
         'content-type': 'application/json',
-        ...conditionOf(ifMatch),
+        ...conditionHeaders(ifMatch),
       },
       body,
       isRepeatable: ifMatch === undefined,
@@ -342,7 +340,7 @@ export class RemoteTable implements ClientTable {
 }
 
 async function changedVersion(answer: Response): Promise<Readonly<{ version: string }>> {
-  await jsonOf(answer)
+  await readAnswerJson(answer)
   return { version: versionOf(answer) }
 }
 
@@ -356,7 +354,7 @@ async function pageTextsOf(answer: Response): Promise<PageTexts> {
 }
 
 /** Why a row is not found by the values of some columns. */
-function keyProblem(tableId: string, key: readonly string[], ids: readonly string[]): string {
+function rowKeyProblem(tableId: string, key: readonly string[], ids: readonly string[]): string {
   const given = ids.join(', ') || 'no column'
   if (key.length > 0) {
     return `The key of the table '${tableId}' is ${key.join(', ')}, not ${given}: give the values of all its columns`

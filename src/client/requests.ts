@@ -103,7 +103,7 @@ export class Requests {
     const { url } = this.#sending
     const { path, signal, lingerMs } = request
     const target = path instanceof URL ? path : url + path
-    const end = endOf(signal, lingerMs)
+    const end = makeLateSignal(signal, lingerMs)
     let answer: Response | undefined
     try {
       answer = await this.#fetch(target, request, end.signal)
@@ -115,7 +115,7 @@ export class Requests {
       this.#isReached = true
       return { value }
     } catch (cause) {
-      return { failure: failureOf(cause, answer), retryAfterMs: undefined }
+      return { failure: attemptFailure(cause, answer), retryAfterMs: undefined }
     } finally {
       end.forget()
     }
@@ -130,8 +130,8 @@ export class Requests {
     const authorization = path instanceof URL ? {} : { authorization: `Bearer ${key}` }
     return fetch(target, {
       method,
-      headers: { ...authorization, ...headers, ...lengthOf(body, onProgress) },
-      ...(body === undefined ? {} : watched(body, onProgress)),
+      headers: { ...authorization, ...headers, ...watchedLengthHeader(body, onProgress) },
+      ...(body === undefined ? {} : watchedUpload(body, onProgress)),
       ...(signal === undefined ? {} : { signal }),
     })
   }
@@ -148,11 +148,14 @@ function isWatched(body: Body | undefined, onProgress: OnProgress): body is Blob
 }
 
 /** A stream has no length by itself, without which a server could not say at once that it is too long. */
-function lengthOf(body: Body | undefined, onProgress: OnProgress): Record<string, string> {
+function watchedLengthHeader(
+  body: Body | undefined,
+  onProgress: OnProgress,
+): Record<string, string> {
   return isWatched(body, onProgress) ? { 'content-length': String(body.size) } : {}
 }
 
-function watched(body: Body, onProgress: OnProgress): RequestInit {
+function watchedUpload(body: Body, onProgress: OnProgress): RequestInit {
   if (!isWatched(body, onProgress)) return { body }
   let bytes = 0
   const count = new TransformStream<Uint8Array, Uint8Array>({
@@ -170,7 +173,7 @@ function watched(body: Body, onProgress: OnProgress): RequestInit {
 type End = Readonly<{ signal: AbortSignal | undefined; forget(): void }>
 
 /** A signal that ends a request some time after another one. */
-function endOf(signal: AbortSignal | undefined, lingerMs = 0): End {
+function makeLateSignal(signal: AbortSignal | undefined, lingerMs = 0): End {
   if (signal === undefined || lingerMs === 0) return { signal, forget: () => undefined }
   const late = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -186,7 +189,7 @@ function endOf(signal: AbortSignal | undefined, lingerMs = 0): End {
 }
 
 /** The failure of an attempt without an answer, or whose answer could not be read. */
-function failureOf(cause: unknown, answer: Response | undefined): ClientError {
+function attemptFailure(cause: unknown, answer: Response | undefined): ClientError {
   if (answer === undefined) {
     return new ClientError(`The server did not answer${transportReason(cause)}`, 0, '', cause)
   }

@@ -1,7 +1,7 @@
 // The JSON of rows and conditions that a caller hands in.
 import { optionError, typeName } from '../base/options.js'
 import { cellToken, membersOf, plainJson, ValueFault } from '../base/plain-value.js'
-import { type ChunkPlace, type ClientError, invalidArgument } from './client-error.js'
+import { type ChunkPlace, type ClientError, invalidCall } from './client-error.js'
 import type { OnSchemaError } from './import-types.js'
 
 /** What the message says to whoever has bytes or a text of rows. */
@@ -28,7 +28,7 @@ export function rowText(
       if (token !== undefined) cells.push(`${JSON.stringify(id)}:${token}`)
     } catch (failure) {
       if (!(failure instanceof ValueFault)) throw failure
-      throw invalidArgument(`${what}, column '${id}': ${failure.message}`, place)
+      throw invalidCall(`${what}, column '${id}': ${failure.message}`, place)
     }
   }
   return `{${cells.join()}}`
@@ -38,7 +38,7 @@ function noCells(row: unknown, what: string, place: ChunkPlace | undefined): Cli
   const type = typeName(row)
   const isBytes = typeof row === 'string' || ArrayBuffer.isView(row)
   const advice = isBytes ? BYTES_ADVICE : type === 'a Map' ? '; see Object.fromEntries' : ''
-  return invalidArgument(`${what} is not an object of cells but ${type}${advice}`, place)
+  return invalidCall(`${what} is not an object of cells but ${type}${advice}`, place)
 }
 
 /**

@@ -1,6 +1,6 @@
 // The operation that uses a stash, and its answer.
 import { AnswerReader } from './answer-reader.js'
-import { bodyPieces, invalidAnswer } from './answers.js'
+import { answerPieces, invalidAnswer } from './answers.js'
 import type { ImportTarget, MergeCounts } from './import-types.js'
 
 export type TableOperation = Readonly<{
@@ -16,7 +16,7 @@ export function tablePath(tableId: string): string {
   return `/tables/${encodeURIComponent(tableId)}`
 }
 
-export function operationOf(target: ImportTarget, stashId: string): TableOperation {
+export function makeTableOperation(target: ImportTarget, stashId: string): TableOperation {
   const rows = { $stashID: stashId }
   const query = new URLSearchParams()
   const { ifMatch } = target
@@ -59,7 +59,7 @@ type OperationAnswer = Readonly<{
 /** Reads the answer of an operation in bounded memory: it may have the row IDs of millions of rows. */
 export async function readAnswer(answer: Response, target: ImportTarget): Promise<OperationAnswer> {
   const reader = new AnswerReader()
-  for await (const piece of bodyPieces(answer)) reader.read(piece)
+  for await (const piece of answerPieces(answer)) reader.read(piece)
   if (!reader.isWhole) throw invalidAnswer(answer, 'is not that of an import')
   const tableId = target.tableId ?? reader.tableId
   if (tableId === undefined) throw invalidAnswer(answer, 'has no table ID')

@@ -1,27 +1,27 @@
 // Answers the routes of a team: finds the sender, checks what every request must pass, and runs the operation in a turn
 // of the key.
-import type { Store } from '../engine/api/store-types.js'
-import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
-import { createAuthenticate } from './auth.js'
-import { parseOrigin } from './base-url.js'
-import type { BaseUrls, Call, Effect } from './call.js'
-import type { Caller } from './caller.js'
-import type { ContractLimits } from './contract-limits.js'
-import type { ResolvedContractOptions } from './contract-options.js'
-import { askHooks } from './hooks.js'
-import { KeyTurns } from './key-turns.js'
-import { limitTeam } from './limited-team.js'
-import type { MemoryBudget } from './memory-budget.js'
-import type { ContractRequest, ContractResponse } from './message.js'
-import { admit, type Guarded, type OnRoute } from './order-of-refusals.js'
-import { type BodyWatch, watched } from './public-routes.js'
-import { RateLimit } from './rate-limit.js'
-import type { ReceiveFor } from './read-body.js'
-import { rateLimited } from './refusal.js'
-import { repeatableOf } from './repeatable.js'
-import { createRouter } from './router.js'
+import type { Store } from '../engine/types/store-types.js'
+import type { Caller } from './auth/caller.js'
+import { limitTeam } from './auth/limited-team.js'
+import { shownFailure } from './auth/without-read.js'
+import type { ReceiveFor } from './bodies/read-body.js'
+import { createAuthenticate } from './calls/auth.js'
+import type { BaseUrls, Call, Effect } from './calls/call.js'
+import type { ResolvedContractOptions } from './calls/contract-options.js'
+import { askHooks } from './calls/hooks.js'
+import { admit, type Guarded, type OnRoute } from './calls/order-of-refusals.js'
+import { makeRepeatable } from './calls/repeatable.js'
+import { parseOrigin } from './http/base-url.js'
+import type { ContractRequest, ContractResponse } from './http/message.js'
+import { rateLimited } from './http/refusal.js'
+import { createRouter } from './http/router.js'
+import { chargedAnswer, openAnswerRoom } from './memory/answer-memory.js'
+import type { ContractLimits } from './memory/contract-limits.js'
+import { KeyTurns } from './memory/key-turns.js'
+import type { MemoryBudget } from './memory/memory-budget.js'
+import { RateLimit } from './memory/rate-limit.js'
+import { type BodyWatch, watchedBody } from './operations/public-routes.js'
 import { ROUTES } from './routes.js'
-import { shownFailure } from './without-read.js'
 
 const router = createRouter<Guarded>(
   ROUTES.map(([method, path, access, operation]) => [method, path, { access, operation }]),
@@ -77,8 +77,8 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       headers: request.headers,
       pageRowsMax: store.limits.pageRowsMax,
       apps: options.apps,
-      baseUrls: () => baseUrlsOf(request, options),
-      repeatable: (idempotencyKey, body) => repeatableOf(caller, request, idempotencyKey, body),
+      baseUrls: () => resolveBaseUrls(request, options),
+      repeatable: (idempotencyKey, body) => makeRepeatable(caller, request, idempotencyKey, body),
       openAnswerRoom: () => openAnswerRoom(answers, teamId, key),
       fetching: (fetch) => sources.run(holder, fetch),
       receive: (formats, use) => receive(holder, request, formats, use),
@@ -91,7 +91,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
     const made = await turns.run(holder, () =>
       isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
     )
-    return { ...made, body: watched(made.body, watch) }
+    return { ...made, body: watchedBody(made.body, watch) }
   }
 }
 
@@ -100,7 +100,7 @@ function holderOf({ teamId, keyId }: Caller): string {
   return `${keyId.length} ${keyId} ${teamId}`
 }
 
-function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {
+function resolveBaseUrls({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {
   const api = options.baseUrl ?? parseOrigin(origin)
   return { api, files: options.publicBaseUrl ?? api }
 }

@@ -2,25 +2,25 @@
 import { monotonicMs } from '../base/clock.js'
 import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
-import { lentBuffersOf } from '../engine/api/lent-buffers.js'
-import type { Store, StoreLimits } from '../engine/api/store-types.js'
-import { reportAnswer, type SeenRequest } from './access-log.js'
+import { lentBuffersOf } from '../engine/arguments/lent-buffers.js'
+import type { Store, StoreLimits } from '../engine/types/store-types.js'
 import { createTeamAnswer } from './answer-team.js'
-import type { BodyLimits } from './collect-body.js'
-import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
-import { resolveContractOptions } from './contract-options.js'
-import { shared } from './cors.js'
+import type { BodyLimits } from './bodies/collect-body.js'
+import { type Receive, type ReceiveFor, withBody } from './bodies/read-body.js'
+import { reportAnswer, type SeenRequest } from './calls/access-log.js'
+import type { ContractOptions, ResolvedContractOptions } from './calls/contract-options.js'
+import { resolveContractOptions } from './calls/contract-options.js'
+import { tellAudit } from './calls/hooks.js'
+import type { OnRoute, Sender } from './calls/order-of-refusals.js'
 import { createEntries } from './entries.js'
-import { errorResponse } from './error-response.js'
-import { tellAudit } from './hooks.js'
-import type { BudgetSize } from './memory-accounts.js'
-import { MemoryBudget } from './memory-budget.js'
-import type { ContractRequest, ContractResponse } from './message.js'
-import { Metrics, NO_OPERATION } from './metrics.js'
-import type { OnRoute, Sender } from './order-of-refusals.js'
-import { type Receive, type ReceiveFor, withBody } from './read-body.js'
-import { busy } from './refusal.js'
-import { createPathTest, isAdminPath, matchOpenRoute } from './router.js'
+import { shared } from './http/cors.js'
+import { errorResponse } from './http/error-response.js'
+import type { ContractRequest, ContractResponse } from './http/message.js'
+import { busy } from './http/refusal.js'
+import { createPathTest, isAdminPath, matchOpenRoute } from './http/router.js'
+import type { BudgetSize } from './memory/memory-accounts.js'
+import { MemoryBudget } from './memory/memory-budget.js'
+import { Metrics, NO_OPERATION } from './metrics/metrics.js'
 import { ROUTES } from './routes.js'
 
 /** Headers of all answers, which those of the answer itself replace. */
@@ -42,8 +42,8 @@ export interface Contract {
   /** Handles a request. Never rejects: every failure becomes a response. */
   handle(request: ContractRequest): Promise<ContractResponse>
   /**
-   * Whether a path, as in `ContractRequest`, is one of the contract: so that a host can give all others to its own routes.
-   * The IDs in it need not exist.
+   * Whether a path, as in `ContractRequest`, is one of the contract: so that a host can give all others to its own
+   * routes. The IDs in it need not exist.
    */
   isRoute(path: string): boolean
   /** All metrics in the text format of Prometheus, as `GET /metrics` returns them for an admin key. */
@@ -116,7 +116,7 @@ function openServices(
 ): Readonly<{ metrics: Metrics; entryOf: ReturnType<typeof createEntries> }> {
   const { waitMsMax } = options
   const answers = new MemoryBudget(answerBudget(store.limits, options), ANSWERS, waitMsMax)
-  const bodyLimits = bodyLimitsOf(store, options)
+  const bodyLimits = makeBodyLimits(store, options)
   const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget }, options)
   const watch = { onFailure: options.onFailure, onBytes: metrics.sent }
 
@@ -149,7 +149,7 @@ function checkStore(store: Store): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-function bodyLimitsOf(store: Store, options: ResolvedContractOptions): BodyLimits {
+function makeBodyLimits(store: Store, options: ResolvedContractOptions): BodyLimits {
   const { bodyBytesMax, bodyBytesInFlightMax, waitMsMax } = options
   const keyBytesMax = options.bodyBytesPerKeyMax || undefined
   const size = { bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax, keyBytesMax }

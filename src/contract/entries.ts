@@ -1,19 +1,19 @@
 // Which group of routes a request belongs to: routes without a key, preflights, routes of the operator, routes of a
 // team. Those without a key are recognized by their path before a key is looked for.
-import type { Store } from '../engine/api/store-types.js'
-import { answerAdmin } from './admin.js'
+import type { Store } from '../engine/types/store-types.js'
 import type { AnswerTeam } from './answer-team.js'
-import { createAuthenticateAdmin } from './auth.js'
-import type { ResolvedContractOptions } from './contract-options.js'
-import { type Cors, isPreflight, OPEN_CORS, preflightResponse } from './cors.js'
-import type { ContractRequest, ContractResponse } from './message.js'
-import { type Metrics, NO_OPERATION } from './metrics.js'
-import type { OnKey, OnRoute } from './order-of-refusals.js'
-import { answerOpenly, type BodyWatch } from './public-routes.js'
-import type { Receive } from './read-body.js'
-import { createGuardKeys } from './refused-keys.js'
-import { isAdminPath, matchOpenRoute, OPEN_ROUTES } from './router.js'
-import { createServeDocument } from './serve-document.js'
+import type { Receive } from './bodies/read-body.js'
+import { createAuthenticateAdmin } from './calls/auth.js'
+import type { ResolvedContractOptions } from './calls/contract-options.js'
+import type { OnKey, OnRoute } from './calls/order-of-refusals.js'
+import { createGuardKeys } from './calls/refused-keys.js'
+import { type Cors, isPreflight, OPEN_CORS, preflightResponse } from './http/cors.js'
+import type { ContractRequest, ContractResponse } from './http/message.js'
+import { isAdminPath, matchOpenRoute, OPEN_ROUTES } from './http/router.js'
+import { type Metrics, NO_OPERATION } from './metrics/metrics.js'
+import { createServeDocument } from './openapi/serve-document.js'
+import { answerAdmin } from './operations/admin.js'
+import { answerOpenly, type BodyWatch } from './operations/public-routes.js'
 
 /** How a request is answered. */
 export type Entry = Readonly<{
@@ -57,7 +57,7 @@ export function createEntries(
     if (open !== undefined) {
       const { path: route, methods } = OPEN_ROUTES[open.name]
       const answer = () => answerOpenly({ store, document }, request, open, watch)
-      const operation = operationOf(methods, method, route)
+      const operation = nameOperation(methods, method, route)
       return { isKeyless: true, cors: OPEN_CORS, answer, operation }
     }
     if (cors !== undefined && isPreflight(request)) {
@@ -82,6 +82,6 @@ function isFileDeletion({ method, path }: ContractRequest): boolean {
 }
 
 /** Never has a text of the client: a method may be any. */
-function operationOf(methods: readonly string[], method: string, route: string): string {
+function nameOperation(methods: readonly string[], method: string, route: string): string {
   return methods.includes(method) ? `${method} ${route}` : NO_OPERATION
 }

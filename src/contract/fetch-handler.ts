@@ -16,11 +16,11 @@ import {
 } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { readWebStream } from '../base/web-stream.js'
-import type { Store } from '../engine/api/store-types.js'
+import type { Store } from '../engine/types/store-types.js'
+import type { ContractOptions } from './calls/contract-options.js'
 import { createContract } from './contract.js'
-import type { ContractOptions } from './contract-options.js'
-import { errorResponse } from './error-response.js'
-import type { ContractRequest, ContractResponse } from './message.js'
+import { errorResponse } from './http/error-response.js'
+import type { ContractRequest, ContractResponse } from './http/message.js'
 
 /** Statuses of answers that end with their headers. */
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
@@ -67,7 +67,7 @@ export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchH
   return async (request) => {
     checkRequest(request)
     const answered = (answer: ContractResponse): Response =>
-      responseOf(request.method, answer, contract.countSent)
+      makeResponse(request.method, answer, contract.countSent)
     let client: string | undefined
     try {
       client = clientIn(clientOf(request))
@@ -76,7 +76,7 @@ export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchH
       if (onFailure !== undefined) tell('onFailure', () => onFailure(failure))
       return answered(errorResponse(failure)) // A limit that cannot be checked is not lifted.
     }
-    return answered(await contract.handle(contractRequest(request, basePath, client)))
+    return answered(await contract.handle(makeFetchRequest(request, basePath, client)))
   }
 }
 
@@ -98,7 +98,7 @@ function checkRequest(given: Partial<Request> | undefined): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-function contractRequest(
+function makeFetchRequest(
   request: Request,
   basePath: string,
   client: string | undefined,
@@ -111,18 +111,18 @@ function contractRequest(
     query: search.slice(1),
     headers: [...headers],
     origin: origin + basePath,
-    body: { [Symbol.asyncIterator]: () => piecesOf(body) },
+    body: { [Symbol.asyncIterator]: () => requestPieces(body) },
     client,
     host: request,
   }
 }
 
 /** What is left of a body when its reader stops is for the runtime: it must deliver the answer first. */
-async function* piecesOf(body: Request['body']): AsyncGenerator<Uint8Array> {
+async function* requestPieces(body: Request['body']): AsyncGenerator<Uint8Array> {
   if (body !== null) yield* readWebStream(body, 'leave')
 }
 
-function responseOf(
+function makeResponse(
   method: string,
   { status, headers, body, signal }: ContractResponse,
   onBytes: (bytes: number) => void,
@@ -133,15 +133,18 @@ function responseOf(
   const hasLength = isWhole && method !== 'HEAD' && !STATUSES_WITHOUT_BODY.has(status)
   if (hasLength) sent.set('content-length', String(bytes?.length ?? 0))
   if (isWhole) onBytes(bytes?.length ?? 0)
-  return new Response(isWhole ? bytesOf(bytes) : streamOf(bytes, signal), { status, headers: sent })
+  return new Response(isWhole ? unsharedBytes(bytes) : makeBodyStream(bytes, signal), {
+    status,
+    headers: sent,
+  })
 }
 
 /** A Response takes bytes whose memory is not shared with other threads, as ours never is. */
-function bytesOf(bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null {
+function unsharedBytes(bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null {
   return bytes as Uint8Array<ArrayBuffer> | null
 }
 
-function streamOf(
+function makeBodyStream(
   pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {

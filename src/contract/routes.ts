@@ -1,17 +1,35 @@
 // The routes of a team, as CONTRACT.md, section 1, lists them. An operation gets the parameters of its path in their
 // order. HEAD is answered as GET where it has no route of its own. Each route states what it demands of a key.
 
-import type { Operation } from './call.js'
-import type { Access } from './caller.js'
-import { importTable } from './imports.js'
-import { listJobs, readJob } from './jobs.js'
-import { mergeRows } from './merges.js'
-import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
-import { deleteStash, listChunks, listStashes, putChunk } from './stashes.js'
-import { alterTable, deleteTable, readTable } from './table-life.js'
-import { listTables } from './table-list.js'
-import { createTable, overwriteTable, readChange, readReceipt } from './tables.js'
-import { completeUpload, createUpload, deleteFile, listFiles, listUploads } from './uploads.js'
+import type { Access } from './auth/caller.js'
+import type { Operation } from './calls/call.js'
+import {
+  answerCompleteUpload,
+  answerCreateUpload,
+  answerListFiles,
+  deleteFile,
+  listUploads,
+} from './files/uploads.js'
+import { answerImportTable } from './operations/imports.js'
+import { answerListJobs, readJob } from './operations/jobs.js'
+import { mergeRows } from './operations/merges.js'
+import {
+  answerAddRows,
+  answerDeleteRow,
+  headRows,
+  listRows,
+  readRow,
+  updateRow,
+} from './operations/rows.js'
+import {
+  answerDeleteStash,
+  answerListChunks,
+  answerListStashes,
+  putChunk,
+} from './operations/stashes.js'
+import { answerAlterTable, answerDeleteTable, readTable } from './operations/table-life.js'
+import { listTables } from './operations/table-list.js'
+import { answerCreateTable, overwriteTable, readChange, readReceipt } from './operations/tables.js'
 
 /** A route of a team: method, path, what it demands of a key, and its operation. */
 export type TeamRoute = readonly [
@@ -43,30 +61,30 @@ const COMPLETE: Access = { ...UPLOAD, stores: false }
 
 export const ROUTES = [
   ['GET', '/tables', READ, listTables],
-  ['POST', '/tables', CREATE, createTable],
+  ['POST', '/tables', CREATE, answerCreateTable],
   ['PUT', '/tables/{tableID}', FILL, overwriteTable],
   ['GET', '/tables/{tableID}', READ, readTable],
-  ['PATCH', '/tables/{tableID}', ALTER, alterTable],
-  ['DELETE', '/tables/{tableID}', DELETE, deleteTable],
+  ['PATCH', '/tables/{tableID}', ALTER, answerAlterTable],
+  ['DELETE', '/tables/{tableID}', DELETE, answerDeleteTable],
   ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt],
   ['GET', '/tables/{tableID}/changes/{version}', READ, readChange],
-  ['POST', '/tables/import', WRITE_TEAM, importTable],
+  ['POST', '/tables/import', WRITE_TEAM, answerImportTable],
   ['GET', '/tables/{tableID}/rows', READ, listRows],
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],
-  ['POST', '/tables/{tableID}/rows', FILL, addRows],
+  ['POST', '/tables/{tableID}/rows', FILL, answerAddRows],
   ['POST', '/tables/{tableID}/merge', FILL, mergeRows],
   ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
-  ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, deleteRow],
+  ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, answerDeleteRow],
   ['PUT', '/stashes/{stashID}/{serial}', WRITE_TEAM, putChunk],
-  ['GET', '/stashes', STASH, listStashes],
-  ['GET', '/stashes/{stashID}', STASH, listChunks],
-  ['DELETE', '/stashes/{stashID}', STASH, deleteStash],
-  ['GET', '/jobs', READ_JOB, listJobs],
+  ['GET', '/stashes', STASH, answerListStashes],
+  ['GET', '/stashes/{stashID}', STASH, answerListChunks],
+  ['DELETE', '/stashes/{stashID}', STASH, answerDeleteStash],
+  ['GET', '/jobs', READ_JOB, answerListJobs],
   ['GET', '/jobs/{jobID}', READ_JOB, readJob],
-  ['POST', '/apps/{appID}/uploads', UPLOAD, createUpload],
-  ['POST', '/apps/{appID}/uploads/{uploadID}/complete', COMPLETE, completeUpload],
+  ['POST', '/apps/{appID}/uploads', UPLOAD, answerCreateUpload],
+  ['POST', '/apps/{appID}/uploads/{uploadID}/complete', COMPLETE, answerCompleteUpload],
   ['GET', '/uploads', READ_TEAM, listUploads],
-  ['GET', '/files', READ_TEAM, listFiles],
+  ['GET', '/files', READ_TEAM, answerListFiles],
   ['DELETE', '/files/{fileID}', STASH, deleteFile],
 ] as const satisfies readonly TeamRoute[]

@@ -30,13 +30,13 @@ import { scanBatches, scanKeys } from '../kv/scan-batches.js'
 import { tooBusy } from './commit/commit-until-accepted.js'
 import { deleteKeys, deleteUnchanged } from './commit/delete-records.js'
 import { type CheckGoesOn, stepwise } from './commit/stepwise.js'
-import { outcomeKnown } from './context/lifecycle.js'
 import type { TeamContext } from './context/store-context.js'
 import { changeFiles } from './files/file-commits.js'
-import { TeamStash } from './ingest/stash.js'
+import { TeamStash } from './import/stash.js'
+import { outcomeKnown } from './leases/lifecycle.js'
+import { collectTeam } from './maintenance/maintainer.js'
 import { readTableNames } from './read/table-infos.js'
 import { deleteTable } from './table/table-life.js'
-import { sweepTeam } from './upkeep/sweep.js'
 
 /** Tables, or stashes, that are deleted at the same time. */
 const AT_ONCE = 50
@@ -85,12 +85,12 @@ async function deletePasses(deletion: Deletion): Promise<void> {
     checkGoesOn()
     try {
       await deleteJobs(deletion)
-      const known = await recordsOf(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])
+      const known = await readFirstRecords(partition, [FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE])
       const found = [await deleteStashes(deletion), await deleteTables(deletion)]
-      await deleteKeys(partition, await keysOf(partition, UPLOADS_RANGE))
-      found.push(await deleteFiles(deletion))
+      await deleteKeys(partition, await readRangeKeys(partition, UPLOADS_RANGE))
+      found.push(await deleteAllFiles(deletion))
       const deleted = await deleteUnchanged(partition, known.records)
-      await sweepTeam(team, { teamId, partition, isFull: true, about: () => [] })
+      await collectTeam(team, { teamId, partition, isFull: true, about: () => [] })
       if (known.isAll && !found.includes(true)) return
       if (known.isAll || deleted === 0) passes++
     } finally {
@@ -110,7 +110,7 @@ type Deletion = Readonly<{
 
 async function deleteJobs({ team, partition, checkGoesOn }: Deletion): Promise<void> {
   const { kv, teamId } = team
-  const keys = await keysOf(partition, JOBS_RANGE)
+  const keys = await readRangeKeys(partition, JOBS_RANGE)
   await deleteKeys(partition, keys)
   const jobs = keys.flatMap((key) => jobOfKey(key) ?? [])
   await deleteKeys(
@@ -121,7 +121,7 @@ async function deleteJobs({ team, partition, checkGoesOn }: Deletion): Promise<v
 
 /** @returns whether there was one. */
 async function deleteStashes({ team, partition, checkGoesOn }: Deletion): Promise<boolean> {
-  const keys = await keysOf(partition, STASH_HEADS_RANGE)
+  const keys = await readRangeKeys(partition, STASH_HEADS_RANGE)
   for (const some of inBatches(keys, AT_ONCE)) {
     checkGoesOn()
     const ids = some.map((key) => fromUtf8(key.subarray(1)))
@@ -151,7 +151,7 @@ async function deleteIfThere(team: TeamContext, tableId: string): Promise<void> 
 }
 
 /** @returns whether there was one. */
-async function deleteFiles({ team, checkGoesOn }: Deletion): Promise<boolean> {
+async function deleteAllFiles({ team, checkGoesOn }: Deletion): Promise<boolean> {
   let hadFiles = false
   for (let start: Bytes | null = FILES_RANGE.start; ; hadFiles = true) {
     checkGoesOn()
@@ -183,7 +183,7 @@ function deleteSomeFiles(team: TeamContext, start: Bytes): Promise<Bytes | null>
 }
 
 /** The first records of ranges: as many as one pass holds. */
-async function recordsOf(
+async function readFirstRecords(
   partition: KvPartition,
   ranges: readonly KeyRange[],
 ): Promise<Readonly<{ records: readonly KvCheck[]; isAll: boolean }>> {
@@ -203,7 +203,7 @@ async function recordsOf(
   })
 }
 
-async function keysOf(partition: KvPartition, range: KeyRange): Promise<Bytes[]> {
+async function readRangeKeys(partition: KvPartition, range: KeyRange): Promise<Bytes[]> {
   return partition.read(async (view) => {
     const found: Bytes[] = []
     for await (const keys of scanKeys(view, range)) found.push(...keys)

@@ -26,14 +26,14 @@ import {
   LIST_COUNT_MAX,
   WHOLE_RANGE,
 } from '../objects/object-arguments.js'
-import { partsOf } from '../objects/object-parts.js'
+import { cutContentParts } from '../objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
-import { checkKv } from './api/arguments.js'
+import { checkKv } from './arguments/arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024
 /** Pieces that one call deletes: each call steps over those that were deleted before. */
-const SWEPT_COUNT = 100_000
+const DELETED_COUNT = 100_000
 const NO_VALUE = new Uint8Array(0)
 
 /**
@@ -87,7 +87,7 @@ class KvObjects implements ObjectStore {
     let bytes = 0
     let number = 0
     try {
-      for await (const piece of partsOf(content, PIECE_BYTES)) {
+      for await (const piece of cutContentParts(content, PIECE_BYTES)) {
         await this.#commit({ puts: [[objectPieceKey(id, number++), piece]] })
         bytes += piece.length
       }
@@ -168,7 +168,9 @@ class KvObjects implements ObjectStore {
   }
 
   async #deletePieces(id: ObjectId): Promise<void> {
-    while ((await this.#partition.sweep(objectPiecesRange(id), SWEPT_COUNT)) === SWEPT_COUNT);
+    while (
+      (await this.#partition.deleteRange(objectPiecesRange(id), DELETED_COUNT)) === DELETED_COUNT
+    );
     await this.#commit({ deletes: [unfinishedObjectKey(id)] })
   }
 

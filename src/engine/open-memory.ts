@@ -1,10 +1,10 @@
 import { requirePackage } from '../base/platform.js'
 import { openLevelKv } from '../kv/level-kv.js'
 import { memoryObjects } from '../objects/memory-objects.js'
-import { resolveStoreOptions } from './api/resolve-options.js'
-import type { StoreOptions } from './api/store-options.js'
-import type { Store } from './api/store-types.js'
+import { resolveStoreOptions } from './arguments/resolve-options.js'
 import { openStore } from './store.js'
+import type { StoreOptions } from './types/store-options.js'
+import type { Store } from './types/store-types.js'
 
 /**
  * Opens an empty store in memory, for tests. Its data is gone when it is closed.

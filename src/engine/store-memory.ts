@@ -1,21 +1,21 @@
-// Reports the size of the caches and buffer pools of a store, with their shares (context/cache-shares.ts), and what the
+// Reports the size of the caches and buffer pools of a store, with their shares (caches/cache-shares.ts), and what the
 // store has done.
-import type { CacheLookups, StoreActivity } from './api/activity-types.js'
-import type { MemoryUse, StoreMemory } from './api/memory-types.js'
+
 import {
   type BufferName,
   bufferSharesOf,
   type CacheName,
   cacheSharesOf,
-} from './context/cache-shares.js'
+} from './caches/cache-shares.js'
 import type { StoreContext } from './context/store-context.js'
+import type { CacheLookups, MemoryUse, StoreActivity, StoreMemory } from './types/activity-types.js'
 
 type Held = Readonly<{ bytes: number }>
 
 const NOTHING: Held = { bytes: 0 }
 
 /** @param teams - The cache of the state of teams. */
-export function memoryOf(context: StoreContext, teams: Held): StoreMemory {
+export function measureMemory(context: StoreContext, teams: Held): StoreMemory {
   const { kv, options } = context
   const { cacheBytesMax, bufferBytesMax } = options
   const { segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents } = context
@@ -30,12 +30,12 @@ export function memoryOf(context: StoreContext, teams: Held): StoreMemory {
   }
   const shares = cacheSharesOf(cacheBytesMax)
   const recordBytesMax = kv.cache?.bytesMax ?? shares.records
-  const caches = usesOf(held, { ...shares, records: recordBytesMax })
-  const buffers = usesOf(pools, bufferSharesOf(bufferBytesMax))
+  const caches = listMemoryUses(held, { ...shares, records: recordBytesMax })
+  const buffers = listMemoryUses(pools, bufferSharesOf(bufferBytesMax))
   return {
-    cacheBytes: sumOf(caches),
+    cacheBytes: sumUsedBytes(caches),
     cacheBytesMax: cacheBytesMax - shares.records + recordBytesMax,
-    bufferBytes: sumOf(buffers),
+    bufferBytes: sumUsedBytes(buffers),
     bufferBytesMax,
     caches,
     buffers,
@@ -45,7 +45,7 @@ export function memoryOf(context: StoreContext, teams: Held): StoreMemory {
 type Lookups = Omit<CacheLookups, 'name'>
 
 /** @param teams - As in `memoryOf`. */
-export function activityOf(
+export function measureActivity(
   context: StoreContext,
   teams: Lookups,
   jobsRunning: number,
@@ -67,7 +67,7 @@ export function activityOf(
   }
 }
 
-function usesOf<Name extends string>(
+function listMemoryUses<Name extends string>(
   held: Readonly<Record<Name, Held>>,
   shares: Readonly<Record<Name, number>>,
 ): readonly MemoryUse[] {
@@ -77,6 +77,6 @@ function usesOf<Name extends string>(
   })
 }
 
-function sumOf(uses: readonly MemoryUse[]): number {
+function sumUsedBytes(uses: readonly MemoryUse[]): number {
   return uses.reduce((sum, { bytes }) => sum + bytes, 0)
 }

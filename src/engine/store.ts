@@ -6,72 +6,71 @@ import {
   checkFunctionOption,
   checkOptionNames,
   checkOptions,
-  checkSignal,
+  checkSignalOption,
 } from '../base/options.js'
 import { every } from '../base/platform.js'
 import { SliceTurns } from '../base/time-slices.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
-import type { StoreActivity } from './api/activity-types.js'
-import { checkPorts } from './api/arguments.js'
-import type { BackupOptions } from './api/backup-types.js'
-import type { PublicFiles } from './api/file-types.js'
-import type { ApiKeys } from './api/key-types.js'
-import { LENT_BUFFERS, type LendsBuffers } from './api/lent-buffers.js'
-import type { StoreMemory } from './api/memory-types.js'
-import type { StoreStatus, SweepOptions, SweepReport } from './api/report-types.js'
-import { type ResolvedOptions, resolveStoreOptions } from './api/resolve-options.js'
-import type { StoreOptions } from './api/store-options.js'
-import type { Store, StoreLimits, Team } from './api/store-types.js'
-import type { VerifyOptions, VerifyReport } from './api/verify-types.js'
+import { checkPorts } from './arguments/arguments.js'
+import { LENT_BUFFERS, type LendsBuffers } from './arguments/lent-buffers.js'
+import { type ResolvedOptions, resolveStoreOptions } from './arguments/resolve-options.js'
 import { backupStore } from './backup/backup.js'
+import { bufferSharesOf, cacheSharesOf } from './caches/cache-shares.js'
+import { ChunkCounts } from './caches/chunk-counts.js'
+import { ExtentEntries } from './caches/extents.js'
+import { HotRowCache } from './caches/hot-row-cache.js'
+import { KeysOfHeads } from './caches/keys-of-heads.js'
+import { PointReadCache } from './caches/point-read-cache.js'
+import { SchemaCache } from './caches/schema-cache.js'
+import { TableCounts } from './caches/table-counts.js'
+import { planHistory } from './changes/record-history.js'
+import { loggedChange } from './changes/record-log.js'
 import { KeyedMutex } from './commit/keyed-mutex.js'
 import { TableHeads } from './commit/table-heads.js'
 import { TableWakes } from './commit/table-wakes.js'
 import { type HistoryOf, type KeyedChangeOf, TableWriters } from './commit/table-writers.js'
 import { Activity } from './context/activity.js'
 import { StoredApiKeys } from './context/api-keys.js'
-import { Background } from './context/background.js'
-import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
-import { withCheckedPuts } from './context/checked-puts.js'
-import { ChunkCounts } from './context/chunk-counts.js'
-import { CountShares } from './context/count-shares.js'
-import { DiskSpace, withDiskSpace } from './context/disk-space.js'
-import { DueTeams } from './context/due-teams.js'
-import { ExtentEntries } from './context/extents.js'
-import { FileClaims } from './context/file-claims.js'
-import { GenerationPins } from './context/generation-pins.js'
-import { HotRowCache } from './context/hot-row-cache.js'
-import { Incarnation } from './context/incarnation.js'
-import { KeysOfHeads } from './context/keys-of-heads.js'
-import { Lifecycle } from './context/lifecycle.js'
-import { ObjectHolds } from './context/object-holds.js'
-import { ObjectIds } from './context/object-ids.js'
-import { OpenUploads } from './context/open-uploads.js'
-import { Pauses } from './context/pauses.js'
-import { PointReadCache } from './context/point-read-cache.js'
-import { SchemaCache } from './context/schema-cache.js'
 import { SegmentCodecs } from './context/segment-codecs.js'
-import { SigningKeys } from './context/signing-keys.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
-import { TableCounts } from './context/table-counts.js'
-import { TeamAliases } from './context/team-alias.js'
 import { readTeams } from './context/team-entries.js'
-import { TeamLimits } from './context/team-limits.js'
-import { TransferLimit } from './context/transfer-limit.js'
-import { UploadPuts } from './context/upload-puts.js'
 import { StorePublicFiles } from './files/public-files.js'
-import { historyOf } from './history/record-history.js'
-import { loggedChange } from './history/record-log.js'
+import { ObjectIds } from './ids/object-ids.js'
+import { SigningKeys } from './ids/signing-keys.js'
+import { TeamAliases } from './ids/team-alias.js'
 import { JobRunner } from './jobs/job-runner.js'
+import { keyedChange } from './keys/changed-keys.js'
+import { Background } from './leases/background.js'
+import { DueTeams } from './leases/due-teams.js'
+import { GenerationPins } from './leases/generation-pins.js'
+import { Incarnation } from './leases/incarnation.js'
+import { Lifecycle } from './leases/lifecycle.js'
+import { ObjectHolds } from './leases/object-holds.js'
+import { withCheckedPuts } from './limits/checked-puts.js'
+import { CountShares } from './limits/count-shares.js'
+import { DiskSpace, withDiskSpace } from './limits/disk-space.js'
+import { FileClaims } from './limits/file-claims.js'
+import { OpenUploads } from './limits/open-uploads.js'
+import { Pauses } from './limits/pauses.js'
+import { TeamLimits } from './limits/team-limits.js'
+import { TransferLimit } from './limits/transfer-limit.js'
+import { UploadPuts } from './limits/upload-puts.js'
+import { type CollectionDuty, isCollectionDue } from './maintenance/last-collections.js'
+import { Maintainer } from './maintenance/maintainer.js'
 import { ForwardCache } from './segments/forward-cache.js'
 import { SegmentCache } from './segments/segment-cache.js'
 import { SegmentReads } from './segments/segment-reads.js'
-import { activityOf, memoryOf } from './store-memory.js'
+import { measureActivity, measureMemory } from './store-memory.js'
 import { openTeamContext, StoreTeam } from './team.js'
-import { keyedChange } from './unique/changed-keys.js'
-import { isSweepDue, type SweepDuty } from './upkeep/last-sweeps.js'
-import { Sweeper } from './upkeep/sweep.js'
+import type { StoreActivity, StoreMemory } from './types/activity-types.js'
+import type { BackupOptions } from './types/backup-types.js'
+import type { MaintainOptions, MaintenanceReport, StoreStatus } from './types/event-types.js'
+import type { PublicFiles } from './types/file-types.js'
+import type { ApiKeys } from './types/key-types.js'
+import type { StoreOptions } from './types/store-options.js'
+import type { Store, StoreLimits, Team } from './types/store-types.js'
+import type { VerifyOptions, VerifyReport } from './types/verify-types.js'
 import { verifyStore } from './verify/verify.js'
 
 /** The two ports of a store, and its options. */
@@ -202,7 +201,7 @@ function openBeside(
 ): Pick<StoreContext, 'wakes' | 'history' | 'keyed' | 'logged'> {
   const context = { ...sources, options }
   const keyed: KeyedChangeOf = (...of) => keyedChange(context, ...of)
-  const history: HistoryOf = (...of) => historyOf(context, ...of)
+  const history: HistoryOf = (...of) => planHistory(context, ...of)
   return {
     keyed,
     logged: (...of) => loggedChange({ kv, options }, ...of),
@@ -217,15 +216,19 @@ type OpenTeam = Readonly<{ context: TeamContext; team: StoreTeam }>
  * Starts the background work of a store. Work that fails is repeated at its next turn.
  * @returns a function that stops it.
  */
-function startBackground(context: StoreContext, sweeper: Sweeper, jobs: JobRunner): () => void {
+function startBackground(
+  context: StoreContext,
+  maintainer: Maintainer,
+  jobs: JobRunner,
+): () => void {
   const { background, options } = context
-  const sweep = () => background.run('sweep', () => sweeper.sweepTables())
-  const sweepFiles = () => background.run('fileSweep', () => sweeper.sweepFiles())
-  const fold = () => background.run('fold', () => sweeper.fold())
-  const settle = () => background.run('settle', () => sweeper.settle())
+  const collect = () => background.run('garbageCollection', () => maintainer.collectTables())
+  const collectFiles = () => background.run('fileCollection', () => maintainer.collectFiles())
+  const compact = () => background.run('compaction', () => maintainer.compact())
+  const recompress = () => background.run('recompression', () => maintainer.recompress())
   const lookForJobs = () => background.run('jobs', () => jobs.look())
   const compare = () => background.run('lease', () => compareClock(context))
-  const settles = options.settledCompression !== 'none'
+  const recompressions = options.recompression !== 'none'
   const repeat = (intervalMs: number, work: () => void) => {
     return intervalMs > 0 ? every(intervalMs, work) : () => undefined
   }
@@ -234,18 +237,22 @@ function startBackground(context: StoreContext, sweeper: Sweeper, jobs: JobRunne
     context.pauses.begin(),
     repeat(context.kv.now === undefined ? 0 : Math.ceil(options.jobLeaseMs / 3), compare),
     repeat(options.jobIntervalMs, lookForJobs),
-    repeat(options.sweepIntervalMs, sweep),
-    repeat(options.foldIntervalMs, fold),
-    repeat(settles ? options.settleIntervalMs : 0, settle),
-    repeat(options.fileSweepIntervalMs, sweepFiles),
+    repeat(options.garbageCollectionIntervalMs, collect),
+    repeat(options.compactionIntervalMs, compact),
+    repeat(recompressions ? options.recompressionIntervalMs : 0, recompress),
+    repeat(options.fileCollectionIntervalMs, collectFiles),
   ]
   if (options.jobIntervalMs > 0) lookForJobs()
-  // A process that never lives for an interval sweeps too.
-  const sweepIfDue = async (duty: SweepDuty, intervalMs: number, work: () => void) => {
-    if (intervalMs > 0 && (await isSweepDue(context, duty, intervalMs))) work()
+  // A process that never lives for an interval collects garbage too.
+  const collectIfDue = async (duty: CollectionDuty, intervalMs: number, work: () => void) => {
+    if (intervalMs > 0 && (await isCollectionDue(context, duty, intervalMs))) work()
   }
-  background.run('sweep', () => sweepIfDue('sweep', options.sweepIntervalMs, sweep))
-  background.run('fileSweep', () => sweepIfDue('files', options.fileSweepIntervalMs, sweepFiles))
+  background.run('garbageCollection', () =>
+    collectIfDue('garbageCollection', options.garbageCollectionIntervalMs, collect),
+  )
+  background.run('fileCollection', () =>
+    collectIfDue('files', options.fileCollectionIntervalMs, collectFiles),
+  )
   return () => stops.forEach((stop) => void stop())
 }
 
@@ -256,7 +263,7 @@ class OpenedStore implements Store, LendsBuffers {
   readonly [LENT_BUFFERS]: BufferPool
   readonly #context: StoreContext
   readonly #afterClose: OpenStoreOptions['afterClose']
-  readonly #sweeper: Sweeper
+  readonly #maintainer: Maintainer
   readonly #jobs: JobRunner
   readonly #teams: ByteCache<OpenTeam>
   readonly #stopBackground: () => void
@@ -264,7 +271,7 @@ class OpenedStore implements Store, LendsBuffers {
   constructor(context: StoreContext, afterClose: OpenStoreOptions['afterClose']) {
     this.#context = context
     this.#afterClose = afterClose
-    this.#sweeper = new Sweeper(context)
+    this.#maintainer = new Maintainer(context)
     this.#teams = new ByteCache(
       cacheSharesOf(context.options.cacheBytesMax).teams,
       () => TEAM_BYTES,
@@ -276,7 +283,7 @@ class OpenedStore implements Store, LendsBuffers {
     const { pageRowsMax, pageBytesMax } = context.options
     const { fileBytesMax } = context.options
     this.limits = { pageRowsMax, pageBytesMax, fileBytesMax }
-    this.#stopBackground = startBackground(context, this.#sweeper, this.#jobs)
+    this.#stopBackground = startBackground(context, this.#maintainer, this.#jobs)
   }
 
   team(teamId: string): Team {
@@ -298,11 +305,11 @@ class OpenedStore implements Store, LendsBuffers {
     return open
   }
 
-  sweep(options: SweepOptions = {}): Promise<SweepReport> {
+  maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
     return this.#context.lifecycle.run(() => {
-      checkOptionNames('sweep', options, (name) => name === 'signal')
-      checkSignal(options.signal)
-      return this.#sweeper.sweep(options.signal)
+      checkOptionNames('garbageCollection', options, (name) => name === 'signal')
+      checkSignalOption(options.signal)
+      return this.#maintainer.maintain(options.signal)
     })
   }
 
@@ -319,11 +326,11 @@ class OpenedStore implements Store, LendsBuffers {
   }
 
   memory(): StoreMemory {
-    return memoryOf(this.#context, this.#teams)
+    return measureMemory(this.#context, this.#teams)
   }
 
   activity(): StoreActivity {
-    return activityOf(this.#context, this.#teams, this.#jobs.running)
+    return measureActivity(this.#context, this.#teams, this.#jobs.runningCount)
   }
 
   status(): StoreStatus {

@@ -3,7 +3,6 @@ import { teamEntryKey } from '../format/keys.js'
 import { EMPTY_RECORD } from '../format/records.js'
 import { parseTableId } from '../format/table-id.js'
 import type { AnySchema } from '../schema/row-types.js'
-import type { Abortable } from './api/abort-types.js'
 import {
   AUTHORED,
   checkArguments,
@@ -15,32 +14,13 @@ import {
   checkStashName,
   checkTeamId,
   checkText,
-} from './api/arguments.js'
-import type { Authored } from './api/authored-types.js'
-import type { Files } from './api/file-types.js'
-import type { Job, JobEntry, JobRequest, JobsOptions } from './api/job-types.js'
-import type {
-  DeleteAllOptions,
-  TableEntry,
-  TableInfo,
-  TableNamesOptions,
-} from './api/life-types.js'
-import type { PreflightReport } from './api/preflight-types.js'
-import type {
-  CreateResult,
-  CreateTableRequest,
-  ImportTableRequest,
-  Stash,
-  StashEntry,
-} from './api/row-types.js'
-import type { Table, Team, TypedTable } from './api/store-types.js'
-import type { Transaction } from './api/transaction-types.js'
+} from './arguments/arguments.js'
 import { SegmentPuts } from './context/segment-puts.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { deleteAll } from './delete-all.js'
 import { TeamFiles } from './files/files.js'
-import { listStashes } from './ingest/list-stashes.js'
-import { TeamStash } from './ingest/stash.js'
+import { listStashes } from './import/list-stashes.js'
+import { TeamStash } from './import/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
 import { TeamJobs } from './jobs/team-jobs.js'
 import { readTableInfos, readTableNames } from './read/table-infos.js'
@@ -52,6 +32,25 @@ import { publicResult } from './table/receipts.js'
 import { TeamTable } from './table/table.js'
 import { typedTable } from './table/typed-table.js'
 import { runTransaction } from './transaction/transaction.js'
+import type { Abortable, Authored } from './types/call-types.js'
+import type { Files } from './types/file-types.js'
+import type { Job, JobEntry, JobRequest, JobsOptions } from './types/job-types.js'
+import type {
+  DeleteAllOptions,
+  TableEntry,
+  TableInfo,
+  TableNamesOptions,
+} from './types/life-types.js'
+import type { PreflightReport } from './types/preflight-types.js'
+import type {
+  CreateResult,
+  CreateTableRequest,
+  ImportTableRequest,
+  Stash,
+  StashEntry,
+} from './types/row-types.js'
+import type { Table, Team, TypedTable } from './types/store-types.js'
+import type { Transaction } from './types/transaction-types.js'
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -189,7 +188,7 @@ export function openTeamContext(context: StoreContext, teamId: string): TeamCont
   }
 }
 
-/** The team's entry comes before its first record, so that the sweep finds every team. */
+/** The team's entry comes before its first record, so that garbage collection finds every team. */
 async function enterTeam({ kv }: StoreContext, teamId: string): Promise<void> {
   const system = kv.partition('')
   const key = teamEntryKey(teamId)

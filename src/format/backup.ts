@@ -84,7 +84,7 @@ export class BackupWriter {
 
   /** The bytes of the next frame; those of the first come after the header. */
   frame(frame: BackupFrame): Bytes {
-    const writer = new ByteWriter(sizeOf(frame))
+    const writer = new ByteWriter(bytesOfFrame(frame))
     if (!this.#begun) {
       writer.bytes(MAGIC).u8(BACKUP_VERSION).bytes(new Uint8Array(3)).bytes(this.#id)
       this.#begun = true
@@ -103,7 +103,7 @@ export class BackupWriter {
   }
 }
 
-function sizeOf(frame: BackupFrame): number {
+function bytesOfFrame(frame: BackupFrame): number {
   return frame.kind === 'bytes' ? frame.bytes.length + 64 : 512
 }
 
@@ -156,21 +156,21 @@ export async function* readBackup(source: AsyncIterable<Bytes>): AsyncGenerator<
     sha256.update(header)
     const id = Uint8Array.from(header.subarray(HEADER_BYTES - BACKUP_ID_BYTES))
     for (let number = 0; ; number++) {
-      const at = reader.taken
+      const at = reader.takenBytes
       const head = Uint8Array.from(await reader.take(FRAME_HEAD_BYTES))
       const length = new DataView(head.buffer).getUint32(1)
       if (length > FRAME_BYTES_MAX)
-        throw damaged(`frame ${number} at byte ${at} has an impossible size`)
+        throw damagedBackup(`frame ${number} at byte ${at} has an impossible size`)
       const rest = await reader.take(length + CRC_BYTES)
       const payload = rest.subarray(0, length)
       const crc = crc32(payload, frameCrc(id, number, head))
       if (new ByteReader(rest.subarray(length), 'frame').u32() !== crc) {
-        throw damaged(`the checksum of frame ${number} at byte ${at} is wrong`)
+        throw damagedBackup(`the checksum of frame ${number} at byte ${at} is wrong`)
       }
       const isEnd = head[0] === FRAME.end
       if (isEnd) checkDigest(payload, sha256.digest())
-      if (isEnd && !(await reader.isDone())) throw damaged('there are bytes after its end')
-      yield decodeFrame(head[0] ?? 0, payload, number)
+      if (isEnd && !(await reader.isDone())) throw damagedBackup('there are bytes after its end')
+      yield decodeBackupFrame(head[0] ?? 0, payload, number)
       if (isEnd) return
       sha256.update(head)
       sha256.update(rest)
@@ -187,7 +187,7 @@ function checkHeader(header: Bytes): void {
   const version = header[4] ?? 0
   if (version === BACKUP_VERSION) {
     if (sameBytes(header.subarray(5, 8), new Uint8Array(3))) return
-    throw damaged('its header is not that of a backup')
+    throw damagedBackup('its header is not that of a backup')
   }
   const message = `This backup is of version ${version}; this package reads version ${BACKUP_VERSION}`
   throw new StoreError('FORMAT_UNKNOWN', message)
@@ -195,10 +195,10 @@ function checkHeader(header: Bytes): void {
 
 function checkDigest(payload: Bytes, digest: Bytes): void {
   if (sameBytes(payload.subarray(-SHA256_BYTES), digest)) return
-  throw damaged('its SHA-256 does not match')
+  throw damagedBackup('its SHA-256 does not match')
 }
 
-function decodeFrame(kind: number, payload: Bytes, number: number): BackupFrame {
+function decodeBackupFrame(kind: number, payload: Bytes, number: number): BackupFrame {
   const reader = new ByteReader(payload, `frame ${number} of the backup`)
   const frame = decodePayload(kind, reader)
   reader.end()
@@ -210,7 +210,7 @@ function decodePayload(kind: number, reader: ByteReader): BackupFrame {
     case FRAME.start:
       return { kind: 'start', start: readStart(reader) }
     case FRAME.records:
-      return { kind: 'records', partition: reader.text(), records: readRecords(reader) }
+      return { kind: 'records', partition: reader.text(), records: readRecordPairs(reader) }
     case FRAME.object:
       return { kind: 'object', object: toHex(reader.bytes(16)), bytes: reader.u48() }
     case FRAME.bytes:
@@ -241,7 +241,7 @@ function readStart(reader: ByteReader): BackupStart {
   return { createdAt, versionBase, filesByReference: (reader.u8() & BY_REFERENCE) !== 0 }
 }
 
-function readRecords(reader: ByteReader): [Bytes, Bytes][] {
+function readRecordPairs(reader: ByteReader): [Bytes, Bytes][] {
   const records: [Bytes, Bytes][] = []
   while (reader.left > 0) {
     const key = reader.bytes(reader.u32())
@@ -261,7 +261,7 @@ class PieceReader {
     this.#pieces = source[Symbol.asyncIterator]()
   }
 
-  get taken(): number {
+  get takenBytes(): number {
     return this.#taken
   }
 
@@ -269,7 +269,7 @@ class PieceReader {
   async take(count: number): Promise<Bytes> {
     while (this.#heldBytes < count) {
       if (!(await this.#more()))
-        throw damaged(`it ends early, at byte ${this.#taken + this.#heldBytes}`)
+        throw damagedBackup(`it ends early, at byte ${this.#taken + this.#heldBytes}`)
     }
     const [first] = this.#held
     const whole = this.#held.length === 1 && first !== undefined ? first : concat(this.#held)
@@ -311,6 +311,6 @@ function concat(pieces: readonly Bytes[]): Bytes {
   return writer.finish()
 }
 
-function damaged(problem: string): StoreError {
+function damagedBackup(problem: string): StoreError {
   return new StoreError('DATA_CORRUPT', `The backup is damaged: ${problem}`)
 }

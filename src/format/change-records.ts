@@ -1,5 +1,5 @@
 // The history of tables: what each commit changed, and rows as they were before. FORMAT.md sections 3 and 4.
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, concatBytes } from '../base/bytes.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
 import { ByteReader } from './byte-reader.js'
@@ -133,4 +133,9 @@ export function* positionsOf(runs: readonly SlotRun[]): Generator<Position, void
   for (const { extent, slot, count } of runs) {
     for (let i = 0; i < count; i++) yield { extent, slot: slot + i }
   }
+}
+
+/** The records of a table in a key space. @param space - Its start. */
+export function tableRange(space: Bytes, table: TableKey): KeyRange {
+  return prefixRange(concatBytes([space, table]))
 }

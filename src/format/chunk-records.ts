@@ -128,7 +128,7 @@ export class ChunkDecoder {
       throw reader.corrupt('its column list has the wrong length')
     }
     const inner = new ByteReader(summaries, 'chunk reference')
-    const columns = ids.map((id) => readColumn(inner, id))
+    const columns = ids.map((id) => readChunkColumn(inner, id))
     this.#last = { bytes, list, columns }
     if (this.#known.size < KNOWN_MAX) this.#known.set(name, this.#last)
     return this.#last
@@ -148,7 +148,7 @@ const SUMMARY_BYTES = 12
 const LIST_AT = 6 + 6 + 4 + 1
 const LIST_BYTES = 4 + 4 + 2
 
-/** The parts of a reference that the sweep needs. */
+/** The parts of a reference that garbage collection needs. */
 type ChunkSegments = Pick<ChunkReference, 'putAt'> & Pick<StoredChunk, 'namesFiles' | 'segments'>
 
 export function decodeChunkSegments(bytes: Bytes): ChunkSegments {
@@ -193,7 +193,7 @@ function openChunk(bytes: Bytes): Readonly<{ reader: ByteReader; version: number
   return { version: reader.recordVersion(SHARED_VERSION), reader }
 }
 
-function readColumn(reader: ByteReader, id: string): ChunkColumn {
+function readChunkColumn(reader: ByteReader, id: string): ChunkColumn {
   const scalarMask = reader.u16()
   const elementMask = reader.u16()
   const seen = reader.u32()

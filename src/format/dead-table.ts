@@ -38,7 +38,7 @@ const SPACES_OF_TABLE = [
   KEY_SPACE.log,
 ] as const
 
-/** What the sweep deletes of tables that were deleted, beside their retirements: a list for each key space. */
+/** What garbage collection deletes of tables that were deleted, beside their retirements: a list for each key space. */
 export function recordsOfTables(tables: readonly TableKey[]): readonly (readonly KeyRange[])[] {
   return SPACES_OF_TABLE.map((space) =>
     tables.map((table) => prefixRange(tableKeyIn(space, table))),

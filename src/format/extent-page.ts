@@ -55,23 +55,27 @@ export type ExtentEntry = Readonly<{
   version: number
   /** Some stored cell is not of its column's token class, so the reader converts the rows. */
   convert: boolean
-  /** The segment was made by a fold: its footer may list row versions and deleted rows. */
-  folded: boolean
+  /** The segment was made by a compaction: its footer may list row versions and deleted rows. */
+  compacted: boolean
   /** The segment may name files: its footer lists which. */
   namesFiles: boolean
-  /** The segment is stored as small as it gets, or as it was judged not worth the effort: no settle looks at it again. */
-  settled: boolean
+  /**
+   * The segment is stored as small as it gets, or as it was judged not worth the effort: no recompression looks at it
+   * again.
+   */
+  recompressed: boolean
 }>
 
 /**
- * The entry of an extent that was rewritten together with the row records over it. @param segment - null: no rows are left.
+ * The entry of an extent that was rewritten together with the row records over it. @param segment - null: no rows are
+ * left.
  */
 export function rewrittenEntry(
   entry: ExtentEntry,
   segment: SegmentRef | null,
   namesFiles: boolean,
 ): ExtentEntry {
-  return { ...entry, segment, folded: true, namesFiles, settled: false }
+  return { ...entry, segment, compacted: true, namesFiles, recompressed: false }
 }
 
 const ENTRY_BYTES = 48
@@ -82,9 +86,9 @@ const VERSION = 1
 const SHARED_VERSION = 2
 const HAS_OBJECT = 0x0001
 const CONVERT = 0x0002
-const FOLDED = 0x0004
+const COMPACTED = 0x0004
 const NAMES_FILES = 0x0008
-const SETTLED = 0x0020
+const RECOMPRESSED = 0x0020
 const NO_OBJECT: Bytes = new Uint8Array(16)
 
 export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
@@ -93,14 +97,14 @@ export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
   const writer = new ByteWriter(1 + entryBytes(version) * entries.length).u8(version)
   for (const entry of entries) {
     const { segment } = entry
-    const form = (entry.convert ? CONVERT : 0) | (entry.folded ? FOLDED : 0)
+    const form = (entry.convert ? CONVERT : 0) | (entry.compacted ? COMPACTED : 0)
     const content = (segment === null ? 0 : HAS_OBJECT) | (entry.namesFiles ? NAMES_FILES : 0)
-    const settled = entry.settled ? SETTLED : 0
+    const recompressed = entry.recompressed ? RECOMPRESSED : 0
     writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(storedIn(segment)))
     writer
       .u32(entry.rowCount)
       .u64(entry.version)
-      .u16(form | content | settled)
+      .u16(form | content | recompressed)
     writer.u48(segment?.objectBytes ?? 0).u32(segment?.footerBytes ?? 0)
     if (version === SHARED_VERSION) writeShared(writer, segment)
   }
@@ -129,12 +133,12 @@ function entryBytes(version: number): number {
   return version === SHARED_VERSION ? ENTRY_BYTES + SHARED_BYTES : ENTRY_BYTES
 }
 
-/** Whether a page has a segment that no settle has looked at. Decodes no entry. */
-export function hasUnsettled(bytes: Bytes): boolean {
+/** Whether a page has a segment that no recompression has looked at. Decodes no entry. */
+export function hasUnrecompressed(bytes: Bytes): boolean {
   const step = entryBytes(bytes[0] ?? 0)
   for (let at = 1 + FLAGS_OFFSET; at < bytes.length; at += step) {
     const flags = bytes[at + 1] ?? 0 // All that count here are in the lower byte.
-    if ((flags & (HAS_OBJECT | SETTLED)) === HAS_OBJECT) return true
+    if ((flags & (HAS_OBJECT | RECOMPRESSED)) === HAS_OBJECT) return true
   }
   return false
 }
@@ -164,8 +168,8 @@ function readEntry(reader: ByteReader, recordVersion: number): ExtentEntry {
     rowCount,
     version,
     convert: (flags & CONVERT) !== 0,
-    folded: (flags & FOLDED) !== 0,
+    compacted: (flags & COMPACTED) !== 0,
     namesFiles: (flags & NAMES_FILES) !== 0,
-    settled: (flags & SETTLED) !== 0,
+    recompressed: (flags & RECOMPRESSED) !== 0,
   }
 }

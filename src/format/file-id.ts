@@ -18,21 +18,21 @@ export const FILE_ID_CHARS = 32
 export type FileName = Readonly<{ alias: Bytes; key: FileKey }>
 
 export function renderFileId(name: FileName): string {
-  return FILE_ID_PREFIX + renderName(name)
+  return FILE_ID_PREFIX + renderBareId(name)
 }
 
 export function renderUploadId(name: FileName): string {
-  return UPLOAD_ID_PREFIX + renderName(name)
+  return UPLOAD_ID_PREFIX + renderBareId(name)
 }
 
 /** null: the text is not the ID of a file. */
 export function parseFileId(text: string): FileName | null {
-  return parseName(text, FILE_ID_PREFIX)
+  return parsePrefixedId(text, FILE_ID_PREFIX)
 }
 
 /** null: the text is not the ID of an upload. */
 export function parseUploadId(text: string): FileName | null {
-  return parseName(text, UPLOAD_ID_PREFIX)
+  return parsePrefixedId(text, UPLOAD_ID_PREFIX)
 }
 
 const FILE_ID_INSIDE = new RegExp(`${FILE_ID_PREFIX}[A-Za-z0-9_-]{${FILE_ID_CHARS}}`)
@@ -43,12 +43,12 @@ export function findFileId(text: string): FileName | null {
   return found === undefined ? null : parseFileId(found)
 }
 
-function renderName({ alias, key }: FileName): string {
+function renderBareId({ alias, key }: FileName): string {
   invariant(alias.length === ALIAS_BYTES && key.length === FILE_KEY_BYTES, 'an ID has 24 bytes')
   return toBase64Url(concatBytes([alias, key]))
 }
 
-function parseName(text: string, prefix: string): FileName | null {
+function parsePrefixedId(text: string, prefix: string): FileName | null {
   if (text.length !== prefix.length + FILE_ID_CHARS || !text.startsWith(prefix)) return null
   const bytes = fromBase64Url(text.slice(prefix.length))
   return bytes && { alias: bytes.subarray(0, ALIAS_BYTES), key: bytes.subarray(ALIAS_BYTES) }

@@ -99,7 +99,7 @@ export function decodeUpload(bytes: Bytes): UploadRecord {
   const { reader, sealed } = openContentRecord(bytes, 'upload')
   const state = reader.u8()
   const terms = readTerms(reader)
-  const upload = readState(reader, state, terms, sealed)
+  const upload = readUploadState(reader, state, terms, sealed)
   reader.end()
   return upload
 }
@@ -123,7 +123,7 @@ function readTerms(reader: ByteReader): UploadTerms {
   return { ...texts, ...numbers, presigned }
 }
 
-function readState(
+function readUploadState(
   reader: ByteReader,
   state: number,
   terms: UploadTerms,
@@ -133,7 +133,7 @@ function readState(
   if (state < STATE.received || state > STATE.receivedAt) {
     throw reader.corrupt(`its state is ${state}`)
   }
-  const received = readContent(reader, sealed)
+  const received = readContentFields(reader, sealed)
   if (state === STATE.received) return { ...terms, state: 'received', received, receivedAt: null }
   if (state === STATE.receivedAt) {
     return { ...terms, state: 'received', received, receivedAt: reader.u48() }
@@ -155,7 +155,7 @@ export function encodeFile(file: FileRecord): Bytes {
 
 export function decodeFile(bytes: Bytes): FileRecord {
   const { reader, sealed } = openContentRecord(bytes, 'file')
-  const content = readContent(reader, sealed)
+  const content = readContentFields(reader, sealed)
   const file = {
     ...content,
     contentType: reader.text(),
@@ -246,7 +246,7 @@ function writeContent(writer: ByteWriter, { object, bytes, sha256 }: StoredConte
   return writer.bytes(objectBytes(object)).u48(bytes).bytes(sha256)
 }
 
-function readContent(reader: ByteReader, sealed: boolean): StoredContent {
+function readContentFields(reader: ByteReader, sealed: boolean): StoredContent {
   return {
     object: toHex(reader.bytes(16)),
     bytes: reader.u48(),

@@ -87,7 +87,7 @@ export class FileIds {
   /** Takes up what the texts of rows name, given as the bytes of one or of several. */
   note(texts: Bytes): void {
     if (this.#isOverfull || surelyNameNone(texts)) return
-    for (const name of namesIn(texts)) {
+    for (const name of namesInTexts(texts)) {
       this.#add(name)
       if (this.#isOverfull) return
     }
@@ -138,13 +138,13 @@ export function isFileList(list: Bytes): boolean {
 
 /** Whether the texts of rows name a file at all. */
 export function nameFiles(texts: Bytes): boolean {
-  for (const _ of namesIn(texts)) return true
+  for (const _ of namesInTexts(texts)) return true
   return false
 }
 
 /** The files that the text of rows names, some more than once. */
 export function* filesIn(texts: Bytes): Generator<FileKey> {
-  for (const name of namesIn(texts)) yield decodeName(name).subarray(ALIAS_BYTES)
+  for (const name of namesInTexts(texts)) yield decodeName(name).subarray(ALIAS_BYTES)
 }
 
 function decodeName(name: string): Bytes {
@@ -160,7 +160,7 @@ function surelyNameNone(texts: Bytes): boolean {
 }
 
 /** IDs without their prefix, in order, some more than once. */
-function* namesIn(texts: Bytes): Generator<string> {
+function* namesInTexts(texts: Bytes): Generator<string> {
   let start = findRun(texts, 0)
   while (start >= 0) {
     const end = endOfRun(texts, start + ID_CHARS)
@@ -229,7 +229,7 @@ function* namesInRun(run: Bytes): Generator<string> {
   while (at >= 0) {
     const name = run.subarray(at + PREFIX.length, at + ID_CHARS)
     // A long text may be nothing but one name, over and over.
-    if (!sameBytes(name, last) && isName(name)) {
+    if (!sameBytes(name, last) && isIdBytes(name)) {
       yield fromUtf8(name)
       last = name
     }
@@ -241,7 +241,7 @@ function isPrefix(run: Bytes, at: number): boolean {
   return run[at] === LETTER_R && run[at + 1] === LETTER_S && run[at + 2] === LETTER_F
 }
 
-function isName(bytes: Bytes): boolean {
+function isIdBytes(bytes: Bytes): boolean {
   for (let i = 0; i < bytes.length; i++) if (IN_ID[bytes[i] ?? 0] !== 1) return false
   return true
 }

@@ -51,7 +51,9 @@ function lackedNames(bits: number): string[] {
 /** Most bytes of a compressed frame's rows: twice the largest row. What would be larger is stored as it is. */
 export const PACKED_RAW_BYTES_MAX = 128 * 1024 * 1024
 
-/** A frame is compressed only if it gets smaller than this share of itself: else reading it would cost more for nothing. */
+/**
+ * A frame is compressed only if it gets smaller than this share of itself: else reading it would cost more for nothing.
+ */
 const PACKED_SHARE_MAX = 0.95
 
 export type StoredFrame = Readonly<{ codec: number; stored: Bytes }>
@@ -89,7 +91,7 @@ export type OpenStoredOptions = Readonly<{
  * @param problem - Makes the error for what is wrong with the frame.
  * @throws {StoreError} FORMAT_UNKNOWN if this runtime lacks the codec; else what `problem` makes.
  */
-export function openStored(
+export function openStoredFrame(
   { codec, stored }: StoredFrame,
   rawBytes: number,
   problem: (what: string, cause?: unknown) => Error,

@@ -73,7 +73,7 @@ export function decodeJob(bytes: Bytes): JobRecord {
   const kind = readKind(reader)
   const stateNumber = reader.u8()
   const [createdAt, table, note] = [reader.u48(), reader.bytes(16), reader.text()]
-  const state = readState(reader, stateNumber)
+  const state = readJobState(reader, stateNumber)
   reader.end()
   return { kind, createdAt, table, note, state }
 }
@@ -86,7 +86,7 @@ function readKind(reader: ByteReader): JobKind {
   throw reader.corrupt(`its kind is ${number}`)
 }
 
-function readState(reader: ByteReader, number: number): JobState {
+function readJobState(reader: ByteReader, number: number): JobState {
   switch (number) {
     case JOB_STATE.running:
       return { name: 'running', request: reader.text() }

@@ -38,11 +38,11 @@ export const KEY_ENTRIES_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.k
 export const KEY_INDEXES_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.keyIndex))
 
 export function keyIndexKey(place: IndexPlace): Bytes {
-  return writerOf(KEY_SPACE.keyIndex, place).finish()
+  return indexKeyWriter(KEY_SPACE.keyIndex, place).finish()
 }
 
 export function keyEntryKey(place: IndexPlace, hash: Bytes): Bytes {
-  return writerOf(KEY_SPACE.keyEntry, place).bytes(hash).finish()
+  return indexKeyWriter(KEY_SPACE.keyEntry, place).bytes(hash).finish()
 }
 
 /** The hash in the key of an entry. */
@@ -51,7 +51,7 @@ export function hashOfEntryKey(key: Bytes): Bytes {
 }
 
 export function keyBucketKey(place: IndexPlace, run: number, bucket: number): Bytes {
-  return writerOf(KEY_SPACE.keyIndex, place).u32(run).u32(bucket).finish()
+  return indexKeyWriter(KEY_SPACE.keyIndex, place).u32(run).u32(bucket).finish()
 }
 
 /** The index that a key of its records is of. */
@@ -60,7 +60,7 @@ export function indexOfKey(key: Bytes): IndexPlace {
 }
 
 export function keyEntriesRange(place: IndexPlace): KeyRange {
-  return prefixRange(writerOf(KEY_SPACE.keyEntry, place).finish())
+  return prefixRange(indexKeyWriter(KEY_SPACE.keyEntry, place).finish())
 }
 
 /** All records of an index. */
@@ -68,7 +68,7 @@ export function rangesOfIndex(place: IndexPlace): readonly KeyRange[] {
   return [keyEntriesRange(place), prefixRange(keyIndexKey(place))]
 }
 
-function writerOf(space: number, { table, index }: IndexPlace): ByteWriter {
+function indexKeyWriter(space: number, { table, index }: IndexPlace): ByteWriter {
   return new ByteWriter(48).u8(space).bytes(table).bytes(index)
 }
 
@@ -148,6 +148,6 @@ export function bitsOfRun(entries: number): number {
 }
 
 /** The bucket of a hash. @param word - The first 32 bits of the hash. */
-export function bucketOf(word: number, bits: number): number {
+export function hashBucket(word: number, bits: number): number {
   return bits === 0 ? 0 : word >>> (32 - bits)
 }

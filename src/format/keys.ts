@@ -3,7 +3,7 @@
 import { type Bytes, fromHex, fromUtf8, putUint32, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { sliceText } from '../base/platform.js'
-import { prefixRange } from '../kv/key-range.js'
+import { prefixRange, spaceRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
@@ -211,7 +211,9 @@ export function stashNonceOf(key: Bytes): Bytes {
   return key.slice(1, 9)
 }
 
-/** The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a number. */
+/**
+ * The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a number.
+ */
 const IDEMPOTENCY_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
 
 /**
@@ -326,7 +328,13 @@ export function incarnationOfKey(key: Bytes): string {
 }
 
 /** Background work that one process of a shared store does. The numbers are on disk: never change or reuse one. */
-export const DUTY = Object.freeze({ sweep: 1, fold: 2, files: 3, objects: 4, settle: 5 })
+export const DUTY = Object.freeze({
+  garbageCollection: 1,
+  compaction: 2,
+  files: 3,
+  objects: 4,
+  recompression: 5,
+})
 
 export type Duty = keyof typeof DUTY
 
@@ -354,10 +362,6 @@ export function aliasKey(alias: Bytes): Bytes {
 /** Maps a team to the 8 bytes in its file IDs. In the system partition. */
 export function teamAliasKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamAlias, teamId)
-}
-
-function spaceRange(space: number): KeyRange {
-  return prefixRange(Uint8Array.of(space))
 }
 
 /** As `tableWriter`, for the keys that every read of a row makes: the rest is zero yet. */

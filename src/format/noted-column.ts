@@ -219,7 +219,7 @@ function isOfToken(byte: number): boolean {
 }
 
 /** The order of bytes and a bound. */
-export function orderOf(bytes: Bytes, from: number, to: number, bound: Bytes): number {
+export function compareToBound(bytes: Bytes, from: number, to: number, bound: Bytes): number {
   const length = Math.min(to - from, bound.length)
   for (let i = 0; i < length; i++) {
     const difference = (bytes[from + i] ?? 0) - (bound[i] ?? 0)

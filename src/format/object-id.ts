@@ -7,7 +7,7 @@ const INCARNATION_DIGITS = 2 * INCARNATION_BYTES
 const COUNTER_DIGITS = 16
 
 /** @param incarnation - As `incarnationOf` returns it. */
-export function objectIdOf(incarnation: string, counter: number): ObjectId {
+export function makeObjectId(incarnation: string, counter: number): ObjectId {
   return incarnation + counter.toString(16).padStart(COUNTER_DIGITS, '0')
 }
 

@@ -88,8 +88,8 @@ export type StashHead = Readonly<{
   /** Grows when a chunk is replaced, so that a finalize that read the old chunk is refused. */
   number: number
   /**
-   * `expiring`: the sweep has begun to end the stash, which a put takes back. `expired`: its chunks are gone, and it
-   * takes no others, until it is deleted or forgotten.
+   * `expiring`: garbage collection has begun to end the stash, which a put takes back. `expired`: its chunks are gone,
+   * and it takes no others, until it is deleted or forgotten.
    */
   state: 'open' | 'expiring' | 'expired'
   /** When it was begun, or when it expired. */

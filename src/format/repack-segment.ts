@@ -10,9 +10,9 @@ import { objectIdCrc, pieceCrc } from './piece-crc.js'
 import {
   CRC_BYTES,
   decodeFrameIndex,
-  directoryOf,
   type FramePlace,
-  framesOf,
+  listFramePlaces,
+  readDirectoryEntries,
   sectionAt,
 } from './segment-footer.js'
 import { FRAME_HEADER_BYTES, SECTION, SEGMENT_HEADER } from './segment-layout.js'
@@ -51,9 +51,9 @@ export async function repackSegment(
   bytes: Bytes,
   { object, codec, takeBuffer }: RepackTarget,
 ): Promise<RepackedSegment> {
-  const sections = sectionsOf(ref, bytes)
+  const sections = readSections(ref, bytes)
   const index = sections.find(([number]) => number === SECTION.frameIndex)?.[1]
-  const places = framesOf(ref, decodeFrameIndex(ref, objectIdCrc(ref.object), index))
+  const places = listFramePlaces(ref, decodeFrameIndex(ref, objectIdCrc(ref.object), index))
   const frames = await packFrames(ref, places, bytes, codec)
   const framesBytes = frames.reduce(
     (sum, { stored }) => sum + FRAME_HEADER_BYTES + stored.length + CRC_BYTES,
@@ -84,10 +84,10 @@ export async function repackSegment(
 }
 
 /** All sections of the footer, in their order. */
-function sectionsOf(ref: SegmentRef, bytes: Bytes): Sections {
+function readSections(ref: SegmentRef, bytes: Bytes): Sections {
   const footer = bytes.subarray(footerRange(ref).start)
   const idCrc = objectIdCrc(ref.object)
-  return directoryOf(ref, idCrc, footer).map((at) => {
+  return readDirectoryEntries(ref, idCrc, footer).map((at) => {
     return [footer[at] ?? 0, sectionAt(ref, idCrc, footer, at)]
   })
 }

@@ -144,12 +144,12 @@ export class RowFingerprints {
       b = Math.imul(b ^ byte, factorB)
       b ^= b >>> shiftB
     }
-    this.#hashA = finish(a) >>> 0
-    this.#hashB = finish(b) >>> 0
+    this.#hashA = finishHash(a) >>> 0
+    this.#hashB = finishHash(b) >>> 0
   }
 }
 
-function finish(state: number): number {
+function finishHash(state: number): number {
   let mixed = Math.imul(state ^ (state >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return mixed ^ (mixed >>> 16)

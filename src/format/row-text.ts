@@ -65,7 +65,7 @@ export function readSpans(text: string): RowSpan[] {
   for (let start = 0; start < text.length; ) {
     const keyEnd = endOfKey(text, start)
     const end = endOfCell(text, keyEnd)
-    spans.push({ id: readKey(text, start, keyEnd), start, valueStart: keyEnd + 1, end })
+    spans.push({ id: readCellKey(text, start, keyEnd), start, valueStart: keyEnd + 1, end })
     start = end + 1
   }
   return spans
@@ -91,7 +91,7 @@ export function differentCells(before: string, after: string): DifferentCell[] |
     const token = before.slice(keyEnd + 1, end)
     const otherToken = after.slice(otherKeyEnd + 1, otherEnd)
     if (token !== otherToken) {
-      different.push({ id: readKey(before, start, keyEnd), before: token, after: otherToken })
+      different.push({ id: readCellKey(before, start, keyEnd), before: token, after: otherToken })
     }
     start = end + 1
     other = otherEnd + 1
@@ -101,16 +101,16 @@ export function differentCells(before: string, after: string): DifferentCell[] |
 
 /** Returns where the key of the cell that starts at `start` ends: at its colon. */
 function endOfKey(text: string, start: number): number {
-  const end = endOfString(text, start)
-  if (text.charCodeAt(end) !== COLON) throw damaged(end)
+  const end = endOfStringToken(text, start)
+  if (text.charCodeAt(end) !== COLON) throw damagedRowText(end)
   return end
 }
 
 /** Returns where a cell ends, by where its key does: at the comma before the next one, or with the text. */
 function endOfCell(text: string, keyEnd: number): number {
   const end = endOfToken(text, keyEnd + 1)
-  if (end < text.length && text.charCodeAt(end) !== COMMA) throw damaged(end)
-  if (end === text.length - 1) throw damaged(end)
+  if (end < text.length && text.charCodeAt(end) !== COMMA) throw damagedRowText(end)
+  if (end === text.length - 1) throw damagedRowText(end)
   return end
 }
 
@@ -172,7 +172,7 @@ export function convertRowText(text: string, columns: ReadonlyMap<string, Column
 
 /** Converts one cell from what was stored to the type that its column has now, as `convertRowText`. */
 export function convertToken(token: string, type: ColumnType): string {
-  return type.kind === 'array' ? showArray(token, type.items.kind) : show(token, type.kind)
+  return type.kind === 'array' ? showArray(token, type.items.kind) : shownToken(token, type.kind)
 }
 
 /** Kinds whose cells are always JSON strings. */
@@ -193,20 +193,20 @@ const STRINGS_ONLY = Object.freeze({
   boolean: false,
 } as const satisfies Record<ColumnKind, boolean>)
 
-function show(token: string, kind: ColumnKind): string {
+function shownToken(token: string, kind: ColumnKind): string {
   if (!STRINGS_ONLY[kind] || token.charCodeAt(0) === QUOTE) return token
   return JSON.stringify(token)
 }
 
 function showArray(token: string, kind: ColumnKind): string {
   if (!STRINGS_ONLY[kind] || token.charCodeAt(0) !== OPEN_BRACKET || token === '[]') return token
-  return `[${elementsOf(token)
-    .map((element) => show(element, kind))
+  return `[${elementTokens(token)
+    .map((element) => shownToken(element, kind))
     .join(',')}]`
 }
 
 /** The tokens of the elements of an array. */
-function elementsOf(token: string): string[] {
+function elementTokens(token: string): string[] {
   const elements: string[] = []
   if (token === '[]') return elements
   for (let start = 1; start < token.length; ) {
@@ -217,36 +217,36 @@ function elementsOf(token: string): string[] {
   return elements
 }
 
-function readKey(text: string, start: number, end: number): string {
+function readCellKey(text: string, start: number, end: number): string {
   const inner = text.slice(start + 1, end - 1)
   if (!inner.includes('\\')) return inner
   try {
     return String(JSON.parse(text.slice(start, end)))
   } catch (cause) {
-    throw damaged(start, cause)
+    throw damagedRowText(start, cause)
   }
 }
 
 /** Returns where the string that starts at `at` ends: after its closing quote. */
-function endOfString(text: string, at: number): number {
-  if (text.charCodeAt(at) !== QUOTE) throw damaged(at)
+function endOfStringToken(text: string, at: number): number {
+  if (text.charCodeAt(at) !== QUOTE) throw damagedRowText(at)
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code === QUOTE) return i + 1
     if (code === BACKSLASH) i++
   }
-  throw damaged(at)
+  throw damagedRowText(at)
 }
 
 /** Returns where the token that starts at `at` ends. */
 export function endOfToken(text: string, at: number): number {
   const first = text.charCodeAt(at)
-  if (first === QUOTE) return endOfString(text, at)
+  if (first === QUOTE) return endOfStringToken(text, at)
   const end =
     first === OPEN_BRACKET || first === OPEN_BRACE
       ? endOfContainer(text, at)
-      : endOfScalar(text, at)
-  if (end === at) throw damaged(at)
+      : endOfScalarToken(text, at)
+  if (end === at) throw damagedRowText(at)
   return end
 }
 
@@ -254,14 +254,14 @@ function endOfContainer(text: string, at: number): number {
   let level = 0
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfString(text, i) - 1
+    if (code === QUOTE) i = endOfStringToken(text, i) - 1
     else if (code === OPEN_BRACKET || code === OPEN_BRACE) level++
     else if ((code === CLOSE_BRACKET || code === CLOSE_BRACE) && --level === 0) return i + 1
   }
-  throw damaged(at)
+  throw damagedRowText(at)
 }
 
-function endOfScalar(text: string, at: number): number {
+function endOfScalarToken(text: string, at: number): number {
   let end = at
   for (; end < text.length; end++) {
     const code = text.charCodeAt(end)
@@ -270,7 +270,7 @@ function endOfScalar(text: string, at: number): number {
   return end
 }
 
-function damaged(at: number, cause?: unknown): StoreError {
+function damagedRowText(at: number, cause?: unknown): StoreError {
   return new StoreError('DATA_CORRUPT', `The text of a row is damaged at character ${at}`, {
     cause,
   })

@@ -75,7 +75,7 @@ export async function* openLeaves(
 ): AsyncGenerator<Leaf, void> {
   const idCrc = objectIdCrc(object)
   let number = first
-  for await (const stored of inRunsOf(SEALED_LEAF_BYTES, pieces)) {
+  for await (const stored of cutIntoRuns(SEALED_LEAF_BYTES, pieces)) {
     const bytes = stored.subarray(0, Math.max(0, stored.length - CRC_BYTES))
     const isWhole = bytes.length > 0 && storedCrc(stored) === pieceCrc(idCrc, number, bytes)
     if (!isWhole) {
@@ -92,7 +92,7 @@ function storedCrc(leaf: Bytes): number {
 }
 
 /** The same bytes in runs of one length; the last one may be shorter. */
-async function* inRunsOf(
+async function* cutIntoRuns(
   length: number,
   pieces: AsyncIterable<Bytes>,
 ): AsyncGenerator<Bytes, void> {

@@ -41,7 +41,11 @@ export const CRC_BYTES = 4
  * @returns where the entries of the directory begin, one after the other, for `sectionAt`.
  * @throws {StoreError} DATA_CORRUPT
  */
-export function directoryOf(ref: SegmentRef, idCrc: number, bytes: Bytes): readonly number[] {
+export function readDirectoryEntries(
+  ref: SegmentRef,
+  idCrc: number,
+  bytes: Bytes,
+): readonly number[] {
   const { footerBytes } = ref
   if (bytes.length !== footerBytes + TRAILER_BYTES) throw corrupt(ref, 'it is too short')
   const trailer = bytes.subarray(footerBytes, footerBytes + 8)
@@ -95,7 +99,7 @@ export function decodeFrameIndex(
 }
 
 /** Index of the frame that holds a row: the last that does not begin after it. */
-export function frameOf({ numbers }: FramePlaces, row: number): number {
+export function findFrameIndex({ numbers }: FramePlaces, row: number): number {
   let low = 0
   let high = numbers.length / PLACE_NUMBERS - 1
   while (low < high) {
@@ -107,7 +111,7 @@ export function frameOf({ numbers }: FramePlaces, row: number): number {
 }
 
 /** undefined: the segment has no such frame. */
-export function placeOf(
+export function framePlaceAt(
   ref: SegmentRef,
   { idCrc, numbers }: FramePlaces,
   index: number,
@@ -121,10 +125,10 @@ export function placeOf(
 }
 
 /** All of them. */
-export function framesOf(ref: SegmentRef, places: FramePlaces): FramePlace[] {
+export function listFramePlaces(ref: SegmentRef, places: FramePlaces): FramePlace[] {
   const frames: FramePlace[] = []
   for (;;) {
-    const place = placeOf(ref, places, frames.length)
+    const place = framePlaceAt(ref, places, frames.length)
     if (place === undefined) return frames
     frames.push(place)
   }

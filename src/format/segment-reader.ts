@@ -10,19 +10,19 @@ import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
 import type { SegmentRef } from './extent-page.js'
 import { isFileList } from './file-references.js'
-import { openStored } from './frame-codec.js'
+import { openStoredFrame } from './frame-codec.js'
 import { objectIdCrc } from './piece-crc.js'
 import {
   CRC_BYTES,
   checkFrame,
   corrupt,
   decodeFrameIndex,
-  directoryOf,
   type FramePlace,
   type FramePlaces,
-  frameOf,
-  framesOf,
+  findFrameIndex,
+  listFramePlaces,
   rawBytesOf,
+  readDirectoryEntries,
   sectionAt,
 } from './segment-footer.js'
 import { FRAME_HEADER_BYTES, SECTION, TRAILER_BYTES } from './segment-layout.js'
@@ -41,9 +41,9 @@ export type SegmentFooter = Readonly<{
   claims: Bytes
   /** The IDs of the files that its rows name, as they are stored; null: none; no bytes: too many to list. */
   files: Bytes | null
-  /** The version of each row, of a fold; null: all have that of their extent. */
+  /** The version of each row, of a compaction; null: all have that of their extent. */
   versionOf: ((row: number) => number) | null
-  /** Which rows are deleted, of a fold; null: none. */
+  /** Which rows are deleted, of a compaction; null: none. */
   isDeleted: ((row: number) => boolean) | null
 }>
 
@@ -59,7 +59,7 @@ const DECODED_BYTES_MAX = 6
 /** @param bytes - What `footerRange` names. */
 export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   const idCrc = objectIdCrc(ref.object)
-  const entries = directoryOf(ref, idCrc, bytes)
+  const entries = readDirectoryEntries(ref, idCrc, bytes)
   const hasValues = entries.some((at) => isOfValues(bytes[at]))
   const sections = new Map<number | undefined, Bytes>()
   let keptBytes = ref.footerBytes
@@ -74,11 +74,11 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   return {
     rowCount: ref.rowCount,
     get frames() {
-      frames ??= framesOf(ref, places)
+      frames ??= listFramePlaces(ref, places)
       return frames
     },
     places,
-    frameOf: (row) => frameOf(places, row),
+    frameOf: (row) => findFrameIndex(places, row),
     bytes: FOOTER_BYTES + DECODED_BYTES_MAX * keptBytes,
     get columns() {
       columns ??= decodeColumns(ref, sections.get(SECTION.columns))
@@ -190,7 +190,9 @@ export function decodeFrame(
   const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - CRC_BYTES)
   const problem = (what: string, cause?: unknown): StoreError =>
     corrupt(ref, `the frame at ${place.offset}: ${what}`, cause)
-  const raw = openStored({ codec: bytes[0] ?? 0, stored }, rawBytesOf(bytes), problem, { memory })
+  const raw = openStoredFrame({ codec: bytes[0] ?? 0, stored }, rawBytesOf(bytes), problem, {
+    memory,
+  })
   return chain(raw, (texts) => openFrame(ref, place, texts))
 }
 

@@ -13,10 +13,10 @@ import {
   checkFrame,
   corrupt,
   decodeFrameIndex,
-  directoryOf,
   type FramePlace,
   type FramePlaces,
   rawBytesOf,
+  readDirectoryEntries,
   sectionAt,
 } from './segment-footer.js'
 import { FRAME_HEADER_BYTES, SECTION } from './segment-layout.js'
@@ -27,7 +27,9 @@ import { FRAME_HEADER_BYTES, SECTION } from './segment-layout.js'
  */
 export function decodeFramePlaces(ref: SegmentRef, bytes: Bytes): FramePlaces {
   const idCrc = objectIdCrc(ref.object)
-  const entry = directoryOf(ref, idCrc, bytes).find((at) => bytes[at] === SECTION.frameIndex)
+  const entry = readDirectoryEntries(ref, idCrc, bytes).find(
+    (at) => bytes[at] === SECTION.frameIndex,
+  )
   const index = entry === undefined ? undefined : sectionAt(ref, idCrc, bytes, entry)
   return decodeFrameIndex(ref, idCrc, index)
 }

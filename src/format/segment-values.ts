@@ -6,7 +6,7 @@ import type { SegmentRef } from './extent-page.js'
 import { COLUMN_VALUES } from './noted-column.js'
 import { objectIdCrc } from './piece-crc.js'
 import { renderKey } from './row-text.js'
-import { corrupt, directoryOf, sectionAt } from './segment-footer.js'
+import { corrupt, readDirectoryEntries, sectionAt } from './segment-footer.js'
 import { SECTION } from './segment-layout.js'
 import { isFilter, mayContain } from './value-filter.js'
 
@@ -70,7 +70,7 @@ const COLUMN_BYTES = 400
 export function decodeSegmentValues(ref: SegmentRef, bytes: Bytes): SegmentValues | null {
   const idCrc = objectIdCrc(ref.object)
   const sections = new Map<number | undefined, Bytes>()
-  for (const at of directoryOf(ref, idCrc, bytes)) {
+  for (const at of readDirectoryEntries(ref, idCrc, bytes)) {
     const number = bytes[at]
     if (number === SECTION.columnValues || number === SECTION.valueFilters) {
       sections.set(number, sectionAt(ref, idCrc, bytes, at).slice())

@@ -183,11 +183,11 @@ export class SegmentBuilder {
   }
 
   /**
-   * The whole segment of a fold.
+   * The whole segment of a compaction.
    * @param versions - One for each row.
    * @param deleted - A bit for each row; null: none is deleted.
    */
-  finishFold(versions: readonly number[], deleted: Bytes | null): Promise<BuiltSegment> {
+  finishCompaction(versions: readonly number[], deleted: Bytes | null): Promise<BuiltSegment> {
     invariant(versions.length === this.rowCount, 'each row has a version')
     const encoded = new ByteWriter(8 * versions.length)
     for (const version of versions) encoded.u64(version)

@@ -9,7 +9,10 @@ const WORDS_OF_BLOCK = 8
 /** Blocks of a filter, at most. */
 export const FILTER_BLOCKS_MAX = 2_048
 
-/** A filter is halved only if at most this share of its bits is set afterwards: then one of 40 misses is taken for a hit. */
+/**
+ * A filter is halved only if at most this share of its bits is set afterwards: then one of 40 misses is taken for a
+ * hit.
+ */
 const SET_SHARE_MAX = 0.4
 
 /** A filter with more of its bits set is not worth its bytes. */
@@ -105,7 +108,7 @@ function filled(hashes: Int32Array, count: number, blocks: number): Uint32Array 
 
 function setBits(words: Uint32Array, blocks: number, hash: number): void {
   const block = WORDS_OF_BLOCK * (hash & (blocks - 1))
-  const bits = bitsOf(hash)
+  const bits = bitsOfHash(hash)
   // A shift takes the lowest five bits of what it is by.
   const word0 = block + ((bits >>> 5) & 7)
   const word1 = block + ((bits >>> 13) & 7)
@@ -128,7 +131,7 @@ function halved(words: Uint32Array): Uint32Array {
 export function mayContain(filter: Bytes, hash: number): boolean {
   const blocks = filter.length / (4 * WORDS_OF_BLOCK)
   const block = 4 * WORDS_OF_BLOCK * (hash & (blocks - 1))
-  const bits = bitsOf(hash)
+  const bits = bitsOfHash(hash)
   for (let shift = 0; shift < 32; shift += 8) {
     const bit = bits >>> shift
     const word = readUint32(filter, block + 4 * ((bit >>> 5) & 7))
@@ -144,7 +147,7 @@ export function isFilter({ length }: Bytes): boolean {
 }
 
 /** The four bits of a hash in its block: a byte for each. */
-function bitsOf(hash: number): number {
+function bitsOfHash(hash: number): number {
   const bits = Math.imul(hash ^ (hash >>> 15), BIT_FACTOR)
   return (bits ^ (bits >>> 13)) >>> 0
 }

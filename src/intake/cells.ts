@@ -14,7 +14,7 @@ export type NumberForm = Readonly<{
 }>
 
 /** A number as JSON writes it. */
-export function numberOf(text: string, form: NumberForm): string | undefined {
+export function parseNumberCell(text: string, form: NumberForm): string | undefined {
   const { decimal, thousands } = form
   let plain = withoutCurrency(text.trim(), form.currency)
   if (thousands !== undefined && plain.includes(thousands)) {
@@ -49,10 +49,10 @@ const DAY =
   /^([0-9]{1,4})([./-])([0-9]{1,2})\2([0-9]{1,4})(?:[T ]+([0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?))?$/
 
 /** A day as `yyyy-mm-dd`, with its time if the text has one. */
-export function dateOf(text: string, form: DateForm): string | undefined {
+export function parseDateCell(text: string, form: DateForm): string | undefined {
   const [, first = '', separator, second = '', third = '', time] = DAY.exec(text.trim()) ?? []
   if (separator === undefined || !form.includes(separator)) return undefined
-  const [year, month, day] = inOrder(form, first, second, third)
+  const [year, month, day] = datePartsInOrder(form, first, second, third)
   if (year.length !== 4 || month.length > 2 || day.length > 2) return undefined
   const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
   if (time === undefined) return isDate(date) ? date : undefined
@@ -62,7 +62,7 @@ export function dateOf(text: string, form: DateForm): string | undefined {
 
 type Ymd = readonly [year: string, month: string, day: string]
 
-function inOrder(form: DateForm, first: string, second: string, third: string): Ymd {
+function datePartsInOrder(form: DateForm, first: string, second: string, third: string): Ymd {
   if (form.startsWith('y')) return [first, second, third]
   return form.startsWith('m') ? [third, first, second] : [third, second, first]
 }
@@ -78,7 +78,7 @@ export function dateTimeOf(text: string): string | undefined {
 }
 
 /** `true` or `false`. */
-export function booleanOf(
+export function parseBooleanCell(
   text: string,
   [isTrue, isFalse]: readonly [string, string],
 ): string | undefined {

@@ -5,7 +5,13 @@
 // - A conversion is decided once a source. A later value that contradicts it ends it, and is a fault if cells were changed
 //   before: else a column that becomes text would have values that are not those of the source.
 import { isNumberToken } from '../schema/value-rules.js'
-import { booleanOf, dateOf, dateTimeOf, type NumberForm, numberOf } from './cells.js'
+import {
+  dateTimeOf,
+  type NumberForm,
+  parseBooleanCell,
+  parseDateCell,
+  parseNumberCell,
+} from './cells.js'
 import { DATE_FORMS, type DateForm, type Dialect } from './dialect.js'
 
 export type ConversionCode = 'numbers' | 'dates' | 'dateTimes' | 'booleans'
@@ -49,13 +55,13 @@ const KINDS_OF: Readonly<Record<ConversionCode, readonly string[]>> = {
 }
 
 /** What a column is converted by; undefined: by nothing. @param values - Of its cells in the sample, but empty ones. */
-export function conversionOf(values: readonly string[], known: Known): Conversion | undefined {
+export function chooseConversion(values: readonly string[], known: Known): Conversion | undefined {
   if (known.kind !== undefined && !isConvertible(known.kind)) return undefined
   const found =
-    numbersOf(values, known) ??
-    datesOf(values, known) ??
-    booleansOf(values, known) ??
-    dateTimesOf(values, known)
+    chooseNumbers(values, known) ??
+    chooseDates(values, known) ??
+    chooseBooleans(values, known) ??
+    chooseDateTimes(values, known)
   if (found === undefined) return undefined
   const isTaken = known.kind === undefined || KINDS_OF[found.code].includes(known.kind)
   return isTaken ? found : undefined
@@ -68,14 +74,14 @@ function isConvertible(kind: string): boolean {
 /** Digits that a double holds. */
 const DIGITS_MAX = 15
 
-function numbersOf(values: readonly string[], known: Known): Conversion | undefined {
+function chooseNumbers(values: readonly string[], known: Known): Conversion | undefined {
   const { column, kind, isFixed, dialect, detects } = known
   const decimal = dialect.columns?.[column]?.decimal ?? dialect.decimal
   const said = { decimal: decimal ?? '.', thousands: dialect.thousands, currency: dialect.currency }
   const isSaid = said.decimal === ',' || said.thousands !== undefined || said.currency !== undefined
   if (isSaid) {
     const mayBeNumber = (text: string) =>
-      readNumber(text, said) !== undefined || isNumberToken(text.trim())
+      readExactNumber(text, said) !== undefined || isNumberToken(text.trim())
     const isOfNumbers = kind === 'number' || values.every(mayBeNumber)
     if (!isOfNumbers) return undefined
     const isAmbiguous = (text: string) => said.decimal === ',' && isNumberToken(text.trim())
@@ -83,14 +89,14 @@ function numbersOf(values: readonly string[], known: Known): Conversion | undefi
   }
   if (!detects || decimal !== undefined || values.length === 0) return undefined
   if (values.every((text) => isNumberToken(text.trim()))) return undefined
-  const { forms, isOne } = readingsOf(values, formsOf(values), readNumber)
+  const { forms, isOne } = findReadings(values, formsOf(values), readExactNumber)
   const [form] = forms
   if (form === undefined || !isOne || mayBeCodes(values, form)) return undefined
   return numbersBy(form, kind === 'number' && isFixed)
 }
 
 /** The forms in which all values can be read, and whether they all read the same in each. */
-function readingsOf<Form>(
+function findReadings<Form>(
   values: readonly string[],
   all: readonly Form[],
   read: (text: string, form: Form) => string | undefined,
@@ -113,8 +119,8 @@ function mayBeCodes(
 }
 
 /** A number that is no code, perhaps: a double holds all its digits. */
-function readNumber(text: string, form: NumberForm): string | undefined {
-  const found = numberOf(text, form)
+function readExactNumber(text: string, form: NumberForm): string | undefined {
+  const found = parseNumberCell(text, form)
   const isExact = found !== undefined && found.replace(/[^0-9]/g, '').length <= DIGITS_MAX
   return isExact ? found : undefined
 }
@@ -127,7 +133,7 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
     ...(currency === undefined ? [] : [`currency ${currency}`]),
   ]
   const convert = (text: string): string | undefined => {
-    const found = numberOf(text, form)
+    const found = parseNumberCell(text, form)
     // With a decimal comma, a number with a point may have another reading.
     if (found === undefined && isLenient && !isNumberToken(text.trim())) return text
     return found
@@ -157,24 +163,24 @@ function formsOf(values: readonly string[]): readonly NumberForm[] {
   return forms.map((form) => ({ ...form, currency }))
 }
 
-function datesOf(
+function chooseDates(
   values: readonly string[],
   { kind, isFixed, dialect, detects }: Known,
 ): Conversion | undefined {
   const said = dialect.dates
   if (said !== undefined) {
     const isOfDates = kind === 'date' || kind === 'dateTime'
-    const isRead = values.every((text) => dateOf(text, said) !== undefined)
+    const isRead = values.every((text) => parseDateCell(text, said) !== undefined)
     return isOfDates || isRead ? datesBy(said, isOfDates && isFixed) : undefined
   }
   if (!detects || values.length === 0) return undefined
-  const { forms, isOne } = readingsOf(values, DATE_FORMS, dateOf)
+  const { forms, isOne } = findReadings(values, DATE_FORMS, parseDateCell)
   const [form] = forms
   return form && isOne ? datesBy(form, kind !== undefined && isFixed) : undefined
 }
 
 function datesBy(form: DateForm, isLenient: boolean): Conversion {
-  const convert = (text: string) => dateOf(text, form) ?? (isLenient ? text : undefined)
+  const convert = (text: string) => parseDateCell(text, form) ?? (isLenient ? text : undefined)
   return { code: 'dates', form: `days ${form}`, convert, isAmbiguous: never }
 }
 
@@ -190,14 +196,14 @@ const EXCEL_WORDS: readonly (readonly [string, string])[] = [
   ['ИСТИНА', 'ЛОЖЬ'],
 ]
 
-function booleansOf(
+function chooseBooleans(
   values: readonly string[],
   { kind, isFixed, dialect, detects }: Known,
 ): Conversion | undefined {
   const said = dialect.booleans
   const isKnown = kind === 'boolean'
   if (said !== undefined) {
-    const isRead = values.every((text) => booleanOf(text, said) !== undefined)
+    const isRead = values.every((text) => parseBooleanCell(text, said) !== undefined)
     return isKnown || isRead ? booleansBy(said, isKnown && isFixed) : undefined
   }
   if (!detects || values.length === 0) return undefined
@@ -206,11 +212,11 @@ function booleansOf(
 }
 
 function booleansBy(words: readonly [string, string], isLenient: boolean): Conversion {
-  const convert = (text: string) => booleanOf(text, words) ?? (isLenient ? text : undefined)
+  const convert = (text: string) => parseBooleanCell(text, words) ?? (isLenient ? text : undefined)
   return { code: 'booleans', form: words.join('/'), convert, isAmbiguous: never }
 }
 
-function dateTimesOf(
+function chooseDateTimes(
   values: readonly string[],
   { kind, isFixed, detects }: Known,
 ): Conversion | undefined {
@@ -224,6 +230,6 @@ function dateTimesOf(
 
 /** Whether values have two readings as days, so that somebody must say which is meant. */
 export function haveTwoReadings(values: readonly string[]): boolean {
-  const { forms, isOne } = readingsOf(values, DATE_FORMS, dateOf)
+  const { forms, isOne } = findReadings(values, DATE_FORMS, parseDateCell)
   return values.length > 0 && forms.length > 0 && !isOne
 }

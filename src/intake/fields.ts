@@ -14,7 +14,7 @@ export type Marks = Readonly<{
   hasBackslashes: boolean
 }>
 
-export function marksOf(dialect: Dialect, delimiter: string): Marks {
+export function resolveMarks(dialect: Dialect, delimiter: string): Marks {
   return {
     delimiter,
     quote: dialect.quote ?? '"',
@@ -37,7 +37,7 @@ export type Field = Readonly<{
 }>
 
 /** The fields of the text of a record, which may end with a line break. */
-export function fieldsOf(record: string, marks: Marks): readonly Field[] {
+export function splitRecordFields(record: string, marks: Marks): readonly Field[] {
   const end = endOfText(record)
   const fields: Field[] = []
   for (let at = 0; at <= end; ) {
@@ -64,7 +64,7 @@ function fieldAt(
   marks: Marks,
 ): Field & Readonly<{ end: number }> {
   let from = start
-  while (marks.isTrimmed && from < limit && isBlank(record[from], marks.delimiter)) from++
+  while (marks.isTrimmed && from < limit && isBlankChar(record[from], marks.delimiter)) from++
   if (record[from] === marks.quote && from < limit) {
     const quoted = quotedAt(record, from, limit, marks)
     if (quoted !== undefined) return quoted
@@ -72,7 +72,7 @@ function fieldAt(
   const found = record.indexOf(marks.delimiter, from)
   const end = found < 0 || found > limit ? limit : found
   let to = end
-  while (marks.isTrimmed && to > from && isBlank(record[to - 1], marks.delimiter)) to--
+  while (marks.isTrimmed && to > from && isBlankChar(record[to - 1], marks.delimiter)) to--
   const raw = record.slice(marks.isTrimmed ? from : start, to)
   const text = marks.hasBackslashes ? unescaped(raw) : raw
   const isBroken = !marks.isRelaxed && raw.includes('"') && marks.quote === '"' && text === raw
@@ -104,7 +104,7 @@ function quotedAt(
   }
   text += record.slice(piece, at)
   let end = at + 1
-  while (isTrimmed && end < limit && isBlank(record[end], delimiter)) end++
+  while (isTrimmed && end < limit && isBlankChar(record[end], delimiter)) end++
   if (at < limit && (end >= limit || record[end] === delimiter)) {
     return { text, isQuoted: true, isBroken: false, end: Math.min(end, limit) }
   }
@@ -113,7 +113,7 @@ function quotedAt(
   return { text: record.slice(from, to), isQuoted: false, isBroken: true, end: to }
 }
 
-function isBlank(char: string | undefined, delimiter: string): boolean {
+function isBlankChar(char: string | undefined, delimiter: string): boolean {
   return (char === ' ' || char === '\t') && char !== delimiter
 }
 

@@ -1,5 +1,5 @@
-// The one way of sources of rows into rowstash: what is it, in which encoding, written how; then its rows, as the contract
-// takes them, and what there is to tell of them.
+// The one way of sources of rows into rowstash: what is it, in which encoding, written how; then its rows, as the
+// contract takes them, and what there is to tell of them.
 //
 // Invariants:
 // - The rows and the report depend on the bytes and on what is said alone, not on the pieces in which the bytes come.
@@ -14,10 +14,10 @@ import type { Dialect } from './dialect.js'
 import { checkDialect } from './dialect-rules.js'
 import { writeField } from './fields.js'
 import { openJson } from './json-source.js'
-import { type Plan, planOf } from './plan.js'
+import { type Plan, planIntake } from './plan.js'
 import { openDialectScanner } from './record-bounds.js'
 import { RowRewriter } from './rewritten-rows.js'
-import { guessesOf, type TextBytes, textBytesOf } from './text-bytes.js'
+import { allowedGuesses, openTextBytes, type TextBytes } from './text-bytes.js'
 
 /** Rows that follow each other. Row i is the bytes from starts[i] up to ends[i]. */
 export type IntakeRun = Readonly<{
@@ -90,7 +90,7 @@ export async function openIntake(
 ): Promise<Intake> {
   const dialect = checkDialect(options.dialect ?? {})
   const { format, detects } = options
-  const text = await textBytesOf(source, dialect.encoding, guessesOf(format, detects))
+  const text = await openTextBytes(source, dialect.encoding, allowedGuesses(format, detects))
   const guessed: Advice = { code: 'encoding', example: text.encoding }
   const ofText = text.isGuessed ? [guessed] : []
   return isJson(format)
@@ -119,18 +119,18 @@ async function linesIntake(
   { format: given, detects, limits, allowEmpty, kindsOf = async () => undefined }: IntakeOptions,
 ): Promise<Intake> {
   const said = given === 'tsv' ? 'tsv' : 'csv'
-  const plan = await planOf(
+  const plan = await planIntake(
     { bytes: text.start, isWhole: text.isWhole },
     { format: said, dialect, detects, kindsOf },
   )
   const isTabbed = said === 'tsv' && plan.isPlain
   const format = isTabbed ? 'tsv' : 'csv'
-  const header = plan.hasHeader ? undefined : headerOf(plan)
+  const header = plan.hasHeader ? undefined : headerOfPlan(plan)
   const rewriter = new RowRewriter(plan, isTabbed, header?.length ?? 0)
   let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
     const scanner = openDialectScanner(plan.marks, plan.comment)
-    const records = recordsOf(text.all, plan.skippedBytes, header)
+    const records = skipToRecords(text.all, plan.skippedBytes, header)
     const cut = cutRecords(records, 'csv', limits, { scanner, allowEmpty })
     for await (const run of placedIn(cut, plan, header)) {
       const rewritten = rewriter.rewrite(run)
@@ -165,13 +165,13 @@ async function* placedIn(
 }
 
 /** The header of a source that has none, written as its own records are. */
-function headerOf({ names, marks }: Plan): Uint8Array {
+function headerOfPlan({ names, marks }: Plan): Uint8Array {
   const written = (names ?? []).map((name) => writeField(name, false, false, marks.delimiter))
   return new TextEncoder().encode(`${written.join(marks.delimiter)}\n`)
 }
 
 /** The bytes of the records: behind those in front of the header, with a header if there is none. */
-async function* recordsOf(
+async function* skipToRecords(
   bytes: AsyncIterable<Uint8Array>,
   skipped: number,
   header: Uint8Array | undefined,

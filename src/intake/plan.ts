@@ -8,16 +8,21 @@ import { SourceFault } from '../base/record-scanner.js'
 import { isDateTime } from '../schema/time-rules.js'
 import { isNumberToken } from '../schema/value-rules.js'
 import type { Advice } from './advice.js'
-import { type ColumnKinds, type Conversion, conversionOf, haveTwoReadings } from './conversions.js'
+import {
+  type ColumnKinds,
+  type Conversion,
+  chooseConversion,
+  haveTwoReadings,
+} from './conversions.js'
 import type { Dialect } from './dialect.js'
 import { areStandard, type Marks } from './fields.js'
 import {
-  beginningOf,
+  findPreamble,
   marksIn,
-  preambleOf,
-  recordsOf,
+  readBeginning,
   type Sample,
   type SampleOptions,
+  scanSampleRecords,
   TRIED_RECORDS,
   type Tried,
   triedOf,
@@ -54,22 +59,22 @@ export type PlanOptions = SampleOptions &
     kindsOf: () => Promise<ColumnKinds | undefined>
   }>
 
-export async function planOf(sample: Sample, options: PlanOptions): Promise<Plan> {
+export async function planIntake(sample: Sample, options: PlanOptions): Promise<Plan> {
   const { dialect, detects } = options
-  const begun = beginningOf(sample, dialect)
+  const begun = readBeginning(sample, dialect)
   const tried = triedOf(begun.sample)
   const marks = marksIn(tried, begun.separator, options)
-  const preamble = preambleOf(tried, marks, options)
+  const preamble = findPreamble(tried, marks, options)
   const rest = { ...begun.sample, bytes: begun.sample.bytes.subarray(preamble.bytes) }
-  const records = recordsOf(rest, marks, dialect.comment)
+  const records = scanSampleRecords(rest, marks, dialect.comment)
   const lines = begun.lines + preamble.lines
-  const header = headerOf(records, options, lines)
-  checkNamed(dialect, header.columns)
+  const header = planHeader(records, options, lines)
+  checkDialectColumns(dialect, header.columns)
   const rows = header.hasHeader ? records.slice(1) : records
-  const nulls = nullsOf(rows, options)
-  const values = valuesOf(rows, header.fieldCount, nulls)
-  const conversions = await conversionsOf(header.columns, values, options)
-  const extraFields = extraFieldsOf(rows, header.fieldCount, options)
+  const nulls = chooseNulls(rows, options)
+  const values = collectFieldValues(rows, header.fieldCount, nulls)
+  const conversions = await chooseConversions(header.columns, values, options)
+  const extraFields = chooseExtraFields(rows, header.fieldCount, options)
   const { delimiter } = marks
   const isPlain =
     areStandard(marks) &&
@@ -116,7 +121,7 @@ type Header = Readonly<{
 }>
 
 /** @throws {SourceFault} if something is said of a column that is not there */
-function checkNamed({ columns = {} }: Dialect, names: readonly string[]): void {
+function checkDialectColumns({ columns = {} }: Dialect, names: readonly string[]): void {
   const missing = Object.keys(columns).find((column) => !names.includes(column))
   if (missing === undefined) return
   const meant = didYouMean(missing, names, JSON.stringify)
@@ -124,7 +129,7 @@ function checkNamed({ columns = {} }: Dialect, names: readonly string[]): void {
 }
 
 /** The columns of a source. One without a name gets one, or is left out if no record of the sample has a value for it. */
-function headerOf(
+function planHeader(
   records: readonly Tried[],
   { dialect, detects }: PlanOptions,
   line: number,
@@ -132,7 +137,7 @@ function headerOf(
   const { header = 'present' } = dialect
   const first = records[0]?.fields ?? []
   if (header !== 'present') {
-    const given = header === 'absent' ? first.map((_, i) => nameOf(i)) : header
+    const given = header === 'absent' ? first.map((_, i) => fieldColumnName(i)) : header
     const of = { hasHeader: false, names: given, columns: given, dropped: new Set<number>() }
     return { ...of, fieldCount: given.length, advice: [] }
   }
@@ -148,14 +153,14 @@ function headerOf(
   const dropped = new Set(
     nameless.filter((i) => rows.every(({ fields }) => (fields[i]?.text ?? '') === '')),
   )
-  const names = columns.map((name, i) => (nameless.includes(i) ? nameOf(i) : name))
+  const names = columns.map((name, i) => (nameless.includes(i) ? fieldColumnName(i) : name))
   const advice = nameless.map((i): Advice => {
-    return { code: dropped.has(i) ? 'columnDropped' : 'columnNamed', column: nameOf(i) }
+    return { code: dropped.has(i) ? 'columnDropped' : 'columnNamed', column: fieldColumnName(i) }
   })
   return { ...of, names, columns: names, dropped, advice: [...data, ...advice] }
 }
 
-function nameOf(field: number): string {
+function fieldColumnName(field: number): string {
   return `column${field + 1}`
 }
 
@@ -185,7 +190,10 @@ function looksLikeValue(text: string): boolean {
 /** How MySQL and PostgreSQL write an empty cell. */
 const NULL_OF_DATABASES = '\\N'
 
-function nullsOf(rows: readonly Tried[], { dialect, detects }: PlanOptions): ReadonlySet<string> {
+function chooseNulls(
+  rows: readonly Tried[],
+  { dialect, detects }: PlanOptions,
+): ReadonlySet<string> {
   if (dialect.nulls !== undefined || !detects) return new Set(dialect.nulls)
   const isThere = rows.some(({ fields }) =>
     fields.some(({ text, isQuoted }) => !isQuoted && text === NULL_OF_DATABASES),
@@ -194,7 +202,7 @@ function nullsOf(rows: readonly Tried[], { dialect, detects }: PlanOptions): Rea
 }
 
 /** The values of each field, without empty ones. */
-function valuesOf(
+function collectFieldValues(
   rows: readonly Tried[],
   fieldCount: number,
   nulls: ReadonlySet<string>,
@@ -208,7 +216,7 @@ function valuesOf(
   return values
 }
 
-async function conversionsOf(
+async function chooseConversions(
   columns: readonly string[],
   values: readonly (readonly string[])[],
   { dialect, detects, kindsOf }: PlanOptions,
@@ -220,12 +228,12 @@ async function conversionsOf(
   for (const [i, column] of columns.entries()) {
     const known = { column, dialect, detects, isFixed: false, kind: undefined }
     const ofColumn = values[i] ?? []
-    if (!isSaid && conversionOf(ofColumn, known) === undefined) continue
+    if (!isSaid && chooseConversion(ofColumn, known) === undefined) continue
     if (!isAsked) kinds = await kindsOf()
     isAsked = true
     const isFixed = kinds?.areFixed === true
     const kind = kinds?.kinds.get(column) ?? (isFixed ? 'unknown' : undefined)
-    const found = conversionOf(ofColumn, { ...known, kind, isFixed })
+    const found = chooseConversion(ofColumn, { ...known, kind, isFixed })
     if (found !== undefined) conversions.set(i, found)
   }
   return conversions
@@ -242,7 +250,7 @@ function saysConversions({
   return [decimal, thousands, currency, dates, booleans, columns].some((said) => said !== undefined)
 }
 
-function extraFieldsOf(
+function chooseExtraFields(
   rows: readonly Tried[],
   fieldCount: number,
   { dialect, detects }: PlanOptions,

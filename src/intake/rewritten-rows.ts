@@ -9,7 +9,7 @@ import type { CutRun } from '../base/record-cutter.js'
 import { countLineBreaks, SourceFault } from '../base/record-scanner.js'
 import type { Advice, AdviceCode } from './advice.js'
 import type { Conversion } from './conversions.js'
-import { EMPTY_ROW, type Field, fieldsOf, writeField } from './fields.js'
+import { EMPTY_ROW, type Field, splitRecordFields, writeField } from './fields.js'
 import type { Plan } from './plan.js'
 
 /** The rows of a run. Row i is the bytes from starts[i] up to ends[i]. */
@@ -90,7 +90,7 @@ export class RowRewriter {
     const offsets: number[] = []
     for (const [i, start] of starts.entries()) {
       const at = offset + start + this.#shift
-      const text = decoded(bytes.subarray(start, ends[i]), at)
+      const text = decodeSourceText(bytes.subarray(start, ends[i]), at)
       const [breaks = ''] = /^[\r\n]*/.exec(text) ?? []
       this.#addBlankLines(breaks, text.length === breaks.length, at, rows, offsets)
       const row = this.#rowOf(text.slice(breaks.length), at + breaks.length)
@@ -134,7 +134,7 @@ export class RowRewriter {
       this.#note('comments')
       return undefined
     }
-    const fields = fieldsOf(record, plan.marks)
+    const fields = splitRecordFields(record, plan.marks)
     if (plan.skipsBlankLines && fields.length > 1 && fields.every(isBare)) {
       this.#note('blankLines')
       return undefined
@@ -151,7 +151,7 @@ export class RowRewriter {
   #kept(fields: readonly Field[]): number {
     const { extraFields, fieldCount } = this.#plan
     if (fields.length <= fieldCount || extraFields === 'refuse') return fields.length
-    if (extraFields === 'dropEmpty' && !fields.slice(fieldCount).every(isEmpty))
+    if (extraFields === 'dropEmpty' && !fields.slice(fieldCount).every(isEmptyField))
       return fields.length
     this.#note('extraFields')
     return fieldCount
@@ -185,7 +185,8 @@ export class RowRewriter {
   #headerOf(header: Uint8Array): Uint8Array {
     const { names, dropped, marks, isPlain } = this.#plan
     if (isPlain) return header
-    const known = names ?? fieldsOf(decoded(header, 0).replace(/^[\r\n]+/, ''), marks)
+    const known =
+      names ?? splitRecordFields(decodeSourceText(header, 0).replace(/^[\r\n]+/, ''), marks)
     const kept = known.flatMap((name, i) => {
       if (dropped.has(i)) return []
       if (typeof name === 'string') return [writeField(name, false, false, this.#delimiter)]
@@ -237,7 +238,7 @@ function contradiction(column: string, text: string, { form }: Conversion): stri
   return `column '${column}' is read as ${form}, and ${JSON.stringify(text)} is not written so`
 }
 
-function isEmpty({ text }: Field): boolean {
+function isEmptyField({ text }: Field): boolean {
   return text === ''
 }
 
@@ -247,7 +248,7 @@ function isBare({ text, isQuoted }: Field): boolean {
 }
 
 /** @throws {SourceFault} */
-function decoded(bytes: Uint8Array, offset: number): string {
+function decodeSourceText(bytes: Uint8Array, offset: number): string {
   try {
     return fromUtf8(bytes)
   } catch {

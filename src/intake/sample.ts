@@ -1,9 +1,10 @@
-// The beginning of a source of CSV or TSV: its records by the marks that are tried, and the marks by which they agree best.
+// The beginning of a source of CSV or TSV: its records by the marks that are tried, and the marks by which they agree
+// best.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { countLineBreaks, type RecordScanner, SourceFault } from '../base/record-scanner.js'
 import type { Dialect } from './dialect.js'
 import { delimiterOf } from './dialect-rules.js'
-import { type Field, fieldsOf, type Marks, marksOf } from './fields.js'
+import { type Field, type Marks, resolveMarks, splitRecordFields } from './fields.js'
 import { openDialectScanner } from './record-bounds.js'
 
 /** The beginning of a source. */
@@ -35,8 +36,8 @@ type Beginning = Readonly<{
 
 const SEPARATOR_LINE_BYTES_MAX = 16
 
-export function beginningOf({ bytes, isWhole }: Sample, { skipLines = 0 }: Dialect): Beginning {
-  const first = textOf(bytes.subarray(0, SEPARATOR_LINE_BYTES_MAX))
+export function readBeginning({ bytes, isWhole }: Sample, { skipLines = 0 }: Dialect): Beginning {
+  const first = decodeSample(bytes.subarray(0, SEPARATOR_LINE_BYTES_MAX))
   const [line = '', said] = /^"?sep=(.)"?(?:\r\n|\r|\n)/i.exec(first) ?? []
   const separator = said === undefined ? undefined : delimiterOf(said)
   let at = separator === undefined ? 0 : line.length
@@ -60,7 +61,7 @@ function endOfLine(bytes: Uint8Array, start: number): number {
   return bytes.length
 }
 
-function textOf(bytes: Uint8Array): string {
+function decodeSample(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }
 
@@ -77,7 +78,7 @@ export type Tried = Readonly<{ fields: readonly Field[]; blankLines: number; sta
 const OPEN: readonly Field[] = [{ text: '', isQuoted: false, isBroken: true }]
 
 /** The records of a sample that are whole, without comments; the last is `OPEN` if it has not ended. */
-export function recordsOf(
+export function scanSampleRecords(
   { bytes, isWhole }: Sample,
   marks: Marks,
   comment: string | undefined,
@@ -85,19 +86,19 @@ export function recordsOf(
 ): readonly Tried[] {
   const scanner = openDialectScanner(marks, comment)
   scanner.scan(bytes)
-  const hasEnded = !isWhole || finish(scanner)
+  const hasEnded = !isWhole || finishScan(scanner)
   const { starts, ends } = scanner
   const openBytes = starts.length > ends.length ? bytes.length - (starts.at(-1) ?? 0) : 0
   const records: Tried[] = []
   for (const [i, end] of ends.entries()) {
     if (records.length >= countMax) break
-    const text = textOf(bytes.subarray(starts[i], end))
+    const text = decodeSample(bytes.subarray(starts[i], end))
     const [breaks = ''] = /^[\r\n]*/.exec(text) ?? []
     const record = text.slice(breaks.length)
     if (record === '' || (comment !== undefined && record.startsWith(comment))) continue
     const blankLines = breaks.replaceAll('\r\n', '\n').length
     records.push({
-      fields: fieldsOf(record, marks),
+      fields: splitRecordFields(record, marks),
       blankLines,
       start: (starts[i] ?? 0) + breaks.length,
     })
@@ -109,7 +110,7 @@ export function recordsOf(
 }
 
 /** @returns whether the last record has ended; if not, that is told when the rows are read */
-function finish(scanner: RecordScanner): boolean {
+function finishScan(scanner: RecordScanner): boolean {
   try {
     scanner.finish()
     return true
@@ -128,25 +129,29 @@ export function marksIn(
   { format, dialect, detects }: SampleOptions,
 ): Marks {
   const said = dialect.delimiter ?? separator ?? (format === 'tsv' ? '\t' : undefined)
-  const first = marksOf(dialect, said ?? ',')
+  const first = resolveMarks(dialect, said ?? ',')
   if (!detects) return first
   const delimiters = said === undefined ? DELIMITERS : [said]
-  const choices = delimiters.flatMap((delimiter) => variantsOf({ ...first, delimiter }, dialect))
+  const choices = delimiters.flatMap((delimiter) =>
+    quotingVariants({ ...first, delimiter }, dialect),
+  )
   let best = { marks: first, score: 0 }
   for (const marks of choices) {
-    const score = agreementOf(recordsOf(tried, marks, dialect.comment, TRIED_RECORDS))
+    const score = agreementOf(scanSampleRecords(tried, marks, dialect.comment, TRIED_RECORDS))
     if (score > best.score) best = { marks, score }
   }
   return best.marks
 }
 
 /** The ways of quoting that are tried where none is said. */
-function variantsOf(marks: Marks, said: Dialect): readonly Marks[] {
+function quotingVariants(marks: Marks, said: Dialect): readonly Marks[] {
   if ((said.quote ?? said.quotes ?? said.escape ?? said.trim) !== undefined) return [marks]
   return [marks, { ...marks, isTrimmed: true }, { ...marks, hasBackslashes: true }]
 }
 
-/** What decides between delimiters by which records agree as well: that the first line is the header, then more fields. */
+/**
+ * What decides between delimiters by which records agree as well: that the first line is the header, then more fields.
+ */
 const PREAMBLE_COST = 0.01
 const FIELD_WEIGHT = 1e-9
 
@@ -181,14 +186,14 @@ type Preamble = Readonly<{ bytes: number; lines: number }>
 
 const PREAMBLE_RECORDS_MAX = 20
 
-export function preambleOf(
+export function findPreamble(
   tried: Sample,
   marks: Marks,
   { dialect, detects }: SampleOptions,
 ): Preamble {
   const none = { bytes: 0, lines: 0 }
   if (!detects || dialect.skipLines !== undefined || Array.isArray(dialect.header)) return none
-  const records = recordsOf(tried, marks, dialect.comment, PREAMBLE_RECORDS_MAX + 2)
+  const records = scanSampleRecords(tried, marks, dialect.comment, PREAMBLE_RECORDS_MAX + 2)
   const header = records[headerIndexOf(records)]
   if (header === undefined) return none
   return { bytes: header.start, lines: countLineBreaks(tried.bytes.subarray(0, header.start)) }

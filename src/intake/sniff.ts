@@ -72,11 +72,11 @@ export function markedEncodingOf(start: Bytes): string | undefined {
 const ZEROS_PERCENT_MIN = 40
 
 /**
- * The encoding of a text without a byte order mark: UTF-16 by its bytes of 0, else UTF-8 if it is valid, else the code page
- * of Western Europe, in which all bytes mean something.
+ * The encoding of a text without a byte order mark: UTF-16 by its bytes of 0, else UTF-8 if it is valid, else the code
+ * page of Western Europe, in which all bytes mean something.
  * @param isWhole - Whether these are all bytes; else the last character may be cut.
  */
-export function guessedEncodingOf(sample: Bytes, isWhole: boolean): string {
+export function guessEncoding(sample: Bytes, isWhole: boolean): string {
   const zeros = [0, 0]
   for (let at = 0; at < sample.length; at++)
     if (sample[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1

@@ -3,7 +3,7 @@ import { concatBytes } from '../base/bytes.js'
 import { withoutByteOrderMark } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../base/source-format.js'
-import { binaryKindOf, guessedEncodingOf, isHtml, markedEncodingOf, refusalOf } from './sniff.js'
+import { binaryKindOf, guessEncoding, isHtml, markedEncodingOf, refusalOf } from './sniff.js'
 
 /** Bytes of a source from which its plan is made. */
 export const SAMPLE_BYTES = 1024 * 1024
@@ -58,7 +58,7 @@ export type TextBytes = Begun & Readonly<{ encoding: string; isGuessed: boolean 
  * @param guesses - Whether an encoding that nobody said is guessed from the bytes. JSON has none but those of Unicode.
  * @throws {SourceFault} for what is no text, or has the mark of another encoding than the given one
  */
-export async function textBytesOf(
+export async function openTextBytes(
   source: AsyncIterable<Uint8Array>,
   given: string | undefined,
   guesses: 'none' | 'unicode' | 'all',
@@ -67,9 +67,9 @@ export async function textBytesOf(
   const kind = binaryKindOf(begun.start)
   if (kind !== undefined) throw new SourceFault(refusalOf(kind))
   const marked = markedEncodingOf(begun.start)
-  const guessed = guesses === 'none' ? 'utf-8' : guessedEncodingOf(begun.start, begun.isWhole)
+  const guessed = guesses === 'none' ? 'utf-8' : guessEncoding(begun.start, begun.isWhole)
   const isTaken = guesses === 'all' || guessed.startsWith('utf-')
-  const encoding = encodingOf(marked, given) ?? (isTaken ? guessed : 'utf-8')
+  const encoding = reconcileEncoding(marked, given) ?? (isTaken ? guessed : 'utf-8')
   const isGuessed = marked === undefined && given === undefined && encoding !== 'utf-8'
   const decoded = encoding === 'utf-8' ? begun.all : transcoded(begun.all, encoding)
   const text = await begin(withoutByteOrderMark(decoded), SAMPLE_BYTES)
@@ -82,25 +82,28 @@ export async function textBytesOf(
 const HTML_BYTES = 1024
 
 /** What is guessed of the encoding of a source. */
-export function guessesOf(format: SourceFormat, detects: boolean): 'none' | 'unicode' | 'all' {
+export function allowedGuesses(format: SourceFormat, detects: boolean): 'none' | 'unicode' | 'all' {
   if (!detects) return 'none'
   return isJson(format) ? 'unicode' : 'all'
 }
 
 /** @throws {SourceFault} if the mark and what is said contradict each other, or no decoder knows the mark */
-function encodingOf(marked: string | undefined, given: string | undefined): string | undefined {
-  if (marked === undefined) return given === undefined ? undefined : nameOf(given)
+function reconcileEncoding(
+  marked: string | undefined,
+  given: string | undefined,
+): string | undefined {
+  if (marked === undefined) return given === undefined ? undefined : encodingOfLabel(given)
   if (marked.startsWith('utf-32')) {
     throw new SourceFault(`the file is ${marked} text: convert it to UTF-8 first`)
   }
-  if (given === undefined || marked === nameOf(given)) return marked
-  if (marked.startsWith('utf-16') && nameOf(given).startsWith('utf-16')) return marked
-  if (marked === 'utf-8') return nameOf(given)
+  if (given === undefined || marked === encodingOfLabel(given)) return marked
+  if (marked.startsWith('utf-16') && encodingOfLabel(given).startsWith('utf-16')) return marked
+  if (marked === 'utf-8') return encodingOfLabel(given)
   const problem = `the file begins with the byte order mark of ${marked}, and not with ${given} text`
   throw new SourceFault(`${problem}: leave the encoding out`)
 }
 
-function nameOf(label: string): string {
+function encodingOfLabel(label: string): string {
   return new TextDecoder(label).encoding
 }
 

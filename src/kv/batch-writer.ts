@@ -50,7 +50,7 @@ export class BatchWriter {
     }
     const synced = sync || this.#syncers > 0
     await writeBatch(this.#database, operations, synced)
-    this.#tableBytes += sizeOf(operations)
+    this.#tableBytes += bytesOfBatch(operations)
     this.#isBehind = !synced
     if (this.#tableBytes > flushBytes) await this.#flush() // LevelDB would do it before its next write.
     return !this.#isBehind
@@ -71,7 +71,7 @@ export class BatchWriter {
   }
 }
 
-function sizeOf(operations: readonly LevelOperation[]): number {
+function bytesOfBatch(operations: readonly LevelOperation[]): number {
   let bytes = 0
   for (const operation of operations) bytes += OPERATION_BYTES + operationBytes(operation)
   return bytes

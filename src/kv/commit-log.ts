@@ -15,7 +15,7 @@ import { StoreError } from '../base/store-error.js'
 import { LOSS_REMEDY } from './high-water.js'
 import { keyAfter } from './key-range.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
-import { readRecords, scanKeys, scanRecords, writeBatch } from './level-database.js'
+import { readRecords, scanLevelKeys, scanRecords, writeBatch } from './level-database.js'
 import {
   CHECKPOINT_KEY,
   decodeCommitKey,
@@ -23,7 +23,7 @@ import {
   encodeCommit,
   encodeCommitKey,
   encodeUint64,
-  isCommitOf,
+  isOwnCommit,
   LevelSpace,
   sealValue,
   VERSION_BASE_KEY,
@@ -90,7 +90,7 @@ export async function readCommitLog(
     const records = await scanRecords(database, scan)
     for (const [key, payload] of records) {
       const sequence = decodeCommitKey(key)
-      if (!isCommitOf(payload, expected.storeCrc)) throw foreignCommit(sequence)
+      if (!isOwnCommit(payload, expected.storeCrc)) throw foreignCommit(sequence)
       miss(last + 1, sequence - 1)
       last = sequence
       start = keyAfter(key)
@@ -110,7 +110,7 @@ export async function readCommitLog(
 }
 
 async function holdsPartitionRecord(database: LevelDatabase): Promise<boolean> {
-  const keys = await scanKeys(database, { ...PARTITION_RANGE, count: 1 })
+  const keys = await scanLevelKeys(database, { ...PARTITION_RANGE, count: 1 })
   return keys.length > 0
 }
 
@@ -158,7 +158,7 @@ export async function restartCommitLog(
   let log: CommitLog = { lowest, last: lowest }
   for (;;) {
     const range = { start: Uint8Array.of(LevelSpace.Commit), limit: key }
-    const stale = await scanKeys(database, { ...range, count: STALE_DELETED_AT_ONCE })
+    const stale = await scanLevelKeys(database, { ...range, count: STALE_DELETED_AT_ONCE })
     if (stale.length === 0) return log
     const last = log.last + 1
     const deletes = stale.map((gone): LevelOperation => ({ type: 'del', key: gone }))
@@ -171,7 +171,7 @@ export async function restartCommitLog(
 /** By its key alone, as its value may be damaged; 0: there is none. */
 async function highestCommit(database: LevelDatabase): Promise<number> {
   const range = { start: Uint8Array.of(LevelSpace.Commit), limit: AFTER_COMMITS }
-  const [key] = await scanKeys(database, { ...range, count: 1, reverse: true })
+  const [key] = await scanLevelKeys(database, { ...range, count: 1, reverse: true })
   return key === undefined ? 0 : decodeCommitKey(key)
 }
 

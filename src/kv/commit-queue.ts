@@ -222,7 +222,7 @@ export class CommitQueue {
   #groupLength(): number {
     const { length } = this.#waiting
     const isHalved = 2 * this.#expected >= HALVED_MIN && length <= 2 * this.#expected
-    return groupLength(isHalved ? this.#waiting.slice(0, this.#expected) : this.#waiting)
+    return commitGroupLength(isHalved ? this.#waiting.slice(0, this.#expected) : this.#waiting)
   }
 
   async #settle(group: readonly QueuedCommit[]): Promise<void> {
@@ -357,7 +357,7 @@ function measure({ checks = [], puts = [], deletes = [] }: KvCommit): CommitSize
 }
 
 /** How many commits from the front of the queue make the next group: at least one. */
-function groupLength(waiting: readonly QueuedCommit[]): number {
+function commitGroupLength(waiting: readonly QueuedCommit[]): number {
   let operationCount = 0
   let bytes = 0
   let length = 0

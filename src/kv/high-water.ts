@@ -111,14 +111,14 @@ export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
   const content = bytes.subarray(0, MARK_BYTES - 4)
   const crc = bytes.subarray(MARK_BYTES - 4, MARK_BYTES)
   const whole = bytes.length === MARK_BYTES + RUNNING_BYTES
-  if (!whole || !sameBytes(crc, encodeUint32(crc32(content)))) throw damaged('is damaged')
+  if (!whole || !sameBytes(crc, encodeUint32(crc32(content)))) throw damagedHighWater('is damaged')
   const [version, flags = 0] = content.subarray(MAGIC.length)
   const known = version === VERSION && (flags & ~FLAGS_MASK) === 0
   if (!known || !sameBytes(content.subarray(0, MAGIC.length), MAGIC)) {
-    throw damaged('has an unknown format')
+    throw damagedHighWater('has an unknown format')
   }
   if (!sameBytes(content.subarray(MAGIC.length + 2, HEAD_BYTES), store)) {
-    throw damaged('belongs to another store')
+    throw damagedHighWater('belongs to another store')
   }
   const marked = decodeUint64(content.subarray(HEAD_BYTES, HEAD_BYTES + 8), content)
   const running = decodeRunning(store, bytes.subarray(MARK_BYTES))
@@ -137,7 +137,7 @@ function decodeRunning(store: Bytes, bytes: Bytes): number | null {
   return sameBytes(bytes.subarray(8), crc) ? decodeUint64(content, bytes) : null
 }
 
-function damaged(problem: string): StoreError {
+function damagedHighWater(problem: string): StoreError {
   return new StoreError('DATA_CORRUPT', `The high-water mark ${problem}; ${LOSS_REMEDY}`)
 }
 

@@ -18,3 +18,8 @@ export function keyAfter(key: Bytes): Bytes {
   next.set(key)
   return next
 }
+
+/** The keys of a space: those that begin with its byte. */
+export function spaceRange(space: number): KeyRange {
+  return prefixRange(Uint8Array.of(space))
+}

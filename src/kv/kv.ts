@@ -109,13 +109,13 @@ export interface KvPartition {
   commit(commit: KvCommit): Promise<KvCommitResult>
 
   /**
-   * Deletes up to `count` records of a range that no reader needs: repeatable, not atomic. Several processes may sweep
+   * Deletes up to `count` records of a range that no reader needs: repeatable, not atomic. Several processes may delete
    * the same range at once.
-   * @returns The number of records that were found; fewer than `count` means that the range is empty. Another sweep may
+   * @returns The number of records that were found; fewer than `count` means that the range is empty. Another deletion may
    *   have deleted some of them.
    * @throws {StoreError} as `commit`
    */
-  sweep(range: KeyRange, count: number): Promise<number>
+  deleteRange(range: KeyRange, count: number): Promise<number>
 }
 
 /** A result of `check`: a partition that contains records, or something damaged. */
@@ -183,8 +183,8 @@ export interface KvStore {
    */
   flush?(): Promise<void>
   /**
-   * Frees the disk space of deleted and replaced records, if the database does not do so by itself. Reads and
-   * commits go on meanwhile. Called after each sweep, so it must be cheap if little was written since. Optional.
+   * Frees the disk space of deleted and replaced records, if the database does not do so by itself. Reads and commits
+   * go on meanwhile. Called after each garbage collection, so it must be cheap if little was written since. Optional.
    * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, STORE_CLOSED; nothing is lost
    */
   reclaim?(): Promise<void>

@@ -4,7 +4,7 @@ import type { AbstractSnapshot } from 'abstract-level'
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
-import { keyAfter, prefixRange } from './key-range.js'
+import { keyAfter, prefixRange, spaceRange } from './key-range.js'
 import type { KvCheckItem, KvScan } from './kv.js'
 import { type LevelDatabase, scanStored } from './level-database.js'
 import {
@@ -77,7 +77,7 @@ async function* checkRecords(read: Read): AsyncGenerator<KvCheckItem, void> {
   for await (const [key, value] of entries(read, range)) {
     yield* damagesOf(() => openValue(key, value))
     const partition = partitionOfKey(key)
-    if (partition === null) yield unknownKey(key)
+    if (partition === null) yield unknownRecord(key)
     else if (partition !== last) yield { kind: 'partition', partition }
     last = partition ?? last
   }
@@ -91,7 +91,7 @@ async function* listPartitions(read: Read): AsyncGenerator<KvCheckItem, void> {
     if (found === undefined) return
     const [key] = found
     const partition = partitionOfKey(key)
-    if (partition === null) yield unknownKey(key)
+    if (partition === null) yield unknownRecord(key)
     else yield { kind: 'partition', partition }
     start = partition === null ? keyAfter(key) : prefixRange(encodePartitionPrefix(partition)).limit
   }
@@ -111,10 +111,6 @@ async function* entries(
   }
 }
 
-function spaceRange(space: number): Pick<KvScan, 'start' | 'limit'> {
-  return prefixRange(Uint8Array.of(space))
-}
-
 function* damagesOf(look: () => void): Generator<KvCheckItem, void> {
   try {
     look()
@@ -132,7 +128,7 @@ function damageOf(failure: unknown): KvCheckItem {
   throw failure
 }
 
-function unknownKey(key: Bytes): KvCheckItem {
+function unknownRecord(key: Bytes): KvCheckItem {
   const hex = toHex(key.subarray(0, KEY_HEX_BYTES_MAX))
   return { kind: 'record', message: `There is an unknown record with the key ${hex}` }
 }

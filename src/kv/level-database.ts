@@ -71,7 +71,7 @@ export function writeBatch(
   operations: LevelOperation[],
   sync = true,
 ): Promise<void> {
-  if (database.writeSmall !== undefined && isSmall(operations)) {
+  if (database.writeSmall !== undefined && isSmallBatch(operations)) {
     return database.writeSmall(operations, sync)
   }
   if (database.writeLarge !== undefined) return database.writeLarge(operations, sync)
@@ -88,7 +88,7 @@ export function operationBytes(operation: LevelOperation): number {
 /** A few hundred changes of rows at most. */
 const SMALL_BYTES_MAX = 64 * 1024
 
-function isSmall(operations: readonly LevelOperation[]): boolean {
+function isSmallBatch(operations: readonly LevelOperation[]): boolean {
   let bytes = 0
   for (const operation of operations) {
     bytes += operationBytes(operation)
@@ -196,7 +196,7 @@ export async function scanStored(
 }
 
 /** LevelDB keys of a range, without looking at their values. */
-export async function scanKeys(
+export async function scanLevelKeys(
   database: LevelDatabase,
   { start, limit, count, reverse = false }: KvScan,
 ): Promise<Bytes[]> {

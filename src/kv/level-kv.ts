@@ -9,7 +9,7 @@ import { type HighWater, keepHighWater, startHighWater } from './high-water.js'
 import { keyAfter } from './key-range.js'
 import type { KvCache, KvCheckItem, KvGroup, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
-import { compactAll, scanKeys } from './level-database.js'
+import { compactAll, scanLevelKeys } from './level-database.js'
 import {
   closeAfter,
   findHighWater,
@@ -26,8 +26,8 @@ import { LevelSessions } from './level-sessions.js'
 import { closeSnapshot, openSnapshot, Prefix, withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
-/** Deletes of one commit of a sweep, so that it never holds up the queue for long. */
-const SWEEP_COMMIT_COUNT = 500
+/** Deletes of one commit of a deletion of a range, so that it never holds up the queue for long. */
+const RANGE_COMMIT_COUNT = 500
 
 /**
  * Opens a key-value store on an abstract-level database, or on a function that opens one.
@@ -164,25 +164,28 @@ export class LevelKv implements KvStore {
           return Promise.reject(failure)
         }
       },
-      async sweep({ start, limit }, count) {
-        invariant(Number.isInteger(count) && count >= 1, 'a sweep has a positive count')
+      async deleteRange({ start, limit }, count) {
+        invariant(
+          Number.isInteger(count) && count >= 1,
+          'a deletion of a range has a positive count',
+        )
         let range = { start: prefix.keyOf(start), limit: prefix.keyOf(limit) }
-        let swept = 0
-        while (swept < count) {
-          const wanted = Math.min(count - swept, SWEEP_COMMIT_COUNT)
+        let deleted = 0
+        while (deleted < count) {
+          const wanted = Math.min(count - deleted, RANGE_COMMIT_COUNT)
           const keys = await sessions.use(({ database }) => {
-            return scanKeys(database, { ...range, count: wanted })
+            return scanLevelKeys(database, { ...range, count: wanted })
           })
           if (keys.length > 0) {
             const deletes = keys.map((key) => withoutPrefix(key, prefix.bytes))
             await sessions.queue.commit(prefix, { deletes })
           }
-          swept += keys.length
+          deleted += keys.length
           const last = keys[wanted - 1]
           if (last === undefined) break
           range = { ...range, start: keyAfter(last) } // A scan steps over every deleted record.
         }
-        return swept
+        return deleted
       },
     }
   }

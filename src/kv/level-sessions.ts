@@ -12,7 +12,7 @@
 
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import { waitAtMost } from '../base/platform.js'
-import { isStoreError, StoreError } from '../base/store-error.js'
+import { isStoreError, StoreError, storeClosed } from '../base/store-error.js'
 import { CommitQueue } from './commit-queue.js'
 import type { HighWaterKeeper } from './high-water.js'
 import type { KvCache, KvGroup } from './kv.js'
@@ -90,7 +90,7 @@ export class LevelSessions implements KvCache {
 
   /** Why commits are refused now. */
   get refusal(): StoreError | undefined {
-    return this.#isClosing ? closedError() : (this.#loss ?? this.#session.queue.failure)
+    return this.#isClosing ? storeClosed() : (this.#loss ?? this.#session.queue.failure)
   }
 
   // As the cache of records, which each session has anew.
@@ -184,7 +184,7 @@ export class LevelSessions implements KvCache {
   }
 
   #assertUsable(): void {
-    if (this.#isClosing) throw closedError()
+    if (this.#isClosing) throw storeClosed()
     if (this.#loss === undefined) return
     const { code, message } = this.#loss
     throw new StoreError(code, message, { cause: this.#loss, outcome: 'unchanged' })
@@ -304,8 +304,4 @@ function interrupted(failure: unknown): unknown {
   if (!isStoreError(failure) || failure.code !== 'STORE_CLOSED') return failure
   const message = 'The database was closed during the read, because a write failed'
   return new StoreError('STORAGE_UNAVAILABLE', message, { cause: failure, outcome: 'unchanged' })
-}
-
-export function closedError(): StoreError {
-  return new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
 }

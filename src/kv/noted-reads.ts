@@ -1,7 +1,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import type { KvScan, KvView } from './kv.js'
-import { covers, type Entries, entriesOf } from './read-ahead.js'
+import { covers, type Entries, limitEntries } from './read-ahead.js'
 
 /** Bytes that the notes may take; reads beyond them are not noted. */
 const NOTED_BYTES_MAX = 1024 * 1024
@@ -33,7 +33,7 @@ export class NotedReads {
       },
       scan: async (scan) => {
         const entries = await view.scan(scan)
-        const bytes = entries.reduce((sum, [key, value]) => sum + bytesOf(key, value), 0)
+        const bytes = entries.reduce((sum, [key, value]) => sum + notedReadBytes(key, value), 0)
         if (this.#hasRoom(bytes)) this.#scans.push({ scan, entries })
         return entries
       },
@@ -50,7 +50,7 @@ export class NotedReads {
     }
     const scan = async (wanted: KvScan): Promise<[Bytes, Bytes][]> => {
       const noted = this.#scans.find((one) => covers(one.scan, wanted))
-      const entries = entriesOf(noted?.entries, wanted)
+      const entries = limitEntries(noted?.entries, wanted)
       if (entries === null) throw unknown
       return entries
     }
@@ -63,7 +63,7 @@ export class NotedReads {
   }
 
   #noteRecord(key: Bytes, value: Bytes | null): void {
-    if (this.#hasRoom(bytesOf(key, value))) this.#records.set(byteText(key), value)
+    if (this.#hasRoom(notedReadBytes(key, value))) this.#records.set(byteText(key), value)
   }
 
   #hasRoom(bytes: number): boolean {
@@ -73,6 +73,6 @@ export class NotedReads {
   }
 }
 
-function bytesOf(key: Bytes, value: Bytes | null): number {
+function notedReadBytes(key: Bytes, value: Bytes | null): number {
   return key.length + (value?.length ?? 0) + RECORD_BYTES
 }

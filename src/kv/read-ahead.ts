@@ -40,7 +40,7 @@ async function viewAhead(view: KvView, { keys, scans = [] }: Ahead): Promise<KvV
     getMany: (wanted) => view.getMany(wanted),
     scan: async (wanted) => {
       const at = scans.findIndex((scan) => covers(scan, wanted))
-      return entriesOf(found[at], wanted) ?? view.scan(wanted)
+      return limitEntries(found[at], wanted) ?? view.scan(wanted)
     },
   }
 }
@@ -61,7 +61,7 @@ export function covers(
 }
 
 /** What a scan would find, from what one that covers it has found. @returns null if that is undefined. */
-export function entriesOf(
+export function limitEntries(
   found: Entries | undefined,
   { limit, count }: KvScan,
 ): [Bytes, Bytes][] | null {

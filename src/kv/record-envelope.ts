@@ -117,7 +117,7 @@ export function encodeCommit(operations: number, storeCrc: number | undefined): 
 }
 
 /** Whether a commit record may be one of this store's: the first ones of a store may name none. */
-export function isCommitOf(payload: Bytes, storeCrc: number | undefined): boolean {
+export function isOwnCommit(payload: Bytes, storeCrc: number | undefined): boolean {
   if (storeCrc === undefined || payload.length <= 4) return true
   return sameBytes(payload.subarray(4), encodeUint32(storeCrc))
 }
@@ -142,18 +142,18 @@ export function payloadOf(value: Bytes): Bytes {
  * @throws {StoreError} DATA_CORRUPT, naming the key
  */
 export function openValue(key: Bytes, value: Bytes): Bytes {
-  if (value.length < ENVELOPE_BYTES) throw corrupt(key, `has only ${value.length} bytes`)
-  if (value[0] !== ENVELOPE_FORMAT) throw corrupt(key, `has the unknown format ${value[0]}`)
+  if (value.length < ENVELOPE_BYTES) throw corruptValue(key, `has only ${value.length} bytes`)
+  if (value[0] !== ENVELOPE_FORMAT) throw corruptValue(key, `has the unknown format ${value[0]}`)
   const payload = payloadOf(value)
   if (readUint32(value, 1) !== crc32(payload, crc32(key))) {
-    throw corrupt(key, 'fails its checksum')
+    throw corruptValue(key, 'fails its checksum')
   }
   return payload
 }
 
 const KEY_HEX_CHARS_MAX = 512
 
-function corrupt(key: Bytes, problem: string): StoreError {
+function corruptValue(key: Bytes, problem: string): StoreError {
   const hex = toHex(key.subarray(0, KEY_HEX_CHARS_MAX / 2))
   return new StoreError('DATA_CORRUPT', `The value at key ${hex} ${problem}`)
 }

@@ -16,7 +16,7 @@ export function* inPieces(bytes: Bytes, pieceBytes = PIECE_BYTES_MAX): Generator
  * Content in parts of `partBytes`, of which the last may be shorter; none of them is empty. Parts of a stream are copies,
  * since the stream may use its memory again.
  */
-export async function* partsOf(
+export async function* cutContentParts(
   content: Bytes | AsyncIterable<Bytes>,
   partBytes: number,
 ): AsyncGenerator<Bytes, void> {

@@ -99,7 +99,7 @@ export class ByteRules {
     let at = from
     for (;;) {
       const part = at
-      while (at < limit && (classOf(bytes, at) & LOCAL) !== 0) at++
+      while (at < limit && (byteClassAt(bytes, at) & LOCAL) !== 0) at++
       if (at === part || at === limit) return -1
       const byte = bytes[at]
       if (byte === AT) break
@@ -108,7 +108,7 @@ export class ByteRules {
     }
     if (at - from > LOCAL_PART_CHARS_MAX) return -1
     let end = this.#endOfRun(this.#domain, at, limit)
-    if (end < 0 || (end < limit && (classOf(bytes, end) & IN_HOST) !== 0)) {
+    if (end < 0 || (end < limit && (byteClassAt(bytes, end) & IN_HOST) !== 0)) {
       end = endOfHost(bytes, at + 1, limit, LETTER | DIGIT)
       if (end < 0) return -1
       this.#domain.from = at
@@ -128,7 +128,7 @@ export class ByteRules {
     if (end < 0 || end - host > HOST_CHARS_MAX || !isSurelyName(bytes, host, end)) return -1
     if (end === limit) return end
     const byte = bytes[end] ?? 0
-    if (byte !== SLASH) return (classOf(bytes, end) & PATH) === 0 ? end : -1 // A port, or something odd.
+    if (byte !== SLASH) return (byteClassAt(bytes, end) & PATH) === 0 ? end : -1 // A port, or something odd.
     this.#origin.from = from
     this.#origin.bytes = end + 1 - from
     return endOfPath(bytes, end + 1, limit)
@@ -145,7 +145,7 @@ export class ByteRules {
   }
 }
 
-function classOf(bytes: Bytes, at: number): number {
+function byteClassAt(bytes: Bytes, at: number): number {
   return CLASS[bytes[at] ?? 0] ?? 0
 }
 
@@ -158,7 +158,7 @@ function endOfHost(bytes: Bytes, from: number, limit: number, allowed: number): 
   let at = from
   for (;;) {
     const part = at
-    while (at < limit && (classOf(bytes, at) & allowed) !== 0) at++
+    while (at < limit && (byteClassAt(bytes, at) & allowed) !== 0) at++
     if (at === part || at - label > LABEL_CHARS_MAX) return -1
     if (at === limit) return at
     if (bytes[at] === DOT) label = at + 1
@@ -181,10 +181,10 @@ function endOfScheme(bytes: Bytes, from: number): number {
 function endOfPath(bytes: Bytes, from: number, limit: number): number {
   let at = from
   for (; at + 4 <= limit; at += 4) {
-    const firstTwo = classOf(bytes, at) & classOf(bytes, at + 1)
-    if ((firstTwo & classOf(bytes, at + 2) & classOf(bytes, at + 3) & PATH) === 0) break
+    const firstTwo = byteClassAt(bytes, at) & byteClassAt(bytes, at + 1)
+    if ((firstTwo & byteClassAt(bytes, at + 2) & byteClassAt(bytes, at + 3) & PATH) === 0) break
   }
-  while (at < limit && (classOf(bytes, at) & PATH) !== 0) at++
+  while (at < limit && (byteClassAt(bytes, at) & PATH) !== 0) at++
   return at
 }
 
@@ -192,7 +192,7 @@ function endOfPath(bytes: Bytes, from: number, limit: number): number {
 function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
   let label = to
   while (label > from && bytes[label - 1] !== DOT) label--
-  return (classOf(bytes, label) & LOWER) !== 0
+  return (byteClassAt(bytes, label) & LOWER) !== 0
 }
 
 const PHONE_DIGITS_MIN = 3
@@ -203,7 +203,7 @@ function endOfPhone(bytes: Bytes, from: number, limit: number): number {
   let digits = 0
   let at = from
   for (; at < limit; at++) {
-    const bits = classOf(bytes, at)
+    const bits = byteClassAt(bytes, at)
     if (bits & DIGIT) digits++
     else if ((bits & SEPARATOR) === 0) break
   }
@@ -242,7 +242,7 @@ function endOfDateTime(bytes: Bytes, from: number, limit: number): number {
   let at = from + SECONDS_BYTES
   if (at < limit && bytes[at] === DOT) {
     const fraction = ++at
-    while (at < limit && (classOf(bytes, at) & DIGIT) !== 0) at++
+    while (at < limit && (byteClassAt(bytes, at) & DIGIT) !== 0) at++
     if (at === fraction) return -1
   }
   return at < limit && bytes[at] === UPPER_Z ? at + 1 : at

@@ -1,6 +1,6 @@
 // Makes a table schema of a shorter form, from which the compiler derives the types of rows.
 import { isRecord } from '../base/options.js'
-import { StoreError } from '../base/store-error.js'
+import { invalidArgument } from '../base/store-error.js'
 import type { Column, TableSchema } from './column-kind.js'
 import type {
   AnySchema,
@@ -38,18 +38,19 @@ export function defineSchema<const Specs extends ColumnSpecs, Input = Cells<Spec
   definition: SchemaDefinition<Specs, Input>,
 ): Schema<Specs, Input> {
   if (!isRecord(definition) || !isRecord(definition.columns)) {
-    throw invalid('defineSchema takes { columns }, an object of column types by column ID')
+    throw invalidArgument('defineSchema takes { columns }, an object of column types by column ID')
   }
   const other = Object.keys(definition).find((name) => !MEMBERS.includes(name))
-  if (other !== undefined) throw invalid(`'${other}' is not a member of a schema definition`)
+  if (other !== undefined)
+    throw invalidArgument(`'${other}' is not a member of a schema definition`)
   checkValidator(definition.validator)
-  const columns = Object.entries<ColumnSpec>(definition.columns).map(columnOf)
+  const columns = Object.entries<ColumnSpec>(definition.columns).map(columnOfSpec)
   const schema: TableSchema = parseTableSchema({ columns }, Number.POSITIVE_INFINITY)
   const own = { ...definition }
   return Object.defineProperty(schema, 'definition', { value: own }) as Schema<Specs, Input>
 }
 
-function columnOf([id, spec]: [string, ColumnSpec]): Readonly<Record<keyof Column, unknown>> {
+function columnOfSpec([id, spec]: [string, ColumnSpec]): Readonly<Record<keyof Column, unknown>> {
   if (!isRecord(spec)) return { id, displayName: undefined, type: typeOf(spec) }
   const { type, displayName, ...others } = spec
   return { ...others, id, displayName, type: typeOf(type) }
@@ -65,15 +66,13 @@ function checkValidator(given: unknown): void {
   if (given === undefined) return
   const validator = given as Partial<StandardSchema> | null
   if (typeof validator?.['~standard']?.validate === 'function') return
-  throw invalid('validator must implement Standard Schema, as those of zod, valibot and arktype do')
+  throw invalidArgument(
+    'validator must implement Standard Schema, as those of zod, valibot and arktype do',
+  )
 }
 
 /** The validator of a schema that `defineSchema` made. */
 export function validatorOf(schema: unknown): StandardSchema | undefined {
   if (typeof schema !== 'object' || schema === null || !('definition' in schema)) return undefined
   return (schema as AnySchema).definition.validator
-}
-
-function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

@@ -52,7 +52,7 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 
 /** Whether a byte inside a string is a part of its text as it is: no quote, no escape, no control character. */
-export function isPlain(byte: number): boolean {
+export function isPlainTextByte(byte: number): boolean {
   return byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH
 }
 
@@ -65,7 +65,7 @@ const BACKSLASHES = BACKSLASH * ONES
 const HIGH_BITS = (0x80 * ONES) | 0
 
 /** The high bit of each byte that is not plain; of those after the first one it may be set too. */
-function specialBytes(word: number): number {
+function unplainBytes(word: number): number {
   const below = (word - SPACES) | ((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)
   return below & ~word & HIGH_BITS
 }
@@ -77,7 +77,7 @@ export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-function isDigit(byte: number | undefined): boolean {
+export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_9
 }
 
@@ -161,10 +161,10 @@ export class JsonByteValues {
     const last = bytes.length - WORD_BYTES
     let at = start
     for (; at <= last; at += WORD_BYTES) {
-      const special = specialBytes(view.getInt32(at, true))
+      const special = unplainBytes(view.getInt32(at, true))
       if (special !== 0) return at + ((31 - Math.clz32(special & -special)) >> 3)
     }
-    while (isPlain(bytes[at] ?? 0)) at++
+    while (isPlainTextByte(bytes[at] ?? 0)) at++
     return at
   }
 
@@ -211,7 +211,7 @@ export class JsonByteValues {
     let at = start + 1
     if (isSpace(bytes[at])) {
       elements |= ELEMENT.space
-      at = skipSpace(bytes, at)
+      at = skipSpaceBytes(bytes, at)
     }
     while (bytes[at] !== CLOSE_BRACKET) {
       const byte = bytes[at]
@@ -223,14 +223,14 @@ export class JsonByteValues {
       if (this.form === FORM.unicodeText || this.form === FORM.exactNumber) isExact = true
       if (isSpace(bytes[at])) {
         elements |= ELEMENT.space
-        at = skipSpace(bytes, at)
+        at = skipSpaceBytes(bytes, at)
       }
       if (bytes[at] === CLOSE_BRACKET) break
       if (bytes[at] !== COMMA) return -1
       at++
       if (isSpace(bytes[at])) {
         elements |= ELEMENT.space
-        at = skipSpace(bytes, at)
+        at = skipSpaceBytes(bytes, at)
       }
       if (bytes[at] === CLOSE_BRACKET) return -1
     }
@@ -240,7 +240,7 @@ export class JsonByteValues {
   }
 }
 
-function endOfDigits(bytes: Bytes, start: number): number {
+export function endOfDigits(bytes: Bytes, start: number): number {
   let at = start
   for (;;) {
     const byte = bytes[at] ?? 0
@@ -249,7 +249,7 @@ function endOfDigits(bytes: Bytes, start: number): number {
   }
 }
 
-export function skipSpace(bytes: Bytes, start: number): number {
+export function skipSpaceBytes(bytes: Bytes, start: number): number {
   let at = start
   while (isSpace(bytes[at])) at++
   return at

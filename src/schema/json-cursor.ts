@@ -7,26 +7,25 @@
 //   them: it validates their parts.
 // - No value reaches `JSON.parse` before its brackets were counted.
 // - A cursor never reads at or beyond `stop`, so no row is built beyond its limit.
+
 import {
   BACKSLASH,
-  CARRIAGE_RETURN,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
   COMMA,
   DIGIT_NINE,
   DIGIT_ZERO,
-  LINE_FEED,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
   SPACE,
-  TAB,
 } from '../base/ascii.js'
 import { dataError } from '../base/data-error.js'
 import { JSON_DEPTH_MAX } from '../base/limits.js'
 import type { StoreError } from '../base/store-error.js'
 import type { Steps } from '../base/time-slices.js'
+import { isSpace } from './json-byte-values.js'
 
 const BYTE_ORDER_MARK = 0xfeff
 
@@ -115,10 +114,6 @@ export function skipSpace(cursor: Cursor): void {
   let { at } = cursor
   while (at < stop && isSpace(text.charCodeAt(at))) at++
   cursor.at = at
-}
-
-export function isSpace(code: number): boolean {
-  return code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB
 }
 
 /**
@@ -316,7 +311,7 @@ function findFault(cursor: Cursor): void {
   const close = isArray ? CLOSE_BRACKET : CLOSE_BRACE
   let more = enter(cursor, isArray ? OPEN_BRACKET : OPEN_BRACE, close, 'a value')
   while (more) {
-    if (!isArray) readKey(cursor)
+    if (!isArray) readMemberKey(cursor)
     findFault(cursor)
     more = hasMore(cursor, close)
   }
@@ -328,7 +323,7 @@ export function decodeString(token: string): string {
 }
 
 /** Passes a key of an object and the colon behind it. @returns the key, decoded. */
-export function readKey(cursor: Cursor): string {
+export function readMemberKey(cursor: Cursor): string {
   const start = cursor.at
   readString(cursor)
   const key = decodeString(cursor.text.slice(start, cursor.at))

@@ -1,7 +1,9 @@
 // The order of times and of dates with times: by the moment that they name, so `10:00+02:00` is before `09:00Z`.
 // Without an offset a time counts as UTC, and a date alone as its midnight. Fractions of a second of any length count.
-import { COLON, DIGIT_NINE, DIGIT_ZERO, DOT, MINUS, PLUS } from '../base/ascii.js'
+
+import { COLON, DIGIT_ZERO, DOT, MINUS, PLUS } from '../base/ascii.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'
+import { isDigit } from './json-byte-values.js'
 
 const DATE_BYTES = 10
 const MINUTE_S = 60
@@ -20,7 +22,7 @@ export class MomentReader {
   /** Reads a `dateTime`. @returns false: it is none. */
   readDateTime(bytes: Bytes, from: number, to: number): boolean {
     this.#bytes = bytes
-    const days = daysOf(bytes, from, to)
+    const days = parseEpochDays(bytes, from, to)
     if (Number.isNaN(days)) return false
     if (to - from === DATE_BYTES) {
       this.seconds = DAY_S * days
@@ -35,16 +37,16 @@ export class MomentReader {
   /** Reads a `time`. @returns false: it is none. */
   readTime(bytes: Bytes, from: number, to: number): boolean {
     this.#bytes = bytes
-    const hourMinute = hourMinuteOf(bytes, from, to)
+    const hourMinute = parseHourMinute(bytes, from, to)
     if (Number.isNaN(hourMinute)) return false
     let at = from + 5
     let seconds = 0
     this.fractionFrom = this.fractionTo = at
     if (bytes[at] === COLON && at < to) {
-      seconds = twoDigits(bytes, at + 1)
+      seconds = twoDigitsOrNaN(bytes, at + 1)
       at = this.#readFraction(bytes, at + 3, to)
     }
-    const offset = at < to ? offsetOf(bytes, at, to) : 0
+    const offset = at < to ? parseOffsetSeconds(bytes, at, to) : 0
     this.seconds = hourMinute + seconds - offset
     return !Number.isNaN(this.seconds)
   }
@@ -73,12 +75,12 @@ export class MomentReader {
 }
 
 /** Days since 1970 of `YYYY-MM-DD`; NaN: there is none. */
-function daysOf(bytes: Bytes, from: number, to: number): number {
+function parseEpochDays(bytes: Bytes, from: number, to: number): number {
   if (to - from < DATE_BYTES || bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS)
     return Number.NaN
-  const year = 100 * twoDigits(bytes, from) + twoDigits(bytes, from + 2)
-  const month = twoDigits(bytes, from + 5)
-  const day = twoDigits(bytes, from + 8)
+  const year = 100 * twoDigitsOrNaN(bytes, from) + twoDigitsOrNaN(bytes, from + 2)
+  const month = twoDigitsOrNaN(bytes, from + 5)
+  const day = twoDigitsOrNaN(bytes, from + 8)
   // Years begin in March here, so that the day of a leap year is the last one.
   const shifted = month <= 2 ? year - 1 : year
   const era = Math.floor(shifted / 400)
@@ -88,26 +90,22 @@ function daysOf(bytes: Bytes, from: number, to: number): number {
   return 146_097 * era + 365 * yearOfEra + leapDays + dayOfYear - 719_468
 }
 
-function offsetOf(bytes: Bytes, at: number, to: number): number {
+function parseOffsetSeconds(bytes: Bytes, at: number, to: number): number {
   const sign = bytes[at]
-  if (sign === PLUS) return hourMinuteOf(bytes, at + 1, to)
-  if (sign === MINUS) return -hourMinuteOf(bytes, at + 1, to)
+  if (sign === PLUS) return parseHourMinute(bytes, at + 1, to)
+  if (sign === MINUS) return -parseHourMinute(bytes, at + 1, to)
   return at + 1 === to ? 0 : Number.NaN // Z
 }
 
 /** Seconds of `HH:mm`. */
-function hourMinuteOf(bytes: Bytes, at: number, to: number): number {
+function parseHourMinute(bytes: Bytes, at: number, to: number): number {
   if (at + 5 > to || bytes[at + 2] !== COLON) return Number.NaN
-  return HOUR_S * twoDigits(bytes, at) + MINUTE_S * twoDigits(bytes, at + 3)
+  return HOUR_S * twoDigitsOrNaN(bytes, at) + MINUTE_S * twoDigitsOrNaN(bytes, at + 3)
 }
 
-function twoDigits(bytes: Bytes, at: number): number {
+function twoDigitsOrNaN(bytes: Bytes, at: number): number {
   const tens = bytes[at]
   const ones = bytes[at + 1]
   if (!isDigit(tens) || !isDigit(ones)) return Number.NaN
   return 10 * ((tens ?? 0) - DIGIT_ZERO) + (ones ?? 0) - DIGIT_ZERO
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= DIGIT_ZERO && byte <= DIGIT_NINE
 }

@@ -14,7 +14,7 @@ import {
   expectEnd,
   hasMore,
   openCursor,
-  readKey,
+  readMemberKey,
   skipValue,
 } from './json-cursor.js'
 
@@ -39,8 +39,9 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 
 /**
- * As `JSON.parse`, with numbers in the form that is asked for, and where keys are what they are: V8 of Node 24 (seen in 24.21) gives `{"\"":1}` the key `\` once it has met
- * an object with that key. Keys with escapes are rare, and only text that has one is read here.
+ * As `JSON.parse`, with numbers in the form that is asked for, and where keys are what they are: V8 of Node 24 (seen in
+ * 24.21) gives `{"\"":1}` the key `\` once it has met an object with that key. Keys with escapes are rare, and only
+ * text that has one is read here.
  *
  * @param text - Valid JSON, nested no deeper than what a store takes in.
  */
@@ -62,10 +63,10 @@ function readValue(cursor: Cursor, numbers: NumberForm): unknown {
   const token = cursor.text.slice(start, cursor.at)
   if (first === QUOTE) return decodeString(token)
   const isNumber = first === MINUS || (first >= DIGIT_0 && first <= DIGIT_9)
-  return isNumber ? numberOf(token, numbers) : JSON.parse(token)
+  return isNumber ? parseNumberToken(token, numbers) : JSON.parse(token)
 }
 
-function numberOf(token: string, numbers: NumberForm): number | bigint | string {
+function parseNumberToken(token: string, numbers: NumberForm): number | bigint | string {
   if (numbers === 'text') return token
   const value = Number(token)
   const isRounded = numbers === 'bigint' && INTEGER.test(token) && !Number.isSafeInteger(value)
@@ -86,7 +87,7 @@ function readObject(cursor: Cursor, numbers: NumberForm): object {
   const members: [string, unknown][] = []
   let isNext = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   while (isNext) {
-    const key = readKey(cursor)
+    const key = readMemberKey(cursor)
     members.push([key, readValue(cursor, numbers)])
     isNext = hasMore(cursor, CLOSE_BRACE)
   }

@@ -344,7 +344,8 @@ export class CsvByteScanner {
   }
 }
 
-function largerCopy(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+/** A copy with twice the room. */
+export function largerCopy(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   return copyInto(new Int32Array(2 * old.length), old)
 }
 

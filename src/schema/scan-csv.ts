@@ -45,7 +45,7 @@ export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimi
   const problem = headerProblem(first.fields, limits)
   return {
     header: Object.freeze(first.fields.filter((id) => id !== '$rowID')),
-    rows: readRows(reader, first, problem),
+    rows: readCsvRows(reader, first, problem),
   }
 }
 
@@ -97,7 +97,7 @@ const EMPTY_FIELDS: readonly string[] = Object.freeze([''])
  * @param problem - Of the header: it is thrown at the end, because a body that is malformed is refused first. Then, and if
  *   some bytes are not UTF-8, the rows come without cells: nothing becomes of them.
  */
-function* readRows(
+function* readCsvRows(
   reader: RecordReader,
   { fields: header, fieldCount: fieldsMax }: CsvRecord,
   problem: StoreError | undefined,

@@ -6,6 +6,7 @@
 //   objects, a minus zero, very long rows, everything that is not JSON), the row goes to `scan-json`, which decides and
 //   names the error.
 // - The bytes are valid UTF-8: the caller has checked that.
+
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -20,7 +21,14 @@ import {
 import { type Bytes, markLength } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { ByteRules } from './byte-rules.js'
-import { ELEMENT, FORM, isPlain, JsonByteValues, skipSpace } from './json-byte-values.js'
+import {
+  ELEMENT,
+  FORM,
+  isPlainTextByte,
+  JsonByteValues,
+  skipSpaceBytes,
+} from './json-byte-values.js'
+import { largerCopy } from './scan-csv-bytes.js'
 
 /** A cell: the bounds of its value, and `column << 16 | elements << 8 | form`. */
 export const CELL = Object.freeze({ from: 0, to: 1, what: 2, size: 3 })
@@ -40,7 +48,7 @@ const UNKNOWN = -3
 const KEY = Object.freeze({ from: 0, length: 1, column: 2, spaces: 3, size: 4 })
 
 /** Whether the byte may be white space: seldom in bodies that programs make. */
-function isBlank(byte: number | undefined): boolean {
+function isMaybeSpace(byte: number | undefined): boolean {
   return byte !== undefined && byte <= SPACE
 }
 
@@ -128,15 +136,15 @@ export class JsonByteScanner {
    */
   next(): ScanStep {
     const { bytes } = this
-    let at = skipSpace(bytes, this.#at)
+    let at = skipSpaceBytes(bytes, this.#at)
     if (this.#rows === 0) {
       if (bytes[at] !== OPEN_BRACKET) return 'stop'
-      at = skipSpace(bytes, at + 1)
+      at = skipSpaceBytes(bytes, at + 1)
       if (bytes[at] === CLOSE_BRACKET) return this.#atEnd(at + 1)
     } else {
       if (bytes[at] === CLOSE_BRACKET) return this.#atEnd(at + 1)
       if (bytes[at] !== COMMA) return 'stop'
-      at = skipSpace(bytes, at + 1)
+      at = skipSpaceBytes(bytes, at + 1)
     }
     if (bytes[at] !== OPEN_BRACE) return 'stop'
     this.#rows++
@@ -159,7 +167,7 @@ export class JsonByteScanner {
   }
 
   #atEnd(at: number): 'end' | 'stop' {
-    return skipSpace(this.bytes, at) === this.bytes.length ? 'end' : 'stop'
+    return skipSpaceBytes(this.bytes, at) === this.bytes.length ? 'end' : 'stop'
   }
 
   /** Reads the row that begins at `start`. @returns where it ends, or -1: unsure. */
@@ -215,7 +223,7 @@ export class JsonByteScanner {
 
   #passSpace(at: number): number {
     this.isCompact = false
-    return skipSpace(this.bytes, at)
+    return skipSpaceBytes(this.bytes, at)
   }
 
   #growCells(): Int32Array<ArrayBuffer> {
@@ -267,7 +275,7 @@ export class JsonByteScanner {
    */
   #readKey(start: number, place: number): number {
     const { bytes } = this
-    let at = isBlank(bytes[start]) ? this.#passSpace(start) : start
+    let at = isMaybeSpace(bytes[start]) ? this.#passSpace(start) : start
     if (bytes[at] === CLOSE_BRACE) {
       this.#keyEnd = at + 1
       return NO_MORE
@@ -275,16 +283,16 @@ export class JsonByteScanner {
     if (place > 0) {
       if (bytes[at] !== COMMA) return UNKNOWN
       at++
-      if (isBlank(bytes[at])) at = this.#passSpace(at)
+      if (isMaybeSpace(bytes[at])) at = this.#passSpace(at)
     }
     const column = this.#readColumn(at)
     if (column === UNKNOWN) return UNKNOWN
     const keyBytes = this.#keyEnd - at
     at = this.#keyEnd
-    if (isBlank(bytes[at])) at = this.#passSpace(at)
+    if (isMaybeSpace(bytes[at])) at = this.#passSpace(at)
     if (bytes[at] !== COLON) return UNKNOWN
     at++
-    if (isBlank(bytes[at])) at = this.#passSpace(at)
+    if (isMaybeSpace(bytes[at])) at = this.#passSpace(at)
     this.#keyEnd = at
     const first = KEY.size * place
     if (first < this.#keys.length) {
@@ -301,7 +309,7 @@ export class JsonByteScanner {
     const { bytes } = this
     if (bytes[start] !== QUOTE) return UNKNOWN
     let at = start + 1
-    while (isPlain(bytes[at] ?? 0)) at++
+    while (isPlainTextByte(bytes[at] ?? 0)) at++
     if (bytes[at] !== QUOTE) return UNKNOWN // An escape, a control character, or the end of the body.
     this.#keyEnd = at + 1
     if (this.#isRowIdKey(start)) return NOT_A_COLUMN
@@ -350,10 +358,4 @@ export class JsonByteScanner {
     }
     return -1
   }
-}
-
-function largerCopy(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(2 * old.length)
-  larger.set(old)
-  return larger
 }

@@ -1,5 +1,6 @@
 // Reads rows from JSON text without building them: it finds the bounds of each value and keeps the
 // values as they were sent. json-cursor.ts decides what JSON is.
+
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -16,6 +17,7 @@ import {
 import { fromUtf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { ITEM_WORK, type Steps } from '../base/time-slices.js'
+import { isSpace } from './json-byte-values.js'
 import {
   type Cursor,
   checkScalarLength,
@@ -25,13 +27,12 @@ import {
   expectEnd,
   hasMore,
   invalidJson,
-  isSpace,
   judgeContainer,
   limitRow,
   openCursor,
   parseValue,
   passColon,
-  readKey,
+  readMemberKey,
   readString,
   skipSpace,
   skipValue,
@@ -95,7 +96,7 @@ export const JSON_PARSED_CHARS_MAX = 64 * 1024
  * @param offset - Characters that stood before the text where it was cut from, as everywhere below.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
-export function parseJson(text: string, offset = 0): unknown {
+export function parseSmallJson(text: string, offset = 0): unknown {
   const cursor = openCursor(text, offset)
   skipSpace(cursor)
   const start = cursor.at
@@ -171,9 +172,9 @@ function endRead(cursor: Cursor, { reserved }: ColumnCache): void {
 }
 
 /**
- * Splits a JSON object into its members, in order, duplicates too, in steps. Keys and scalar values are judged, and have
- * at most `SCALAR_CHARS_MAX` characters. Arrays and objects are only skipped, brackets and strings counted, since rows may fill a body: who
- * uses one judges it, with `scanJsonRows` or `parseJson`.
+ * Splits a JSON object into its members, in order, duplicates too, in steps. Keys and scalar values are judged, and
+ * have at most `SCALAR_CHARS_MAX` characters. Arrays and objects are only skipped, brackets and strings counted, since
+ * rows may fill a body: who uses one judges it, with `scanJsonRows` or `parseJson`.
  *
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
@@ -186,7 +187,7 @@ export function* splitJsonObject(text: string, offset = 0): Steps<JsonMember[]> 
     if (members.length === JSON_MEMBERS_MAX)
       throw invalidJson(cursor, `More than ${JSON_MEMBERS_MAX} members`)
     checkScalarLength(cursor)
-    const key = readKey(cursor)
+    const key = readMemberKey(cursor)
     const valueStart = cursor.at
     checkScalarLength(cursor)
     yield* skipValueInSteps(cursor, 0)
@@ -287,7 +288,7 @@ function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
   const row = cursor.row ?? 0
   let more = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   for (let member = 0; more; member++) {
-    const column = readColumn(cursor, columns, member)
+    const column = readMemberColumn(cursor, columns, member)
     passColon(cursor)
     const start = cursor.at
     const isContainer = skipValue(cursor, level + 1)
@@ -345,7 +346,7 @@ function newColumnCache({ columnsMax }: ScanLimits): ColumnCache {
 }
 
 /** Reads the key of a row's member and returns its column. */
-function readColumn(cursor: Cursor, columns: ColumnCache, member: number): number {
+function readMemberColumn(cursor: Cursor, columns: ColumnCache, member: number): number {
   const start = cursor.at
   const expected = columns.expectedTokens[member]
   if (

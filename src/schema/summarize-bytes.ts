@@ -55,7 +55,7 @@ export function summarizeBytes(
       return ruled === 0
     }
     case FORM.array:
-      if (judgeArray(summary, elements)) return true
+      if (judgeElementKinds(summary, elements)) return true
       break
     default:
   }
@@ -64,8 +64,8 @@ export function summarizeBytes(
 }
 
 /** Judges an array by what kinds of elements it has. @returns false: their content matters. */
-function judgeArray(summary: ColumnSummary, elements: number): boolean {
-  const mask = elementMaskOf(summary.elementMask, elements)
+function judgeElementKinds(summary: ColumnSummary, elements: number): boolean {
+  const mask = narrowByElements(summary.elementMask, elements)
   if (mask === undefined) return false
   let seen: number = SEEN.array
   if (elements & ELEMENT.text) seen |= SEEN.elementText
@@ -77,7 +77,7 @@ function judgeArray(summary: ColumnSummary, elements: number): boolean {
 }
 
 /** The kinds out of `candidates` that elements of such kinds fit; undefined: their content matters. */
-export function elementMaskOf(candidates: number, elements: number): number | undefined {
+export function narrowByElements(candidates: number, elements: number): number | undefined {
   let mask = candidates
   if (elements & ELEMENT.text) {
     if (mask & RULED_TEXT_KINDS) return undefined

@@ -7,9 +7,9 @@ import type { Bytes } from '../base/bytes.js'
 import { ByteRules } from './byte-rules.js'
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
-import { FORM, JsonByteValues } from './json-byte-values.js'
+import { endOfDigits, FORM, JsonByteValues } from './json-byte-values.js'
 import { MARK } from './scan-csv-bytes.js'
-import { elementMaskOf } from './summarize-bytes.js'
+import { narrowByElements } from './summarize-bytes.js'
 import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS } from './value-rules.js'
 
 /** The result for a cell. */
@@ -39,7 +39,6 @@ const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
 const DIGIT_0 = 0x30
-const DIGIT_9 = 0x39
 
 /** Judges the cells of one body. */
 export class FieldSummarizer {
@@ -136,20 +135,11 @@ export class FieldSummarizer {
     // Bytes beyond this cell belong to other cells, so a value that ends there is not this cell's array.
     if (this.#arrayValues.read(0) !== length) return undefined
     if (this.#arrayValues.form !== FORM.array) return undefined
-    return elementMaskOf(candidates, this.#arrayValues.elements)
+    return narrowByElements(candidates, this.#arrayValues.elements)
   }
 }
 
 const NOT_A_NUMBER = -1
-
-function endOfDigits(bytes: Bytes, start: number): number {
-  let at = start
-  for (;;) {
-    const byte = bytes[at] ?? 0
-    if (byte < DIGIT_0 || byte > DIGIT_9) return at
-    at++
-  }
-}
 
 /** Whether a number token without an exponent has no digit but zeros. */
 function isZero(bytes: Bytes, from: number, to: number): boolean {

@@ -104,11 +104,11 @@ function judgeArray(summary: ColumnSummary, token: string): void {
 }
 
 function beginArray({ elementMask }: ColumnSummary, token: string): SummarizedElements {
-  return { elements: elementsOf(token), at: 0, mask: elementMask, seen: 0 }
+  return { elements: elementValues(token), at: 0, mask: elementMask, seen: 0 }
 }
 
 /** Arrays and objects fit nowhere: those in an array are not built, which would take long. */
-function elementsOf(array: string): readonly unknown[] {
+function elementValues(array: string): readonly unknown[] {
   return isNested(array) ? NESTED : (JSON.parse(array) as unknown[])
 }
 
@@ -141,7 +141,7 @@ function summarizeElements(judging: SummarizedElements): boolean {
   let { at, mask, seen } = judging
   for (let work = 0; at < elements.length && work < STEP_WORK; at++) {
     const element = elements[at]
-    work += workOf(element)
+    work += workOfElement(element)
     if (typeof element === 'string' && isWellFormed(element)) {
       seen |= SEEN.elementText
       mask = textKindMask(element, mask)
@@ -162,7 +162,7 @@ function summarizeElements(judging: SummarizedElements): boolean {
   return at < elements.length
 }
 
-function workOf(element: unknown): number {
+function workOfElement(element: unknown): number {
   return typeof element === 'string' ? ELEMENT_WORK + element.length : ELEMENT_WORK
 }
 
@@ -231,7 +231,7 @@ function maskOf({ mask, seen }: SummarizedElements): number {
 function arrayOfText(text: string): readonly unknown[] | undefined {
   if (!/^[ \t\r\n]*\[/.test(text)) return undefined
   try {
-    return elementsOf(text)
+    return elementValues(text)
   } catch {
     return undefined // Text that only begins like an array.
   }
@@ -243,7 +243,9 @@ export function tokenFits(type: ColumnType, token: string, formatChecks: boolean
   if (first === LOWER_N || token === '""') return true
   if (first === OPEN_BRACE) return false
   if (type.kind === 'array') {
-    return first === OPEN_BRACKET && elementsFit(type.items.kind, elementsOf(token), formatChecks)
+    return (
+      first === OPEN_BRACKET && elementsFit(type.items.kind, elementValues(token), formatChecks)
+    )
   }
   if (first === OPEN_BRACKET) return false
   return valueFits(JSON.parse(token), checkedBit(type.kind, formatChecks))
@@ -274,7 +276,7 @@ export function* fitsInSteps(
   let work = 0
   for (const element of elements) {
     if (!valueFits(element, bit)) return false
-    work += workOf(element)
+    work += workOfElement(element)
     if (work < STEP_WORK) continue
     yield work
     work = 0

@@ -153,7 +153,7 @@ function parseKind(value: unknown, place: string): ColumnKind {
   }
   if (typeof value === 'string') {
     const known = COLUMN_KINDS.join(', ')
-    throw shapeError(place, `is the unknown kind ${quote(value)}; known are ${known}`)
+    throw shapeError(place, `is the unknown kind ${quoteName(value)}; known are ${known}`)
   }
   throw shapeError(place, 'must be a kind name')
 }
@@ -174,13 +174,13 @@ function parseObject(
   }
   const members = new Map<string, unknown>()
   for (const [name, member] of Object.entries(value)) {
-    if (!known.includes(name)) throw shapeError(place, `has an unknown property ${quote(name)}`)
+    if (!known.includes(name)) throw shapeError(place, `has an unknown property ${quoteName(name)}`)
     if (member !== undefined) members.set(name, member)
   }
   return members
 }
 
-function quote(name: string): string {
+function quoteName(name: string): string {
   return name.length > QUOTED_CHARS_MAX ? `'${name.slice(0, QUOTED_CHARS_MAX)}…'` : `'${name}'`
 }
 

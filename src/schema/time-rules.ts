@@ -1,9 +1,10 @@
 // The rules of the date and time kinds. Hand-written scans: each reads a text once, from left to
 // right, and none uses `Date`, which accepts 30 February and "2024-2-3".
+
 import { COLON, COMMA, DOT, MINUS, PLUS, SPACE, UPPER_P, UPPER_T, UPPER_Z } from '../base/ascii.js'
+import { isDigit } from './json-byte-values.js'
 
 const DIGIT_0 = 0x30
-const DIGIT_9 = 0x39
 
 const DATE_CHARS = 10
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
@@ -36,10 +37,10 @@ export function isDuration(text: string): boolean {
 
 function startsWithDate(text: string): boolean {
   if (text.charCodeAt(4) !== MINUS || text.charCodeAt(7) !== MINUS) return false
-  const century = twoDigits(text, 0)
-  const yearOfCentury = twoDigits(text, 2)
-  const month = twoDigits(text, 5)
-  const day = twoDigits(text, 8)
+  const century = twoDigitsInText(text, 0)
+  const yearOfCentury = twoDigitsInText(text, 2)
+  const month = twoDigitsInText(text, 5)
+  const day = twoDigitsInText(text, 8)
   if (century < 0 || yearOfCentury < 0 || month < 1 || month > 12 || day < 1) return false
   return day <= daysOfMonth(century * 100 + yearOfCentury, month)
 }
@@ -72,12 +73,12 @@ function isOffset(text: string, at: number): boolean {
 }
 
 function isHourMinute(text: string, at: number): boolean {
-  const hour = twoDigits(text, at)
+  const hour = twoDigitsInText(text, at)
   return hour >= 0 && hour < 24 && text.charCodeAt(at + 2) === COLON && isBelow60(text, at + 3)
 }
 
 function isBelow60(text: string, at: number): boolean {
-  const count = twoDigits(text, at)
+  const count = twoDigitsInText(text, at)
   return count >= 0 && count < 60
 }
 
@@ -138,12 +139,8 @@ function skipDigits(text: string, start: number): number {
 }
 
 /** The number that two digits make, or -1 when one is not a digit or beyond the end. */
-function twoDigits(text: string, at: number): number {
+function twoDigitsInText(text: string, at: number): number {
   const tens = text.charCodeAt(at)
   const ones = text.charCodeAt(at + 1)
   return isDigit(tens) && isDigit(ones) ? (tens - DIGIT_0) * 10 + (ones - DIGIT_0) : -1
-}
-
-function isDigit(code: number): boolean {
-  return code >= DIGIT_0 && code <= DIGIT_9
 }

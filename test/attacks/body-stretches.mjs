@@ -1,5 +1,5 @@
-// Without a server: single calls with hostile bodies, and for each the CPU time it took, per MiB of body too, and its longest
-// stretch without a turn of the event loop. Compression is off, as its threads would be counted.
+// Without a server: single calls with hostile bodies, and for each the CPU time it took, per MiB of body too, and its
+// longest stretch without a turn of the event loop. Compression is off, as its threads would be counted.
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,10 @@ const { values } = parseArgs({ options: { dist: { type: 'string', default: DIST 
 const { openMemory } = await import(`${resolve(values.dist)}/index.js`)
 
 const MIB = 1_048_576
-const store = await openMemory({ compression: 'none', sweepIntervalMs: 0 })
+const store = await openMemory({
+  compression: 'none',
+  maintenance: { garbageCollectionIntervalMs: 0 },
+})
 const team = store.team('t')
 const repeated = (row, bytes) => row.repeat(Math.floor(bytes / row.length))
 const columns = Array.from({ length: 1_000 }, (_, i) => `c${i}`)

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { EXIT_CODE } from '../../adapters/cli/command/command.js'
+import { runBackup } from '../../adapters/cli/commands/backup.js'
+import { runExport } from '../../adapters/cli/commands/export.js'
+import { ExportedCount } from '../../adapters/cli/commands/exported-count.js'
+import { jsonArrayOf } from '../../adapters/cli/commands/json-array.js'
+import { runMaintain } from '../../adapters/cli/commands/maintain.js'
+import { runVerify } from '../../adapters/cli/commands/verify.js'
 import { openDirectory } from '../../adapters/node.js'
-import { runBackup } from '../../adapters/programs/cli-backup.js'
-import { EXIT_CODE } from '../../adapters/programs/cli-command.js'
-import { runExport } from '../../adapters/programs/cli-export.js'
-import { runSweep } from '../../adapters/programs/cli-sweep.js'
-import { runVerify } from '../../adapters/programs/cli-verify.js'
-import { ExportedCount } from '../../adapters/programs/exported-count.js'
-import { jsonArrayOf } from '../../adapters/programs/json-array.js'
 import { buildCli, runCli, serveCli } from '../support/built-cli.js'
 import { CSV, type Run, useOrders } from './orders-store.js'
 
@@ -274,7 +274,7 @@ test('the built program exports, and ends with the codes of its help', async () 
   const locked = await runCli(cli.path, ['tables', ...place])
   const importArgs = [join(folder, 'orders.csv'), '--table', 'Locked', ...place]
   const lockedImport = await runCli(cli.path, ['import', ...importArgs])
-  const lockedSweep = await runCli(cli.path, ['sweep', ...place])
+  const lockedMaintenance = await runCli(cli.path, ['maintain', ...place])
   await serving.stop()
 
   expect(done).toEqual({ code: 0, stdout: CSV, stderr: '' })
@@ -292,10 +292,10 @@ test('the built program exports, and ends with the codes of its help', async () 
     `A server at ${serving.url} has ${directory} open; use --url ${serving.url}, and its key`,
   )
   expect(lockedImport).toEqual({ ...locked, stdout: '' })
-  expect(lockedSweep).toEqual({
+  expect(lockedMaintenance).toEqual({
     code: 1,
     stdout: '',
-    stderr: `rowstash: A server at ${serving.url} has ${directory} open; it sweeps on its own\n`,
+    stderr: `rowstash: A server at ${serving.url} has ${directory} open; it does this on its own\n`,
   })
   expect(alone).toMatchObject({ code: 0, stderr: '' })
   expect(alone.stdout).toContain('\tOrders\n')
@@ -318,8 +318,8 @@ test('a directory that another process has open is named, with what to do', asyn
     await expect(held).rejects.toThrow(
       /already has the directory .* open; if it serves the store over HTTP, use --url; else wait until it has ended, or stop it$/,
     )
-    const sweep = runSweep(['--directory', directory], io)
-    await expect(sweep).rejects.toThrow(/ open; wait until it has ended, or stop it$/)
+    const maintain = runMaintain(['--directory', directory], io)
+    await expect(maintain).rejects.toThrow(/ open; wait until it has ended, or stop it$/)
     const backup = runBackup([directory, join(folder, 'held.backup')], io)
     await expect(backup).rejects.toThrow(
       / open; wait until it has ended, or call backupToFile\(store, FILE\) in it, or POST \/admin\/backup of its handler with one of its adminKeys$/,

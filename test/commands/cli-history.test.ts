@@ -6,12 +6,11 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
+import { runImport } from '../../adapters/cli/commands/import.js'
+import { runMaintain } from '../../adapters/cli/commands/maintain.js'
+import { runServe } from '../../adapters/cli/commands/serve.js'
+import { runStats } from '../../adapters/cli/commands/stats.js'
 import { openDirectory } from '../../adapters/node.js'
-import { runImport } from '../../adapters/programs/cli-import.js'
-import { runServe } from '../../adapters/programs/cli-serve.js'
-import { runStats } from '../../adapters/programs/cli-stats.js'
-import { runSweep } from '../../adapters/programs/cli-sweep.js'
 import { StoreError, type StoreOptions } from '../../src/index.js'
 import type { UrlFetcher } from '../../src/ports.js'
 import { openDirectoryPage } from '../page/opened-store.js'
@@ -27,7 +26,7 @@ let tableId: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-history-'))
   directory = join(folder, 'store')
-  await using store = await openDirectory(directory, { ...NO_BACKGROUND, ...KEPT })
+  await using store = await openDirectory(directory, { maintenance: false, ...KEPT })
   const team = store.team('default')
   const made = await team.createTable({ name: 'T', rows: [{ n: 1 }] })
   tableId = made.tableId
@@ -39,7 +38,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 /** The value of the first version, and of the one before the last overwrite. */
 async function past(options: StoreOptions = {}): Promise<unknown[]> {
-  await using store = await openDirectory(directory, { ...NO_BACKGROUND, ...options })
+  await using store = await openDirectory(directory, { maintenance: false, ...options })
   const values: unknown[] = []
   for (const version of [1, 3]) {
     const { rows } = await (await store.team('default').table(tableId).at(version)).page()
@@ -51,8 +50,8 @@ async function past(options: StoreOptions = {}): Promise<unknown[]> {
 const here = (run: Run, ...args: string[]) => printedAt(['--directory', directory], run, ...args)
 
 describe('keeps the history of tables', () => {
-  test('rowstash sweep', async () => {
-    await here(runSweep)
+  test('rowstash maintain', async () => {
+    await here(runMaintain)
     expect(await past()).toEqual([1, 3])
   })
 
@@ -70,7 +69,7 @@ describe('keeps the history of tables', () => {
 
   test.each([[[]], [['--write']]])('rowstash open %j', async (args) => {
     const opened = await openDirectoryPage(directory, ...args)
-    await opened.close() // With --write, it sweeps at its opening, and its end waits for that.
+    await opened.close() // With --write, it collects garbage at its opening, and its end waits for that.
     expect(await past()).toEqual([1, 3])
   })
 
@@ -84,8 +83,8 @@ describe('keeps the history of tables', () => {
 })
 
 test('a store that is opened with 0 deletes it', async () => {
-  const store = await openDirectory(directory, { ...NO_BACKGROUND, historyRetentionMs: 0 })
-  await store.sweep()
+  const store = await openDirectory(directory, { maintenance: false, historyRetentionMs: 0 })
+  await store.maintain()
   await store.close()
   await expect(past()).rejects.toMatchObject({ code: 'HISTORY_GONE' })
 })
@@ -110,7 +109,7 @@ test('rowstash open without --write changes no record, also of a job that did no
   const sources: UrlFetcher = {
     fetch: () => Promise.reject(new StoreError('RATE_LIMITED', 'Too many')),
   }
-  const store = await openDirectory(directory, { ...NO_BACKGROUND, ...KEPT, sources })
+  const store = await openDirectory(directory, { maintenance: false, ...KEPT, sources })
   await store.team('default').startJob({
     import: { fromUrl: 'http://source.test/a.csv', name: 'A' },
   })

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runImport } from '../../adapters/cli/commands/import.js'
 import { openDirectory } from '../../adapters/node.js'
-import { runImport } from '../../adapters/programs/cli-import.js'
 
 let folder: string
 let directory: string

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, test } from 'vitest'
-import { EXIT_CODE } from '../../adapters/programs/cli-command.js'
-import { runExport } from '../../adapters/programs/cli-export.js'
-import { runImport } from '../../adapters/programs/cli-import.js'
-import { runSweep } from '../../adapters/programs/cli-sweep.js'
+import { EXIT_CODE } from '../../adapters/cli/command/command.js'
+import { runExport } from '../../adapters/cli/commands/export.js'
+import { runImport } from '../../adapters/cli/commands/import.js'
+import { runMaintain } from '../../adapters/cli/commands/maintain.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'rowstash-warnings-'))
 const place = ['--directory', join(folder, 'store')]
@@ -170,10 +170,10 @@ describe('a check of a new table', () => {
     expect(bad).toMatchObject({ code: EXIT_CODE.misfits })
     expect(await filesOf(join(folder, 'store', 'objects'))).toEqual(before)
     expect((await readdir(folder)).filter((name) => name.startsWith('.'))).toEqual([])
-    const swept: string[] = []
-    const print = (line: string) => swept.push(line)
-    await runSweep([...place, '--json'], { ...io, print, signal: new AbortController().signal })
-    expect(JSON.parse(swept[0] ?? '')).toMatchObject({ stashes: 0 })
+    const report: string[] = []
+    const print = (line: string) => report.push(line)
+    await runMaintain([...place, '--json'], { ...io, print, signal: new AbortController().signal })
+    expect(JSON.parse(report[0] ?? '')).toMatchObject({ stashes: 0 })
   })
 
   test('takes files of different formats and columns together, as the import does', async () => {

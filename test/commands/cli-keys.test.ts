@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { CommandIo } from '../../adapters/cli/command/command.js'
+import { runKeys } from '../../adapters/cli/commands/keys.js'
+import { runServe } from '../../adapters/cli/commands/serve.js'
 import { openDirectory } from '../../adapters/node.js'
-import type { CommandIo } from '../../adapters/programs/cli-command.js'
-import { runKeys } from '../../adapters/programs/cli-keys.js'
-import { runServe } from '../../adapters/programs/cli-serve.js'
 
 const TABLE = '00000000-0000-4000-8000-000000000000'
 const DAY_MS = 86_400_000

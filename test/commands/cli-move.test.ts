@@ -26,7 +26,13 @@ const CHUNK_ROWS = 10_000
 
 const { cli, folder, url: database, missing } = await cliOnPostgres()
 
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
+const QUIET = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
+} as const
 
 let schemas = 0
 

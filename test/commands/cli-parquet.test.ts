@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { parquetMetadataAsync, parquetReadObjects, type SchemaElement } from 'hyparquet'
 import { ByteWriter, parquetWrite } from 'hyparquet-writer'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runExport } from '../../adapters/programs/cli-export.js'
-import { runImport } from '../../adapters/programs/cli-import.js'
-import { runSchema } from '../../adapters/programs/cli-tables.js'
+import { runExport } from '../../adapters/cli/commands/export.js'
+import { runImport } from '../../adapters/cli/commands/import.js'
+import { runSchema } from '../../adapters/cli/commands/tables.js'
 
 type Run = (args: readonly string[], io: Parameters<typeof runImport>[1]) => Promise<unknown>
 

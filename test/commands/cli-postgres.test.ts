@@ -2,12 +2,12 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parseServeArgs } from '../../adapters/programs/cli-serve.js'
+import { parseServeArgs } from '../../adapters/cli/commands/serve.js'
 import {
   openSharedPorts,
   type PostgresPlace,
   parsePostgresPlace,
-} from '../../adapters/programs/postgres-place.js'
+} from '../../adapters/cli/stores/postgres-place.js'
 import { type Environment, runCli, type Serving, serveCli } from '../support/built-cli.js'
 import { cliOnPostgres } from '../support/cli-on-postgres.js'
 import { connectTo } from '../support/postgres-client.js'

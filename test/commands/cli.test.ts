@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { parseImportArgs } from '../../adapters/programs/cli-import-args.js'
-import { parseKey, parseServeArgs, runServe } from '../../adapters/programs/cli-serve.js'
+import { parseImportArgs } from '../../adapters/cli/commands/import-args.js'
+import { parseServeArgs, parseTeamKey, runServe } from '../../adapters/cli/commands/serve.js'
 import { type BuiltCli, buildCli, runCli, type Serving, serveCli } from '../support/built-cli.js'
 import { sampleOf } from '../support/what-runs.js'
 
@@ -311,10 +311,10 @@ describe('the command line', () => {
   })
 
   test('reads a key with its team', () => {
-    expect(parseKey('abc')).toEqual({ key: 'abc', teamId: 'default' })
-    expect(parseKey('abc=team 1')).toEqual({ key: 'abc', teamId: 'team 1' })
-    expect(parseKey('YWJj==')).toEqual({ key: 'YWJj==', teamId: 'default' })
-    expect(parseKey('YWJj===team')).toEqual({ key: 'YWJj==', teamId: 'team' })
+    expect(parseTeamKey('abc')).toEqual({ key: 'abc', teamId: 'default' })
+    expect(parseTeamKey('abc=team 1')).toEqual({ key: 'abc', teamId: 'team 1' })
+    expect(parseTeamKey('YWJj==')).toEqual({ key: 'YWJj==', teamId: 'default' })
+    expect(parseTeamKey('YWJj===team')).toEqual({ key: 'YWJj==', teamId: 'team' })
   })
 })
 

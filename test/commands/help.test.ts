@@ -1,13 +1,13 @@
 // The help of commands.
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { COMMANDS } from '../../adapters/programs/cli-commands.js'
+import { COMMANDS } from '../../adapters/cli/all-commands.js'
 import {
   askedHelp,
   HELP_LINES_MAX,
   renderCommands,
   renderHelp,
-} from '../../adapters/programs/command-spec.js'
+} from '../../adapters/cli/command/command-spec.js'
 
 const SPECS = COMMANDS.map(({ spec }) => spec)
 const NAMED = SPECS.map((spec) => [spec.name, spec] as const)

@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { runServe } from '../../adapters/cli/commands/serve.js'
+import { readLimits } from '../../adapters/cli/server/limit-options.js'
 import { CONNECTION_LIMITS } from '../../adapters/http/connections.js'
-import { runServe } from '../../adapters/programs/cli-serve.js'
-import { readLimits } from '../../adapters/programs/limit-options.js'
-import { CONTRACT_LIMITS } from '../../src/contract/contract-limits.js'
-import { STORE_LIMITS } from '../../src/engine/api/resolve-options.js'
+import { CONTRACT_LIMITS } from '../../src/contract/memory/contract-limits.js'
+import { MAINTENANCE_LIMITS, STORE_LIMITS } from '../../src/engine/arguments/resolve-options.js'
 
 const KEY = 'a-key-that-is-long-enough'
 
@@ -23,7 +23,12 @@ const read = (options: readonly string[], env = {}, file?: string) =>
   readLimits({ options, env, file })
 
 test('every limit can be given, at both ends of its range', async () => {
-  const ranges = Object.entries({ ...STORE_LIMITS, ...CONTRACT_LIMITS, ...CONNECTION_LIMITS })
+  const ranges = Object.entries({
+    ...STORE_LIMITS,
+    ...MAINTENANCE_LIMITS,
+    ...CONTRACT_LIMITS,
+    ...CONNECTION_LIMITS,
+  })
   for (const end of ['min', 'max'] as const) {
     const expected = Object.fromEntries(ranges.map(([name, range]) => [name, range[end]]))
     const options = ranges.map(([name, range]) => `${name}=${range[end]}`)
@@ -37,7 +42,12 @@ test('every limit can be given, at both ends of its range', async () => {
       await read([], Object.fromEntries(variables)),
       await read([], {}, file),
     ]) {
-      expect({ ...found.store, ...found.contract, ...found.connections }).toEqual(expected)
+      expect({
+        ...found.store,
+        ...found.maintenance,
+        ...found.contract,
+        ...found.connections,
+      }).toEqual(expected)
       expect(Object.keys(found.store).length).toBe(Object.keys(STORE_LIMITS).length)
       expect(Object.keys(found.contract).length).toBe(Object.keys(CONTRACT_LIMITS).length)
     }
@@ -76,6 +86,7 @@ test('a variable that names no limit, or a value that fits none, is refused', as
   })
   expect(await read([], { ROWSTASH_LIMIT_TABLES_MAX: '', ROWSTASH_KEY: 'x' })).toEqual({
     store: {},
+    maintenance: {},
     contract: {},
     connections: {},
   })

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll } from 'vitest'
-import type { CommandIo } from '../../adapters/programs/cli-command.js'
-import { runExport } from '../../adapters/programs/cli-export.js'
-import { runImport } from '../../adapters/programs/cli-import.js'
+import type { CommandIo } from '../../adapters/cli/command/command.js'
+import { runExport } from '../../adapters/cli/commands/export.js'
+import { runImport } from '../../adapters/cli/commands/import.js'
 
 export const CSV = 'id,total,note\n1,34.50,"a, ""b"""\n2,9007199254740993.0,\n3,7,x\n'
 

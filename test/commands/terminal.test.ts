@@ -10,11 +10,11 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../adapters/cli/all-commands.js'
+import { openTerminal } from '../../adapters/cli/command/terminal.js'
+import { runCommandLine } from '../../adapters/cli/run-command.js'
+import { faultText } from '../../adapters/cli/server/failure-log.js'
 import { openDirectory } from '../../adapters/node.js'
-import { COMMANDS } from '../../adapters/programs/cli-commands.js'
-import { runCommandLine } from '../../adapters/programs/cli-run.js'
-import { faultText } from '../../adapters/programs/failure-log.js'
-import { openTerminal } from '../../adapters/programs/terminal.js'
 import { fakeServer } from '../support/fake-server.js'
 import { projectFiles, readText } from '../support/project.js'
 
@@ -117,9 +117,9 @@ describe('on a terminal', () => {
     await expectCalm([name, ...place, ...args], [0, 1, 2])
   })
 
-  test('keys, sweep, verify, backup and export to a file', async () => {
+  test('keys, garbage collection, verify, backup and export to a file', async () => {
     await expectCalm(['keys', 'list', '--directory', directory])
-    await expectCalm(['sweep', '--directory', directory])
+    await expectCalm(['maintain', '--directory', directory])
     await expectCalm(['verify', directory])
     await expectCalm(['backup', directory, join(folder, `backup${ESCAPES_OF_PATH}`)])
     const path = join(folder, `rows${ESCAPES_OF_PATH}.csv`)
@@ -243,7 +243,7 @@ test('only the terminal module writes to the streams of a process', () => {
     return code.filter((line) => writes.test(line)).map((line) => `${path}: ${line.trim()}`)
   })
   expect(found).toEqual([
-    'adapters/programs/cli.ts: const terminal = openTerminal(process.stdout, process.stderr)',
-    'adapters/programs/start.ts: const { print, warn, progress: terminal } = openTerminal(process.stdout, process.stderr)',
+    'adapters/cli/cli.ts: const terminal = openTerminal(process.stdout, process.stderr)',
+    'adapters/cli/commands/start.ts: const { print, warn, progress: terminal } = openTerminal(process.stdout, process.stderr)',
   ])
 })

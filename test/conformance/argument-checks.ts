@@ -1,20 +1,24 @@
 // Checks of what tests hand to rowstash/testing: a name or value that means nothing would make a test of something else.
-import { shown } from '../../src/base/options.js'
-import { checkArguments, invalid } from '../../src/engine/api/arguments.js'
 
-export { checkArguments, invalid }
+import { shown } from '../../src/base/options.js'
+import { invalidArgument } from '../../src/base/store-error.js'
+import { checkArguments } from '../../src/engine/arguments/arguments.js'
+
+export { checkArguments, invalidArgument }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but an integer from `min` to `max`, if one is given. */
 export function checkInteger(what: string, given: unknown, min: number, max: number): void {
   if (given === undefined) return
   if (typeof given === 'number' && Number.isInteger(given) && min <= given && given <= max) return
-  throw invalid(`${what} must be an integer from ${min} to ${max}, not ${shown(given)}`)
+  throw invalidArgument(`${what} must be an integer from ${min} to ${max}, not ${shown(given)}`)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but one of the words. */
 export function checkWord(what: string, given: unknown, words: readonly string[]): void {
   if (words.some((word) => word === given)) return
-  throw invalid(`${what} must be one of ${words.map(shown).join(', ')}, not ${shown(given)}`)
+  throw invalidArgument(
+    `${what} must be one of ${words.map(shown).join(', ')}, not ${shown(given)}`,
+  )
 }
 
 /** What ends in a crash. */

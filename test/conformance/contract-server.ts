@@ -45,7 +45,7 @@ export async function contractServer(
     },
     async later(milliseconds) {
       clock.pass(milliseconds)
-      await store.sweep()
+      await store.maintain()
     },
     async close() {
       await close()

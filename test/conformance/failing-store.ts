@@ -15,7 +15,7 @@ type Failure = (typeof FAILURES)[number][0]
 /** The methods of a store that return a part of it at once. The others are calls. */
 const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash', 'job'])
 const OBJECTS: ReadonlySet<string> = new Set(['files', 'keys'])
-const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'sweep'])
+const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'garbageCollection'])
 
 /** The store still closes, and tells its status. */
 export function failingStore(store: Store, failure: Failure): Store {

@@ -1,7 +1,7 @@
 // Random schemas and rows, for property tests of whatever is built on a store. fast-check is handed in,
 // so that the package does not depend on it.
 import type fastCheck from 'fast-check'
-import { STORE_LIMITS } from '../../src/engine/api/resolve-options.js'
+import { STORE_LIMITS } from '../../src/engine/arguments/resolve-options.js'
 import {
   COLUMN_KINDS,
   type Column,

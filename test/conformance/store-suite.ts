@@ -1,5 +1,6 @@
 // The guarantees of every store to users of the library, on all ports.
 import type { Store, StoreOptions } from '../../src/index.js'
+import { joinedMaintenance, QUIET } from '../support/maintenance.js'
 import type { ConformanceCase } from './case.js'
 import { changeCases } from './store/change-cases.js'
 import { fileCases } from './store/file-cases.js'
@@ -53,11 +54,9 @@ export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): Co
       const clock = testClock()
       const openQuiet: OpenStoreForCase = (given) =>
         open({
-          sweepIntervalMs: 0,
-          foldIntervalMs: 0,
-          fileSweepIntervalMs: 0,
           clockSkewMs: Number.MAX_SAFE_INTEGER, // The clock is that of the test.
           ...given,
+          maintenance: joinedMaintenance(QUIET, given.maintenance),
         })
       const store = await openQuiet({ clock, ...options })
       try {

@@ -1,6 +1,6 @@
 import { shown } from '../../src/base/options.js'
 import type { Clock } from '../../src/ports.js'
-import { invalid } from './argument-checks.js'
+import { invalidArgument } from './argument-checks.js'
 
 /** In November 2023. */
 const START = 1_700_000_000_000
@@ -32,7 +32,7 @@ export function testClock(start: number | (() => number) = START): TestClock {
     monotonicMs: () => startMs() + elapsed,
     pass(milliseconds) {
       if (!Number.isFinite(milliseconds)) {
-        throw invalid(`pass takes a number of milliseconds, not ${shown(milliseconds)}`)
+        throw invalidArgument(`pass takes a number of milliseconds, not ${shown(milliseconds)}`)
       }
       passed += milliseconds
       elapsed += Math.max(0, milliseconds)

@@ -356,7 +356,7 @@ async function runResumedImport(
   assert.equal(again, made)
 }
 
-async function runUpkeepCommands(
+async function runMaintenanceCommands(
   commands: readonly string[],
   { folder, cli }: Surroundings,
 ): Promise<void> {
@@ -383,5 +383,5 @@ export const COMMANDS: readonly Commands[] = [
   { document: 'src/COMING-FROM.md', begins: 'rowstash schema', run: runMoveFromService },
   { document: 'src/RUNNING.md', begins: 'rowstash move', run: runMoves },
   { document: 'src/IMPORTS.md', begins: 'rowstash import', run: runResumedImport },
-  { document: 'src/OPERATIONS.md', begins: 'rowstash backup', run: runUpkeepCommands },
+  { document: 'src/OPERATIONS.md', begins: 'rowstash backup', run: runMaintenanceCommands },
 ]

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { CONNECTION_LIMITS } from '../../adapters/http/connections.js'
 import type { IntegerRange } from '../../src/base/options.js'
-import { CONTRACT_LIMITS } from '../../src/contract/contract-limits.js'
-import { STORE_LIMITS } from '../../src/engine/api/resolve-options.js'
+import { CONTRACT_LIMITS } from '../../src/contract/memory/contract-limits.js'
+import { MAINTENANCE_LIMITS, STORE_LIMITS } from '../../src/engine/arguments/resolve-options.js'
 import { readText } from '../support/project.js'
 
 const KIB = 1024
@@ -33,6 +33,7 @@ test('LIMITS.md has every limit with its default and its range', () => {
     ...CONTRACT_LIMITS,
     ...CONNECTION_LIMITS,
     ...STORE_LIMITS,
+    ...MAINTENANCE_LIMITS,
   }
   const expected = Object.entries(ranges).map(([name, { default: usual, min, max }]) => [
     name,
@@ -59,8 +60,8 @@ function parsedValue(text: string): number {
 }
 
 const OPTIONS = [
-  'src/engine/api/store-options.ts',
-  'src/contract/contract-limits.ts',
+  'src/engine/types/store-options.ts',
+  'src/contract/memory/contract-limits.ts',
   'adapters/http/connections.ts',
 ]
 
@@ -75,7 +76,12 @@ test('the docstring of each limit has its default and its range', () => {
       text: text.replace(/\s+(?:\* )?/g, ' '),
     }))
   })
-  const ranges = { ...CONTRACT_LIMITS, ...CONNECTION_LIMITS, ...STORE_LIMITS }
+  const ranges = {
+    ...CONTRACT_LIMITS,
+    ...CONNECTION_LIMITS,
+    ...STORE_LIMITS,
+    ...MAINTENANCE_LIMITS,
+  }
   const said = Object.keys(ranges).map((name) => {
     const text = docs.find((doc) => doc.name === name)?.text ?? ''
     const [, usual = ''] = new RegExp(`Default: (${VALUE.source})`).exec(text) ?? []

@@ -82,7 +82,7 @@ export const traced: Program = {
     const body = '{"name":"T","rows":[{"a":1}]}'
     await fetch(url, { method: 'POST', headers: json, body }).then((answer) => answer.text())
     await fetch(`${url}/secret/rows`, { headers }).then((answer) => answer.text())
-    await store.sweep()
+    await store.maintain()
 
     const requests = spans.filter(({ parent }) => parent === '00-a-b-01')
     assert.deepEqual(
@@ -92,7 +92,7 @@ export const traced: Program = {
         ['GET /tables/{tableID}/rows', 404],
       ],
     )
-    for (const name of ['commit', 'sweep'])
+    for (const name of ['commit', 'garbageCollection'])
       assert(
         spans.some((span) => span.name === name),
         name,

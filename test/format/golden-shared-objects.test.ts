@@ -55,7 +55,13 @@ async function build(): Promise<Built> {
 }
 
 const ALONE: SegmentRef = { object: idOf(7), rowCount: 3, objectBytes: 300, footerBytes: 120 }
-const PLAIN = { version: 9, convert: false, folded: false, namesFiles: false, settled: false }
+const PLAIN = {
+  version: 9,
+  convert: false,
+  compacted: false,
+  namesFiles: false,
+  recompressed: false,
+}
 
 function entriesOf([first, second]: readonly SegmentRef[]) {
   const entry = (segment: SegmentRef | null | undefined) => ({

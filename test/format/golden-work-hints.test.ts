@@ -16,17 +16,23 @@ const GOLDEN: Readonly<Record<string, () => Bytes>> = {
   'work-hint': () => hints.encodeHint(2 ** 33 + 7),
   'last-scan': () => hints.encodeLastScan(DUE),
   'due-team': () => hints.encodeDueTeam(utf8('nonce--1')),
-  'key-work-hint-extent': () => hints.hintKey('fold', NOW),
-  'key-work-hint-stash': () => hints.hintKey('sweep', LATER),
+  'key-work-hint-extent': () => hints.hintKey('compaction', NOW),
+  'key-work-hint-stash': () => hints.hintKey('garbageCollection', LATER),
   ...Object.fromEntries(
     KINDS.map((kind) => [
       `key-work-hint-${kind}`,
-      () => hints.hintKey('sweep', { due: 1, kind, about: kind === 'results' ? utf8('') : TABLE }),
+      () =>
+        hints.hintKey('garbageCollection', {
+          due: 1,
+          kind,
+          about: kind === 'results' ? utf8('') : TABLE,
+        }),
     ]),
   ),
-  'key-work-hint-settle': () => hints.hintKey('settle', { due: DUE, kind: 'table', about: TABLE }),
+  'key-work-hint-recompression': () =>
+    hints.hintKey('recompression', { due: DUE, kind: 'table', about: TABLE }),
   'key-last-scan': () => hints.lastScanKey('files'),
-  'key-due-team': () => hints.dueTeamKey('fold', DUE, 'team-é'),
+  'key-due-team': () => hints.dueTeamKey('compaction', DUE, 'team-é'),
   'key-due-objects': () => hints.dueTeamKey('objects', 0, ''),
 }
 
@@ -46,9 +52,12 @@ describe('hints of work', () => {
     expect(hints.decodeHintKey(goldenBytes('key-last-scan'))).toBe(null)
     expect(hints.extentOfHint(NOW.about)).toEqual(EXTENT)
     expect(hints.teamOfDueKey(goldenBytes('key-due-team'))).toBe('team-é')
-    expect(hints.dutyAndDueOf(goldenBytes('key-due-team'))).toEqual({ duty: 'fold', due: DUE })
+    expect(hints.dutyAndDueOf(goldenBytes('key-due-team'))).toEqual({
+      duty: 'compaction',
+      due: DUE,
+    })
     expect(hints.dutyAndDueOf(goldenBytes('key-work-hint-stash'))).toEqual({
-      duty: 'sweep',
+      duty: 'garbageCollection',
       due: DUE,
     })
   })
@@ -86,30 +95,30 @@ describe('the ranges of hints', () => {
     toHex(key) >= toHex(start) && toHex(key) < toHex(limit)
 
   test('that are due at a time have the last scan first, and no hint of later or of another duty', () => {
-    const at = (due: number): Bytes => hints.hintKey('sweep', { ...LATER, due })
-    const range = hints.dueHintsRange('sweep', DUE)
-    expect(toHex(range.start)).toBe(toHex(hints.lastScanKey('sweep')))
+    const at = (due: number): Bytes => hints.hintKey('garbageCollection', { ...LATER, due })
+    const range = hints.dueHintsRange('garbageCollection', DUE)
+    expect(toHex(range.start)).toBe(toHex(hints.lastScanKey('garbageCollection')))
     expect([0, DUE - 1, DUE, DUE + 1].map((due) => isIn(at(due), range))).toEqual([
       true,
       true,
       true,
       false,
     ])
-    expect(isIn(hints.hintKey('fold', NOW), range)).toBe(false)
+    expect(isIn(hints.hintKey('compaction', NOW), range)).toBe(false)
   })
 
   test('of a duty have all of them, but not the last scan', () => {
-    const range = hints.hintsRange('fold')
-    expect(isIn(hints.hintKey('fold', NOW), range)).toBe(true)
-    expect(isIn(hints.hintKey('fold', { ...NOW, due: 2 ** 48 - 1 }), range)).toBe(true)
-    expect(isIn(hints.lastScanKey('fold'), range)).toBe(false)
-    expect(isIn(hints.hintKey('sweep', LATER), range)).toBe(false)
+    const range = hints.hintsRange('compaction')
+    expect(isIn(hints.hintKey('compaction', NOW), range)).toBe(true)
+    expect(isIn(hints.hintKey('compaction', { ...NOW, due: 2 ** 48 - 1 }), range)).toBe(true)
+    expect(isIn(hints.lastScanKey('compaction'), range)).toBe(false)
+    expect(isIn(hints.hintKey('garbageCollection', LATER), range)).toBe(false)
   })
 
   test('of teams have those that are due at a time', () => {
-    const range = hints.dueTeamsRange('fold', DUE)
-    expect(isIn(hints.dueTeamKey('fold', DUE, 'z'), range)).toBe(true)
-    expect(isIn(hints.dueTeamKey('fold', 0, ''), range)).toBe(true)
-    expect(isIn(hints.dueTeamKey('fold', DUE + 1, 'a'), range)).toBe(false)
+    const range = hints.dueTeamsRange('compaction', DUE)
+    expect(isIn(hints.dueTeamKey('compaction', DUE, 'z'), range)).toBe(true)
+    expect(isIn(hints.dueTeamKey('compaction', 0, ''), range)).toBe(true)
+    expect(isIn(hints.dueTeamKey('compaction', DUE + 1, 'a'), range)).toBe(false)
   })
 })

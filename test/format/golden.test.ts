@@ -77,9 +77,9 @@ const ENTRIES = [
     rowCount: 3,
     version: 9,
     convert: true,
-    folded: false,
+    compacted: false,
     namesFiles: false,
-    settled: false,
+    recompressed: false,
   },
   {
     nonce: utf8('nonce--2'),
@@ -87,13 +87,16 @@ const ENTRIES = [
     rowCount: 7,
     version: 10,
     convert: false,
-    folded: true,
+    compacted: true,
     namesFiles: false,
-    settled: false,
+    recompressed: false,
   },
 ]
 const NAMING_ENTRIES = ENTRIES.map((entry) => ({ ...entry, namesFiles: entry.segment !== null }))
-const SETTLED_ENTRIES = ENTRIES.map((entry) => ({ ...entry, settled: entry.segment !== null }))
+const RECOMPRESSED_ENTRIES = ENTRIES.map((entry) => ({
+  ...entry,
+  recompressed: entry.segment !== null,
+}))
 const SUMMARY = { id: 'n', scalarMask: 0x1000, elementMask: 0x3fff, seen: 1 }
 const COLUMNS = [
   { summary: SUMMARY, firstRow: 0 },
@@ -238,7 +241,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
     utf8(renderTarget(SIGNING_KEY, renderUploadId({ alias: NONCE, key: FILE }), TERMS)),
   'extent-page': () => encodeExtentPage(ENTRIES),
   'extent-page-with-files': () => encodeExtentPage(NAMING_ENTRIES),
-  'extent-page-settled': () => encodeExtentPage(SETTLED_ENTRIES),
+  'extent-page-recompressed': () => encodeExtentPage(RECOMPRESSED_ENTRIES),
   'chunk-reference': () => encodeChunkReference(REFERENCE),
   'chunk-reference-with-files': () => encodeChunkReference(NAMING_REFERENCE),
   'column-list': () => encodeColumnList(COLUMNS.map(({ summary }) => summary.id)),
@@ -351,7 +354,7 @@ describe('golden bytes', () => {
     )
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
     expect(decodeExtentPage(goldenBytes('extent-page-with-files'))).toEqual(NAMING_ENTRIES)
-    expect(decodeExtentPage(goldenBytes('extent-page-settled'))).toEqual(SETTLED_ENTRIES)
+    expect(decodeExtentPage(goldenBytes('extent-page-recompressed'))).toEqual(RECOMPRESSED_ENTRIES)
   })
 
   test('the name of an owner record is read back', () => {

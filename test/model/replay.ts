@@ -318,7 +318,7 @@ export class Replay {
   async #sweep(process: Process, { process: p, before, after }: ModelStep): Promise<void> {
     const from = before.sweep[p] ?? 'idle'
     const to = after.sweep[p] ?? 'idle'
-    const thread = process.sweep ?? process.engine.start((store) => store.sweep())
+    const thread = process.sweep ?? process.engine.start((store) => store.maintain())
     process.sweep = thread
     // Steps that may write several times, or not at all, end where the next one begins.
     if (SWEEP_WRITES[from] === undefined)
@@ -418,10 +418,12 @@ function rowsOf(object: number): { n: number }[] {
 
 function optionsOf(now: () => number): Omit<StoreOptions, 'kv' | 'objects'> {
   return {
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
-    fileSweepIntervalMs: 0,
-    jobIntervalMs: 0,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+      jobIntervalMs: 0,
+    },
     compression: 'none',
     inlineRowsMax: 0,
     cacheBytesMax: 0,

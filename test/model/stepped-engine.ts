@@ -161,9 +161,9 @@ function partitionOf(kv: KvPartition, partition: string): KvPartition {
       }
     },
     commit: (commit) => step({ port: 'commit', partition, commit }, () => kv.commit(commit)),
-    sweep: (range, count) => {
+    deleteRange: (range, count) => {
       const space = range.start[0] ?? 0
-      return step({ port: 'clear', partition, space }, () => kv.sweep(range, count))
+      return step({ port: 'clear', partition, space }, () => kv.deleteRange(range, count))
     },
   }
 }

@@ -13,7 +13,7 @@ const KINDS = [
   { form: /^bench\/results\/[\w-]+\.svg$/, max: 24 * KB },
   { form: /^adapters\/page\/pictures\/readme\.png$/, max: 64 * KB },
   { form: /^test\/adapters\/examples\/(?:[\w[\].-]+\/)*[\w[\].-]+\.m?js$/, max: 2 * KB },
-  { form: /^adapters\/programs\/examples\/[\w.-]+$/, max: 8 * KB },
+  { form: /^adapters\/cli\/examples\/[\w.-]+$/, max: 8 * KB },
 ]
 
 /** Bytes of the package as it is published, and installed, at most. */

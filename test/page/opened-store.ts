@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runOpen } from '../../adapters/cli/commands/open.js'
 import { openDirectory } from '../../adapters/node.js'
-import { runOpen } from '../../adapters/programs/cli-open.js'
 import type { Store } from '../../src/index.js'
 
 export type OpenedStore = Readonly<{

@@ -1,15 +1,20 @@
 // Parts of the page that need no browser.
 import { describe, expect, test } from 'vitest'
-import type { Api, Row, RowsRequest } from '../../adapters/page/browser/api.js'
-import { fieldsOf } from '../../adapters/page/browser/csv-fields.js'
-import { shownText } from '../../adapters/page/browser/dom.js'
-import { whereOf } from '../../adapters/page/browser/filter-bar.js'
-import { Looks } from '../../adapters/page/browser/import-begun.js'
-import { RateClock } from '../../adapters/page/browser/import-rate.js'
-import { csvField, Digits, jsonText, parseJson } from '../../adapters/page/browser/json-text.js'
-import { parseMetrics, quantile, total } from '../../adapters/page/browser/prometheus.js'
-import { FoundRows } from '../../adapters/page/browser/row-sources.js'
-import { ScrollMap } from '../../adapters/page/browser/scroll-map.js'
+import type { Api, Row, RowsRequest } from '../../adapters/page/browser/base/api.js'
+import { shownText } from '../../adapters/page/browser/base/dom.js'
+import {
+  csvField,
+  Digits,
+  jsonText,
+  parseJson,
+} from '../../adapters/page/browser/base/json-text.js'
+import { parseMetrics, quantile, total } from '../../adapters/page/browser/base/prometheus.js'
+import { makeWhere } from '../../adapters/page/browser/grid/filter-bar.js'
+import { FoundRows } from '../../adapters/page/browser/grid/row-sources.js'
+import { ScrollMap } from '../../adapters/page/browser/grid/scroll-map.js'
+import { parseCsvFields } from '../../adapters/page/browser/import/csv-fields.js'
+import { RateClock } from '../../adapters/page/browser/import/import-rate.js'
+import { Looks } from '../../adapters/page/browser/views/import-begun.js'
 import { projectFiles, readText } from '../support/project.js'
 
 const ROW = 30
@@ -61,7 +66,7 @@ test.each([
   ['"x\ny",2\n', ['x\ny', '2']],
   ['', ['']],
 ])('the fields of %j', (record, fields) => {
-  expect(fieldsOf(record, ',')).toEqual(fields)
+  expect(parseCsvFields(record, ',')).toEqual(fields)
 })
 
 test('numbers keep their digits through a copy, where the platform tells them', () => {
@@ -84,11 +89,11 @@ test.each([
   [null, ''],
 ])('the field of CSV of %j', (value, field) => {
   expect(csvField(value)).toBe(field)
-  expect(fieldsOf(`${csvField(value)},2\r\n`, ',')).toHaveLength(2)
+  expect(parseCsvFields(`${csvField(value)},2\r\n`, ',')).toHaveLength(2)
 })
 
 test('the fields of TSV are cut at tabs', () => {
-  expect(fieldsOf('a,b\t"c\t""d"""\t\r\n', '\t')).toEqual(['a,b', 'c\t"d"', ''])
+  expect(parseCsvFields('a,b\t"c\t""d"""\t\r\n', '\t')).toEqual(['a,b', 'c\t"d"', ''])
 })
 
 describe('the rows that match a condition', () => {
@@ -207,7 +212,7 @@ test('a condition has values of the type of its column', () => {
     { column: 's', operator: 'eq', value: 'true' },
     { column: 's', operator: 'isEmpty', value: '' },
   ]
-  expect(whereOf(conditions, columns)).toEqual({
+  expect(makeWhere(conditions, columns)).toEqual({
     $and: [
       { n: { in: [1, '12345678901234567890'] } },
       { $$b: { eq: true } },
@@ -215,7 +220,7 @@ test('a condition has values of the type of its column', () => {
       { s: { isEmpty: true } },
     ],
   })
-  expect(whereOf([], columns)).toBeUndefined()
+  expect(makeWhere([], columns)).toBeUndefined()
 })
 
 test('metrics are read, and a histogram tells between two readings', () => {
@@ -251,7 +256,7 @@ test('texts come into the page by one module alone', () => {
     return lines.map((line) => `${path}: ${line.trim()}`)
   })
   expect(found).toEqual([
-    'adapters/page/browser/dom.ts: element.textContent = shownText(text)',
-    'adapters/page/browser/shell.ts: document.title = shownText(TEXT.titleOf(view.title))',
+    'adapters/page/browser/base/dom.ts: element.textContent = shownText(text)',
+    'adapters/page/browser/views/shell.ts: document.title = shownText(TEXT.titleOf(view.title))',
   ])
 })

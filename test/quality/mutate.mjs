@@ -1,6 +1,6 @@
 // Changes the source in one place at a time, as Stryker does, and counts how often the tests notice.
 //
-//     npm run test:mutate [-- keys merge … --sample 0.04 --from 0 --seed 1 --files GLOB | --at src/engine/upkeep/fold.ts:82 … | --again FILE] [--wide]
+//     npm run test:mutate [-- keys merge … --sample 0.04 --from 0 --seed 1 --files GLOB | --at src/engine/maintenance/compact.ts:82 … | --again FILE] [--wide]
 //
 // The words are modules of invariants.json: all mutants of their files, which meet the tests of the modules first.
 // Without a word a random part of the mutants of all modules is run, as all of them take days. `--sample`: how large a

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** In the order in which they run, after those of a module: what finds most comes first, as the first failure ends a run. */
+/**
+ * In the order in which they run, after those of a module: what finds most comes first, as the first failure ends a
+ * run.
+ */
 const QUICK = [
   'test/format/golden.test.ts',
   'test/unit/format/segment.test.ts',
@@ -15,7 +18,7 @@ const QUICK = [
   'test/unit/format/row-text.test.ts',
   'test/store/preserved-ids.test.ts',
   'test/store/finalize-race.test.ts',
-  'test/store/object-sweep.test.ts',
+  'test/store/object-collection.test.ts',
   'test/unit/engine/media-type.test.ts',
   'test/unit/schema/infer.test.ts',
   'test/quality/store-in-memory.ts',
@@ -44,10 +47,10 @@ const SLOW = [
   'test/rungs/files-model/files-model.test.ts',
   'test/unit/engine/compression.test.ts',
   'test/unit/schema/widen.test.ts',
-  'test/store/fold.test.ts',
+  'test/store/compaction.test.ts',
   'test/unit/kv/version-base.test.ts',
   'test/store/signing-keys.test.ts',
-  'test/store/file-sweep-races.test.ts',
+  'test/store/file-collection-races.test.ts',
   'test/unit/contract/row-ids-answer.test.ts',
   'test/unit/adapters/import-files.test.ts',
   'test/unit/engine/file-name.test.ts',

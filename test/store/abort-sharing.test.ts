@@ -1,4 +1,5 @@
-// Goal: an abort ends the call of its caller, and nothing of others: of sweeps that share a run, and of transactions.
+// Goal: an abort ends the call of its caller, and nothing of others: of garbage collections that share a run, and of
+// transactions.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store, StoreError, type Team } from '../../src/index.js'
@@ -13,11 +14,7 @@ async function open(): Promise<Opened> {
   const steps = new Steps()
   const store = await openStore({
     ...(await openStepPorts(steps)),
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
-    fileSweepIntervalMs: 0,
-    settleIntervalMs: 0,
-    jobIntervalMs: 0,
+    maintenance: false,
     inlineRowsMax: 2,
     overwrittenRowsTtlMs: 0,
     overwrittenRowSetsMax: 0,
@@ -26,7 +23,7 @@ async function open(): Promise<Opened> {
   return { store, team: store.team('team'), steps }
 }
 
-/** A table with rows that were overwritten, for a sweep. */
+/** A table with rows that were overwritten, for a garbage collection. */
 async function overwritten(team: Team): Promise<string> {
   const rows = Array.from({ length: 100 }, (_, n) => ({ n }))
   const { tableId } = await team.createTable({ name: 'x', rows })
@@ -42,21 +39,21 @@ function atStep(steps: Steps, at: number, then: () => void): void {
   }
 }
 
-test('a sweep that others wait for goes on for them', async () => {
+test('a garbage collection that others wait for goes on for them', async () => {
   const { store, team, steps } = await open()
   await overwritten(team)
   await delay(2) // Past retention.
   const aborting = new AbortController()
   atStep(steps, 3, () => aborting.abort(REASON))
 
-  const one = store.sweep({ signal: aborting.signal })
-  const other = store.sweep()
+  const one = store.maintain({ signal: aborting.signal })
+  const other = store.maintain()
 
   await expect(one).rejects.toMatchObject(ABORTED)
   expect(await other).toMatchObject({ generations: 1 })
 })
 
-test('a sweep that all have left ends, and one that is called then is another', async () => {
+test('a garbage collection that all have left ends, and one that is called then is another', async () => {
   const { store, team, steps } = await open()
   await overwritten(team)
   await delay(2)
@@ -65,16 +62,16 @@ test('a sweep that all have left ends, and one that is called then is another', 
   atStep(steps, 3, () => {
     first.abort(REASON)
     second.abort(REASON)
-    next = store.sweep()
+    next = store.maintain()
   })
 
-  const calls = [first, second].map(({ signal }) => store.sweep({ signal }))
+  const calls = [first, second].map(({ signal }) => store.maintain({ signal }))
 
   for (const call of calls) await expect(call).rejects.toMatchObject(ABORTED)
   expect(await next).toMatchObject({ generations: 1 })
 })
 
-test('a sweep that waits for the end of another one does not wait for it after an abort', async () => {
+test('a garbage collection that waits for the end of another one does not wait for it after an abort', async () => {
   const { store, team, steps } = await open()
   await overwritten(team)
   await delay(2)
@@ -83,16 +80,16 @@ test('a sweep that waits for the end of another one does not wait for it after a
   let waiting: Promise<unknown> = Promise.resolve()
   atStep(steps, 2, () => {
     first.abort(REASON)
-    waiting = store.sweep({ signal: second.signal }).finally(() => ended.push('waiting'))
+    waiting = store.maintain({ signal: second.signal }).finally(() => ended.push('waiting'))
     waiting.catch(() => undefined)
     second.abort(REASON)
   })
-  const running = store.sweep({ signal: first.signal }).finally(() => ended.push('running'))
+  const running = store.maintain({ signal: first.signal }).finally(() => ended.push('running'))
 
   await expect(running).rejects.toMatchObject(ABORTED)
   await expect(waiting).rejects.toMatchObject(ABORTED)
   expect(ended).toEqual(['waiting', 'running'])
-  expect(await store.sweep()).toMatchObject({ generations: 1 })
+  expect(await store.maintain()).toMatchObject({ generations: 1 })
 })
 
 test('a transaction that is aborted is not committed, whatever its function does', async () => {

@@ -26,7 +26,7 @@ type World = Readonly<{
   rowIds: readonly string[]
 }>
 
-/** A store with work for each duty of its upkeep, and a table of several segments with a history. */
+/** A store with work for each duty of its maintenance, and a table of several segments with a history. */
 async function openWorld(): Promise<World> {
   const steps = new Steps()
   const clock = testClock()
@@ -35,8 +35,7 @@ async function openWorld(): Promise<World> {
     ...RICH_SIZES,
     pageRowsMax: 50,
     clock,
-    jobIntervalMs: 0,
-    settleAfterMs: 0,
+    maintenance: { ...RICH_SIZES.maintenance, jobIntervalMs: 0, recompressionAgeMs: 0 },
     overwrittenRowsTtlMs: 0,
     overwrittenRowSetsMax: 0,
     historyRetentionMs: HOUR_MS,
@@ -74,7 +73,9 @@ async function* arriving(steps: Steps): AsyncGenerator<(typeof NEW_ROWS)[number]
 
 type Options = Readonly<{ signal?: AbortSignal }>
 
-/** What is there after an abort in the middle: all that was there before, some of it, or the same rows in fewer records. */
+/**
+ * What is there after an abort in the middle: all that was there before, some of it, or the same rows in fewer records.
+ */
 type Left = 'all' | 'some'
 
 type Call = Readonly<{
@@ -88,8 +89,8 @@ type Call = Readonly<{
 
 /** All calls that take a signal, but the import from a URL (abort.test.ts). */
 const CALLS: Readonly<Record<string, Call>> = {
-  sweep: {
-    call: ({ store }, options) => store.sweep(options),
+  maintain: {
+    call: ({ store }, options) => store.maintain(options),
     code: 'OPTION_NOT_ALLOWED',
     stepsMax: 3,
   },
@@ -196,7 +197,7 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
-/** Nothing is held: rows that are overwritten now are dropped by the next sweep, and the store closes. */
+/** Nothing is held: rows that are overwritten now are dropped by the next garbage collection, and the store closes. */
 async function checkFree(world: World): Promise<void> {
   const { store, team, clock } = world
   const { tableId } = await team.createTable({ name: 'free', rows: NEW_ROWS })
@@ -205,14 +206,14 @@ async function checkFree(world: World): Promise<void> {
     if (id !== tableId) await team.table(id).delete()
   }
   clock.pass(2 * HOUR_MS)
-  await store.sweep()
-  expect((await store.sweep()).generations).toBe(0)
+  await store.maintain()
+  expect((await store.maintain()).generations).toBe(0)
   expect(store.activity().bytesHeld?.rows).toBeLessThan(10_000)
   await checkUndamaged(world)
   await store.close()
 }
 
-/** What a call wrote before it was aborted is left to the sweep: verify informs of it. */
+/** What a call wrote before it was aborted is left to garbage collection: verify informs of it. */
 async function checkUndamaged({ store }: World): Promise<void> {
   expect(await damageOf(store)).toEqual([])
 }

@@ -1,7 +1,7 @@
 // Goal: a caller can give up every call that takes rows. Nothing is changed then, and nothing of the input stays open.
 import { getEventListeners } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Abortable } from '../../src/engine/api/abort-types.js'
+import type { Abortable } from '../../src/engine/types/call-types.js'
 import type { RowInput, Store, Team } from '../../src/index.js'
 import { openMemory, StoreError } from '../../src/index.js'
 

@@ -11,7 +11,14 @@ import {
 } from '../../src/index.js'
 import { until } from '../support/until.js'
 
-const OFF = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+const OFF = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    jobIntervalMs: 0,
+  },
+}
 
 async function open(options: StoreOptions = {}) {
   const events: StoreEvent[] = []
@@ -113,9 +120,9 @@ test('commits are counted with their groups, and each group is an event', async 
   expect(Math.max(...events.map((event) => event.commits))).toBe(16)
 })
 
-test('folds, sweeps and what they delete are counted', async () => {
+test('compactions, garbage collections and what they delete are counted', async () => {
   const { store, team, named } = await open({
-    foldRecordsMin: 1,
+    maintenance: { compactionRecordsMin: 1 },
     inlineRowsMax: 0,
     orphanGraceMs: 0,
   })
@@ -124,16 +131,18 @@ test('folds, sweeps and what they delete are counted', async () => {
   const rowId = (await table.page()).rows[0]?.$rowID ?? ''
   await table.updateRow(rowId, { a: 7 })
   const before = store.activity().bytesWritten.segments
-  const reports = [await store.sweep(), await store.sweep(), await store.sweep()]
-  const { folds, sweeps, swept, bytesWritten } = store.activity()
+  const reports = [await store.maintain(), await store.maintain(), await store.maintain()]
+  const { compactions, collections, collected, bytesWritten } = store.activity()
 
-  expect(folds).toBe(1)
-  expect(named('fold')).toEqual([{ name: 'fold', folds: 1, ms: expect.any(Number) }])
+  expect(compactions).toBe(1)
+  expect(named('compaction')).toEqual([
+    { name: 'compaction', compactions: 1, ms: expect.any(Number) },
+  ])
   expect(bytesWritten.segments).toBeGreaterThan(before)
-  expect(sweeps).toBe(6) // Of tables and of files.
-  expect(swept.objects).toBe(reports.reduce((sum, { objects }) => sum + objects, 0))
-  expect(swept.objects).toBe(1)
-  expect(named('sweep').filter((event) => event.swept.objects === 1).length).toBe(1)
+  expect(collections).toBe(6) // Of tables and of files.
+  expect(collected.objects).toBe(reports.reduce((sum, { objects }) => sum + objects, 0))
+  expect(collected.objects).toBe(1)
+  expect(named('garbageCollection').filter((event) => event.collected.objects === 1).length).toBe(1)
 })
 
 test('bytes are counted by kind, and lookups by cache', async () => {
@@ -193,13 +202,13 @@ test('each cache counts its lookups: those that found an entry, and those that d
   expect(second['aliases']?.[1]).toBe(0)
 })
 
-test('a sweep says how many bytes are held, each object once', async () => {
+test('a garbage collection says how many bytes are held, each object once', async () => {
   const { store, team } = await open({ orphanGraceMs: 0 })
   expect(store.activity().bytesHeld).toBeUndefined()
   const rows = Array.from({ length: 3_000 }, (_, a) => ({ a }))
   const stash = team.stash('s')
   await stash.put(0, rows)
-  await store.sweep()
+  await store.maintain()
   const staged = store.activity().bytesHeld
   expect(staged).toEqual({ rows: 0, stashes: expect.any(Number), files: 0, uploads: 0 })
   expect(staged?.stashes).toBe(store.activity().bytesWritten.segments)
@@ -209,11 +218,11 @@ test('a sweep says how many bytes are held, each object once', async () => {
     fileName: 'a.txt',
     contentType: 'text/plain',
   })
-  await store.sweep()
+  await store.maintain()
   const held = { rows: staged?.stashes, stashes: 0, files: 18, uploads: 0 }
   expect(store.activity().bytesHeld).toEqual(held)
   await stash.delete()
-  await store.sweep()
+  await store.maintain()
   expect(store.activity().bytesHeld).toEqual(held)
 })
 
@@ -284,7 +293,7 @@ test('a key-value store that reports no groups counts no commits', async () => {
   expect(caches.some(({ name }) => name === 'records')).toBe(false)
 })
 
-test('it is known when upkeep and backups last ended, and only those that ended', async () => {
+test('it is known when maintenance and backups last ended, and only those that ended', async () => {
   let now = 1_000
   const { store, team } = await open({ clock: { now: () => now } })
   await team.createTable({ name: 'T', rows: [{ a: 1 }] })
@@ -295,6 +304,10 @@ test('it is known when upkeep and backups last ended, and only those that ended'
   for await (const _ of store.backup());
   expect(store.activity().endedAt).toEqual({ backup: 1_000 })
   now = 2_000
-  await store.sweep()
-  expect(store.activity().endedAt).toMatchObject({ backup: 1_000, sweep: 2_000, fold: 2_000 })
+  await store.maintain()
+  expect(store.activity().endedAt).toMatchObject({
+    backup: 1_000,
+    garbageCollection: 2_000,
+    compaction: 2_000,
+  })
 })

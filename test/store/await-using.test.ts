@@ -8,8 +8,7 @@ const SCHEMA = defineSchema({ columns: { n: 'number' } })
 
 async function open(options = {}) {
   const store = await openMemory({
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
     overwrittenRowsTtlMs: 0,
     overwrittenRowSetsMax: 0,
     ...options,
@@ -34,9 +33,9 @@ for (const [what, walk] of Object.entries(WALKS)) {
       await using rows = walk(table)
       expect((await rows.next()).done).toBe(false)
       await table.overwrite({ rows: [] })
-      expect((await store.sweep()).generations).toBe(0)
+      expect((await store.maintain()).generations).toBe(0)
     }
-    expect((await store.sweep()).generations).toBe(1)
+    expect((await store.maintain()).generations).toBe(1)
   })
 }
 
@@ -48,9 +47,9 @@ test('scans of a typed table keep rows until the end of the block, also the firs
       await using rows = typed.scan()
       expect((await rows.next()).done).toBe(false)
       await table.overwrite({ rows: ROWS })
-      expect((await store.sweep()).generations).toBe(0)
+      expect((await store.maintain()).generations).toBe(0)
     }
-    expect((await store.sweep()).generations).toBe(1)
+    expect((await store.maintain()).generations).toBe(1)
   }
 })
 

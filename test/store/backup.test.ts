@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
+import { runBackup, runRestore } from '../../adapters/cli/commands/backup.js'
 import { backupToFile, openDirectory, restoreDirectory } from '../../adapters/node.js'
-import { runBackup, runRestore } from '../../adapters/programs/cli-backup.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { type BackupFrame, BackupWriter, readBackup } from '../../src/format/backup.js'
 import type { Store } from '../../src/index.js'
@@ -273,14 +272,14 @@ test('no object goes while a backup runs, and all that is not needed goes when i
   for (const { id } of await team.tables()) await team.table(id).overwrite({ rows: [] })
   for (let i = 0; i < 3; i++) {
     clock.pass(40 * 24 * 3_600_000)
-    await store.sweep()
+    await store.maintain()
   }
 
   expect(await objects.list('')).toEqual(expect.arrayContaining(before))
   for await (const piece of backup) pieces.push(piece)
   const copy = await restored(Buffer.concat(pieces), clock)
   expect(await copy.verify({ full: true })).toMatchObject({ ok: true })
-  for (let i = 0; i < 2; i++) await store.sweep()
+  for (let i = 0; i < 2; i++) await store.maintain()
   expect((await objects.list('')).length).toBeLessThan(before.length / 2)
 })
 
@@ -292,7 +291,7 @@ test('a backup that is given up holds nothing any more, and a signal or a close 
   const before = (await objects.list('')).length
   for (let i = 0; i < 3; i++) {
     clock.pass(40 * 24 * 3_600_000)
-    await store.sweep()
+    await store.maintain()
   }
   expect((await objects.list('')).length).toBeLessThan(before)
 
@@ -358,7 +357,7 @@ const ENDLESS: UrlFetcher = {
 
 /** Backs up a store with a stash of two chunks, an import that goes on, and three jobs that wait for their turn. */
 async function makeJobs(folder: string): Promise<void> {
-  const options = { ...NO_BACKGROUND, sources: ENDLESS, jobsInFlightMax: 1 }
+  const options = { maintenance: false as const, sources: ENDLESS, jobsInFlightMax: 1 }
   const store = await openDirectory(join(folder, 'store'), options)
   const team = store.team('t')
   const { tableId } = await team.createTable({ name: 'was', rows: [{ n: 0 }] })
@@ -439,7 +438,7 @@ describe('backup files and directories', () => {
     const { unusableStashes } = await restoreDirectory(copy, await wholeOf(join(folder, 'backup')))
     expect(unusableStashes).toEqual([{ teamId: 't', stashId: 'mine' }])
 
-    const restored = await openDirectory(copy, NO_BACKGROUND)
+    const restored = await openDirectory(copy, { maintenance: false })
     const jobs = await restored.team('t').jobs()
     expect(jobs.map(({ status }) => status)).toEqual(['running', 'running', 'running', 'running'])
     const team = restored.team('t')
@@ -464,7 +463,7 @@ describe('backup files and directories', () => {
     const restored = await restoreDirectory(copy, backup, { keepStashes: true })
     expect(restored.unusableStashes).toEqual([])
 
-    const store = await openDirectory(copy, NO_BACKGROUND)
+    const store = await openDirectory(copy, { maintenance: false })
     onTestFinished(() => store.close())
     const stash = store.team('t').stash('mine')
     await stash.put(2, [{ n: 3 }])

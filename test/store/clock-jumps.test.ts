@@ -34,24 +34,35 @@ async function open(options: StoreOptions = {}) {
   const clock = new SetClock()
   const kv = await openLevelKv(plainDatabase())
   const objects = memoryObjects()
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+  const quiet = {
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+      jobIntervalMs: 0,
+    },
+  }
   const store = await openStore({ kv, objects, clock, ...quiet, ...options })
   onTestFinished(() => store.close())
   return { store, team: store.team('t'), clock, objects }
 }
 
 test('a reader keeps its objects while the clock is set', async () => {
-  const grace = { orphanGraceMs: HOUR_MS, inlineRowsMax: 0, foldRecordsMin: 1 }
+  const grace = {
+    orphanGraceMs: HOUR_MS,
+    inlineRowsMax: 0,
+    maintenance: { compactionRecordsMin: 1 },
+  }
   const { store, team, clock, objects } = await open(grace)
   const { tableId } = await team.createTable({ name: 'a', rows: [{ n: 1 }] })
   const [read] = await objects.list('')
   await team.table(tableId).delete()
-  await store.sweep()
+  await store.maintain()
   clock.set(30 * DAY_MS)
-  await store.sweep()
+  await store.maintain()
   expect(await objects.list('')).toEqual([read])
   clock.pass(HOUR_MS)
-  await store.sweep()
+  await store.maintain()
   expect(await objects.list('')).toEqual([])
 })
 
@@ -67,12 +78,12 @@ test.each([
   await team.stash('s').put('0', [{ n: 1 }])
   const file = await team.files.put('x', CSV)
   clock.set(last)
-  await store.sweep()
+  await store.maintain()
   expect((await team.createTable(request)).tableId).toBe(tableId)
   expect(await team.stash('s').chunks()).toHaveLength(1)
   expect(await team.files.get(file.id)).not.toBeNull()
   clock.pass(8 * DAY_MS + (jumps.length > 0 ? 30 * DAY_MS : 0))
-  await store.sweep()
+  await store.maintain()
   expect(await team.files.get(file.id)).toBeNull()
 })
 
@@ -86,7 +97,14 @@ test('a clock that is off begins and ends no lifetime on a shared store', async 
     now: async () => right,
   }
   const objects = memoryObjects()
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+  const quiet = {
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+      jobIntervalMs: 0,
+    },
+  }
   const store = await openStore({ ...quiet, kv, objects, clock: { now: () => right } })
   const request = { name: 'a', rows: [{ n: 1 }], idempotencyKey: 'k' }
   const { tableId } = await store.team('t').createTable(request)
@@ -106,7 +124,7 @@ test('a clock that is off begins and ends no lifetime on a shared store', async 
   }
   await expect(team.createTable(request)).rejects.toMatchObject(refusal)
   await expect(team.files.put('y', CSV)).rejects.toMatchObject(refusal)
-  await expect(off.sweep()).rejects.toMatchObject(refusal)
+  await expect(off.maintain()).rejects.toMatchObject(refusal)
   expect(await team.files.get(file.id)).not.toBeNull()
   await team.table(tableId).addRows([{ n: 2 }]) // It has no lifetime.
 

@@ -71,9 +71,9 @@ function countingPartition(partition: KvPartition, counter: Counter): KvPartitio
       counter.add('commits')
       return partition.commit(commit)
     },
-    sweep(range, count) {
+    deleteRange(range, count) {
       counter.add('commits')
-      return partition.sweep(range, count)
+      return partition.deleteRange(range, count)
     },
   }
 }

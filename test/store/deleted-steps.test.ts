@@ -58,12 +58,12 @@ function steppingPartition(partition: KvPartition, name: string, steps: Steps): 
       for (const key of commit.deletes ?? []) steps.set(nameOf(key), false)
       return result
     },
-    async sweep(range, count) {
+    async deleteRange(range, count) {
       const found = await partition.read((view) => view.scan({ ...range, count }))
       steps.scan(nameOf(range.start), nameOf(range.limit), count)
-      const swept = await partition.sweep(range, count)
+      const report = await partition.deleteRange(range, count)
       for (const [key] of found) steps.set(nameOf(key), false)
-      return swept
+      return report
     },
   }
 }
@@ -72,11 +72,11 @@ type Work = (store: Store, team: Team, count: number, pass: (ms: number) => void
 
 /** What makes many records of a kind, and deletes them. */
 const WORK: Readonly<Record<string, Work>> = {
-  async 'tables, by a sweep'(store, team, count) {
+  async 'tables, by a garbage collection'(store, team, count) {
     const key = ['n']
     for (let n = 0; n < count; n++) await team.createTable({ name: `${n}`, rows: [{ n }], key })
     for (const { id } of await team.tableNames()) await team.table(id).delete()
-    await store.sweep()
+    await store.maintain()
   },
   async 'tables, by deleteAll'(_, team, count) {
     for (let n = 0; n < count; n++) await team.createTable({ name: `${n}`, rows: [{ n }] })
@@ -87,7 +87,7 @@ const WORK: Readonly<Record<string, Work>> = {
     const [row = ''] = rowIds
     for (let n = 0; n < count * 15; n++) await team.table(tableId).updateRow(row, { n })
     pass(3_600_000 * 24 * 2)
-    await store.sweep()
+    await store.maintain()
   },
 }
 
@@ -100,7 +100,14 @@ async function stepsOf(work: Work, count: number): Promise<number> {
     objects: memoryObjects(),
     clock: { now: () => at.now },
     historyRetentionMs: 3_600_000,
-    ...{ sweepIntervalMs: 0, foldIntervalMs: 0, settleIntervalMs: 0, jobIntervalMs: 0 },
+    ...{
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        recompressionIntervalMs: 0,
+        jobIntervalMs: 0,
+      },
+    },
   })
   onTestFinished(() => store.close())
   steps.count = 0

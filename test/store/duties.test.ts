@@ -22,20 +22,23 @@ const NO_WAIT = {
   orphanGraceMs: 0,
   overwrittenRowsTtlMs: 0,
   overwrittenRowSetsMax: 0,
-  foldRecordsMin: 1,
+  maintenance: { compactionRecordsMin: 1 },
 }
 
-const SWEEP_MS = MINUTE_MS
+const MAINTENANCE_MS = MINUTE_MS
 const BACKGROUND = {
   ...NO_WAIT,
-  sweepIntervalMs: SWEEP_MS,
-  foldIntervalMs: SWEEP_MS / 2,
-  fileSweepIntervalMs: SWEEP_MS,
+  maintenance: {
+    ...NO_WAIT.maintenance,
+    garbageCollectionIntervalMs: MAINTENANCE_MS,
+    compactionIntervalMs: MAINTENANCE_MS / 2,
+    fileCollectionIntervalMs: MAINTENANCE_MS,
+  },
 }
 
-const TEAM_DUTIES = ['sweep', 'fold', 'files'] as const
+const TEAM_DUTIES = ['garbageCollection', 'compaction', 'files'] as const
 
-/** Leaves something to do for every step of a sweep. Time passes, so that all lifetimes are over. */
+/** Leaves something to do for every step of garbage collection. Time passes, so that all lifetimes are over. */
 async function leaveWork(world: EngineWorld, { store }: Engine, rowCount = 3): Promise<Table> {
   const team = store.team(T)
   const rows = Array.from({ length: rowCount }, (_, n) => ({ n }))
@@ -86,16 +89,16 @@ async function incarnationsOf(world: EngineWorld): Promise<string[]> {
 }
 
 describe('every commit of a duty', () => {
-  /** What a sweep does in a team, each by the key space that its commit changes. */
+  /** What a garbage collection does in a team, each by the key space that its commit changes. */
   const STEPS = [
-    ['a sweep of generations', KEY_SPACE.retirement],
-    ['a sweep of schemas', KEY_SPACE.schema],
-    ['a sweep of stashes', KEY_SPACE.stashHead],
-    ['a sweep of uploads', KEY_SPACE.upload],
-    ['a sweep of jobs', KEY_SPACE.job],
-    ['a sweep of results', KEY_SPACE.idempotency],
-    ['a fold', KEY_SPACE.extentPage],
-    ['a sweep of files', KEY_SPACE.file],
+    ['a garbage collection of generations', KEY_SPACE.retirement],
+    ['a garbage collection of schemas', KEY_SPACE.schema],
+    ['a garbage collection of stashes', KEY_SPACE.stashHead],
+    ['a garbage collection of uploads', KEY_SPACE.upload],
+    ['a garbage collection of jobs', KEY_SPACE.job],
+    ['a garbage collection of results', KEY_SPACE.idempotency],
+    ['a compaction', KEY_SPACE.extentPage],
+    ['a garbage collection of files', KEY_SPACE.file],
   ] as const
 
   test('checks its lease, and takes no other way', async () => {
@@ -111,7 +114,7 @@ describe('every commit of a duty', () => {
       for (const space of changed) spaces.add(space)
       if (!leaseOf(commit)) wrong.push(changed)
     }
-    for (let i = 0; i < 2; i++) await engine.store.sweep()
+    for (let i = 0; i < 2; i++) await engine.store.maintain()
 
     expect(wrong).toEqual([])
     for (const [, space] of STEPS) expect(spaces).toContain(space)
@@ -134,14 +137,14 @@ describe('every commit of a duty', () => {
       if (commit === late[0]) accepted.push(ok)
     }
     const reached = paused.stopBefore(fits)
-    const swept = paused.store.sweep()
+    const report = paused.store.maintain()
     await reached
     await takeLeases(world)
     paused.goOn()
 
-    await swept // To others it is left, and no failure.
+    await report // To others it is left, and no failure.
     expect(accepted).toEqual([false])
-    for (let i = 0; i < 3; i++) await paused.store.sweep()
+    for (let i = 0; i < 3; i++) await paused.store.maintain()
     expect(await numbersOf(table)).toEqual([7, 5])
     expect((await paused.store.verify({ full: true })).findings).toEqual([])
   })
@@ -172,7 +175,7 @@ describe('the background work of a team', () => {
     const world = await EngineWorld.create()
     const first = await world.open(BACKGROUND)
     const table = await leaveWork(world, first)
-    await world.pass(2 * SWEEP_MS)
+    await world.pass(2 * MAINTENANCE_MS)
     const owners = await ownersOf(world)
     expect(new Set(owners)).toEqual(new Set(await incarnationsOf(world)))
     await world.open(BACKGROUND)
@@ -181,7 +184,7 @@ describe('the background work of a team', () => {
     const scans = countScans(world)
     const commits: KvCommit[] = []
     world.onCommit = (commit): void => void commits.push(commit)
-    await world.pass(5 * SWEEP_MS)
+    await world.pass(5 * MAINTENANCE_MS)
 
     expect(await ownersOf(world)).toEqual(owners)
     expect([...scans.keys()]).toEqual([first])
@@ -206,12 +209,12 @@ describe('the background work of a team', () => {
       }
     }
     const reached = slow.stopBefore(touches(KEY_SPACE.duty))
-    const swept = slow.store.sweep()
+    const report = slow.store.maintain()
     await reached
-    await world.open(BACKGROUND) // It sweeps at once.
+    await world.open(BACKGROUND) // It collects garbage at once.
     for (let i = 0; i < 3; i++) await turns()
     slow.goOn()
-    await swept
+    await report
 
     expect(owners.filter(([, isKnown]) => !isKnown)).toEqual([])
     expect(owners.filter(([, , accepted]) => !accepted)).toHaveLength(1)
@@ -221,11 +224,11 @@ describe('the background work of a team', () => {
     const world = await EngineWorld.create()
     const first = await world.open(BACKGROUND)
     const table = await leaveWork(world, first)
-    await world.pass(2 * SWEEP_MS)
+    await world.pass(2 * MAINTENANCE_MS)
     const [dead] = await ownersOf(world)
     const second = await world.open(BACKGROUND)
     const others = second.store.team(T).table(table.id)
-    await world.pass(SWEEP_MS)
+    await world.pass(MAINTENANCE_MS)
     first.kill()
     await change(others)
     let passed = 0
@@ -235,8 +238,8 @@ describe('the background work of a team', () => {
     }
 
     expect(passed).toBeGreaterThanOrEqual(LEASE_MS - LEASE_MS / 3)
-    expect(passed).toBeLessThanOrEqual(LEASE_MS + 2 * SWEEP_MS)
-    await world.pass(2 * SWEEP_MS)
+    expect(passed).toBeLessThanOrEqual(LEASE_MS + 2 * MAINTENANCE_MS)
+    await world.pass(2 * MAINTENANCE_MS)
     expect(await world.keys(T, KEY_SPACE.retirement)).toEqual([])
     expect(await numbersOf(others)).toEqual([7, 5])
   })
@@ -245,40 +248,43 @@ describe('the background work of a team', () => {
     const world = await EngineWorld.create()
     const first = await world.open(BACKGROUND)
     await leaveWork(world, first)
-    await world.pass(2 * SWEEP_MS)
+    await world.pass(2 * MAINTENANCE_MS)
     const [closed] = await ownersOf(world)
     const second = await world.open(BACKGROUND)
     await first.store.close()
-    await world.pass(2 * SWEEP_MS)
+    await world.pass(2 * MAINTENANCE_MS)
 
     expect(await ownersOf(world)).not.toContain(closed)
     expect(await incarnationsOf(world)).toHaveLength(1)
     await second.store.close()
   })
 
-  test('goes on in the process that does it after another one has swept when it was told to', async () => {
+  test('goes on in the process that does it after another one has collected when it was told to', async () => {
     const world = await EngineWorld.create()
     const first = await world.open(BACKGROUND)
     const table = await leaveWork(world, first)
-    await world.pass(2 * SWEEP_MS)
+    await world.pass(2 * MAINTENANCE_MS)
     const owners = await ownersOf(world)
     const told = await world.open(NO_WAIT) // Without background work of its own.
     await change(table)
 
-    expect(await told.store.sweep()).toMatchObject({ generations: 1, folds: 1 })
+    expect(await told.store.maintain()).toMatchObject({ generations: 1, compactions: 1 })
     expect(await ownersOf(world)).toEqual(TEAM_DUTIES.map(() => NO_INCARNATION))
     await change(table)
     await told.store.team(T).files.put('c', { fileName: 'c.txt', contentType: 'text/plain' })
-    await world.pass(2 * SWEEP_MS)
+    await world.pass(2 * MAINTENANCE_MS)
     expect(await ownersOf(world)).toEqual(owners)
   })
 
-  test('of others is done by a call of sweep, also while a background sweep is under way', async () => {
+  test('of others is done by a call of maintain, also while a background garbage collection is under way', async () => {
     const world = await EngineWorld.create()
     const first = await world.open(BACKGROUND)
     const table = await leaveWork(world, first)
-    await world.pass(2 * SWEEP_MS)
-    const told = await world.open({ ...NO_WAIT, fileSweepIntervalMs: LEASE_MS / 3 })
+    await world.pass(2 * MAINTENANCE_MS)
+    const told = await world.open({
+      ...NO_WAIT,
+      maintenance: { ...NO_WAIT.maintenance, fileCollectionIntervalMs: LEASE_MS / 3 },
+    })
     await turns()
     await change(table)
     await first.store.team(T).files.put('b', { fileName: 'b.txt', contentType: 'text/plain' })
@@ -286,10 +292,10 @@ describe('the background work of a team', () => {
     const reached = told.stopBefore(({ port, partition }) => port === 'get' && partition === T)
     await world.pass(LEASE_MS / 3)
     await reached
-    const swept = told.store.sweep()
+    const report = told.store.maintain()
     told.goOn()
 
-    expect(await swept).toMatchObject({ files: 1, generations: 1 })
+    expect(await report).toMatchObject({ files: 1, generations: 1 })
   })
 })
 
@@ -308,8 +314,11 @@ const SCANNED = 2_500
 
 type Ended = Readonly<{ steps: number; census: Record<string, number> }>
 
-/** A process sweeps until it dies in a step, which takes effect; another one finishes, and a third one reads meanwhile. */
-async function sweepAndDie(deadlyStep: number): Promise<Ended> {
+/**
+ * A process collects garbage until it dies in a step, which takes effect; another one finishes, and a third one reads
+ * meanwhile.
+ */
+async function maintainAndDie(deadlyStep: number): Promise<Ended> {
   const world = await EngineWorld.create()
   const [dying, other, reader] = [
     await world.open(NO_WAIT),
@@ -324,11 +333,13 @@ async function sweepAndDie(deadlyStep: number): Promise<Ended> {
   let steps = 0
   world.onCall = ({ port, commit }, engine): void => {
     const writes =
-      port === 'commit' ? commit !== undefined : ['put', 'sweep', 'delete'].includes(port)
+      port === 'commit'
+        ? commit !== undefined
+        : ['put', 'garbageCollection', 'delete'].includes(port)
     if (engine === dying && writes && steps++ === deadlyStep) dying.kill()
   }
-  const swept = dying.store.sweep().then(() => dying.store.sweep())
-  await Promise.race([swept, diesOf(dying)])
+  const report = dying.store.maintain().then(() => dying.store.maintain())
+  await Promise.race([report, diesOf(dying)])
   world.onCall = () => undefined
   dying.kill()
   await finish(other.store, world)
@@ -351,7 +362,7 @@ async function createSecond(store: Store): Promise<Table> {
 
 async function finish(store: Store, world: EngineWorld): Promise<void> {
   for (let i = 0; i < 3; i++) {
-    await store.sweep()
+    await store.maintain()
     await world.pass(LEASE_MS)
   }
 }
@@ -361,10 +372,10 @@ async function diesOf(engine: Engine): Promise<void> {
   while (!engine.isDead) await turns()
 }
 
-test('a sweep that dies in any of its steps is finished by another process, and no reader loses what it reads', async () => {
-  const intact = await sweepAndDie(Number.POSITIVE_INFINITY)
+test('a garbage collection that dies in any of its steps is finished by another process, and no reader loses what it reads', async () => {
+  const intact = await maintainAndDie(Number.POSITIVE_INFINITY)
   expect(intact.steps).toBeGreaterThan(20)
   for (const step of sampleOf([...Array(intact.steps).keys()], 3)) {
-    expect([step, (await sweepAndDie(step)).census]).toEqual([step, intact.census])
+    expect([step, (await maintainAndDie(step)).census]).toEqual([step, intact.census])
   }
 }, 120_000)

@@ -1,5 +1,6 @@
 // Engines on the same records and objects, each as if it were in a process of its own, which a test can stop for a while
 // or end at any step. Time passes only when the test says so; the clocks of the engines are ten minutes apart.
+
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished, vi } from 'vitest'
 import {
@@ -18,6 +19,7 @@ import type {
   KvView,
   ObjectStore,
 } from '../../src/ports.js'
+import { joinedMaintenance, QUIET } from '../support/maintenance.js'
 
 export const MINUTE_MS = 60_000
 export const LEASE_MS = 30_000
@@ -47,15 +49,15 @@ export class Engine {
     const engine = new Engine(world)
     const skew = 10 * MINUTE_MS * (world.engines - 1)
     engine.#store = await openStore({
-      sweepIntervalMs: 0,
-      foldIntervalMs: 0,
-      fileSweepIntervalMs: 0,
-      jobIntervalMs: 0,
       compression: 'none',
       inlineRowsMax: 0,
       jobLeaseMs: LEASE_MS,
       clock: { now: () => world.now + skew },
       ...options,
+      maintenance: joinedMaintenance(
+        { ...QUIET, recompressionIntervalMs: 60_000 },
+        options.maintenance,
+      ),
       kv: kvOf(world.kv, engine, shared),
       objects: objectsOf(world.objects, engine),
     })
@@ -198,7 +200,8 @@ function partitionOf(name: string, partition: KvPartition, engine: Engine): KvPa
         partition.read((view) => use(viewOf(name, view, engine))),
       ),
     commit: (commit) => engine.commit(name, partition, commit),
-    sweep: (range, count) => engine.step({ port: 'sweep' }, () => partition.sweep(range, count)),
+    deleteRange: (range, count) =>
+      engine.step({ port: 'garbageCollection' }, () => partition.deleteRange(range, count)),
   }
 }
 

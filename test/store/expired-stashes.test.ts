@@ -29,7 +29,13 @@ const EXPIRED = {
   message: "Stash with ID 's' has expired: it must be deleted, and its chunks put again",
 }
 
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
+const QUIET = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
+} as const
 
 type World = Readonly<{
   kv: KvStore
@@ -72,22 +78,22 @@ async function putAll(stash: Stash): Promise<void> {
   for (let n = 0; n < 5; n++) await stash.put(String(n), chunkOf(n))
 }
 
-/** The numbers in a table made of the stash, after two sweeps that delete what nothing names. */
+/** The numbers in a table made of the stash, after two garbage collections that delete what nothing names. */
 async function numbersOf({ store, team }: Pick<World, 'store' | 'team'>): Promise<unknown[]> {
   const { tableId } = await team.createTable({ name: 'made', rows: team.stash('s') })
-  for (let sweeps = 0; sweeps < 2; sweeps++) await store.sweep()
+  for (let runs = 0; runs < 2; runs++) await store.maintain()
   const { rows } = await team.table(tableId).page()
   return rows.map(({ n }) => n)
 }
 
-/** A chunk that was refused may have left an object, which a sweep deletes. */
+/** A chunk that was refused may have left an object, which a garbage collection deletes. */
 async function expectSound({ store }: Pick<World, 'store'>): Promise<void> {
   const { findings } = await store.verify({ full: true })
   expect(findings.filter(({ kind }) => kind !== 'orphan-object')).toEqual([])
 }
 
-async function sweepTwice({ store }: World): Promise<void> {
-  for (let sweeps = 0; sweeps < 2; sweeps++) await store.sweep()
+async function maintainTwice({ store }: World): Promise<void> {
+  for (let runs = 0; runs < 2; runs++) await store.maintain()
 }
 
 describe('a stash that expires', () => {
@@ -97,7 +103,7 @@ describe('a stash that expires', () => {
   ])('just before %s chunk is committed refuses it', async (_, serial) => {
     const world = await newWorld()
     const { hooks, stash } = world
-    hooks.beforePutInto(KEY_SPACE.chunk, () => sweepTwice(world))
+    hooks.beforePutInto(KEY_SPACE.chunk, () => maintainTwice(world))
 
     await expect(stash.put(serial, chunkOf(7))).rejects.toMatchObject(EXPIRED)
 
@@ -114,7 +120,7 @@ describe('a stash that expires', () => {
     const { hooks, stash, store } = world
     hooks.beforePutInto(space, async () => void (await stash.put('5', chunkOf(5))))
 
-    expect(await store.sweep()).toMatchObject({ stashes: 0 })
+    expect(await store.maintain()).toMatchObject({ stashes: 0 })
 
     expect(hooks.ran).toBe(1)
     expect(await numbersOf(world)).toEqual([0, 1, 2, 3, 4, 5])
@@ -123,7 +129,7 @@ describe('a stash that expires', () => {
 
   test('just before it is linked is not used', async () => {
     const world = await newWorld()
-    world.hooks.beforePutInto(KEY_SPACE.tableHead, () => sweepTwice(world))
+    world.hooks.beforePutInto(KEY_SPACE.tableHead, () => maintainTwice(world))
 
     await expect(numbersOf(world)).rejects.toMatchObject(EXPIRED)
 
@@ -141,16 +147,16 @@ describe('a stash that expires', () => {
       made = (await team.table(tableId).page()).rows.map(({ n }) => n)
     })
 
-    expect(await store.sweep()).toMatchObject({ stashes: 1 })
+    expect(await store.maintain()).toMatchObject({ stashes: 1 })
 
     expect(made).toEqual([0, 1, 2, 3, 4])
-    await sweepTwice(world)
+    await maintainTwice(world)
     const [{ id } = { id: '' }] = await team.tables()
     expect((await team.table(id).page()).rows.map(({ n }) => n)).toEqual(made)
     await expectSound(world)
   })
 
-  test('while nobody sweeps takes chunks and is used whole', async () => {
+  test('while nobody collects garbage takes chunks and is used whole', async () => {
     const world = await newWorld()
     world.clock.pass(100 * DAY_MS)
     await world.stash.put('5', chunkOf(5))
@@ -160,7 +166,7 @@ describe('a stash that expires', () => {
 
   test('leaves nothing but its head, which a deletion takes away', async () => {
     const { kv, store, stash } = await newWorld()
-    await store.sweep()
+    await store.maintain()
     const spacesLeft = (): Promise<number[]> =>
       kv.partition('t').read(async (view) => {
         const all = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100 }
@@ -169,7 +175,7 @@ describe('a stash that expires', () => {
     expect(await spacesLeft()).toEqual([KEY_SPACE.stashHead])
 
     await stash.delete()
-    await store.sweep()
+    await store.maintain()
 
     expect(await spacesLeft()).toEqual([])
   })
@@ -189,13 +195,13 @@ describe('what is remembered of expired stashes', () => {
   test('is bounded: the oldest of more than 10,000 is forgotten, and begins anew', async () => {
     const world = await newWorld()
     const { kv, store, team } = world
-    await store.sweep()
+    await store.maintain()
     await addExpired(world, 0, 9_999)
-    await store.sweep()
+    await store.maintain()
     await expect(team.stash('s').put('5', [])).rejects.toMatchObject(EXPIRED)
 
     await addExpired(world, 9_999, 1)
-    await store.sweep()
+    await store.maintain()
 
     const heads = await kv.partition('t').read(async (view) => {
       return (await view.scan({ ...STASH_HEADS_RANGE, count: 20_000 })).length
@@ -239,7 +245,7 @@ describe('a store in a directory', () => {
     clock.pass(3 * DAY_MS)
 
     store = await openDirectory(path, { ...QUIET, clock })
-    await store.sweep()
+    await store.maintain()
     await store.close()
     store = await openDirectory(path, { ...QUIET, clock })
     await expect(store.team('t').stash('s').put('6', chunkOf(6))).rejects.toMatchObject(EXPIRED)
@@ -253,7 +259,7 @@ describe('a store in a directory', () => {
     let store = await openDirectory(path ?? '', { ...QUIET, clock })
     await putAll(store.team('t').stash('s'))
     clock.pass(LIFETIME_MS)
-    await store.sweep()
+    await store.maintain()
     await backupToFile(store, copy ?? '')
     await store.close()
     await restoreDirectory(restored ?? '', await onePiece(copy ?? ''))

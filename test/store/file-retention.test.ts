@@ -1,5 +1,5 @@
 // How long files are kept. Each way in which a URL comes into a team is taken by one file while another
-// file is named by nothing; the clock jumps, a sweep runs, and only the other one is gone. Then each way
+// file is named by nothing; the clock jumps, a garbage collection runs, and only the other one is gone. Then each way
 // out of a table: the file is there before, and gone after.
 import { describe, expect, test } from 'vitest'
 import type { RowsInput, StoredFile, Table, Team } from '../../src/index.js'
@@ -238,24 +238,24 @@ const CHANGES: readonly WayIn[] = [
     },
   },
   {
-    name: 'row records that a fold has made a segment',
-    options: { foldRecordsMin: 1 },
+    name: 'row records that a compaction has made a segment',
+    options: { maintenance: { compactionRecordsMin: 1 } },
     async take({ create, store }, url) {
       const table = await create([{ n: 1 }, { n: 2 }])
       await table.updateRow(await rowIdAt(table, 0), { f: url })
       await table.addRows(many('-')) // Closes the extent.
-      expect((await store.sweep()).folds).toBe(1)
+      expect((await store.maintain()).compactions).toBe(1)
       return table
     },
   },
   {
-    name: 'a segment that a fold has rewritten',
-    options: { ...SEALED, foldRecordsMin: 1 },
+    name: 'a segment that a compaction has rewritten',
+    options: { ...SEALED, maintenance: { compactionRecordsMin: 1 } },
     async take({ create, store }, url) {
       const table = await create([{ n: 1 }, { n: 2 }, { n: 3, f: url }])
       await table.updateRow(await rowIdAt(table, 0), { n: 5 })
       await table.deleteRow(await rowIdAt(table, 1))
-      expect((await store.sweep()).folds).toBe(1)
+      expect((await store.maintain()).compactions).toBe(1)
       return table
     },
   },
@@ -280,7 +280,7 @@ describe('a file is kept as long as its URL is in', () => {
     expect([await world.isThere(named), await world.isThere(other)]).toEqual([true, false])
     world.clock.pass(20 * DAY_MS)
     const again = await world.open() // Nothing of it is only in memory.
-    await again.store.sweep()
+    await again.store.maintain()
     expect(await world.isThere(named)).toBe(true)
   })
 })
@@ -323,12 +323,12 @@ const BOTH_FORMS: readonly WayOut[] = [
     },
   },
   {
-    name: 'the deletion of all rows, and their fold',
-    options: { foldRecordsMin: 1 },
+    name: 'the deletion of all rows, and their compaction',
+    options: { maintenance: { compactionRecordsMin: 1 } },
     async leave({ store }, table) {
       for (const { $rowID } of (await table.page()).rows) await table.deleteRow($rowID)
       await table.addRows(many('-').map((_, n) => ({ n })))
-      await store.sweep()
+      await store.maintain()
     },
   },
 ]
@@ -382,7 +382,7 @@ describe('a file goes after', () => {
     expect(await world.isThere(file)).toBe(true)
 
     await leave(world, table ?? world.team.table('none'), file)
-    await world.sweep()
+    await world.maintain()
 
     expect(await world.isThere(file)).toBe(false)
     expect(await world.team.files.stat(file.id)).toBeNull()
@@ -414,7 +414,7 @@ describe('a file goes after', () => {
     expect(await world.isThere(file)).toBe(true)
 
     await table.deleteRow(rows[123]?.$rowID ?? '')
-    await world.sweep()
+    await world.maintain()
     expect(await world.isThere(file)).toBe(false)
   })
 
@@ -425,11 +425,11 @@ describe('a file goes after', () => {
     await table.overwrite({ rows: [] })
 
     world.clock.pass(5 * DAY_MS)
-    await world.sweep()
+    await world.maintain()
     expect(await world.isThere(file)).toBe(true)
 
     world.clock.pass(1)
-    await world.sweep()
+    await world.maintain()
     expect(await world.isThere(file)).toBe(false)
   })
 
@@ -445,7 +445,7 @@ describe('a file goes after', () => {
     expect(await world.isThere(file)).toBe(true)
 
     await scan.return?.()
-    await world.sweep()
+    await world.maintain()
     expect(await world.isThere(file)).toBe(false)
   })
 })
@@ -457,14 +457,14 @@ describe('a file that nothing names', () => {
 
     for (let hour = 0; hour < 24; hour++) {
       world.clock.pass(HOUR_MS)
-      expect(await world.store.sweep()).toMatchObject({ files: 0 })
+      expect(await world.store.maintain()).toMatchObject({ files: 0 })
     }
     expect(await world.isThere(file)).toBe(true)
 
     world.clock.pass(1)
-    expect(await world.store.sweep()).toMatchObject({ files: 1, uploads: 0 })
+    expect(await world.store.maintain()).toMatchObject({ files: 1, uploads: 0 })
     expect(await world.isThere(file)).toBe(false)
-    await world.sweep()
+    await world.maintain()
     expect(await world.objects.list('')).toEqual([])
   })
 
@@ -472,23 +472,23 @@ describe('a file that nothing names', () => {
     const world = await openWorld({ fileRetentionMs: 29 * DAY_MS })
     const file = await world.file()
     world.clock.pass(29 * DAY_MS)
-    await world.sweep()
+    await world.maintain()
     expect(await world.isThere(file)).toBe(true)
     world.clock.pass(1)
-    await world.sweep()
+    await world.maintain()
     expect(await world.isThere(file)).toBe(false)
 
     const open = openWorld({ fileRetentionMs: DAY_MS - 1 })
     await expect(open).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
   })
 
-  test('may be named after its time, before the sweep: then it stays', async () => {
+  test('may be named after its time, before garbage collection: then it stays', async () => {
     const world = await openWorld()
     const file = await world.file()
     world.clock.pass(28 * DAY_MS)
     const table = await world.create(row(urlOf(file)))
 
-    await world.sweep()
+    await world.maintain()
 
     expect(await world.isThere(file)).toBe(true)
     expect(await textOf(table)).toContain(file.id)
@@ -509,7 +509,7 @@ describe('a file that nothing names', () => {
     world.clock.pass(10 * DAY_MS)
     const file = await world.file()
     world.clock.pass(-9 * DAY_MS)
-    await world.sweep()
+    await world.maintain()
     expect(await world.isThere(file)).toBe(true)
     world.clock.pass(9 * DAY_MS)
 
@@ -529,12 +529,12 @@ describe('uploads', () => {
     const [empty, received] = [await upload(world), await upload(world)]
     await world.store.files.receive(putTo(received.target, ['hello']))
     world.clock.pass(DAY_MS)
-    expect(await world.store.sweep()).toMatchObject({ uploads: 0 })
+    expect(await world.store.maintain()).toMatchObject({ uploads: 0 })
 
     world.clock.pass(1)
 
-    expect(await world.store.sweep()).toMatchObject({ uploads: 2, files: 0 })
-    await world.sweep()
+    expect(await world.store.maintain()).toMatchObject({ uploads: 2, files: 0 })
+    await world.maintain()
     expect(await world.objects.list('')).toEqual([])
     for (const { uploadId } of [empty, received]) {
       const done = world.team.files.completeUpload(uploadId)
@@ -551,29 +551,29 @@ describe('uploads', () => {
     await world.create(row(urlOf(file)))
 
     world.clock.pass(DAY_MS)
-    expect(await world.store.sweep()).toMatchObject({ uploads: 0 })
+    expect(await world.store.maintain()).toMatchObject({ uploads: 0 })
     expect(await world.team.files.completeUpload(uploadId)).toEqual(file)
 
     world.clock.pass(DAY_MS)
-    expect(await world.store.sweep()).toMatchObject({ uploads: 1, files: 0 })
-    await world.sweep()
+    expect(await world.store.maintain()).toMatchObject({ uploads: 1, files: 0 })
+    await world.maintain()
     expect(await world.isThere(file)).toBe(true)
   })
 })
 
 describe('the background', () => {
   test.each([
-    { when: 'when the store is opened', fileSweepIntervalMs: DAY_MS },
-    { when: 'at each interval', fileSweepIntervalMs: 20 },
-  ])('sweeps files $when', async ({ fileSweepIntervalMs }) => {
+    { when: 'when the store is opened', fileCollectionIntervalMs: DAY_MS },
+    { when: 'at each interval', fileCollectionIntervalMs: 20 },
+  ])('collects files $when', async ({ fileCollectionIntervalMs }) => {
     const world = await openWorld()
     const files = [await world.file(), await world.file()]
-    if (fileSweepIntervalMs === DAY_MS) world.clock.pass(RETENTION_MS + 1)
+    if (fileCollectionIntervalMs === DAY_MS) world.clock.pass(RETENTION_MS + 1)
 
-    await world.open({ fileSweepIntervalMs })
+    await world.open({ maintenance: { fileCollectionIntervalMs } })
 
-    await turns(50) // The sweep of the opening is over.
-    if (fileSweepIntervalMs !== DAY_MS) world.clock.pass(RETENTION_MS + 1)
+    await turns(50) // The garbage collection of the opening is over.
+    if (fileCollectionIntervalMs !== DAY_MS) world.clock.pass(RETENTION_MS + 1)
     for (const file of files) await expect.poll(() => world.isThere(file)).toBe(false)
   })
 })

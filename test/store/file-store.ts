@@ -6,6 +6,7 @@ import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import type { KvCommit, KvStore, ObjectStore, UploadRequest } from '../../src/ports.js'
 import { inPieces, putTo, textOf } from '../conformance/store/upload-request.js'
 import { type TestClock, testClock } from '../conformance/test-clock.js'
+import { joinedMaintenance } from '../support/maintenance.js'
 
 export const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' } as const
 
@@ -34,9 +35,12 @@ export async function openFileStore(
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
   const objects = wrap(memoryObjects())
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, clock }
+  const maintenance = joinedMaintenance(
+    { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0, fileCollectionIntervalMs: 0 },
+    options.maintenance,
+  )
   const watched = beforeCommit === undefined ? kv : watchCommits(kv, beforeCommit)
-  const store = await openStore({ ...quiet, ...options, kv: watched, objects })
+  const store = await openStore({ clock, ...options, maintenance, kv: watched, objects })
   onTestFinished(() => store.close())
   const team = store.team('acme')
   return {
@@ -63,7 +67,7 @@ function watchCommits(kv: KvStore, beforeCommit: BeforeCommit): KvStore {
       const partition = kv.partition(name)
       return {
         read: (use) => partition.read(use),
-        sweep: (range, count) => partition.sweep(range, count),
+        deleteRange: (range, count) => partition.deleteRange(range, count),
         async commit(commit) {
           await beforeCommit(commit)
           return partition.commit(commit)

@@ -252,7 +252,7 @@ describe('a port that fails', () => {
     expect(await files.listed()).toEqual([])
   })
 
-  test('to delete what is replaced fails nothing: the sweep does it', async () => {
+  test('to delete what is replaced fails nothing: garbage collection does it', async () => {
     let isBroken = true
     const { team, put, store, clock, listed, read } = await openFileStore(
       { orphanGraceMs: 0 },
@@ -270,9 +270,9 @@ describe('a port that fails', () => {
     const file = await team.files.completeUpload(uploadId)
     expect(await listed()).toHaveLength(2)
     isBroken = false
-    await store.sweep()
+    await store.maintain()
     clock.pass(1)
-    await store.sweep()
+    await store.maintain()
 
     expect(await listed()).toHaveLength(1)
     expect(await read(file)).toBe('second')

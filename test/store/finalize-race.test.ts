@@ -13,7 +13,7 @@ async function openWithGap(): Promise<{
   let armed: (() => Promise<void>) | undefined
   const withGap = (partition: KvPartition): KvPartition => ({
     read: (use) => partition.read(use),
-    sweep: (range, count) => partition.sweep(range, count),
+    deleteRange: (range, count) => partition.deleteRange(range, count),
     async commit(commit: KvCommit) {
       const links = commit.puts?.some(([key]) => key[0] === TABLE_HEAD_SPACE) ?? false
       const act = links ? armed : undefined
@@ -28,8 +28,7 @@ async function openWithGap(): Promise<{
     close: () => kv.close(),
   }
   const store = await openStore({
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
     kv: gapped,
     objects: memoryObjects(),
   })

@@ -15,7 +15,9 @@ import { runsAll } from '../support/what-runs.js'
 import { randomRow, randomSchema, randomWhere } from './find-cases.js'
 import { matches } from './find-oracle.js'
 
-const MANUAL = { sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1 } as const
+const MANUAL = {
+  maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0, compactionRecordsMin: 1 },
+} as const
 
 async function open(options: StoreOptions = {}): Promise<Store> {
   const store = await openMemory({ ...MANUAL, ...options })
@@ -45,7 +47,7 @@ async function found(table: Table, where: Where, id: string): Promise<unknown[]>
 
 const text = (json: string) => ({ json: new TextEncoder().encode(json) })
 
-/** Changes rows, deletes some, folds, adds, and widens columns to text. */
+/** Changes rows, deletes some, compacts, adds, and widens columns to text. */
 async function change(
   random: Seeded,
   store: Store,
@@ -71,7 +73,7 @@ async function change(
       const value = column?.type.kind === 'array' ? ['widened'] : 'widened'
       if (column) await table.addRows([{ [column.id]: value }], { onSchemaError: 'updateSchema' })
     }
-    if (random.once(2)) await store.sweep()
+    if (random.once(2)) await store.maintain()
   }
   return table.schema()
 }

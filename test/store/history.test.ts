@@ -1,5 +1,5 @@
 // Goal: the history of a table is exact: its rows as they were at each version, and changes that lead from one version to
-// the next; across folds, sweeps, overwrites, transactions, reopenings and crashes.
+// the next; across compactions, garbage collections, overwrites, transactions, reopenings and crashes.
 // Method: after each operation the table is read as it is; later its history is compared with what was read.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -27,10 +27,12 @@ const HOUR_MS = 3_600_000
 type Snapshot = Readonly<{ version: number; rows: readonly RowWithId[]; at: number }>
 
 const QUIET = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
-  jobIntervalMs: 0,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    jobIntervalMs: 0,
+  },
 }
 
 class World {
@@ -50,7 +52,7 @@ class World {
       overwrittenRowsTtlMs: 0,
       overwrittenRowSetsMax: 0,
       orphanGraceMs: 0,
-      foldRecordsMin: 1 + this.below(4),
+      maintenance: { ...QUIET.maintenance, compactionRecordsMin: 1 + this.below(4) },
       inlineRowsMax: this.below(2) === 0 ? 1_000 : 2,
       segmentRowsMax: 1 + this.below(5),
       cacheBytesMax: this.below(2) * 1_000_000,
@@ -164,7 +166,7 @@ class World {
         break
       case 10:
         this.clock.pass(this.below(2) === 0 ? 1_000 : HOUR_MS / 2)
-        await this.store.sweep()
+        await this.store.maintain()
         break
       case 11:
         await this.reopen(this.below(2) === 0)
@@ -389,14 +391,14 @@ test.each([
     return count
   }
   const past = (): Promise<number> => countChanges().catch(() => 0)
-  await other.sweep()
-  await other.sweep()
+  await other.maintain()
+  await other.maintain()
   expect(await past()).toBe(kept)
   expect((await other.verify({ full: true })).ok).toBe(true)
 
   await table.addRows([{ n: 4 }])
-  await other.sweep()
-  await other.sweep()
+  await other.maintain()
+  await other.maintain()
   expect(await past()).toBe(0)
   expect((await other.verify({ full: true })).ok).toBe(true)
   await other.close()

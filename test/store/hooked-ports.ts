@@ -83,7 +83,7 @@ function hookedPartition(partition: KvPartition, hooks: Hooks): KvPartition {
       await hooks.onCommit(commit)
       return partition.commit(commit)
     },
-    sweep: (range, count) => partition.sweep(range, count),
+    deleteRange: (range, count) => partition.deleteRange(range, count),
   }
 }
 

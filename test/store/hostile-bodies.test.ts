@@ -1,16 +1,16 @@
-// Goal: no body holds the event loop, whatever it is made of: other work of the process has its turn in proportion to what
-// was read, by each scanner and on each path to an error.
-// Method: bodies of all formats that cost much for what they are, whole and with a fault at the end, go through every
-// operation that takes rows. The clock moves with each look at it, so that each 8 KiB of work that is counted end a turn:
-// the turns that others had say how much was counted. No time is measured.
+// Goal: no body holds the event loop, whatever it is made of: other work of the process has its turn in proportion to
+// what was read, by each scanner and on each path to an error. Method: bodies of all formats that cost much for what
+// they are, whole and with a fault at the end, go through every operation that takes rows. The clock moves with each
+// look at it, so that each 8 KiB of work that is counted end a turn: the turns that others had say how much was
+// counted. No time is measured.
 import { MemoryLevel } from 'memory-level'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { SourceFormat } from '../../src/base/source-format.js'
 import { SliceTurns } from '../../src/base/time-slices.js'
-import { appendEntries } from '../../src/engine/context/extents.js'
-import { ColumnsOfChunk } from '../../src/engine/ingest/columns-of-chunk.js'
-import { ExactRows } from '../../src/engine/ingest/exact-rows.js'
-import { ChunkProblems } from '../../src/engine/ingest/find-problems.js'
+import { appendEntries } from '../../src/engine/caches/extents.js'
+import { ColumnsOfChunk } from '../../src/engine/import/columns-of-chunk.js'
+import { ExactRows } from '../../src/engine/import/exact-rows.js'
+import { ChunkProblems } from '../../src/engine/import/find-problems.js'
 import { IncomingRows } from '../../src/engine/merge/incoming-rows.js'
 import {
   memoryObjects,
@@ -41,7 +41,13 @@ const SHARE = 0.7
 async function openTeam(options: StoreOptions = {}): Promise<Team> {
   let ms = Date.now()
   const store = await openStore({
-    ...{ sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 },
+    ...{
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        fileCollectionIntervalMs: 0,
+      },
+    },
     compression: 'none',
     inlineBytesMax: 0, // No body is short enough for the exact path alone.
     clock: { now: () => (ms += 5) },
@@ -339,7 +345,7 @@ describe('what is counted besides', () => {
       const create = () => team.createTable({ name: 'T', rows: stash, receipt: true })
       expectTurns(await outcomeOf(create), 2, { rows: [], work: 200 * 4 * KIB })
 
-      const form = { convert: false, folded: false, settled: false, namesFiles: false }
+      const form = { convert: false, compacted: false, recompressed: false, namesFiles: false }
       const entry = { nonce: new Uint8Array(8), segment: null, rowCount: 1, version: 1, ...form }
       const append = () =>
         appendEntries(() => null, new Uint8Array(16), 0, Array(4 * 4_096).fill(entry))

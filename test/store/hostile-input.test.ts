@@ -34,7 +34,9 @@ let team: Team
 
 beforeAll(async () => {
   counter = new WorkCounter()
-  store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0 })
+  store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
+  })
   team = store.team('t')
 })
 

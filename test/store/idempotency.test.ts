@@ -49,7 +49,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
       if (name === '') return partition
       return {
         commit: (commit) => partition.commit(commit),
-        sweep: (range, count) => partition.sweep(range, count),
+        deleteRange: (range, count) => partition.deleteRange(range, count),
         async read(use) {
           if (held !== undefined && ++views === 2) {
             const meanwhile = held
@@ -65,7 +65,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
     views = 0
     held = meanwhile
   }
-  const background = { sweepIntervalMs: 0, foldIntervalMs: 0 }
+  const background = { maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 } }
   const store = await openStore({ kv, objects: memoryObjects(), clock, ...background, ...options })
   onTestFinished(() => store.close())
   return { store, kv, team: store.team('acme'), clock, holdSecondView }
@@ -474,7 +474,7 @@ describe('after its time', () => {
     expect((await team.tables()).map(({ name }) => name)).toEqual(['Rows', 'A', 'B'])
   })
 
-  test('the sweep deletes its record, and no other', async () => {
+  test('the garbage collection deletes its record, and no other', async () => {
     const opened = await open({ idempotencyTtlMs: HOUR_MS })
     const { store, team, clock } = opened
     const table = await newTable(team)
@@ -484,10 +484,10 @@ describe('after its time', () => {
     const first = await table.addRows([{ n: 1 }], { idempotencyKey: 'new' })
     const before = await recordCount(opened)
 
-    await store.sweep()
+    await store.maintain()
     const young = await recordCount(opened)
     clock.pass(HOUR_MS / 2)
-    await store.sweep()
+    await store.maintain()
 
     expect([before, young, await recordCount(opened)]).toEqual([5, 5, 1])
     expect(shown(await table.addRows([{ n: 1 }], { idempotencyKey: 'new' }))).toEqual(shown(first))
@@ -512,7 +512,7 @@ test('an operation without a key, or that has failed, writes no record', async (
   expect(await recordCount(opened)).toBe(0)
 })
 
-test('the objects that a repeat wrote before it found the first result are swept', async () => {
+test('the objects that a repeat wrote before it found the first result are collected', async () => {
   const { store, team, clock, holdSecondView } = await open({
     compression: 'none',
     inlineRowsMax: 0,
@@ -524,9 +524,9 @@ test('the objects that a repeat wrote before it found the first result are swept
   holdSecondView(async () => void (await add()))
   await add()
 
-  await store.sweep()
+  await store.maintain()
   clock.pass(HOUR_MS)
-  const { objects } = await store.sweep()
+  const { objects } = await store.maintain()
 
   expect(objects).toBeGreaterThan(0)
   expect(await listedIds(table)).toHaveLength(2)

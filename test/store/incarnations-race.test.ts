@@ -17,7 +17,7 @@ const OPTIONS = {
   orphanGraceMs: 0,
   overwrittenRowsTtlMs: 0,
   overwrittenRowSetsMax: 0,
-  foldRecordsMin: 1,
+  maintenance: { compactionRecordsMin: 1 },
 }
 
 /** What was acknowledged. */
@@ -68,7 +68,7 @@ class Run {
     const engine = random.pick(this.#engines)
     const kind = random.below(20)
     if (kind < 9) this.#begin(engine, () => this.#operate(engine.store.team('t')))
-    else if (kind < 12) this.#begin(engine, async () => void (await engine.store.sweep()))
+    else if (kind < 12) this.#begin(engine, async () => void (await engine.store.maintain()))
     else if (kind < 14) engine.stop()
     else if (kind < 16) engine.goOn()
     else if (kind === 16) {
@@ -131,7 +131,7 @@ class Run {
     for (const engine of this.#engines) await Promise.all(this.#working.get(engine) ?? [])
     const last = await this.#world.open(OPTIONS)
     for (let i = 0; i < 4; i++) {
-      await last.store.sweep()
+      await last.store.maintain()
       await this.#world.pass(LEASE_MS)
     }
     const { findings } = await last.store.verify({ full: true })

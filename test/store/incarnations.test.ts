@@ -1,5 +1,6 @@
-// Goal: of several processes on one store, the sweep of each deletes what nobody needs, whoever left it, and nothing that
-// another one is about to name or is reading, not even of a process that was taken for ended and lives all the same.
+// Goal: of several processes on one store, the garbage collection of each deletes what nobody needs, whoever left it,
+// and nothing that another one is about to name or is reading, not even of a process that was taken for ended and lives
+// all the same.
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
 import { readBackup } from '../../src/format/backup.js'
@@ -37,14 +38,14 @@ async function numbersOf(table: Table): Promise<unknown[]> {
   return (await table.page()).rows.map(({ n }) => n)
 }
 
-async function sweepTwice({ store }: Engine, world: EngineWorld): Promise<number> {
-  const first = await store.sweep()
+async function maintainTwice({ store }: Engine, world: EngineWorld): Promise<number> {
+  const first = await store.maintain()
   await world.pass(GRACE_MS + 1)
-  return first.objects + (await store.sweep()).objects
+  return first.objects + (await store.maintain()).objects
 }
 
 describe('objects of a process that has ended', () => {
-  test('are deleted by another one after its lease, the grace period and two sweeps', async () => {
+  test('are deleted by another one after its lease, the grace period and two garbage collections', async () => {
     const world = await EngineWorld.create()
     const [dead, other] = [await world.open(), await world.open()]
     const table = await create(dead.store)
@@ -55,10 +56,10 @@ describe('objects of a process that has ended', () => {
     dead.kill()
     expect(await world.listed()).toHaveLength(2)
 
-    expect(await sweepTwice(other, world)).toBe(0) // Only now the lease is known to be over.
+    expect(await maintainTwice(other, world)).toBe(0) // Only now the lease is known to be over.
     expect(await world.listed()).toHaveLength(2)
     await world.pass(GRACE_MS + 1)
-    expect((await other.store.sweep()).objects).toBe(1)
+    expect((await other.store.maintain()).objects).toBe(1)
 
     expect(await world.listed()).toEqual([kept])
     expect(await numbersOf(other.store.team(T).table(table.id))).toEqual([1, 2, 3])
@@ -75,27 +76,27 @@ describe('objects of a process that has ended', () => {
     await first.store.close()
     expect(await world.listed()).toHaveLength(2)
 
-    await other.store.sweep() // Drops nothing: it is retained.
+    await other.store.maintain() // Drops nothing: it is retained.
     await world.pass(2 * 60 * MINUTE_MS)
-    await other.store.sweep()
-    expect(await sweepTwice(other, world)).toBe(1)
+    await other.store.maintain()
+    expect(await maintainTwice(other, world)).toBe(1)
 
     expect(await world.listed()).toHaveLength(1)
     expect(await world.keys('', KEY_SPACE.incarnation)).toHaveLength(1) // That of the other one.
   })
 
-  test('are swept also where no other process can write, and its records go', async () => {
+  test('are collected also where no other process can write, and its records go', async () => {
     const world = await EngineWorld.create()
     const dead = await world.open()
     const table = await create(dead.store)
-    await dead.store.sweep()
+    await dead.store.maintain()
     const reached = dead.stopBefore(namesObjects)
     void table.addRows(ROWS)
     await reached
     dead.kill()
 
     const alone = await world.open({}, false)
-    expect(await sweepTwice(alone, world)).toBe(1)
+    expect(await maintainTwice(alone, world)).toBe(1)
 
     expect(await world.listed()).toHaveLength(1)
     expect(await world.keys(T, KEY_SPACE.writer)).toEqual([])
@@ -112,10 +113,10 @@ describe('what a living process let go of', () => {
     const table = await create(writer.store)
     await table.overwrite({ rows: [{ n: 4 }] })
 
-    for (let i = 0; i < 3; i++) await other.store.sweep()
+    for (let i = 0; i < 3; i++) await other.store.maintain()
     expect(await world.listed()).toHaveLength(2) // By its record both may be pending.
     await world.pass(LEASE_MS)
-    for (let i = 0; i < 3; i++) await other.store.sweep()
+    for (let i = 0; i < 3; i++) await other.store.maintain()
 
     expect(await world.listed()).toHaveLength(1)
     expect(await numbersOf(table)).toEqual([4])
@@ -141,13 +142,13 @@ describe('a process that lives', () => {
     const added = table.addRows(ROWS)
     for (let i = 0; i < 5; i++) {
       await world.pass(LEASE_MS)
-      await other.store.sweep()
+      await other.store.maintain()
     }
     goOn()
 
     await added
     const { id } = await file
-    await other.store.sweep()
+    await other.store.maintain()
     expect(await numbersOf(other.store.team(T).table(table.id))).toHaveLength(6)
     expect(await other.store.files.open(id)).not.toBeNull()
     expect((await other.store.verify({ full: true })).findings).toEqual([])
@@ -160,7 +161,7 @@ describe('a process that lives', () => {
     const reached = slow.stopBefore(publishes)
     const made = create(slow.store)
     await reached
-    for (let i = 0; i < 3; i++) await other.store.sweep()
+    for (let i = 0; i < 3; i++) await other.store.maintain()
     slow.goOn()
 
     await made
@@ -204,7 +205,7 @@ describe('a process that was taken for ended and lives', () => {
     const operation = Promise.resolve(run(paused.store.team(T), table))
     await reached
     for (let i = 0; i < 4; i++) {
-      await other.store.sweep()
+      await other.store.maintain()
       await world.pass(LEASE_MS)
     }
     expect(await world.listed()).toHaveLength(1)
@@ -216,29 +217,29 @@ describe('a process that was taken for ended and lives', () => {
     })
     expect((await other.store.verify({ full: true })).findings).toEqual([])
     await run(paused.store.team(T), table) // As a new incarnation it goes on.
-    for (let i = 0; i < 3; i++) await other.store.sweep()
+    for (let i = 0; i < 3; i++) await other.store.maintain()
     expect((await other.store.verify({ full: true })).findings).toEqual([])
   })
 
-  test('has no effect by a fold that it had under way', async () => {
+  test('has no effect by a compaction that it had under way', async () => {
     const world = await EngineWorld.create()
-    const options = { ...NO_WAIT, foldRecordsMin: 1 }
+    const options = { ...NO_WAIT, maintenance: { compactionRecordsMin: 1 } }
     const [paused, other] = [await world.open(options), await world.open(NO_WAIT)]
     const table = await create(paused.store)
     const [first] = (await table.page()).rows
     await table.updateRow(first?.$rowID ?? '', { n: 7 })
     const reached = paused.stopBefore(namesObjects)
-    const swept = paused.store.sweep()
+    const report = paused.store.maintain()
     await reached
     for (let i = 0; i < 4; i++) {
-      await other.store.sweep()
+      await other.store.maintain()
       await world.pass(LEASE_MS)
     }
     paused.goOn()
 
-    expect((await swept).folds).toBe(0) // Its lease is lost, too.
-    expect((await paused.store.sweep()).folds).toBe(1)
-    for (let i = 0; i < 2; i++) await paused.store.sweep()
+    expect((await report).compactions).toBe(0) // Its lease is lost, too.
+    expect((await paused.store.maintain()).compactions).toBe(1)
+    for (let i = 0; i < 2; i++) await paused.store.maintain()
     expect(await numbersOf(other.store.team(T).table(table.id))).toEqual([7, 2, 3])
     expect((await other.store.verify({ full: true })).findings).toEqual([])
   })
@@ -253,7 +254,7 @@ describe('a process that was taken for ended and lives', () => {
     const made = create(paused.store)
     await reached
     for (let i = 0; i < 4; i++) {
-      await other.store.sweep()
+      await other.store.maintain()
       await world.pass(LEASE_MS)
     }
     paused.goOn()
@@ -318,7 +319,10 @@ async function* piecesOf(backup: readonly Uint8Array[]): AsyncGenerator<Uint8Arr
   yield* backup
 }
 
-/** Of the records in a backup. Its bytes cannot be searched for a key: an object ID begins as the key of its incarnation ends. */
+/**
+ * Of the records in a backup. Its bytes cannot be searched for a key: an object ID begins as the key of its incarnation
+ * ends.
+ */
 async function keySpacesOf(backup: readonly Uint8Array[]): Promise<Set<number | undefined>> {
   const spaces = new Set<number | undefined>()
   for await (const frame of readBackup(piecesOf(backup))) {
@@ -340,7 +344,7 @@ describe('what another process reads', () => {
       .table(table.id)
       .overwrite({ rows: [{ n: 4 }] })
     for (let i = 0; i < 4; i++) {
-      expect((await other.store.sweep()).objects).toBe(0)
+      expect((await other.store.maintain()).objects).toBe(0)
       await world.pass(LEASE_MS)
     }
 
@@ -349,7 +353,7 @@ describe('what another process reads', () => {
     expect(spaces).toContain(KEY_SPACE.extentPage)
     expect(spaces).not.toContain(KEY_SPACE.incarnation)
     await world.pass(LEASE_MS)
-    for (let i = 0; i < 2; i++) await other.store.sweep()
+    for (let i = 0; i < 2; i++) await other.store.maintain()
     expect(await world.listed()).toHaveLength(1)
   })
 
@@ -362,10 +366,10 @@ describe('what another process reads', () => {
     await table.overwrite({ rows: [{ n: 4 }] })
 
     for (let i = 0; i < 4; i++) {
-      await other.store.sweep()
+      await other.store.maintain()
       await world.pass(LEASE_MS)
     }
-    await other.store.sweep()
+    await other.store.maintain()
     expect(await world.listed()).toHaveLength(1)
   })
 
@@ -378,7 +382,7 @@ describe('what another process reads', () => {
     await table.overwrite({ rows: [{ n: 4 }] })
     reader.stop()
     for (let i = 0; i < 5; i++) {
-      await other.store.sweep()
+      await other.store.maintain()
       await world.pass(LEASE_MS)
     }
     expect(await world.listed()).toHaveLength(1)
@@ -402,14 +406,14 @@ describe('what another process reads', () => {
     const found = [(await scan.next()).value]
     await table.overwrite({ rows: [{ n: 4 }] })
     for (let i = 0; i < 4; i++) {
-      expect((await other.store.sweep()).generations).toBe(0)
+      expect((await other.store.maintain()).generations).toBe(0)
       await world.pass(LEASE_MS)
     }
 
     for await (const row of scan) found.push(row)
     expect(found.map(({ n }) => n)).toEqual(rows.map(({ n }) => n))
     await world.pass(LEASE_MS)
-    expect((await other.store.sweep()).generations).toBe(1)
+    expect((await other.store.maintain()).generations).toBe(1)
   })
 
   test('by a scan of a process that has ended goes with its lease', async () => {
@@ -420,11 +424,11 @@ describe('what another process reads', () => {
     await reader.store.team(T).table(table.id).scan().next()
     reader.kill()
     await table.overwrite({ rows: [{ n: 4 }] })
-    expect((await other.store.sweep()).generations).toBe(0)
+    expect((await other.store.maintain()).generations).toBe(0)
 
     for (let i = 0; i < 4; i++) {
       await world.pass(LEASE_MS)
-      await other.store.sweep()
+      await other.store.maintain()
     }
     expect(await world.keys(T, KEY_SPACE.retirement)).toEqual([])
     expect(await world.listed()).toHaveLength(1)
@@ -440,7 +444,7 @@ describe('what another process reads', () => {
     await reached
     await table.overwrite({ rows: [{ n: 4 }] })
     for (let i = 0; i < 4; i++) {
-      expect((await other.store.sweep()).objects).toBe(0)
+      expect((await other.store.maintain()).objects).toBe(0)
       await world.pass(LEASE_MS)
     }
     expect(await world.keys(T, KEY_SPACE.retirement)).toEqual([])
@@ -448,7 +452,7 @@ describe('what another process reads', () => {
 
     expect(await page).toEqual([1, 2, 3])
     await world.pass(GRACE_MS)
-    for (let i = 0; i < 2; i++) await other.store.sweep()
+    for (let i = 0; i < 2; i++) await other.store.maintain()
     expect(await world.listed()).toHaveLength(1)
   })
 
@@ -461,7 +465,7 @@ describe('what another process reads', () => {
     const first = scan.next()
     await reached
     await table.overwrite({ rows: [{ n: 4 }] })
-    await other.store.sweep()
+    await other.store.maintain()
     reader.goOn()
 
     expect((await first).value).toMatchObject({ n: 4 })
@@ -495,7 +499,7 @@ test('where no other process can write, no record tells of this one', async () =
   for (const [, run] of OPERATIONS) await run(store.team(T), table)
   for await (const _ of table.scan());
   for await (const _ of store.backup());
-  await store.sweep()
+  await store.maintain()
 
   expect(await world.keys('', KEY_SPACE.incarnation)).toEqual([])
   expect(await world.keys(T, KEY_SPACE.writer)).toEqual([])

@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { NO_BACKGROUND } from '../../adapters/base/no-background.js'
 import { openDirectoryPorts } from '../../adapters/directory/directory.js'
 import { openDirectory } from '../../adapters/node.js'
-import type { JobsOptions } from '../../src/engine/api/job-types.js'
+import type { JobsOptions } from '../../src/engine/types/job-types.js'
 import { decodeLease, encodeLease } from '../../src/format/job-records.js'
 import {
   CHUNKS_RANGE,
@@ -268,10 +267,10 @@ describe('a job', () => {
     await succeeded(job)
 
     now += 7 * DAY_MS - MINUTE_MS
-    expect((await store.sweep()).jobs).toBe(0)
+    expect((await store.maintain()).jobs).toBe(0)
     await job.status()
     now += 2 * MINUTE_MS
-    expect((await store.sweep()).jobs).toBe(1)
+    expect((await store.maintain()).jobs).toBe(1)
     await expect(job.status()).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' })
 
     const jobs = { start: Uint8Array.of(0x0e), limit: Uint8Array.of(0x0f), count: 10 }
@@ -341,7 +340,7 @@ describe('a job', () => {
     const made = await first.store.team('t').startJob({ create: { name: 'made', rows } })
     first.dieAfter(0)
 
-    const { store } = await world.open({ jobIntervalMs: 1 })
+    const { store } = await world.open({ maintenance: { jobIntervalMs: 1 } })
     const refused = store.team('t').startJob({ import: FROM_URL })
     await expect(refused).rejects.toMatchObject({ code: 'SOURCE_URL_NOT_ALLOWED' })
     await succeeded(store.team('t').job(made.id))
@@ -361,7 +360,7 @@ describe('a job', () => {
         return sourceOf().fetch(url, limits)
       },
     }
-    const { team } = await openTeam({ sources, jobIntervalMs: 10 })
+    const { team } = await openTeam({ sources, maintenance: { jobIntervalMs: 10 } })
     const job = await team.startJob({ import: FROM_URL })
 
     await expect.poll(async () => (await job.status()).status).toBe('succeeded')
@@ -378,7 +377,7 @@ describe('after commits may have been lost', () => {
     onTestFinished(() => rm(folder, { recursive: true }))
     const path = join(folder, 'store')
     const sources = sourceOf(() => new Promise(() => undefined))
-    const store = await openDirectory(path, { ...NO_BACKGROUND, sources, jobsInFlightMax: 1 })
+    const store = await openDirectory(path, { maintenance: false, sources, jobsInFlightMax: 1 })
     const team = store.team('t')
     await team.startJob({ import: FROM_URL })
     const stash = team.stash('s')
@@ -405,7 +404,7 @@ describe('after commits may have been lost', () => {
   test('a job goes on with what it began with, and no operation begins with an old stash', async () => {
     const path = await closedWithJobs()
     const raised = await openDirectoryPorts(path, RAISED)
-    const store = await openStore({ ...NO_BACKGROUND, kv: raised.kv, objects: raised.objects })
+    const store = await openStore({ maintenance: false, kv: raised.kv, objects: raised.objects })
     const team = store.team('t')
     const later = await team.startJob({
       create: { name: 'later', rows: team.stash('s') },
@@ -457,7 +456,7 @@ describe('killed and continued', () => {
     [kind, request]: (typeof requests)[number],
   ): Promise<number> {
     const world = await World.create(false)
-    const options = { sources: sourceOf(), jobIntervalMs: 5 }
+    const options = { sources: sourceOf(), maintenance: { jobIntervalMs: 5 } }
     const setup = await world.open(options)
     const { tableId } = await setup.store.team('t').createTable({ name: 'was', rows: [{ n: 0 }] })
     await setup.store.close()
@@ -513,7 +512,7 @@ function never(): never {
 describe('a lease that is taken over in the last moment', () => {
   test.each(['create', 'overwrite'] as const)('refuses the commit of a job: %s', async (kind) => {
     const world = await World.create(false)
-    const engine = await world.open({ jobIntervalMs: 0 })
+    const engine = await world.open({ maintenance: { jobIntervalMs: 0 } })
     onTestFinished(() => engine.store.close())
     const team = engine.store.team('t')
     const { tableId } = await team.createTable({ name: 'was', rows: [{ n: 0 }] })
@@ -556,7 +555,7 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
   /** A job that nobody takes over is not waited for any longer. */
   const END_MS = 10_000
   const ahead = { clock: { now: () => Date.now() + 10 * MINUTE_MS } }
-  const lease = { jobLeaseMs: LEASE_MS, jobIntervalMs: 20 }
+  const lease = { jobLeaseMs: LEASE_MS, maintenance: { jobIntervalMs: 20 } }
 
   async function openTwo(
     hold: () => Promise<void>,

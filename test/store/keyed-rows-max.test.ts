@@ -5,7 +5,7 @@ import { openMemory, type Store, type Table, type Team } from '../../src/index.j
 
 const MAX = 8
 
-vi.mock('../../src/engine/unique/keyed-rows-max.js', async (importOriginal) => ({
+vi.mock('../../src/engine/keys/keyed-rows-max.js', async (importOriginal) => ({
   ...(await importOriginal<object>()),
   KEYED_ROWS_MAX: 8,
 }))
@@ -22,7 +22,11 @@ function rowsOf(count: number, first = 0): { k: number; v: string }[] {
 }
 
 async function open(): Promise<Readonly<{ store: Store; team: Team }>> {
-  const store = await openMemory({ inlineRowsMax: 0, segmentRowsMax: 4, sweepIntervalMs: 0 })
+  const store = await openMemory({
+    inlineRowsMax: 0,
+    segmentRowsMax: 4,
+    maintenance: { garbageCollectionIntervalMs: 0 },
+  })
   onTestFinished(() => store.close())
   return { store, team: store.team('t') }
 }

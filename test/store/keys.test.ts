@@ -1,5 +1,5 @@
-// Goal: a table with a key never has two rows with one, whatever is done to it and by how many at once, and a row is found
-// by its key without a scan.
+// Goal: a table with a key never has two rows with one, whatever is done to it and by how many at once, and a row is
+// found by its key without a scan.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
@@ -42,7 +42,10 @@ const SCHEMA = {
 async function openKeys(options: StoreOptions = {}) {
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   const objects = memoryObjects()
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, jobIntervalMs: 0, orphanGraceMs: 0 }
+  const quiet = {
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0, jobIntervalMs: 0 },
+    orphanGraceMs: 0,
+  }
   const store = await openStore({ kv, objects, ...quiet, ...options })
   onTestFinished(() => store.close())
   const team = store.team('t')
@@ -124,26 +127,29 @@ describe('a key', () => {
   test.each([
     ['texts', 1_000],
     ['segments', 10],
-  ])('is kept by overwrites, folds and the sweep, with rows in %s', async (_, inlineRowsMax) => {
-    const { make, store, partition } = await openKeys({ inlineRowsMax, overwrittenRowsTtlMs: 0 })
-    const { table } = await make(numbered(0, 60))
-    await table.addRows(numbered(100, 60))
-    await table.overwrite({ rows: numbered(50, 60) })
-    await store.sweep()
+  ])(
+    'is kept by overwrites, compactions and garbage collection, with rows in %s',
+    async (_, inlineRowsMax) => {
+      const { make, store, partition } = await openKeys({ inlineRowsMax, overwrittenRowsTtlMs: 0 })
+      const { table } = await make(numbered(0, 60))
+      await table.addRows(numbered(100, 60))
+      await table.overwrite({ rows: numbered(50, 60) })
+      await store.maintain()
 
-    await expect(table.addRows(numbered(100, 20))).rejects.toMatchObject(NOT_UNIQUE)
-    await table.addRows(numbered(0, 50))
-    await expect(table.overwrite({ rows: [{ email: 'x' }, { email: 'x' }] })).rejects.toMatchObject(
-      NOT_UNIQUE,
-    )
-    expect(await byEmail(table, 'e109')).toMatchObject({ n: 109 })
-    expect(await byEmail(table, 'e110')).toBe(null)
-    await expectSound(store)
-    await table.delete()
-    await store.sweep()
-    expect(await all(partition, KEY_SPACE.keyEntry)).toEqual([])
-    expect(await all(partition, KEY_SPACE.keyIndex)).toEqual([])
-  })
+      await expect(table.addRows(numbered(100, 20))).rejects.toMatchObject(NOT_UNIQUE)
+      await table.addRows(numbered(0, 50))
+      await expect(
+        table.overwrite({ rows: [{ email: 'x' }, { email: 'x' }] }),
+      ).rejects.toMatchObject(NOT_UNIQUE)
+      expect(await byEmail(table, 'e109')).toMatchObject({ n: 109 })
+      expect(await byEmail(table, 'e110')).toBe(null)
+      await expectSound(store)
+      await table.delete()
+      await store.maintain()
+      expect(await all(partition, KEY_SPACE.keyEntry)).toEqual([])
+      expect(await all(partition, KEY_SPACE.keyIndex)).toEqual([])
+    },
+  )
 
   test('is kept for runs of many rows: against each other, entries and rows that are gone', async () => {
     const { make, store } = await openKeys()
@@ -184,13 +190,13 @@ describe('a key', () => {
 
     await table.addRows([{ email: 'other', n: 5 }])
     await expect(table.addRows([{ email: 'five' }])).rejects.toMatchObject(NOT_UNIQUE)
-    await store.sweep()
+    await store.maintain()
     await expectSound(store)
     await table.alter({ key: null })
     await table.addRows([{ email: 'five' }])
     expect('key' in (await table.info())).toBe(false)
     await expect(table.get({ email: 'five' })).rejects.toMatchObject(INVALID)
-    await store.sweep()
+    await store.maintain()
     expect(await all(partition, KEY_SPACE.keyIndex)).toEqual([])
   })
 
@@ -530,7 +536,14 @@ async function openTwo(
   })
   const kv = await openLevelKv(level)
   const objects = memoryObjects()
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+  const quiet = {
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+      jobIntervalMs: 0,
+    },
+  }
   const open = async (onRead: () => Promise<void>): Promise<Store> => {
     const hooked = hookedKv(kv, new Hooks(), true)
     const partition: KvStore['partition'] = (name) => {
@@ -597,31 +610,34 @@ describe('a key in two processes', () => {
     await expectSound(other)
   })
 
-  test.each([false, true])('is changed and swept beside a merge, dry run %j', async (dryRun) => {
-    const outcomes: unknown[] = []
-    for (let at = 1, isMet = true; isMet; at++) {
-      let readsLeft = 0
-      isMet = false
-      const [one, other] = await openTwo(async () => {
-        if (readsLeft-- !== 1) return
-        isMet = true
-        await same.alter({ key: ['n'] })
-        await other.sweep()
-      })
-      const { tableId } = await one.team('t').createTable({
-        ...{ name: 'k', schema: SCHEMA, rows: numbered(0, 3), key: ['email'] },
-      })
-      const same = other.team('t').table(tableId)
-      readsLeft = at
-      const merge = { rows: [{ email: 'e0', n: 9 }], key: ['email'], dryRun }
-      const failure = await failureOf(() => one.team('t').table(tableId).merge(merge))
-      if (isMet) outcomes.push(failure)
-    }
+  test.each([false, true])(
+    'is changed and collected beside a merge, dry run %j',
+    async (dryRun) => {
+      const outcomes: unknown[] = []
+      for (let at = 1, isMet = true; isMet; at++) {
+        let readsLeft = 0
+        isMet = false
+        const [one, other] = await openTwo(async () => {
+          if (readsLeft-- !== 1) return
+          isMet = true
+          await same.alter({ key: ['n'] })
+          await other.maintain()
+        })
+        const { tableId } = await one.team('t').createTable({
+          ...{ name: 'k', schema: SCHEMA, rows: numbered(0, 3), key: ['email'] },
+        })
+        const same = other.team('t').table(tableId)
+        readsLeft = at
+        const merge = { rows: [{ email: 'e0', n: 9 }], key: ['email'], dryRun }
+        const failure = await failureOf(() => one.team('t').table(tableId).merge(merge))
+        if (isMet) outcomes.push(failure)
+      }
 
-    const refused = { ...INVALID, message: expect.stringMatching(/key of the table: n$/) }
-    expect(outcomes).toContainEqual(expect.objectContaining(refused))
-    for (const failure of outcomes) if (failure !== null) expect(failure).toMatchObject(refused)
-  })
+      const refused = { ...INVALID, message: expect.stringMatching(/key of the table: n$/) }
+      expect(outcomes).toContainEqual(expect.objectContaining(refused))
+      for (const failure of outcomes) if (failure !== null) expect(failure).toMatchObject(refused)
+    },
+  )
 
   test('goes to one of the adds, and never to both, also while it is given', async () => {
     const [one, other] = await openTwo()
@@ -659,7 +675,7 @@ describe('a key in a crash', () => {
       ['more', () => table.addRows(numbered(2_000, 1_200))],
       ['overwrite', () => table.overwrite({ rows: numbered(0, 1_100) })],
       ['taken', () => table.addRows(numbered(1_099, 2)).catch(() => undefined)],
-      ['sweep', () => store.sweep()],
+      ['garbageCollection', () => store.maintain()],
     ] as const) {
       await run()
       done(step)
@@ -717,8 +733,8 @@ describe('a table with a key under random operations', () => {
     const run = new RandomKeys(team, team.table(tableId), random)
     for (let step = 0; step < 60; step++) {
       await run.step()
-      if (random(10) === 0) await store.sweep()
-      if (random(10) === 0) await store.sweep()
+      if (random(10) === 0) await store.maintain()
+      if (random(10) === 0) await store.maintain()
     }
     await run.compare()
     await expectSound(store)

@@ -5,9 +5,9 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { runAtOnce, SliceTurns } from '../../src/base/time-slices.js'
-import { ChunkBuilder } from '../../src/engine/ingest/chunk-builder.js'
-import { readCsvBytes } from '../../src/engine/ingest/read-csv-bytes.js'
-import { readJsonBytes } from '../../src/engine/ingest/read-json-bytes.js'
+import { ChunkBuilder } from '../../src/engine/import/chunk-builder.js'
+import { readCsvBytes } from '../../src/engine/import/read-csv-bytes.js'
+import { readJsonBytes } from '../../src/engine/import/read-json-bytes.js'
 import type { RowsInput, SchemaInput, Store } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import { openCsv } from '../../src/schema/scan-csv.js'
@@ -35,7 +35,14 @@ async function openSlow(): Promise<Store> {
   const clock = { now: () => (ms += 5) }
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const store = await openStore({
-    ...{ sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, clock },
+    ...{
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        fileCollectionIntervalMs: 0,
+      },
+      clock,
+    },
     kv: await openLevelKv(database),
     objects: memoryObjects(),
   })

@@ -25,9 +25,11 @@ const ROWS = 200
 
 /** No work in the background, and more segments and records than small caches can hold. */
 const MANY_PIECES: StoreOptions = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
   segmentRowsMax: 16,
   inlineRowsMax: 10,
 }

@@ -30,9 +30,11 @@ async function open(options: StoreOptions, objects: ObjectStore = memoryObjects(
   const store = await openStore({
     kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
     objects,
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
-    foldRecordsMin: 1,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      compactionRecordsMin: 1,
+    },
     historyRetentionMs: 3_600_000,
     ...options,
   })
@@ -96,7 +98,7 @@ describe.each(FORMS)('rows %s', (_, options) => {
     },
   )
 
-  test('a column with the ID of a dropped one has no cell of it, also after a merge, a fold and a sweep', async () => {
+  test('a column with the ID of a dropped one has no cell of it, also after a merge, a compaction and a garbage collection', async () => {
     const store = await open(options)
     const table = await droppedTable(store)
     await table.merge({
@@ -114,7 +116,7 @@ describe.each(FORMS)('rows %s', (_, options) => {
       key: ['k'],
       onSchemaError: 'updateSchema',
     })
-    await store.sweep()
+    await store.maintain()
 
     expect([changed, unchanged]).toEqual([1, 1])
     expect((await table.schema()).columns.map(({ id }) => id)).toEqual(['k', 'v', 'gone'])

@@ -11,6 +11,7 @@ import {
   type Store,
   type Table,
 } from '../../src/index.js'
+import { joinedMaintenance, QUIET } from '../support/maintenance.js'
 import { MERGE_MODES } from '../support/merge-oracle.js'
 import { Hooks, hookedKv } from './hooked-ports.js'
 
@@ -18,10 +19,9 @@ async function open(options: Partial<OpenStoreOptions> = {}): Promise<Store> {
   const store = await openStore({
     kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
     objects: memoryObjects(),
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
     orphanGraceMs: 0,
     ...options,
+    maintenance: joinedMaintenance(QUIET, options.maintenance),
   })
   onTestFinished(() => store.close())
   return store
@@ -137,7 +137,7 @@ describe('a merge', () => {
     const none = await table.merge({ rows: [], key: ['n'], missing: 'delete' })
     expect(none).toMatchObject({ removed: kept.length })
     expect(await rowsOf(table)).toEqual([])
-    await store.sweep()
+    await store.maintain()
     expect((await store.verify({ full: true })).ok).toBe(true)
   })
 
@@ -185,7 +185,12 @@ describe('a merge', () => {
   test('into an empty table links the segments of the stash', async () => {
     const objects = memoryObjects()
     const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
-    const store = await openStore({ kv, objects, sweepIntervalMs: 0, inlineRowsMax: 0 })
+    const store = await openStore({
+      kv,
+      objects,
+      maintenance: { garbageCollectionIntervalMs: 0 },
+      inlineRowsMax: 0,
+    })
     onTestFinished(() => store.close())
     const team = store.team('t')
     const schema = { columns: [{ id: 'n', type: 'number' }] } as const
@@ -257,7 +262,7 @@ describe('a merge', () => {
     await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     const add = table.addRows(rows, { idempotencyKey: 'once' })
     await expect(add).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
-    await store.sweep()
+    await store.maintain()
     expect((await store.verify({ full: true })).ok).toBe(true)
   })
 
@@ -467,7 +472,11 @@ describe('a merge is refused', () => {
 
 describe('a merge beside others', () => {
   test('loses no update, whatever comes between', async () => {
-    const store = await open({ inlineRowsMax: 0, segmentRowsMax: 50, foldRecordsMin: 3 })
+    const store = await open({
+      inlineRowsMax: 0,
+      segmentRowsMax: 50,
+      maintenance: { compactionRecordsMin: 3 },
+    })
     const rows = Array.from({ length: 300 }, (_, n) => ({ k: n, n: 0, other: 0 }))
     const table = await tableOf(store, rows)
     let goesOn = true
@@ -477,7 +486,7 @@ describe('a merge beside others', () => {
         await table.updateRow(table.ids[i] ?? '', { other: (counts.get(i) ?? 0) + 1 })
         counts.set(i, (counts.get(i) ?? 0) + 1)
         await yieldToEventLoop()
-        if (i % 50 === 0) await store.sweep()
+        if (i % 50 === 0) await store.maintain()
       }
     }
     const writers = [write(0)]
@@ -517,7 +526,12 @@ describe('a merge beside others', () => {
       return put(id, content)
     }
     const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
-    const store = await openStore({ kv, objects, sweepIntervalMs: 0, inlineRowsMax: 0 })
+    const store = await openStore({
+      kv,
+      objects,
+      maintenance: { garbageCollectionIntervalMs: 0 },
+      inlineRowsMax: 0,
+    })
     onTestFinished(() => store.close())
     const rows = Array.from({ length: 60 }, (_, k) => ({ k, n: 0, other: 0 }))
     const table = await tableOf(store, rows)
@@ -542,7 +556,11 @@ describe('a merge beside others', () => {
     const hooks = new Hooks()
     const level = new MemoryLevel<Uint8Array, Uint8Array>()
     const kv = hookedKv(await openLevelKv(level), hooks, false)
-    const store = await openStore({ kv, objects: memoryObjects(), sweepIntervalMs: 0 })
+    const store = await openStore({
+      kv,
+      objects: memoryObjects(),
+      maintenance: { garbageCollectionIntervalMs: 0 },
+    })
     onTestFinished(() => store.close())
     const table = await tableOf(store, [{ k: 1, n: 0 }])
     const columns = (await table.schema()).columns

@@ -663,7 +663,7 @@ test('of the wrong values these work', () => {
 
 /** Methods that take no arguments. */
 const WITHOUT_ARGUMENTS =
-  'activity chunks close delete deleteAll info jobs memory schema stashes status sweep tableNames tables version'.split(
+  'activity chunks close delete deleteAll info jobs memory schema stashes status maintain tableNames tables version'.split(
     ' ',
   )
 
@@ -790,7 +790,7 @@ test('an option that is refused leaves no directory behind', async () => {
     { flushMs: 1 },
     { onEvent: 1 },
     { sources: 1 },
-    { settledCompression: 'lzma' },
+    { recompression: 'lzma' },
   ]
   for (const options of refused) {
     const path = newPath()

@@ -75,7 +75,13 @@ export class World {
       delete: (ids) => step(() => this.#objects.delete(ids)),
       close: async () => undefined,
     }
-    const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+    const quiet = {
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        fileCollectionIntervalMs: 0,
+      },
+    }
     const store = await openStore({ kv, objects, ...quiet, compression: 'none', ...options })
     return {
       store,
@@ -105,6 +111,6 @@ function mortalPartition(
       await before(commit)
       return step(() => partition.commit(commit))
     },
-    sweep: (range, count) => step(() => partition.sweep(range, count)),
+    deleteRange: (range, count) => step(() => partition.deleteRange(range, count)),
   }
 }

@@ -9,7 +9,10 @@ import { openMemory, type Store, type Table } from '../../src/index.js'
 const RECORDS_OF_A_READ = 4
 
 async function openOne(count: number): Promise<{ store: Store; table: Table; ids: string[] }> {
-  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, pageRowsMax: 100_000 })
+  const store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
+    pageRowsMax: 100_000,
+  })
   onTestFinished(() => store.close())
   const rows = Array.from({ length: count }, (_, n) => ({ n }))
   const { tableId, rowIds } = await store.team('t').createTable({ name: 't', rows })

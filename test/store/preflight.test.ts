@@ -136,7 +136,12 @@ async function openCounted(
     close: () => inner.close(),
   }
   const kv = await openLevelKv(plainDatabase())
-  const store = await openStore({ kv, objects, sweepIntervalMs: 0, foldIntervalMs: 0, ...options })
+  const store = await openStore({
+    kv,
+    objects,
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
+    ...options,
+  })
   onTestFinished(() => store.close())
   return { store, objects, gets }
 }

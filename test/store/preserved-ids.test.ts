@@ -7,7 +7,10 @@ import { turns } from '../support/until.js'
 test.each([0, 1_000])(
   'a row that kept its ID does not answer to the ID of its position (inline up to %i rows)',
   async (inlineRowsMax) => {
-    const store = await openMemory({ sweepIntervalMs: 0, inlineRowsMax })
+    const store = await openMemory({
+      maintenance: { garbageCollectionIntervalMs: 0 },
+      inlineRowsMax,
+    })
     onTestFinished(() => store.close())
     const team = store.team('t')
     const { tableId, rowIds } = await team.createTable({ name: 't', rows: [{ n: 1 }] })
@@ -46,7 +49,11 @@ test('an overwrite that keeps IDs ends, though a row is deleted whenever it has 
     await Promise.race([deleted, turns(DELETE_TURNS)])
     return bytes
   }
-  const store = await openStore({ kv: await memoryKv(), objects, sweepIntervalMs: 0 })
+  const store = await openStore({
+    kv: await memoryKv(),
+    objects,
+    maintenance: { garbageCollectionIntervalMs: 0 },
+  })
   onTestFinished(() => store.close())
   const team = store.team('t')
   const rows = Array.from({ length: 200 }, (_, n) => ({ n }))
@@ -71,18 +78,24 @@ const DELETE_TURNS = 50
 
 const memoryKv = () => openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
 
-test('rows that a fold found deleted keep no ID, even if it left no row of their extent', async () => {
-  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1 })
+test('rows that a compaction found deleted keep no ID, even if it left no row of their extent', async () => {
+  const store = await openMemory({
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      compactionRecordsMin: 1,
+    },
+  })
   onTestFinished(() => store.close())
   const team = store.team('t')
   const { tableId, rowIds } = await team.createTable({ name: 't', rows: [{ n: 1 }, { n: 2 }] })
   const table = team.table(tableId)
   const gone = [...rowIds]
-  // Rows of a second extent, so that the first one is closed and folded.
+  // Rows of a second extent, so that the first one is closed and compacted.
   const big = Array.from({ length: 1_500 }, (_, n) => ({ n }))
   const added = await table.addRows(big)
   for (const id of gone) await table.deleteRow(id)
-  const { folds } = await store.sweep()
+  const { compactions } = await store.maintain()
   expect((await store.verify({ full: true })).findings).toEqual([])
   const [stays = ''] = added.rowIds
 
@@ -90,7 +103,7 @@ test('rows that a fold found deleted keep no ID, even if it left no row of their
     rows: [...gone, stays].map(($rowID, n) => ({ $rowID, n })),
   })
 
-  expect(folds).toBeGreaterThan(0)
+  expect(compactions).toBeGreaterThan(0)
   const [first, second, third] = after.rowIds
   expect(gone).not.toContain(first)
   expect(gone).not.toContain(second)

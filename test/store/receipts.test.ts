@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import { plainDatabase } from '../support/plain-database.js'
 
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0 }
+const QUIET = { maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 } }
 
 test('a receipt is found under the version that callers knew, also after a loss of commits', async () => {
   let versionBase = 0

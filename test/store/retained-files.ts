@@ -32,9 +32,9 @@ export type World = Opened &
     open(options?: StoreOptions): Promise<Opened>
     file(name?: string): Promise<StoredFile>
     isThere(file: StoredFile): Promise<boolean>
-    /** Lets a file grow old enough to go, and sweeps. */
+    /** Lets a file grow old enough to go, and collects garbage. */
     outlive(): Promise<void>
-    sweep(): Promise<void>
+    maintain(): Promise<void>
     create(rows: readonly object[], kind?: ColumnType | ColumnKind): Promise<Table>
   }>
 
@@ -50,9 +50,11 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
     await objects.close()
   })
   const base: StoreOptions = {
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
-    fileSweepIntervalMs: 0,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+    },
     fileRetentionMs: RETENTION_MS,
     stashTtlMs: 30 * DAY_MS,
     orphanGraceMs: 0,
@@ -67,8 +69,8 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
     return { store, team: store.team('acme'), hooks }
   }
   const first = await open()
-  const sweep = async (): Promise<void> => {
-    for (let i = 0; i < 3; i++) await first.store.sweep() // The next sweep deletes what the one before released.
+  const maintain = async (): Promise<void> => {
+    for (let i = 0; i < 3; i++) await first.store.maintain() // The next garbage collection deletes what the one before released.
   }
   return {
     ...first,
@@ -79,10 +81,10 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
     file: (fileName = 'a.txt') =>
       first.team.files.put(`bytes of ${fileName}`, { fileName, contentType: 'text/plain' }),
     isThere: async (file) => (await first.store.files.open(file.id)) !== null,
-    sweep,
+    maintain,
     async outlive() {
       clock.pass(RETENTION_MS + 1)
-      await sweep()
+      await maintain()
     },
     async create(rows, kind = 'string') {
       const schema = {

@@ -36,10 +36,12 @@ async function openPlace(options: StoreOptions): Promise<Place> {
   const store = await openStore({
     kv: countingKv(kv, counter),
     objects: countingObjects(memoryObjects(), counter, REQUEST_COST_BYTES),
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
-    fileSweepIntervalMs: 0,
-    jobIntervalMs: 0,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+      jobIntervalMs: 0,
+    },
     jobLeaseMs: 600_000, // A renewal while an operation runs would count as a commit of it.
     compression: 'none', // By default it depends on the version of Node, and with it what one request reads.
     ...options,
@@ -96,11 +98,11 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const ids = await idsOf(table)
     return () => table.get(ids[5] ?? '')
   },
-  'point read of a folded row, cold': async (place) => {
+  'point read of a compacted row, cold': async (place) => {
     const table = await tableOf(place)
     const ids = await idsOf(table)
     for (const id of ids) await table.updateRow(id, { n: 1 })
-    await place.store.sweep()
+    await place.store.maintain()
     return () => table.get(ids[5] ?? '')
   },
   'point read, again': async (place) => {
@@ -143,18 +145,18 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       for await (const row of table.scan()) expect(row).toHaveProperty('text')
     }
   },
-  'page of a folded table, cold': async (place) => {
+  'page of a compacted table, cold': async (place) => {
     const table = await tableOf(place)
     await table.addRows([{ n: 1 }])
     for (const id of await idsOf(table)) await table.deleteRow(id)
-    await place.store.sweep()
+    await place.store.maintain()
     return () => table.page({ limit: 100 })
   },
-  'page of a folded table with a token, cold': async (place) => {
+  'page of a compacted table with a token, cold': async (place) => {
     const table = await tableOf(place)
     await table.addRows([{ n: 1 }])
     for (const id of (await idsOf(table)).slice(10)) await table.deleteRow(id)
-    await place.store.sweep()
+    await place.store.maintain()
     const { continuation = '' } = await table.page({ limit: 5 })
     return () => table.page({ limit: 100, continuation })
   },
@@ -227,7 +229,7 @@ const COSTS: Readonly<Record<string, Costs>> = {
   'point read': costs({ reads: 1, gets: 1, getRounds: 1 }),
   'point read, cold': costs({ reads: 1, gets: 1, getRounds: 1 }),
   'point read of a long segment, cold': costs({ reads: 1, gets: 2, getRounds: 1 }),
-  'point read of a folded row, cold': costs({ reads: 1, gets: 1, getRounds: 1 }),
+  'point read of a compacted row, cold': costs({ reads: 1, gets: 1, getRounds: 1 }),
   'point read, again': costs({ reads: 1 }),
   page: costs({ reads: 2, gets: 1, getRounds: 1 }),
   'page with a token': costs({ reads: 1, gets: 1, getRounds: 1 }),
@@ -236,8 +238,8 @@ const COSTS: Readonly<Record<string, Costs>> = {
   'page of a long segment': costs({ reads: 2, gets: 4, getRounds: 1 }),
   'page of a long segment, cold': costs({ reads: 2, gets: 5, getRounds: 2 }),
   'scan of 12 segments, cold': costs({ reads: 4, views: 4, commits: 2, gets: 12, getRounds: 2 }),
-  'page of a folded table, cold': costs({ reads: 2, gets: 2, getRounds: 2 }),
-  'page of a folded table with a token, cold': costs({ reads: 1, gets: 2, getRounds: 2 }),
+  'page of a compacted table, cold': costs({ reads: 2, gets: 2, getRounds: 2 }),
+  'page of a compacted table with a token, cold': costs({ reads: 1, gets: 2, getRounds: 2 }),
   update: costs({ reads: 1, commits: 1 }),
   'update, cold': costs({ reads: 1, commits: 1, gets: 1, getRounds: 1 }),
   delete: costs({ reads: 1, commits: 1 }),

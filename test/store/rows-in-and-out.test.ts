@@ -14,7 +14,10 @@ import { runOptions } from '../support/fast-check-options.js'
 import { runsAll } from '../support/what-runs.js'
 
 async function open(options = {}) {
-  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, ...options })
+  const store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
+    ...options,
+  })
   onTestFinished(() => store.close())
   return store
 }
@@ -469,7 +472,7 @@ describe('rows that go out as text', () => {
     const first = await out.next()
     await table.overwrite({ rows: [] })
     await table.delete()
-    await store.sweep()
+    await store.maintain()
     const text = new TextDecoder().decode(first.value) + (await textOf(out))
     expect(text).toBe(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
   })
@@ -494,7 +497,7 @@ describe('rows that go out as text', () => {
       code: 'REQUEST_VALIDATION_ERROR',
     })
     await table.overwrite({ rows: [] })
-    expect((await store.sweep()).generations).toBe(0) // Retention keeps them, no export does.
+    expect((await store.maintain()).generations).toBe(0) // Retention keeps them, no export does.
   })
 })
 

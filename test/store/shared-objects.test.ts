@@ -84,7 +84,7 @@ class HeldCommits {
         const partition = kv.partition(name)
         return {
           read: (use) => partition.read(use),
-          sweep: (range, count) => partition.sweep(range, count),
+          deleteRange: (range, count) => partition.deleteRange(range, count),
           commit: async (commit) => {
             const puts = commit.puts ?? []
             const isOfChunk = puts.some(([key]) => key[0] === KEY_SPACE.chunk)
@@ -110,9 +110,11 @@ type World = Readonly<{
 }>
 
 const OPTIONS: StoreOptions = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
   inlineRowsMax: 0,
   orphanGraceMs: 0,
   overwrittenRowsTtlMs: 0,
@@ -201,9 +203,9 @@ function allRows(stash: string): unknown[] {
   return NUMBERS.flatMap((chunk) => rowsOf(stash, chunk))
 }
 
-async function sweepTwice({ store }: World): Promise<void> {
-  await store.sweep()
-  await store.sweep()
+async function maintainTwice({ store }: World): Promise<void> {
+  await store.maintain()
+  await store.maintain()
 }
 
 async function expectSound(world: World): Promise<void> {
@@ -231,7 +233,7 @@ describe('chunks that come at the same time', () => {
     await expectSound(world)
     await team.table(tableId).overwrite({ rows: team.stash('c') })
     expect(await readTable(team, tableId)).toEqual(allRows('c'))
-    await sweepTwice(world)
+    await maintainTwice(world)
     expect(await readTable(team, tableId)).toEqual(allRows('c'))
     await expectSound(world)
   })
@@ -296,18 +298,18 @@ describe('a shared object', () => {
       }),
     )
     await team.stash('a').delete()
-    await sweepTwice(world)
+    await maintainTwice(world)
 
     const { tableId } = await team.createTable({ name: 'b', rows: team.stash('b') })
     const odd = NUMBERS.filter((chunk) => chunk % 2 === 1)
     expect(await readTable(team, tableId)).toEqual(odd.flatMap((chunk) => rowsOf('b', chunk)))
     await team.stash('b').delete()
     await team.table(tableId).updateRow(await firstRowId(team, tableId), { n: 7 })
-    await sweepTwice(world)
+    await maintainTwice(world)
     await expectSound(world)
     await team.table(tableId).delete()
-    await sweepTwice(world)
-    await sweepTwice(world)
+    await maintainTwice(world)
+    await maintainTwice(world)
     expect(await held.inner.list('')).toEqual([])
   })
 
@@ -316,7 +318,7 @@ describe('a shared object', () => {
     const { team, held } = world
     await putAll(world, 'a')
     await team.stash('a').put(1, rowsOf('new', 1))
-    await sweepTwice(world)
+    await maintainTwice(world)
 
     const { tableId } = await team.createTable({ name: 'x', rows: team.stash('a') })
     const expected = NUMBERS.flatMap((chunk) => rowsOf(chunk === 1 ? 'new' : 'a', chunk))
@@ -338,8 +340,8 @@ describe('a shared object', () => {
     held.release()
     await Promise.all(early)
     for (const stash of ['first', 'second']) expect(await team.stash(stash).delete()).toBe(true)
-    await sweepTwice(world)
-    await sweepTwice(world)
+    await maintainTwice(world)
+    await maintainTwice(world)
     commits.release()
     await late
 
@@ -362,12 +364,12 @@ describe('a shared object', () => {
     )
     commits.failure = undefined
     expect(results.map(({ status }) => status)).toEqual(NUMBERS.map(() => 'rejected'))
-    await sweepTwice(world)
+    await maintainTwice(world)
     expect((await held.inner.list('')).length).toBeGreaterThan(before.length)
     await store.close()
 
     const next = await openOn(database, held)
-    await sweepTwice(next)
+    await maintainTwice(next)
     expect(await held.inner.list('')).toEqual(before)
     const { tableId } = await next.team.createTable({ name: 'x', rows: next.team.stash('a') })
     expect(await readTable(next.team, tableId)).toEqual(allRows('a'))
@@ -393,7 +395,7 @@ describe('a shared object', () => {
     await putAll(world, 'b')
     const { tableId } = await team.createTable({ name: 'x', rows: team.stash('b') })
     expect(await readTable(team, tableId)).toEqual(allRows('b'))
-    await sweepTwice(world)
+    await maintainTwice(world)
     await expectSound(world)
   })
 })
@@ -405,7 +407,7 @@ describe('damage in a shared object', () => {
     await putAll(world, 'a')
     const { tableId, rowIds } = await team.createTable({ name: 'x', rows: team.stash('a') })
     await team.stash('a').delete()
-    await sweepTwice(world) // So that only the table names them.
+    await maintainTwice(world) // So that only the table names them.
     const extents = await extentSegments(world)
     const damaged = extents.findIndex(({ shared }) => (shared?.offset ?? 0) > 0)
     const { shared } = extents[damaged] ?? {}
@@ -440,7 +442,7 @@ describe('damage in a shared object', () => {
     await putAll(world, 'a')
     await team.createTable({ name: 'x', rows: team.stash('a') })
     await team.stash('a').delete()
-    await sweepTwice(world)
+    await maintainTwice(world)
     const refs = (await extentSegments(world)).filter(({ shared }) => shared !== undefined)
     const [one, other] = refs
     if (one?.shared === undefined || other?.shared === undefined) throw new Error('two share')

@@ -19,7 +19,7 @@ async function openCounted() {
       const partition = kv.partition(name)
       return {
         read: (use) => partition.read(use),
-        sweep: (range, count) => partition.sweep(range, count),
+        deleteRange: (range, count) => partition.deleteRange(range, count),
         async commit(commit) {
           const result = await partition.commit(commit)
           if (!result.ok) refusals.count++
@@ -32,8 +32,7 @@ async function openCounted() {
   const store = await openStore({
     kv: counted,
     objects: memoryObjects(),
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
   })
   onTestFinished(() => store.close())
   return { team: store.team('t'), refusals }

@@ -42,9 +42,9 @@ export function replaced<T extends object>(target: T, members: Partial<T>): T {
 function partitionIn(steps: Steps, partition: KvPartition): KvPartition {
   return {
     read: (use) => partition.read((view) => use(viewIn(steps, view))),
-    async sweep(range, count) {
+    async deleteRange(range, count) {
       steps.step(true)
-      return partition.sweep(range, count)
+      return partition.deleteRange(range, count)
     },
     async commit(commit) {
       const { puts = [], deletes = [] } = commit

@@ -21,10 +21,13 @@ test('a store that is closed does nothing in the background any more', async () 
   const store = await openStore({
     kv,
     objects: memoryObjects(),
-    sweepIntervalMs: 1_000,
-    foldIntervalMs: 1_000,
-    fileSweepIntervalMs: 1_000,
-    ...{ settledCompression: 'deflate', settleIntervalMs: 1_000 },
+    maintenance: {
+      garbageCollectionIntervalMs: 1_000,
+      compactionIntervalMs: 1_000,
+      fileCollectionIntervalMs: 1_000,
+      recompressionIntervalMs: 1_000,
+    },
+    recompression: 'deflate',
   })
 
   expect(vi.getTimerCount()).toBe(before + 6)
@@ -32,7 +35,14 @@ test('a store that is closed does nothing in the background any more', async () 
   expect(vi.getTimerCount()).toBe(before)
 })
 
-const OFF = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+const OFF = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    jobIntervalMs: 0,
+  },
+}
 
 const MINUTE_MS = 60_000
 const NOW = 1_800_000_000_000
@@ -45,22 +55,22 @@ async function usedKv(): Promise<KvStore> {
   return kv
 }
 
-/** The sweeps of which a store notes that they have ended. */
-class SweepsNoted extends Hooks {
+/** The garbage collections of which a store notes that they have ended. */
+class RunsNoted extends Hooks {
   readonly duties: string[] = []
 
   override async onCommit({ puts = [] }: KvCommit): Promise<void> {
     for (const [key] of puts) {
-      for (const duty of ['sweep', 'files'] as const) {
+      for (const duty of ['garbageCollection', 'files'] as const) {
         if (sameBytes(key, lastScanKey(duty))) this.duties.push(duty)
       }
     }
   }
 }
 
-/** Opens a store and closes it, but not its records. @returns the sweeps that ended in between. */
-async function sweepsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[]> {
-  const noted = new SweepsNoted()
+/** Opens a store and closes it, but not its records. @returns the garbage collections that ended in between. */
+async function runsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[]> {
+  const noted = new RunsNoted()
   const ports = { kv: hookedKv(kv, noted, false), objects: memoryObjects() }
   const store = await openStore({ ...ports, ...OFF, ...options })
   for (let turn = 0; turn < 200; turn++) await yieldToEventLoop()
@@ -69,58 +79,63 @@ async function sweepsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[
 }
 
 describe.each([
-  ['sweepIntervalMs', 'sweep'],
-  ['fileSweepIntervalMs', 'files'],
+  ['garbageCollectionIntervalMs', 'garbageCollection'],
+  ['fileCollectionIntervalMs', 'files'],
 ])('%s', (interval, duty) => {
   const at = (now: number, intervalMs = MINUTE_MS): StoreOptions => {
-    return { [interval]: intervalMs, clock: { now: () => now } }
+    return {
+      maintenance: { ...OFF.maintenance, [interval]: intervalMs },
+      clock: { now: () => now },
+    }
   }
 
-  test('a store is swept when it is opened, if the last sweep ended an interval ago', async () => {
+  test('a store is collected when it is opened, if the last garbage collection ended an interval ago', async () => {
     const kv = await usedKv()
 
-    expect(await sweepsAtOpen(kv, at(NOW))).toEqual([duty])
-    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS - 1))).toEqual([])
-    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([duty])
-    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([])
+    expect(await runsAtOpen(kv, at(NOW))).toEqual([duty])
+    expect(await runsAtOpen(kv, at(NOW + MINUTE_MS - 1))).toEqual([])
+    expect(await runsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([duty])
+    expect(await runsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([])
   })
 
-  test('a store is swept when it is opened, if the clock was set back', async () => {
+  test('a store is collected when it is opened, if the clock was set back', async () => {
     const kv = await usedKv()
-    await sweepsAtOpen(kv, at(NOW))
+    await runsAtOpen(kv, at(NOW))
 
-    expect(await sweepsAtOpen(kv, at(NOW - 1))).toEqual([duty])
-    expect(await sweepsAtOpen(kv, at(NOW))).toEqual([])
+    expect(await runsAtOpen(kv, at(NOW - 1))).toEqual([duty])
+    expect(await runsAtOpen(kv, at(NOW))).toEqual([])
   })
 
-  test('a store is not swept when it is opened, if it is new, or with 0', async () => {
+  test('a store is not collected when it is opened, if it is new, or with 0', async () => {
     const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
 
-    expect(await sweepsAtOpen(kv, at(NOW))).toEqual([])
-    expect(await sweepsAtOpen(await usedKv(), at(NOW, 0))).toEqual([])
+    expect(await runsAtOpen(kv, at(NOW))).toEqual([])
+    expect(await runsAtOpen(await usedKv(), at(NOW, 0))).toEqual([])
   })
 
-  test('a call of sweep counts', async () => {
+  test('a call of maintain counts', async () => {
     const kv = await usedKv()
     const store = await openStore({ kv, objects: memoryObjects(), ...OFF, ...at(NOW, 0) })
-    await store.sweep()
+    await store.maintain()
 
-    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS - 1))).toEqual([])
-    expect(await sweepsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([duty])
+    expect(await runsAtOpen(kv, at(NOW + MINUTE_MS - 1))).toEqual([])
+    expect(await runsAtOpen(kv, at(NOW + MINUTE_MS))).toEqual([duty])
   })
 })
 
-test('a sweep that fails is repeated at the next opening', async () => {
+test('a garbage collection that fails is repeated at the next opening', async () => {
   const kv = await usedKv()
   const objects = memoryObjects()
   vi.spyOn(objects, 'list').mockRejectedValue(new Error('There is no list'))
   const store = await openStore({ kv, objects, ...OFF })
-  await expect(store.sweep()).rejects.toThrow('There is no list')
+  await expect(store.maintain()).rejects.toThrow('There is no list')
 
-  expect(await sweepsAtOpen(kv, { sweepIntervalMs: MINUTE_MS })).toEqual(['sweep'])
+  expect(await runsAtOpen(kv, { maintenance: { garbageCollectionIntervalMs: MINUTE_MS } })).toEqual(
+    ['garbageCollection'],
+  )
 })
 
-/** A store with a team, one record of which the sweep cannot read. */
+/** A store with a team, one record of which garbage collection cannot read. */
 async function damagedKv(): Promise<KvStore> {
   const kv = await usedKv()
   const damaged = [idempotencyRecordKey(null, 'key'), Uint8Array.of(1)] as const
@@ -128,7 +143,7 @@ async function damagedKv(): Promise<KvStore> {
   return kv
 }
 
-test('a sweep that fails with DATA_CORRUPT tells the host, each time', async () => {
+test('a garbage collection that fails with DATA_CORRUPT tells the host, each time', async () => {
   const kv = await damagedKv()
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const failures: unknown[] = []
@@ -136,10 +151,13 @@ test('a sweep that fails with DATA_CORRUPT tells the host, each time', async () 
     kv,
     objects: memoryObjects(),
     ...OFF,
-    sweepIntervalMs: 1_000,
+    maintenance: { ...OFF.maintenance, garbageCollectionIntervalMs: 1_000 },
     onBackgroundFailure: (failure, task) => failures.push({ failure, task }),
   })
-  const corrupt = { task: 'sweep', failure: expect.objectContaining({ code: 'DATA_CORRUPT' }) }
+  const corrupt = {
+    task: 'garbageCollection',
+    failure: expect.objectContaining({ code: 'DATA_CORRUPT' }),
+  }
 
   await until(() => failures.length > 0)
   expect(failures).toEqual([corrupt])
@@ -155,28 +173,39 @@ test('without a function, the first failure of each task is a warning of the pro
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   const partition = vi.spyOn(kv, 'partition')
-  const store = await openStore({ kv, objects: memoryObjects(), ...OFF, sweepIntervalMs: 1_000 })
+  const store = await openStore({
+    kv,
+    objects: memoryObjects(),
+    ...OFF,
+    maintenance: { ...OFF.maintenance, garbageCollectionIntervalMs: 1_000 },
+  })
 
   await until(() => emitWarning.mock.calls.length === 1)
   const before = partition.mock.calls.length
   await vi.advanceTimersByTimeAsync(3_000)
   await until(() => partition.mock.calls.length > before)
-  await store.close() // Waits for the sweep.
+  await store.close() // Waits for garbage collection.
 
   expect(emitWarning.mock.calls).toEqual([
     [
-      expect.stringMatching(/^The background sweep failed and will be retried: DATA_CORRUPT: /),
+      expect.stringMatching(/^Garbage collection failed and will be retried: DATA_CORRUPT: /),
       { type: 'RowstashWarning', code: 'ROWSTASH_BACKGROUND_FAILURE' },
     ],
   ])
   emitWarning.mockRestore()
 })
 
-test('a store that is closed while it sweeps has not failed', async () => {
+test('a store that is closed while it collects garbage has not failed', async () => {
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const onBackgroundFailure = vi.fn()
-  const intervals = { sweepIntervalMs: 1, foldIntervalMs: 1, fileSweepIntervalMs: 1 }
+  const intervals = {
+    maintenance: {
+      garbageCollectionIntervalMs: 1,
+      compactionIntervalMs: 1,
+      fileCollectionIntervalMs: 1,
+    },
+  }
   const store = await openStore({ kv, objects: memoryObjects(), ...intervals, onBackgroundFailure })
   const closing = store.close()
   await vi.advanceTimersByTimeAsync(10)

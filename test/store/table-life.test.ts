@@ -11,6 +11,7 @@ import {
   type StoreOptions,
   type Table,
 } from '../../src/index.js'
+import { joinedMaintenance } from '../support/maintenance.js'
 import { plainDatabase } from '../support/plain-database.js'
 import { all } from '../support/rich-database.js'
 import { EngineWorld, MINUTE_MS } from './engine-world.js'
@@ -23,8 +24,11 @@ async function openLife(options: StoreOptions = {}) {
   const at = { now: NOW }
   const objects = memoryObjects()
   const kv = await openLevelKv(plainDatabase())
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, jobIntervalMs: 0 }
-  const store = await openStore({ kv, objects, clock, orphanGraceMs: 0, ...quiet, ...options })
+  const maintenance = joinedMaintenance(
+    { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0, jobIntervalMs: 0 },
+    options.maintenance,
+  )
+  const store = await openStore({ kv, objects, clock, orphanGraceMs: 0, ...options, maintenance })
   onTestFinished(() => store.close())
   const team = store.team('t')
   const make = async (name: string, rows: object[] = [{ n: 1 }, { n: 2 }]): Promise<Table> => {
@@ -201,7 +205,7 @@ describe('a deleted table', () => {
     await expectSound(store)
   })
 
-  test('leaves no record and no object after two sweeps', async () => {
+  test('leaves no record and no object after two garbage collections', async () => {
     const { store, team, make, objects, partition } = await openLife({ inlineRowsMax: 1 })
     const rows = Array.from({ length: 3_000 }, (_, n) => ({ n }))
     const { tableId } = await team.createTable({ name: 'a', rows, receipt: true })
@@ -216,8 +220,8 @@ describe('a deleted table', () => {
     await table.deleteRow((await table.page({ limit: 1 })).rows[0]?.$rowID ?? '')
     await table.delete()
     expect((await all(partition, KEY_SPACE.deadTable)).length).toBe(1)
-    const { generations } = await store.sweep()
-    await store.sweep()
+    const { generations } = await store.maintain()
+    await store.maintain()
 
     expect(generations).toBe(2)
     for (const space of Object.values(KEY_SPACE)) {
@@ -229,18 +233,18 @@ describe('a deleted table', () => {
     expect((await make('next')).id).not.toBe(tableId)
   })
 
-  test('keeps its rows for a scan until that ends, over any sweep', async () => {
+  test('keeps its rows for a scan until that ends, over any garbage collection', async () => {
     const { store, make, partition } = await openLife({ inlineRowsMax: 0 })
     const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))
     const table = await make('a', rows)
     const scan = table.scan()
     const first = await scan.next()
     await table.delete()
-    for (let i = 0; i < 3; i++) expect((await store.sweep()).generations).toBe(0)
+    for (let i = 0; i < 3; i++) expect((await store.maintain()).generations).toBe(0)
 
     const { $rowID: _, ...cells } = first.value as RowWithId
     expect([cells, ...(await rowsOf(scan))]).toEqual(rows)
-    expect((await store.sweep()).generations).toBe(1)
+    expect((await store.maintain()).generations).toBe(1)
     expect(await all(partition, KEY_SPACE.deadTable)).toEqual([])
   })
 
@@ -279,7 +283,7 @@ describe('a deleted table', () => {
       team.table(tableId).addRows([{ n: 2 }], { idempotencyKey: 'two' })
     await add()
     await team.table(tableId).delete()
-    await store.sweep()
+    await store.maintain()
 
     expect((await team.createTable(create)).tableId).toBe(tableId)
     await expect(add()).rejects.toMatchObject(NOT_FOUND)
@@ -322,14 +326,14 @@ describe('a deleted table', () => {
     }
     for (const table of tables) await expect(table.info()).rejects.toMatchObject(NOT_FOUND)
     await world.pass(5 * MINUTE_MS)
-    await one.store.sweep()
+    await one.store.maintain()
     expect(await world.keys('t', KEY_SPACE.row)).toEqual([])
     expect(await world.keys('t', KEY_SPACE.deadTable)).toEqual([])
   })
 
-  test('on a shared store is swept where a hint says so, but not while another process scans it', async () => {
+  test('on a shared store is collected where a hint says so, but not while another process scans it', async () => {
     const world = await EngineWorld.create()
-    const background = { sweepIntervalMs: MINUTE_MS, orphanGraceMs: 0 }
+    const background = { maintenance: { garbageCollectionIntervalMs: MINUTE_MS }, orphanGraceMs: 0 }
     const [one, two] = [await world.open(background), await world.open(background)]
     const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))
     const { tableId } = await one.store.team('t').createTable({ name: 'a', rows })
@@ -402,8 +406,8 @@ describe('a team of which all is deleted', () => {
       expect([name, (await world.keys('t', space)).length]).toEqual([name, isCount ? 1 : 0])
     }
     await world.pass(5 * MINUTE_MS)
-    await store.sweep()
-    await store.sweep()
+    await store.maintain()
+    await store.maintain()
     expect((await other.table(kept.tableId).info()).rowCount).toBe(2)
     await expectSound(store)
     const { tableId } = await team.createTable({ name: 'keyed', rows, idempotencyKey: 'k' })
@@ -420,7 +424,12 @@ describe('a team of which all is deleted', () => {
     const hooks = new Hooks()
     const kv = hookedKv(await openLevelKv(plainDatabase()), hooks, false)
     const sizes = { inlineRowsMax: 0, segmentRowsMax: 1 } // The result has the IDs of each segment.
-    const store = await openStore({ kv, objects: memoryObjects(), sweepIntervalMs: 0, ...sizes })
+    const store = await openStore({
+      kv,
+      objects: memoryObjects(),
+      maintenance: { garbageCollectionIntervalMs: 0 },
+      ...sizes,
+    })
     onTestFinished(() => store.close())
     const [team, partition] = [store.team('t'), kv.partition('t')]
     const rows = Array.from({ length: 1_000 }, (_, n) => ({ n }))
@@ -434,7 +443,7 @@ describe('a team of which all is deleted', () => {
     await partition.commit({ puts: copies })
     expect(value.length).toBeGreaterThan(18_000)
     let passes = 0
-    // A pass begins with the jobs; the sweep at its end looks at them last.
+    // A pass begins with the jobs; garbage collection at its end looks at them last.
     const scanned = async (): Promise<void> => {
       passes += 0.5
       hooks.beforeScanOf(KEY_SPACE.job, scanned)
@@ -457,7 +466,10 @@ describe('a table whose columns change', () => {
   test.each([0, 1_000])(
     'shows and hides cells in every read (inlineRowsMax: %i)',
     async (inlineRowsMax) => {
-      const { store, make } = await openLife({ inlineRowsMax, foldRecordsMin: 1 })
+      const { store, make } = await openLife({
+        inlineRowsMax,
+        maintenance: { compactionRecordsMin: 1 },
+      })
       const table = await make('a', rows)
       const ids = (await table.page()).rows.map(({ $rowID }) => $rowID)
       const shown = async (): Promise<unknown[]> => {
@@ -486,7 +498,7 @@ describe('a table whose columns change', () => {
         code: 'COLUMN_ID_NOT_FOUND',
       })
       await table.updateRow(ids[2] ?? '', { n: 22 })
-      await store.sweep() // Folds, too.
+      await store.maintain() // Compactions, too.
 
       await table.alter({ schema: { columns: [X, N, S] } })
       const after = plain.map((row) => (row.n === 2 ? { n: 22 } : row))
@@ -499,7 +511,7 @@ describe('a table whose columns change', () => {
       )
       for (let i = 0; i < 3; i++) {
         expect(await shown()).toEqual([...last, { n: 100, s: 'added' }])
-        await store.sweep()
+        await store.maintain()
       }
       await table.alter({ schema: { columns: [N] }, drop: ['s', 'x'] })
       await table.addRows([{ n: 101, s: 'again' }], { onSchemaError: 'updateSchema' })

@@ -1,7 +1,7 @@
 // Goal: each commit that changes a table has one entry in the log of the table, which is kept as long as FORMAT.md says.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fromHex, toHex } from '../../src/base/bytes.js'
-import { loggedChange } from '../../src/engine/history/record-log.js'
+import { loggedChange } from '../../src/engine/changes/record-log.js'
 import { emptyGeneration } from '../../src/engine/read/generations.js'
 import * as keys from '../../src/format/keys.js'
 import {
@@ -31,7 +31,13 @@ const HOUR_MS = 3_600_000
 async function open(options: Partial<StoreOptions> = {}) {
   const clock = testClock()
   const kv = await openLevelKv(plainDatabase())
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+  const quiet = {
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+    },
+  }
   const store = await openStore({ kv, objects: memoryObjects(), clock, ...quiet, ...options })
   onTestFinished(() => store.close())
   return { clock, store, team: store.team('t'), partition: kv.partition('t') }
@@ -210,13 +216,13 @@ describe('a log is kept', () => {
     clock.pass(HOUR_MS)
     await team.table(tableId).addRows([{ n: 2 }])
     clock.pass(23 * HOUR_MS)
-    await store.sweep()
+    await store.maintain()
     const young = await versionsIn(opened)
     clock.pass(1)
-    await store.sweep()
+    await store.maintain()
     const left = await versionsIn(opened)
     clock.pass(48 * HOUR_MS)
-    await store.sweep()
+    await store.maintain()
 
     expect([young, left, await versionsIn(opened)]).toEqual([[1, 2], [2], [2]])
   })
@@ -227,10 +233,10 @@ describe('a log is kept', () => {
     const { tableId } = await team.createTable({ name: 't', rows: [{ n: 1 }] })
     clock.pass(47 * HOUR_MS)
     await team.table(tableId).addRows([{ n: 2 }])
-    await store.sweep()
+    await store.maintain()
     const young = await versionsIn(opened)
     clock.pass(HOUR_MS + 1)
-    await store.sweep()
+    await store.maintain()
 
     expect([young, await versionsIn(opened)]).toEqual([[1, 2], [2]])
   })
@@ -240,10 +246,10 @@ describe('a log is kept', () => {
     const half = { note: 'x'.repeat(500_000) }
     const whole = { note: 'x'.repeat(2_000_000) }
     await withEntries(opened, [half, half, half])
-    await opened.store.sweep()
+    await opened.store.maintain()
     const halves = await versionsIn(opened)
     await withEntries(opened, [whole, whole])
-    await opened.store.sweep()
+    await opened.store.maintain()
 
     expect(halves).toEqual([3, 4])
     expect((await versionsIn(opened)).toSorted()).toEqual([3, 3, 4])
@@ -272,12 +278,12 @@ describe('a log is kept', () => {
     const { store, team, partition } = opened
     const { tableId } = await team.createTable({ name: 't', rows: [{ n: 1 }] })
     await team.table(tableId).delete()
-    await store.sweep()
+    await store.maintain()
     const left = await versionsIn(opened)
     const entry = encodeLogEntry({ ...decodeLogEntry(goldenBytes('log-entry')), author: 'ann' })
     await partition.commit({ puts: [[logKey(new Uint8Array(16).fill(0xee), 1), entry]] })
     const found = await findingsOf(store)
-    await store.sweep()
+    await store.maintain()
 
     expect([left, found]).toEqual([[], []])
     expect(await versionsIn(opened)).toEqual([])
@@ -323,7 +329,7 @@ test('receipts of earlier versions are read until their table is deleted', async
   const found = await table.receipt(1)
   const findings = await findingsOf(store)
   await table.delete()
-  await store.sweep()
+  await store.maintain()
 
   expect(found).toMatchObject({ operation: 'merge', version: 1, versionBefore: 0, rows: 6 })
   expect(found?.merge).toMatchObject({ mode: 'replace', changed: 1 })

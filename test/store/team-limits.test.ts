@@ -1,5 +1,5 @@
-// Goal: each limit of a team refuses one more, changes nothing then, is the same after a restart and after a sweep, and
-// leaves other teams alone.
+// Goal: each limit of a team refuses one more, changes nothing then, is the same after a restart and after a garbage
+// collection, and leaves other teams alone.
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,14 @@ import { openDirectory } from '../../adapters/node.js'
 import { heldKey } from '../../src/engine/commit/idempotency.js'
 import { createContract, openMemory, type Store, type StoreOptions } from '../../src/index.js'
 
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+const QUIET = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    jobIntervalMs: 0,
+  },
+}
 const HOUR_MS = 3_600_000
 
 const exceeded = (limit: string) => ({
@@ -30,7 +37,7 @@ async function openAgain(options: StoreOptions) {
   })
   return {
     team: (id = 'first') => store.team(id),
-    sweep: () => store.sweep(),
+    maintain: () => store.maintain(),
     pass(milliseconds: number) {
       now += milliseconds
     },
@@ -136,7 +143,7 @@ describe('stashes', () => {
   })
 
   test('an expired stash does not count, and neither does a chunk that was refused', async () => {
-    const { team, sweep, pass } = await openAgain({ stashesMax: 1, stashTtlMs: HOUR_MS })
+    const { team, maintain, pass } = await openAgain({ stashesMax: 1, stashTtlMs: HOUR_MS })
     await expect(
       team()
         .stash('x')
@@ -145,10 +152,10 @@ describe('stashes', () => {
     await team()
       .stash('a')
       .put('0', [{ n: 1 }])
-    await sweep()
+    await maintain()
     await expect(team().stash('b').put('0', [])).rejects.toMatchObject(exceeded('stashesMax'))
     pass(2 * HOUR_MS)
-    await sweep()
+    await maintain()
 
     await team().stash('b').put('0', [])
   })
@@ -179,13 +186,13 @@ describe('stashes', () => {
   })
 })
 
-test('rows beyond teamRowBytesMax are refused until a sweep has dropped overwritten ones', async () => {
+test('rows beyond teamRowBytesMax are refused until a garbage collection has dropped overwritten ones', async () => {
   const limits = {
     teamRowBytesMax: 250_000,
     compression: 'none',
     overwrittenRowSetsMax: 0,
   } as const
-  const { team, reopen, sweep } = await openAgain({ ...limits, inlineRowsMax: 0 })
+  const { team, reopen, maintain } = await openAgain({ ...limits, inlineRowsMax: 0 })
   const rows = [{ text: 'x'.repeat(100_000) }]
   const { tableId } = await team().createTable({ name: 'T', rows })
   const table = () => team().table(tableId)
@@ -201,8 +208,8 @@ test('rows beyond teamRowBytesMax are refused until a sweep has dropped overwrit
   expect([await table().version(), (await team().tables()).length]).toEqual([2, 1])
 
   await table().overwrite({ rows: [] })
-  await sweep()
-  await sweep()
+  await maintain()
+  await maintain()
 
   await table().overwrite({ rows })
   expect((await table().page()).rows.length).toBe(1)
@@ -215,7 +222,7 @@ test('history, receipts and jobs count for teamRowBytesMax', async () => {
   })
   const limits = { teamRowBytesMax: 250_000, historyRetentionMs: HOUR_MS, jobTtlMs: HOUR_MS }
   for (const kept of ['history', 'receipts', 'jobs']) {
-    const { team, reopen, pass, sweep } = await openAgain(limits)
+    const { team, reopen, pass, maintain } = await openAgain(limits)
     const { tableId, rowIds } = await team().createTable({ name: 'T', rows: [{ text }] })
     const add = () => team().table(tableId).addRows([{ text }])
     const overwrite = { tableId, rows: [{ text: 'a' }] }
@@ -233,19 +240,19 @@ test('history, receipts and jobs count for teamRowBytesMax', async () => {
         else await expect(started).rejects.toMatchObject(exceeded('(teamRowBytesMax)'))
       }
     }
-    await sweep()
+    await maintain()
     await expect(add()).rejects.toMatchObject(exceeded('(teamRowBytesMax)'))
     await reopen()
     await expect(add()).rejects.toMatchObject(exceeded('(teamRowBytesMax)'))
     if (kept === 'receipts') continue
     pass(2 * HOUR_MS)
-    await sweep()
+    await maintain()
     expect((await add()).rowIds.length).toBe(1)
   }
 })
 
 test('keys beyond idempotencyKeysMax are refused until some have expired; repeats are not', async () => {
-  const { team, reopen, pass, sweep } = await openAgain({
+  const { team, reopen, pass, maintain } = await openAgain({
     idempotencyKeysMax: 2,
     idempotencyTtlMs: HOUR_MS,
   })
@@ -267,7 +274,7 @@ test('keys beyond idempotencyKeysMax are refused until some have expired; repeat
   expect(await team().table(tableId).version()).toBe(2)
   expect((await add()).version).toBe(3)
   pass(2 * HOUR_MS)
-  await sweep()
+  await maintain()
 
   expect((await add('c')).version).toBe(4)
 })

@@ -1,6 +1,6 @@
 // Goal: who can put or open uploads takes neither the places nor the space of others, however little they complete.
 import { describe, expect, test } from 'vitest'
-import { TransferLimit } from '../../src/engine/context/transfer-limit.js'
+import { TransferLimit } from '../../src/engine/limits/transfer-limit.js'
 import {
   decodeUpload,
   encodeUpload,
@@ -172,7 +172,7 @@ describe('what the files of a team may hold', () => {
     expect((await team.files.put('12345', ABOUT)).bytes).toBe(5)
   })
 
-  test('counts once what is put again, completed, refused or swept', async () => {
+  test('counts once what is put again, completed, refused or collected', async () => {
     const options = {
       teamFileBytesMax: 10,
       quota: ({ bytes }: { bytes: number }) => bytes !== 3,
@@ -184,12 +184,12 @@ describe('what the files of a team may hold', () => {
     const refused = await uploadOf(files)
     await put(refused.target, ['123'])
     expect(await codeOf(team.files.completeUpload(refused.uploadId))).toBe('PAYMENT_REQUIRED')
-    const swept = await uploadOf(files)
-    await put(swept.target, ['12345'])
+    const report = await uploadOf(files)
+    await put(report.target, ['12345'])
     await team.files.completeUpload(again.uploadId)
     expect(await codeOf(team.files.put('1', ABOUT))).toBe('FILE_TOO_LARGE')
     clock.pass(HOUR_MS + 1)
-    expect((await store.sweep()).uploads).toBe(1)
+    expect((await store.maintain()).uploads).toBe(1)
 
     expect((await team.files.put('12345', ABOUT)).bytes).toBe(5)
     expect(await codeOf(team.files.put('1', ABOUT))).toBe('FILE_TOO_LARGE')
@@ -210,7 +210,7 @@ describe('what the files of a team may hold', () => {
 })
 
 describe('an upload that was received and is not completed', () => {
-  test('is over after an hour: it is gone for completions, expired for PUTs, and then swept', async () => {
+  test('is over after an hour: it is gone for completions, expired for PUTs, and then collected', async () => {
     const { team, put, store, clock, listed } = await openFileStore({
       orphanGraceMs: 0,
       uploadUrlTtlMs: DAY_MS,
@@ -219,14 +219,14 @@ describe('an upload that was received and is not completed', () => {
     clock.pass(5 * HOUR_MS)
     await put(target, ['x'])
     clock.pass(HOUR_MS - 1)
-    expect((await store.sweep()).uploads).toBe(0)
+    expect((await store.maintain()).uploads).toBe(0)
     clock.pass(1)
     expect(await codeOf(team.files.completeUpload(uploadId))).toBe('UPLOAD_NOT_FOUND')
     expect(await codeOf(put(target, ['y']))).toBe('UPLOAD_EXPIRED')
     clock.pass(1)
-    expect((await store.sweep()).uploads).toBe(1)
+    expect((await store.maintain()).uploads).toBe(1)
     clock.pass(1)
-    await store.sweep()
+    await store.maintain()
 
     expect(await listed()).toEqual([])
     expect(await codeOf(put(target, ['y']))).toBe('UPLOAD_SIGNATURE_INVALID')
@@ -277,7 +277,7 @@ describe('an upload that was received and is not completed', () => {
     const old = encodeUpload({ ...upload, state: 'received', receivedAt: null })
     await partition.commit({ puts: [[key, old]] })
     clock.pass(DAY_MS - 1)
-    expect((await store.sweep()).uploads).toBe(0)
+    expect((await store.maintain()).uploads).toBe(0)
 
     expect(await read(await team.files.completeUpload(uploadId))).toBe('old')
   })

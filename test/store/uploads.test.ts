@@ -148,20 +148,20 @@ describe('an upload', () => {
     expect(await codeOf(put(target, ['x']))).toBe('UPLOAD_ALREADY_COMPLETED')
   })
 
-  test('survives sweeps in each of its states', async () => {
+  test('survives garbage collections in each of its states', async () => {
     const { team, store, put, read, clock } = await openFileStore({ orphanGraceMs: 0 })
     const { uploadId, target } = await team.files.createUpload(ABOUT)
-    const sweep = async () => {
-      for (let sweeps = 0; sweeps < 3; sweeps++) {
+    const maintain = async () => {
+      for (let runs = 0; runs < 3; runs++) {
         clock.pass(1)
-        expect((await store.sweep()).objects).toBe(0)
+        expect((await store.maintain()).objects).toBe(0)
       }
     }
-    await sweep()
+    await maintain()
     await put(target, ['x'])
-    await sweep()
+    await maintain()
     const file = await team.files.completeUpload(uploadId)
-    await sweep()
+    await maintain()
 
     expect(await read(file)).toBe('x')
   })
@@ -410,14 +410,14 @@ describe('at the same time', () => {
     expect(await listed()).toHaveLength(1)
   })
 
-  test('a PUT that was under way when the sweep ended its upload leaves nothing', async () => {
+  test('a PUT that was under way when garbage collection ended its upload leaves nothing', async () => {
     const { team, put, kv, listed } = await openFileStore()
     const { target } = await team.files.createUpload(ABOUT)
     const late = pausedBody(['late', 'late'])
     const putting = codeOf(put(target, [], { body: late.body, contentLength: undefined }))
     await late.reached
     const everything = { start: Uint8Array.of(0x0c), limit: Uint8Array.of(0x0d) }
-    expect(await kv.partition('acme').sweep(everything, 10)).toBe(1)
+    expect(await kv.partition('acme').deleteRange(everything, 10)).toBe(1)
     late.release()
 
     expect(await putting).toBe('UPLOAD_EXPIRED')
@@ -441,19 +441,19 @@ describe('at the same time', () => {
     expect(await listed()).toHaveLength(1)
   })
 
-  test('sweeps just before each commit delete nothing that the commit names', async () => {
-    let sweep: (() => Promise<void>) | undefined
+  test('garbage collections just before each commit delete nothing that the commit names', async () => {
+    let maintain: (() => Promise<void>) | undefined
     const beforeCommit: BeforeCommit = async ({ puts = [] }) => {
-      const now = sweep
+      const now = maintain
       if (puts.length === 0 || now === undefined) return
-      sweep = undefined
+      maintain = undefined
       await now()
-      sweep = now
+      maintain = now
     }
     const files = await openFileStore({ orphanGraceMs: 0 }, (objects) => objects, beforeCommit)
     const { team, put, read, store } = files
-    sweep = async () => {
-      for (let sweeps = 0; sweeps < 3; sweeps++) await store.sweep()
+    maintain = async () => {
+      for (let runs = 0; runs < 3; runs++) await store.maintain()
     }
     const { uploadId, target } = await team.files.createUpload(ABOUT)
     await put(target, ['put'])
@@ -554,7 +554,7 @@ describe('limits', () => {
       { teamId: 'acme', bytes: 4, teamBytes: 7 },
     ])
     clock.pass(1)
-    expect((await store.sweep()).objects).toBe(0)
+    expect((await store.maintain()).objects).toBe(0)
   })
 
   test('a quota hook that fails leaves the upload as it is', async () => {
@@ -707,9 +707,9 @@ describe('an object store that signs for itself', () => {
 
     expect(await read(file)).toBe('good')
     expect(await team.files.completeUpload(uploadId)).toEqual(file)
-    await store.sweep()
+    await store.maintain()
     clock.pass(1)
-    await store.sweep()
+    await store.maintain()
     expect(await listed()).toHaveLength(1)
     expect(await read(file)).toBe('good')
   })
@@ -733,15 +733,15 @@ describe('an object store that signs for itself', () => {
     }
   })
 
-  test('loses nothing of an open upload to the sweep, and keeps nothing of a refused one', async () => {
+  test('loses nothing of an open upload to garbage collection, and keeps nothing of a refused one', async () => {
     const options = { orphanGraceMs: 0, quota: ({ bytes }: { bytes: number }) => bytes < 5 }
     const { team, client, store, clock, read, listed } = await openSigning(options)
     const [good, bad] = [await team.files.createUpload(ABOUT), await team.files.createUpload(ABOUT)]
     await client.put(good.target, 'good')
     await client.put(bad.target, 'too much')
-    for (let sweeps = 0; sweeps < 3; sweeps++) {
+    for (let runs = 0; runs < 3; runs++) {
       clock.pass(1)
-      expect((await store.sweep()).objects).toBe(0)
+      expect((await store.maintain()).objects).toBe(0)
     }
     expect(await codeOf(team.files.completeUpload(bad.uploadId))).toBe('PAYMENT_REQUIRED')
     const files: StoredFile[] = await Promise.all(
@@ -753,19 +753,19 @@ describe('an object store that signs for itself', () => {
     expect(await listed()).toHaveLength(1)
   })
 
-  test('loses no copy to a sweep just before the commit that names it', async () => {
-    let sweep: (() => Promise<unknown>) | undefined
+  test('loses no copy to a garbage collection just before the commit that names it', async () => {
+    let maintain: (() => Promise<unknown>) | undefined
     const { signing, client } = signingObjects(memoryObjects())
     const beforeCommit: BeforeCommit = async ({ puts = [] }) => {
-      const now = puts.length === 0 ? undefined : sweep
+      const now = puts.length === 0 ? undefined : maintain
       if (now === undefined) return
-      sweep = undefined
-      for (let sweeps = 0; sweeps < 3; sweeps++) await now()
+      maintain = undefined
+      for (let runs = 0; runs < 3; runs++) await now()
     }
     const files = await openFileStore({ orphanGraceMs: 0 }, () => signing, beforeCommit)
     const { uploadId, target } = await files.team.files.createUpload(ABOUT)
     await client.put(target, 'hello')
-    sweep = () => files.store.sweep()
+    maintain = () => files.store.maintain()
 
     expect(await files.read(await files.team.files.completeUpload(uploadId))).toBe('hello')
   })

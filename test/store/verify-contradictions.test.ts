@@ -47,12 +47,12 @@ function head(change: (head: records.TableHead) => records.TableHead): Damage {
   )
 }
 
-/** The first entry of the first extent page whose segment is, or is not, that of a fold. */
-function entry(folded: boolean, change: (entry: ExtentEntry) => ExtentEntry): Damage {
+/** The first entry of the first extent page whose segment is, or is not, that of a compaction. */
+function entry(compacted: boolean, change: (entry: ExtentEntry) => ExtentEntry): Damage {
   return async ({ acme }) => {
     for (const [key, bytes] of await all(acme, keys.KEY_SPACE.extentPage)) {
       const entries = decodeExtentPage(bytes)
-      const at = entries.findIndex((one) => one.segment !== null && one.folded === folded)
+      const at = entries.findIndex((one) => one.segment !== null && one.compacted === compacted)
       const found = entries[at]
       if (found === undefined) continue
       const page = encodeExtentPage(entries.toSpliced(at, 1, change(found)))
@@ -73,24 +73,24 @@ const row = (fields: Partial<records.RowRecord>): Bytes =>
   records.encodeRowRecord({ version: 1, schemaNumber: 0, text: '"n":1', ...fields })
 
 /** Another segment in the place of one. */
-function segment(folded: boolean, build: (rowCount: number) => Promise<BuiltSegment>): Damage {
+function segment(compacted: boolean, build: (rowCount: number) => Promise<BuiltSegment>): Damage {
   return async (opened) => {
-    const rows = await rowCountOf(opened.acme, folded)
+    const rows = await rowCountOf(opened.acme, compacted)
     const made = await build(rows)
     await opened.objects.put(OBJECT, made.bytes)
     const { bytes, footerBytes } = made
-    await entry(folded, (before) => ({
+    await entry(compacted, (before) => ({
       ...before,
       segment: { object: OBJECT, rowCount: rows, objectBytes: bytes.length, footerBytes },
     }))(opened)
   }
 }
 
-async function rowCountOf(acme: KvPartition, folded: boolean): Promise<number> {
+async function rowCountOf(acme: KvPartition, compacted: boolean): Promise<number> {
   const pages = await all(acme, keys.KEY_SPACE.extentPage)
   const found = pages
     .flatMap(([, bytes]) => decodeExtentPage(bytes))
-    .find((one) => one.segment !== null && one.folded === folded)
+    .find((one) => one.segment !== null && one.compacted === compacted)
   return found?.rowCount ?? 0
 }
 
@@ -103,13 +103,13 @@ function plain(first: string, columns = [summary('a', ['1'])]) {
   }
 }
 
-function folded(change: (versions: number[]) => number[], isFirstDeleted = false) {
+function compacted(change: (versions: number[]) => number[], isFirstDeleted = false) {
   return (rowCount: number): Promise<BuiltSegment> => {
     const builder = new SegmentBuilder(OBJECT, 64, 'none')
     for (let i = 0; i < rowCount; i++) builder.add('"a":1')
     const deleted = new Uint8Array(Math.ceil(rowCount / 8))
     if (isFirstDeleted) deleted[0] = 1
-    return builder.finishFold(change(Array.from({ length: rowCount }, () => 1)), deleted)
+    return builder.finishCompaction(change(Array.from({ length: rowCount }, () => 1)), deleted)
   }
 }
 
@@ -314,34 +314,34 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     /^The team has no entry$/,
   ],
   [
-    'a fold in the place of a plain segment',
+    'a compaction in the place of a plain segment',
     segment(
       false,
-      folded((versions) => versions),
+      compacted((versions) => versions),
     ),
     'record-mismatch',
-    /^Its footer says that it was made by a fold$/,
+    /^Its footer says that it was made by a compaction$/,
   ],
   [
-    'a plain segment in the place of a fold',
+    'a plain segment in the place of a compaction',
     segment(true, plain('"a":1')),
     'record-mismatch',
-    /^Its footer says that it was not made by a fold$/,
+    /^Its footer says that it was not made by a compaction$/,
   ],
   [
-    'a folded row of a version that its table has not reached',
+    'a compacted row of a version that its table has not reached',
     segment(
       true,
-      folded((versions) => versions.with(1, LATE)),
+      compacted((versions) => versions.with(1, LATE)),
     ),
     'row-version',
     /^A row has version 10000;/,
   ],
   [
-    'a folded row of version 0',
+    'a compacted row of version 0',
     segment(
       true,
-      folded((versions) => versions.with(0, 0)),
+      compacted((versions) => versions.with(0, 0)),
     ),
     'row-version',
     /^A row has version 0;/,
@@ -350,7 +350,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'a deleted row with a text',
     segment(
       true,
-      folded((versions) => versions, true),
+      compacted((versions) => versions, true),
     ),
     'row',
     /^A deleted row has a text$/,
@@ -419,7 +419,7 @@ test('row 1 of a version that its table has not reached is named, and no row bef
   const opened = await openRich()
   await segment(
     true,
-    folded((versions) => versions.with(1, LATE)),
+    compacted((versions) => versions.with(1, LATE)),
   )(opened)
 
   const { findings } = await opened.store.verify()

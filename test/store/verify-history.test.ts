@@ -36,9 +36,11 @@ async function openWithHistory(): Promise<Opened> {
     historyRetentionMs: HOUR_MS,
     inlineRowsMax: 2,
     segmentRowsMax: 4,
-    foldRecordsMin: 1,
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
+    maintenance: {
+      compactionRecordsMin: 1,
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+    },
   })
   onTestFinished(() => store.close())
   const team = store.team('acme')
@@ -230,12 +232,12 @@ test.each([false, true])('verify finds nothing in a whole history (full: %s)', a
   expect(await damageOf(store, full)).toEqual([])
 
   clock.pass(2 * HOUR_MS)
-  await store.sweep()
+  await store.maintain()
   expect(await all(acme, KEY_SPACE.rowBefore)).toEqual([])
   expect(await damageOf(store, full)).toEqual([])
 })
 
-test('verify leaves alone what a sweep has begun to delete, and a table that is being deleted', async () => {
+test('verify leaves alone what a garbage collection has begun to delete, and a table that is being deleted', async () => {
   const { store, acme, table } = await openWithHistory()
   const deletes = [2, 3, 4].map((version) => changeKey(table, version))
   await acme.commit({ deletes, puts: [[historyKey(table), encodeHistory(5)]] })

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { VerifyCounts } from '../../src/engine/api/verify-types.js'
+import type { VerifyCounts } from '../../src/engine/types/verify-types.js'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { decodeFile } from '../../src/format/file-records.js'
 import * as keys from '../../src/format/keys.js'
@@ -67,7 +67,7 @@ test('a store that nobody damaged has no finding, and all of it is looked at', a
   expect(quick.checked.bytes).toBeLessThan(report.checked.bytes / 2)
 })
 
-test('rows that are changed and folded while they are looked at are no finding', async () => {
+test('rows that are changed and compacted while they are looked at are no finding', async () => {
   const base = memoryObjects()
   const meanwhile: ((() => Promise<unknown>) | undefined)[] = []
   const objects: ObjectStore = {
@@ -87,8 +87,20 @@ test('rows that are changed and folded while they are looked at are no finding',
     valueEncoding: 'view',
   })
   const store = await openStore({
-    ...{ kv: await openLevelKv(database), objects, inlineRowsMax: 5, foldRecordsMin: 1 },
-    ...{ orphanGraceMs: 0, sweepIntervalMs: 0, foldIntervalMs: 0, settleIntervalMs: 0 },
+    ...{
+      kv: await openLevelKv(database),
+      objects,
+      inlineRowsMax: 5,
+    },
+    ...{
+      orphanGraceMs: 0,
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        compactionRecordsMin: 1,
+        recompressionIntervalMs: 0,
+      },
+    },
   })
   onTestFinished(() => store.close())
   const team = store.team('t')
@@ -96,10 +108,11 @@ test('rows that are changed and folded while they are looked at are no finding',
   const { tableId, rowIds } = await team.createTable({ name: 'x', rows })
   const change = async () => {
     await team.table(tableId).updateRow(rowIds.get(3), { n: 30 })
-    for (let sweeps = 0; sweeps < 3; sweeps++) await store.sweep()
+    for (let runs = 0; runs < 3; runs++) await store.maintain()
   }
   await change()
-  // The first read counts the rows. The second one is of a segment that a fold replaces, and a sweep deletes.
+  // The first read counts the rows. The second one is of a segment that a compaction replaces, and a garbage collection
+  // deletes.
   meanwhile.push(undefined, change)
 
   expect(await store.verify({ full: true })).toMatchObject({ ok: true, findings: [] })
@@ -313,7 +326,8 @@ describe('damage of records', () => {
 
     const [always, unknown] = [new Set<string>(), new Set<string>()]
     for (const [space, ways] of found) (ways.has('nothing') ? unknown : always).add(space)
-    // The state without one of these is a state that a store may be in. (Of schemas, it is one that no rows use any more.)
+    // The state without one of these is a state that a store may be in. (Of schemas, it is one that no rows use any
+    // more.)
     expect([...unknown].sort()).toEqual([
       'chunk',
       'codecs',
@@ -417,7 +431,7 @@ test('a signal or a close ends a verify, and unknown options are refused', async
   await closing
 })
 
-test('nothing is found while rows are written, folded, overwritten and swept without any grace', async () => {
+test('nothing is found while rows are written, compacted, overwritten and collected without any grace', async () => {
   const { store, clock } = await openRich()
   const team = store.team('acme')
   const tables = (await team.tables()).map(({ id }) => team.table(id))
@@ -445,14 +459,14 @@ test('nothing is found while rows are written, folded, overwritten and swept wit
       if (round % 3 === 2) await team.stash(`s${index}`).delete()
     }
   }
-  const sweep = async (): Promise<void> => {
+  const maintain = async (): Promise<void> => {
     while (!isOver) {
       await sleep(5)
       clock.pass(3 * 3_600_000)
-      await store.sweep()
+      await store.maintain()
     }
   }
-  const working = [write(0), write(1), sweep()]
+  const working = [write(0), write(1), maintain()]
   const damage: VerifyFinding[] = []
   for (let i = 0; i < 8; i++) {
     const { findings } = await store.verify({ full: i % 2 === 0 })

@@ -5,6 +5,7 @@ import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import type { Store, StoreOptions, Table } from '../../src/index.js'
 import type { KvCommit } from '../../src/ports.js'
+import { joinedMaintenance } from '../support/maintenance.js'
 import { all } from '../support/rich-database.js'
 import { type Engine, EngineWorld, LEASE_MS, MINUTE_MS, turns } from './engine-world.js'
 
@@ -16,10 +17,12 @@ const BACKGROUND: StoreOptions = {
   orphanGraceMs: 0,
   overwrittenRowsTtlMs: 0,
   overwrittenRowSetsMax: 0,
-  foldRecordsMin: 1,
-  sweepIntervalMs: MINUTE_MS,
-  foldIntervalMs: MINUTE_MS / 2,
-  fileSweepIntervalMs: MINUTE_MS,
+  maintenance: {
+    compactionRecordsMin: 1,
+    garbageCollectionIntervalMs: MINUTE_MS,
+    compactionIntervalMs: MINUTE_MS / 2,
+    fileCollectionIntervalMs: MINUTE_MS,
+  },
 }
 
 /** Notes are written, and runs of all duties have come, also those that found an end a moment too early. */
@@ -34,10 +37,15 @@ async function idOf(table: Table): Promise<string> {
   return (await table.page({ limit: 1 })).rows[0]?.$rowID ?? ''
 }
 
+function withBackground(options: StoreOptions): StoreOptions {
+  const maintenance = joinedMaintenance(BACKGROUND.maintenance, options.maintenance)
+  return { ...BACKGROUND, ...options, maintenance }
+}
+
 /** An engine that has looked at everything. */
-async function openSettled(options: StoreOptions = {}): Promise<[EngineWorld, Engine]> {
+async function openRecompressed(options: StoreOptions = {}): Promise<[EngineWorld, Engine]> {
   const world = await EngineWorld.create()
-  const engine = await world.open({ ...BACKGROUND, ...options })
+  const engine = await world.open(withBackground(options))
   await tableOf(engine.store)
   await world.pass(SOON_MS)
   expect(await world.keys(T, KEY_SPACE.workHint)).toHaveLength(3) // The last scans of the duties.
@@ -59,7 +67,7 @@ function watchCalls(world: EngineWorld): Map<string, number> {
 
 describe('a run of duties without work', () => {
   test.each([1, 40])('reads no record of a team with %i tables more', async (tables) => {
-    const [world, { store }] = await openSettled()
+    const [world, { store }] = await openRecompressed()
     for (let i = 0; i < tables; i++) await tableOf(store)
     await store.team('u').createTable({ name: 'x', rows: [{ n: 1 }] })
     await world.pass(SOON_MS)
@@ -69,12 +77,12 @@ describe('a run of duties without work', () => {
     expect(calls.get(T)).toBe(undefined)
     expect(calls.get('u')).toBe(undefined)
     expect(calls.get('-')).toBe(undefined) // Objects are not listed.
-    const [sweeps, folds, fileSweeps, renewals] = [10, 30, 10, 61]
-    expect(calls.get('')).toBeLessThanOrEqual(4 * sweeps + 2 * folds + 2 * fileSweeps + renewals)
+    const [runs, compactions, fileRuns, renewals] = [10, 30, 10, 61]
+    expect(calls.get('')).toBeLessThanOrEqual(4 * runs + 2 * compactions + 2 * fileRuns + renewals)
   })
 
   test('reads the leases of teams with work that another process does', async () => {
-    const [world, { store }] = await openSettled()
+    const [world, { store }] = await openRecompressed()
     const second = await world.open(BACKGROUND)
     await world.pass(SOON_MS)
     const table = await tableOf(store)
@@ -224,7 +232,7 @@ describe('work is found by its hint', () => {
   test.each(Object.entries(WORK))(
     '%s',
     async (_, { options, make, space, after = 0, late = 0, left = 0 }) => {
-      const [world, { store }] = await openSettled(options)
+      const [world, { store }] = await openRecompressed(options)
       await make(store, world)
       if (after > 0) {
         const before = await countOf(world, space)
@@ -242,7 +250,7 @@ describe('work is found by its hint', () => {
   )
 
   test('and the objects that it leaves without a name are deleted', async () => {
-    const [world, { store }] = await openSettled()
+    const [world, { store }] = await openRecompressed()
     const table = await tableOf(store)
     for (let i = 0; i < 3; i++) await table.overwrite({ rows: [{ n: i }] })
     await table.updateRow(await idOf(table), { n: 7 })
@@ -252,8 +260,8 @@ describe('work is found by its hint', () => {
     expect(await world.keys('', KEY_SPACE.dueTeam)).toEqual([])
   })
 
-  test('of a file, in each sweep of files', async () => {
-    const [world, { store }] = await openSettled({ fileRetentionMs: DAY_MS })
+  test('of a file, in each garbage collection of files', async () => {
+    const [world, { store }] = await openRecompressed({ fileRetentionMs: DAY_MS })
     await store.team(T).files.put('bytes', { fileName: 'a.txt', contentType: 'text/plain' })
     world.now += DAY_MS + 1
     await world.pass(2 * SOON_MS)
@@ -264,8 +272,10 @@ describe('work is found by its hint', () => {
 })
 
 describe('of records over a segment', () => {
-  test('few have hints, and the segment is folded all the same', async () => {
-    const [world, { store }] = await openSettled({ foldRecordsMin: 800 })
+  test('few have hints, and the segment is compacted all the same', async () => {
+    const [world, { store }] = await openRecompressed({
+      maintenance: { compactionRecordsMin: 800 },
+    })
     const rows = Array.from({ length: 2_000 }, (_, n) => ({ n }))
     const table = await tableOf(store, rows)
     const { rows: found } = await table.page({ limit: 2_000 })
@@ -283,7 +293,7 @@ describe('of records over a segment', () => {
     }
     await world.pass(SOON_MS)
 
-    expect(seen).toEqual([701]) // Fewer than `foldRecordsMin`.
+    expect(seen).toEqual([701]) // Fewer than `compactionRecordsMin`.
     expect(await countOf(world, KEY_SPACE.row)).toBe(0)
     expect(hints).toBeGreaterThan(0)
     expect(hints).toBeLessThan(100)
@@ -294,9 +304,11 @@ describe('a hint', () => {
   test('about a segment that is too young and that two tables name is kept for both', async () => {
     const settling = {
       ...BACKGROUND,
-      settledCompression: 'deflate',
-      settleAfterMs: 10 * MINUTE_MS,
-      settleIntervalMs: MINUTE_MS,
+      recompression: 'deflate',
+      maintenance: joinedMaintenance(BACKGROUND.maintenance, {
+        recompressionAgeMs: 10 * MINUTE_MS,
+        recompressionIntervalMs: MINUTE_MS,
+      }),
     } as const
     const world = await EngineWorld.create()
     const { store } = await world.open(settling)
@@ -311,7 +323,7 @@ describe('a hint', () => {
 
     const pages = await all(world.kv.partition(T), KEY_SPACE.extentPage)
     const entries = pages.flatMap(([, page]) => decodeExtentPage(page))
-    expect(entries.map(({ settled }) => settled)).toEqual([true, true])
+    expect(entries.map(({ recompressed: settled }) => settled)).toEqual([true, true])
     expect(new Set(entries.map(({ segment }) => segment?.object)).size).toBe(1)
   })
 
@@ -319,7 +331,7 @@ describe('a hint', () => {
     commit?.deletes?.some(([space]) => space === KEY_SPACE.workHint) ?? false
 
   test('that is put again while its visit is under way stays for the next one', async () => {
-    const [world, engine] = await openSettled()
+    const [world, engine] = await openRecompressed()
     const other = await world.open()
     const table = await tableOf(other.store)
     await table.overwrite({ rows: [{ n: 3 }] })
@@ -344,7 +356,7 @@ describe('a hint', () => {
   })
 
   test('whose process died before it noted the team is found when the process is taken for ended', async () => {
-    const [world] = await openSettled()
+    const [world] = await openRecompressed()
     const dying = await world.open()
     const table = await tableOf(dying.store)
     await table.overwrite({ rows: [{ n: 3 }] })
@@ -357,7 +369,9 @@ describe('a hint', () => {
   })
 
   test('that is lost delays its work by a day at most', async () => {
-    const [world, { store }] = await openSettled({ sweepIntervalMs: HOUR_MS })
+    const [world, { store }] = await openRecompressed({
+      maintenance: { garbageCollectionIntervalMs: HOUR_MS },
+    })
     await overwriteOnce(store)
     await turns()
     await clear(world, T, KEY_SPACE.workHint, (key) => key.length > 2)
@@ -366,7 +380,9 @@ describe('a hint', () => {
     await clear(world, '', KEY_SPACE.dueTeam, () => true)
     world.now += DAY_MS - 3 * HOUR_MS
     await world.pass(2 * HOUR_MS)
-    const second = await world.open({ ...BACKGROUND, sweepIntervalMs: HOUR_MS })
+    const second = await world.open(
+      withBackground({ maintenance: { garbageCollectionIntervalMs: HOUR_MS } }),
+    )
     await store.close()
     await world.pass(2 * HOUR_MS)
 
@@ -375,7 +391,7 @@ describe('a hint', () => {
   })
 
   test('of a kind that only a later version knows is deleted', async () => {
-    const [world, { store }] = await openSettled()
+    const [world, { store }] = await openRecompressed()
     const key = Uint8Array.of(KEY_SPACE.workHint, 1, 0, 0, 0, 0, 0, 0, 0x77, 1)
     await world.kv.partition(T).commit({ puts: [[key, new Uint8Array(9).fill(1, 0, 1)]] })
     await overwriteOnce(store)
@@ -410,16 +426,18 @@ describe('a store', () => {
     expect(await countOf(world, KEY_SPACE.workHint)).toBe(3)
   })
 
-  test('that a call of sweep has swept has no hints that are due', async () => {
+  test('that a call of maintain has collected has no hints that are due', async () => {
     const world = await EngineWorld.create()
-    const { store } = await world.open({ ...BACKGROUND, sweepIntervalMs: 0, foldIntervalMs: 0 })
+    const { store } = await world.open(
+      withBackground({ maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 } }),
+    )
     await overwriteOnce(store)
     await store
       .team(T)
       .stash('s')
       .put('0', [{ n: 1 }])
     await store.team(T).stash('s').delete()
-    for (let i = 0; i < 2; i++) await store.sweep()
+    for (let i = 0; i < 2; i++) await store.maintain()
 
     expect(await countOf(world, KEY_SPACE.workHint)).toBe(4) // The stash had a lifetime.
     expect(await countOf(world, KEY_SPACE.chunk)).toBe(0)
@@ -433,7 +451,7 @@ describe('a store', () => {
       .team(T)
       .stash('s')
       .put('0', [{ n: 1 }])
-    await alone.store.sweep()
+    await alone.store.maintain()
     expect(await countOf(world, KEY_SPACE.workHint)).toBe(0)
     const { store } = await world.open()
     await overwriteOnce(store)
@@ -442,7 +460,7 @@ describe('a store', () => {
     expect(await world.keys('', KEY_SPACE.dueTeam)).toHaveLength(2) // With that of objects.
     await clear(world, '', KEY_SPACE.incarnation, () => true) // As if another process had ended it.
     const again = await world.open({}, false)
-    await again.store.sweep()
+    await again.store.maintain()
 
     expect(await countOf(world, KEY_SPACE.workHint)).toBe(0)
     expect(await world.keys('', KEY_SPACE.dueTeam)).toEqual([])

@@ -39,7 +39,7 @@ export async function buildCli(): Promise<BuiltCli> {
 async function tsup(folder: string): Promise<void> {
   const program = join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js')
   const target = ['--format', 'esm', '--target', 'node20', '--out-dir', folder]
-  const entry = ['--entry.cli', 'adapters/programs/cli.ts']
+  const entry = ['--entry.cli', 'adapters/cli/cli.ts']
   await run(process.execPath, [program, '--no-config', ...entry, ...target, '--silent'], {
     cwd: ROOT,
   })

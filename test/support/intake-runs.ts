@@ -1,7 +1,7 @@
 // Runs of rows of a source, as `rowstash import` reads them of a file.
 import type { Dialect } from '../../adapters/base/intake.js'
 import type { SourceFormat } from '../../adapters/base/records.js'
-import { chunkOf, openFile, type RowRun } from '../../adapters/programs/import-source.js'
+import { chunkOf, openFileText, type RowRun } from '../../adapters/cli/import/import-source.js'
 
 type How = Readonly<{ dialect?: Dialect; detects?: boolean; allowEmpty?: boolean }>
 
@@ -12,7 +12,7 @@ export async function* cutRuns(
   rowsMax: number,
   how: How = {},
 ): AsyncGenerator<RowRun> {
-  const intake = await openFile(source, format, rowsMax, { detects: false, ...how })
+  const intake = await openFileText(source, format, rowsMax, { detects: false, ...how })
   for await (const run of intake.runs) yield { ...run, isNumbered: false }
 }
 

@@ -1,5 +1,5 @@
 // The OpenAPI document, as the tests use it: its operations by request, with all references followed.
-import DOCUMENT from '../../src/contract/openapi.json' with { type: 'json' }
+import DOCUMENT from '../../src/contract/openapi/openapi.json' with { type: 'json' }
 import { record, type Schema } from './json-schema.js'
 
 export type ResponseAt = Readonly<{

@@ -12,7 +12,7 @@ export type PublicName = Readonly<{
   entry: string
   /** `Table.addRows`; of what stands in an object, `AddOptions.onSchemaError`. */
   name: string
-  /** `src/engine/api/row-types.ts:12`. */
+  /** `src/engine/types/row-types.ts:12`. */
   place: string
   isDocumented: boolean
 }>
@@ -68,7 +68,7 @@ function typesIn(checker: ts.TypeChecker, node: ts.Node): NamedType[] {
 }
 
 /** Where the requests and results of public calls are declared. */
-const REQUESTS = /\/src\/(?:engine\/api|contract)\//
+const REQUESTS = /\/src\/(?:engine\/types|contract)\//
 
 function isNamedType(node: ts.Node): node is NamedType {
   const isType = ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)

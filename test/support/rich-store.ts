@@ -7,12 +7,14 @@ export const RICH_TEAMS = ['acme', 'beta'] as const
 
 /** Sizes that make small data meet every path. */
 export const RICH_SIZES = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    compactionRecordsMin: 5,
+  },
   inlineRowsMax: 20,
   segmentRowsMax: 100,
-  foldRecordsMin: 5,
   orphanGraceMs: 0,
 } as const
 
@@ -29,7 +31,7 @@ export async function fillRichly(store: Store, clock: TestClock): Promise<void> 
   await store.team('beta').createTable({ name: 'empty', rows: [] })
 }
 
-/** From a stash in JSON and CSV, changed row by row, folded, changed again. */
+/** From a stash in JSON and CSV, changed row by row, compacted, changed again. */
 async function makeImported(team: Team, store: Store): Promise<void> {
   const stash = team.stash('import')
   const people = Array.from({ length: PEOPLE }, (_, n) => ({
@@ -49,8 +51,8 @@ async function makeImported(team: Team, store: Store): Promise<void> {
     await table.updateRow(idAt(made.rowIds, n), { name: `Changed ${n}`, n: null })
   }
   for (let n = 20; n < 25; n++) await table.deleteRow(idAt(made.rowIds, n))
-  await store.sweep() // Folds.
-  await table.updateRow(idAt(made.rowIds, 3), { name: 'Changed after the fold' })
+  await store.maintain() // Compactions.
+  await table.updateRow(idAt(made.rowIds, 3), { name: 'Changed after the compaction' })
   await table.deleteRow(idAt(made.rowIds, 131))
   await table.addRows([{ name: 'small' }, { name: 'add', n: 7 }], { idempotencyKey: 'add' })
   await table.updateRow(idAt(made.rowIds, 4), { name: 'Changed again' })

@@ -1,15 +1,23 @@
 // Starts the page.
-import { failedAnswer, jsonOf } from '../../../src/client/answers.js'
-import { Api } from './api.js'
-import { messageOf, start } from './dom.js'
-import { openHealth } from './health-view.js'
-import { openImport } from './import-view.js'
-import type { PageSession } from './session.js'
-import { type OpenView, Shell } from './shell.js'
-import { askForKey, forgetKey, keepSession, keptKey, keptSession, showDeadEnd } from './sign-in.js'
-import { openStored } from './stored-view.js'
-import { openTable } from './table-view.js'
-import { openTables } from './tables-view.js'
+import { messageOf } from '../../../src/base/shown-text.js'
+import { failedAnswer, readAnswerJson } from '../../../src/client/answers.js'
+import { Api } from './base/api.js'
+import { start } from './base/dom.js'
+import type { PageSession } from './base/session.js'
+import { openHealth } from './views/health-view.js'
+import { openImport } from './views/import-view.js'
+import { type OpenView, Shell } from './views/shell.js'
+import {
+  askForKey,
+  forgetKey,
+  keepSession,
+  keptKey,
+  keptSession,
+  showDeadEnd,
+} from './views/sign-in.js'
+import { openStored } from './views/stored-view.js'
+import { openTable } from './views/table-view.js'
+import { openTables } from './views/tables-view.js'
 
 const VIEWS: Readonly<Record<string, OpenView>> = {
   tables: openTables,
@@ -19,18 +27,18 @@ const VIEWS: Readonly<Record<string, OpenView>> = {
   health: openHealth,
 }
 
-async function open(): Promise<void> {
+async function openSession(): Promise<void> {
   const url = location.origin + location.pathname.replace(/\/[^/]*$/, '')
   const session = await sessionOf(url)
   if (session.mode === 'session') {
     keepSession(session.key)
-    return show(new Api(url, session.key, null), session)
+    return showShell(new Api(url, session.key, null), session)
   }
   const key = keptKey()
-  if (key !== undefined) return show(new Api(url, key, undefined), session)
+  if (key !== undefined) return showShell(new Api(url, key, undefined), session)
   askForKey(
     (given) => new Api(url, given, undefined).tables(),
-    (given) => show(new Api(url, given, undefined), session),
+    (given) => showShell(new Api(url, given, undefined), session),
   )
 }
 
@@ -48,10 +56,10 @@ async function sessionOf(url: string): Promise<PageSession> {
     ...(given !== undefined && { headers: { authorization: `Bearer ${given}` } }),
   })
   if (!answer.ok) throw (await failedAnswer(answer, answer.url, url)).failure
-  return (await jsonOf(answer)) as PageSession
+  return (await readAnswerJson(answer)) as PageSession
 }
 
-function show(api: Api, session: PageSession): void {
+function showShell(api: Api, session: PageSession): void {
   const signOut = (): void => {
     forgetKey()
     location.reload()
@@ -62,4 +70,4 @@ function show(api: Api, session: PageSession): void {
 addEventListener('hashchange', () => {
   if (TOKEN.test(location.hash)) location.reload() // A new address was opened in the tab of an old one.
 })
-start(open(), (failure) => showDeadEnd(messageOf(failure), () => location.reload()))
+start(openSession(), (failure) => showDeadEnd(messageOf(failure), () => location.reload()))

@@ -8,7 +8,7 @@
 // - Memory: one frame or one shared object, and the name of each object and of each segment in a shared one.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Emit, fromEmitter } from '../../base/from-emitter.js'
-import { checkOptionNames, checkSignal, choiceOption } from '../../base/options.js'
+import { checkOptionNames, checkSignalOption, choiceOption } from '../../base/options.js'
 import { openHash } from '../../base/platform.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
@@ -22,15 +22,15 @@ import { SHARED_OBJECT_BYTES_MAX } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { BackupOptions } from '../api/backup-types.js'
-import type { Problem } from '../api/problem.js'
-import { outcomeKnown } from '../context/lifecycle.js'
 import { type NamedObject, namedObjects, objectOf } from '../context/named-objects.js'
 import { versionBase } from '../context/public-versions.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import { storedBytes, storedLeaves } from '../files/file-content.js'
-import { openSegment, type ReadObjects, readFrames } from '../segments/read-segment.js'
+import { outcomeKnown } from '../leases/lifecycle.js'
+import { openSegment, type ReadObjects, readSegmentPieces } from '../segments/read-segment.js'
+import type { BackupOptions } from '../types/backup-types.js'
+import type { Problem } from '../types/verify-types.js'
 
 /** Bytes at which a frame of records is ended. */
 const RECORDS_BYTES = 256 * 1024
@@ -67,15 +67,15 @@ export async function* backupStore(
     yield writer.frame({ kind: 'start', start })
     const names: Names = new Map()
     for await (const frame of fromEmitter<BackupFrame>((emit) =>
-      readRecords(context, emit, names),
+      emitRecords(context, emit, names),
     )) {
-      checkGoesOn(context, signal)
+      checkBackupGoesOn(context, signal)
       if (frame.kind === 'records') counts.records += frame.records.length
       yield writer.frame(frame)
     }
-    for (const named of inOrder(names)) {
+    for (const named of objectsInOrder(names)) {
       for await (const frame of objectFrames(context, named, files)) {
-        checkGoesOn(context, signal)
+        checkBackupGoesOn(context, signal)
         if (frame.kind === 'object') counts.objects++
         if (frame.kind === 'bytes') counts.objectBytes += frame.bytes.length
         yield writer.frame(frame)
@@ -106,12 +106,12 @@ function resolveOptions(
 ): Required<Pick<BackupOptions, 'files'>> & Pick<BackupOptions, 'signal'> {
   checkOptionNames('a backup', options, (name) => name === 'files' || name === 'signal')
   const { signal } = options
-  checkSignal(signal)
+  checkSignalOption(signal)
   const files = choiceOption('files', options.files, ['include', 'reference'])
   return signal === undefined ? { files } : { files, signal }
 }
 
-function checkGoesOn({ lifecycle }: StoreContext, signal: AbortSignal | undefined): void {
+function checkBackupGoesOn({ lifecycle }: StoreContext, signal: AbortSignal | undefined): void {
   lifecycle.checkOpen()
   checkNotAborted('backup', signal)
 }
@@ -127,7 +127,7 @@ type SharedObject = Readonly<{
 
 type Names = Map<ObjectId, NamedObject | SharedObject>
 
-async function readRecords({ kv }: StoreContext, emit: EmitFrame, names: Names): Promise<void> {
+async function emitRecords({ kv }: StoreContext, emit: EmitFrame, names: Names): Promise<void> {
   if (kv.readAll !== undefined) {
     await kv.readAll(async (viewOf) => {
       const system = viewOf('')
@@ -195,7 +195,7 @@ async function emitPartition(
 }
 
 /** In the order of their IDs, which is about that in which they were put. */
-function* inOrder(names: Names): Generator<NamedObject | SharedObject, void> {
+function* objectsInOrder(names: Names): Generator<NamedObject | SharedObject, void> {
   for (const object of [...names.keys()].sort()) {
     const named = names.get(object)
     if (named !== undefined) yield named
@@ -221,11 +221,11 @@ async function* objectFrames(
 
 async function* segmentFrames({ objects }: StoreContext, ref: SegmentRef): Frames {
   const opened = await openSegment(objects, ref)
-  if ('kind' in opened) throw damaged(opened)
+  if ('kind' in opened) throw damagedStore(opened)
   yield { kind: 'object', object: ref.object, bytes: ref.objectBytes }
-  for await (const { bytes, problems } of readFrames(objects, ref, opened.footer)) {
+  for await (const { bytes, problems } of readSegmentPieces(objects, ref, opened.footer)) {
     const [problem] = problems
-    if (problem !== undefined) throw damaged(problem)
+    if (problem !== undefined) throw damagedStore(problem)
     yield { kind: 'bytes', bytes }
   }
   yield { kind: 'bytes', bytes: opened.bytes }
@@ -243,10 +243,10 @@ async function* sharedFrames(
   }
   for (const ref of segments.values()) {
     const opened = await openSegment(inMemory, ref)
-    if ('kind' in opened) throw damaged(opened)
-    for await (const { problems } of readFrames(inMemory, ref, opened.footer)) {
+    if ('kind' in opened) throw damagedStore(opened)
+    for await (const { problems } of readSegmentPieces(inMemory, ref, opened.footer)) {
       const [problem] = problems
-      if (problem !== undefined) throw damaged(problem)
+      if (problem !== undefined) throw damagedStore(problem)
     }
   }
   yield { kind: 'object', object, bytes: bytes.length }
@@ -281,13 +281,13 @@ async function* contentFrames({ objects }: StoreContext, content: StoredContent)
 }
 
 function notWhole(object: ObjectId): StoreError {
-  return damaged({
+  return damagedStore({
     kind: 'file',
     message: `Object ${object} is missing, or differs from what was stored`,
   })
 }
 
-function damaged({ message, place }: Problem): StoreError {
+function damagedStore({ message, place }: Problem): StoreError {
   const where = place === undefined ? '' : ` (${place})`
   return new StoreError('DATA_CORRUPT', `The store cannot be backed up: ${message}${where}`)
 }

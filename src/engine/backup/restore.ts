@@ -17,13 +17,13 @@ import { decodeCodecs, decodeStashHead, encodeStashHead } from '../../format/rec
 import type { KvStore } from '../../kv/kv.js'
 import { RESTORED_VERSION_STEP } from '../../kv/version-base.js'
 import type { ObjectStore } from '../../objects/objects.js'
-import { checkPorts } from '../api/arguments.js'
-import type { RestoreResult } from '../api/backup-types.js'
+import { checkPorts } from '../arguments/arguments.js'
 import { versionBase } from '../context/public-versions.js'
-import { isOwnStash } from '../context/team-limits.js'
 import { checkPieces } from '../files/file-arguments.js'
 import { storedLeaves } from '../files/file-content.js'
-import { firstNumber, isWhole } from '../ingest/stash-records.js'
+import { firstNumber, isWhole } from '../import/stash-records.js'
+import { isOwnStash } from '../limits/team-limits.js'
+import type { RestoreResult } from '../types/backup-types.js'
 
 /** The empty ports that a backup is restored into. */
 export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
@@ -74,12 +74,12 @@ export async function restoreBackup(
   }
   const frames = readBackup(source)
   try {
-    const start = await readStart(frames)
+    const start = await readStartFrame(frames)
     const versionBase = start.versionBase + RESTORED_VERSION_STEP
     const ports = await target.open(versionBase)
     checkOptions('The target of a restore', ports)
     checkPorts(ports.kv, ports.objects)
-    await checkEmpty(ports, versionBase)
+    await checkRestorePorts(ports, versionBase)
     const stashes = new RestoredStashes(start.versionBase, ports.kv, target.keepStashes === true)
     return await restoreFrames(frames, start, { ...ports, files: target.files, stashes })
   } finally {
@@ -87,7 +87,10 @@ export async function restoreBackup(
   }
 }
 
-async function checkEmpty({ kv, objects }: RestorePorts, versionBase: number): Promise<void> {
+async function checkRestorePorts(
+  { kv, objects }: RestorePorts,
+  versionBase: number,
+): Promise<void> {
   if ((kv.versionBase ?? 0) < versionBase) {
     const message = `The key-value store must have a version base of at least ${versionBase}`
     throw new StoreError('OPTION_NOT_ALLOWED', message)
@@ -113,7 +116,7 @@ async function restoreFrames(
     if (done) throw misplaced('its end frame is missing')
     if (frame.kind === 'records') {
       found.records += frame.records.length
-      checkRecords(frame)
+      checkRecordCodecs(frame)
       const puts = target.stashes.restored(frame)
       const { ok } = await target.kv.partition(frame.partition).commit({ puts })
       invariant(ok, 'a commit without checks is not refused')
@@ -176,14 +179,14 @@ class RestoredStashes {
 }
 
 /** Before the rest is restored, which may take long, only to be refused when it is opened. */
-function checkRecords({ partition, records }: Records): void {
+function checkRecordCodecs({ partition, records }: Records): void {
   if (partition !== '') return
   for (const [key, record] of records) {
     if (sameBytes(key, CODECS_KEY)) checkCodecs(decodeCodecs(record))
   }
 }
 
-async function readStart(frames: Frames): Promise<BackupStart> {
+async function readStartFrame(frames: Frames): Promise<BackupStart> {
   const { value: frame, done } = await frames.next()
   if (done || frame.kind !== 'start') throw misplaced('its start frame is missing')
   return frame.start

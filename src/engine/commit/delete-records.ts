@@ -52,7 +52,7 @@ export async function deleteKeys(partition: KvPartition, keys: readonly Bytes[])
  * Deletes ranges that nothing reads any more; no two have a key in common. A scan of LevelDB steps over every deleted
  * record up to the next one that is there, even beyond its range. So one scan goes over all ranges, and only forward.
  */
-export async function sweepRanges(
+export async function deleteRanges(
   partition: KvPartition,
   ranges: readonly KeyRange[],
 ): Promise<void> {

@@ -2,11 +2,11 @@
 //
 // Invariants:
 // - A commit that stores row text which no record or segment of the partition held before puts the marker of
-//   each file that it names, under a new nonce. So the sweep of files, which reads markers first, then looks
+//   each file that it names, under a new nonce. So the garbage collection of files, which reads markers first, then looks
 //   for names, and last deletes in a commit that checks the markers, either sees a name or is refused.
 // - A commit that only moves text needs no marker: a link, while the stash that it checks still names the
-//   same segments; a fold, which swaps the segment in the commit from which on the records are no longer
-//   needed. At each moment the text is in at least one place that the sweep looks at, and only text that it
+//   same segments; a compaction, which swaps the segment in the commit from which on the records are no longer
+//   needed. At each moment the text is in at least one place that garbage collection looks at, and only text that it
 //   saw in none of them is new. A rewriting finalize makes new text (quotes and escapes of a text become
 //   those of an array), so its segments count as new.
 // - A file is only marked if it is there. Nobody has its ID before it is, so text that a plan holds in its

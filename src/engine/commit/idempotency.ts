@@ -15,7 +15,7 @@ import {
   type IdempotencyRecord,
 } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
-import type { ResolvedOptions } from '../api/resolve-options.js'
+import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { hintOfResult } from './work-hints.js'
 
 /** The record of a key as a view has it. */

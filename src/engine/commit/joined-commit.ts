@@ -53,7 +53,7 @@ export class JoinedCommit {
   }
 
   /** What it writes beside the head, by the texts of keys. */
-  get written(): ReadonlyMap<string, readonly [key: Bytes, value: Bytes | null]> {
+  get sideWrites(): ReadonlyMap<string, readonly [key: Bytes, value: Bytes | null]> {
     return this.#written
   }
 

@@ -22,12 +22,12 @@ export function isHeld(left: Holder, right: Holder): boolean {
 
 /**
  * The same partition for work under a lease. Every commit checks the lease, and fails with `LeaseLost` without it. A
- * `sweep` does not: it deletes what no reader and no commit needs, whoever asks for it.
+ * `garbageCollection` does not: it deletes what no reader and no commit needs, whoever asks for it.
  */
 export function underLease(partition: KvPartition, lease: KvCheck): KvPartition {
   return {
     read: (use) => partition.read(use),
-    sweep: (range, count) => partition.sweep(range, count),
+    deleteRange: (range, count) => partition.deleteRange(range, count),
     async commit(commit) {
       const checks = [...(commit.checks ?? []), lease]
       const result = await partition.commit({ ...commit, checks })

@@ -1,5 +1,6 @@
-// The commit queue of one table of a store that several processes share. Each query and each commit is a round trip there,
-// so a change reads before its turn, and changes that come while a commit is on its way are joined in the next one.
+// The commit queue of one table of a store that several processes share. Each query and each commit is a round trip
+// there, so a change reads before its turn, and changes that come while a commit is on its way are joined in the next
+// one.
 //
 // Invariants:
 // - A plan sees the head and the records after all changes that were planned here before it; nobody else does.
@@ -29,7 +30,9 @@ import {
 } from './table-looks.js'
 import { type Change, type HeadSources, nextHead, type Plan, type Planned } from './table-writer.js'
 
-/** Commits that are kept after they are durable, and bytes of what they wrote: looks that began before them count still. */
+/**
+ * Commits that are kept after they are durable, and bytes of what they wrote: looks that began before them count still.
+ */
 const CHAIN_MAX = 64
 const CHAIN_BYTES_MAX = 4 * 1024 * 1024
 
@@ -317,7 +320,9 @@ export class SharedTableWriter {
     }
   }
 
-  /** After a refusal, what was planned on top of the refused commit is worth nothing; after a deletion, nothing is left. */
+  /**
+   * After a refusal, what was planned on top of the refused commit is worth nothing; after a deletion, nothing is left.
+   */
   async #forget(): Promise<void> {
     await this.#untilSettled()
     this.#dropChain()
@@ -341,7 +346,7 @@ export class SharedTableWriter {
       if (oldest === undefined || !isTooLong || !oldest.isDurable) return
       this.#chain.shift()
       this.#chainBytes -= oldest.bytes
-      for (const text of oldest.written.keys()) {
+      for (const text of oldest.sideWrites.keys()) {
         if (this.#overlay.get(text)?.by === oldest) this.#overlay.delete(text)
       }
     }

@@ -14,9 +14,9 @@ export function stepwise(partition: KvPartition, checkGoesOn: CheckGoesOn): KvPa
       checkGoesOn()
       return partition.read((view) => use(viewStepwise(view, checkGoesOn)))
     },
-    async sweep(range, count) {
+    async deleteRange(range, count) {
       checkGoesOn()
-      return partition.sweep(range, count)
+      return partition.deleteRange(range, count)
     },
     async commit(commit) {
       checkGoesOn()

@@ -5,7 +5,7 @@ import { changeKey } from '../../format/change-records.js'
 import type { TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvPartition, ReadRecord } from '../../kv/kv.js'
-import type { Authored } from '../api/authored-types.js'
+import type { Authored } from '../types/call-types.js'
 import { SharedTableWriter, type SharedTableWriterOptions } from './shared-table-writer.js'
 import type { CheckGoesOn } from './stepwise.js'
 import type { TableHeads } from './table-heads.js'
@@ -123,7 +123,7 @@ export class TableWriters implements TableChanges {
     look?: TableLook,
     checkGoesOn?: CheckGoesOn,
   ): Promise<T> {
-    const key = keyOf(place)
+    const key = keyOfWriter(place)
     const { history, keyed, logged } = this.#beside
     const keeping = withLog(logged, place, withKey(keyed, place, plan))
     const kept = history === undefined ? keeping : withHistory(history, place.table, keeping)
@@ -136,7 +136,7 @@ export class TableWriters implements TableChanges {
   }
 
   alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T> {
-    const inOrder = places.map((place) => ({ place, key: keyOf(place) }))
+    const inOrder = places.map((place) => ({ place, key: keyOfWriter(place) }))
     inOrder.sort((left, right) => (left.key < right.key ? -1 : 1))
     const stepOf = inOrder.reduceRight((next, { place, key }) => {
       return () => this.#writerOf(key, place).alone(next)
@@ -153,7 +153,7 @@ export class TableWriters implements TableChanges {
 
   look(place: WriterPlace, ahead: AheadOfTurn): Promise<TableLook> | undefined {
     if (this.#shared === undefined) return undefined
-    return this.#sharedWriter(keyOf(place), place, this.#shared).look(ahead)
+    return this.#sharedWriter(keyOfWriter(place), place, this.#shared).look(ahead)
   }
 
   #sharedWriter(
@@ -249,6 +249,6 @@ function aheadWithHistory(table: TableKey, ahead: AheadOfTurn | undefined): Ahea
   }
 }
 
-function keyOf({ tableId, team }: WriterPlace): string {
+function keyOfWriter({ tableId, team }: WriterPlace): string {
   return `${tableId}${team.teamId}` // Every table ID is as long.
 }

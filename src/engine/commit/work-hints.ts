@@ -2,13 +2,13 @@
 // and no read precedes them. A store that is not shared has none: its duties scan.
 //
 // Invariant: nothing depends on a hint. It says where a duty looks; the duty does only what the records there allow, and
-// a daily scan of all records (upkeep/team-visits) finds what no hint names.
+// a daily scan of all records (maintenance/team-visits) finds what no hint names.
 import { type Bytes, NO_BYTES, utf8 } from '../../base/bytes.js'
 import type { Duty, TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import { aboutExtent, encodeHint, type Hint, hintKey } from '../../format/work-records.js'
 import type { KvStore } from '../../kv/kv.js'
-import type { ResolvedOptions } from '../api/resolve-options.js'
+import type { ResolvedOptions } from '../arguments/resolve-options.js'
 
 type Puts = readonly (readonly [key: Bytes, value: Bytes])[]
 
@@ -16,23 +16,24 @@ type HintContext = Readonly<{
   kv: Pick<KvStore, 'shared'>
   options: Pick<
     ResolvedOptions,
-    'foldRecordsMin' | 'clock' | 'idempotencyTtlMs' | 'settleAfterMs' | 'settledCompression'
+    'compactionRecordsMin' | 'clock' | 'idempotencyTtlMs' | 'recompressionAgeMs' | 'recompression'
   >
 }>
 
 const NO_PUTS: Puts = Object.freeze([])
 
 /**
- * Hints that an extent gets, about, while `foldRecordsMin` records are laid over it: with each record, the commits of a
- * busy table would all write one more. That an extent gets none is improbable (0.02 %), and the next records may bring it.
+ * Hints that an extent gets, about, while `compactionRecordsMin` records are laid over it: with each record, the
+ * commits of a busy table would all write one more. That an extent gets none is improbable (0.02 %), and the next
+ * records may bring it.
  */
-const HINTS_PER_FOLD = 8
+const HINTS_PER_COMPACTION = 8
 
 /** Kept results are looked at in steps of this many milliseconds, so that one hint is for many. */
 const RESULTS_STEP_MS = 3_600_000
 
 /** Segments to compress are looked for in steps of this many milliseconds, so that one hint is for many adds. */
-const SETTLE_STEP_MS = 60_000
+const RECOMPRESSION_STEP_MS = 60_000
 
 /** One of so many kept results brings a hint; where there are so few that none does, the daily scan deletes them. */
 const RESULTS_PER_HINT = 8
@@ -50,7 +51,7 @@ export function hintOfRecord(
   extent: number,
 ): Puts {
   if (!kv.shared || extent === generation.open?.extent) return NO_PUTS
-  const each = Math.ceil(options.foldRecordsMin / HINTS_PER_FOLD)
+  const each = Math.ceil(options.compactionRecordsMin / HINTS_PER_COMPACTION)
   const [high = 0, low = 0] = commitNonce // Random in every commit.
   if ((256 * high + low) % each !== 0) return NO_PUTS
   return [hintOfExtent(table, extent, version + 1)]
@@ -69,13 +70,13 @@ export function hintOfClosed(
 
 function hintOfExtent(table: TableKey, extent: number, version: number): readonly [Bytes, Bytes] {
   const about = aboutExtent({ table, extent })
-  return putHint('fold', { due: 0, kind: 'extent', about }, version)
+  return putHint('compaction', { due: 0, kind: 'extent', about }, version)
 }
 
 /** For a commit that overwrites the rows or changes the schema of a table. @param version - That it makes. */
 export function hintOfTable({ kv }: HintContext, table: TableKey, version: number): Puts {
   if (!kv.shared) return NO_PUTS
-  return [putHint('sweep', { due: 0, kind: 'table', about: table }, version)]
+  return [putHint('garbageCollection', { due: 0, kind: 'table', about: table }, version)]
 }
 
 /** For a commit that puts entries with new segments. @param version - Of the table, that the commit makes or leaves. */
@@ -84,11 +85,12 @@ export function hintOfSegments(
   table: TableKey,
   version: number,
 ): Puts {
-  if (!kv.shared || options.settledCompression === 'none') return NO_PUTS
-  const { clock, settleAfterMs } = options
-  const due = SETTLE_STEP_MS * Math.ceil((clock.now() + settleAfterMs) / SETTLE_STEP_MS)
-  const hint = { due: settleAfterMs === 0 ? 0 : due, kind: 'table', about: table } as const
-  return [putHint('settle', hint, version)]
+  if (!kv.shared || options.recompression === 'none') return NO_PUTS
+  const { clock, recompressionAgeMs } = options
+  const due =
+    RECOMPRESSION_STEP_MS * Math.ceil((clock.now() + recompressionAgeMs) / RECOMPRESSION_STEP_MS)
+  const hint = { due: recompressionAgeMs === 0 ? 0 : due, kind: 'table', about: table } as const
+  return [putHint('recompression', hint, version)]
 }
 
 /** For a commit that begins something with a lifetime. @param due - When that is over. */
@@ -100,7 +102,7 @@ export function hintOfLifetime(
 ): Puts {
   if (!kv.shared) return NO_PUTS
   const name = typeof about === 'string' ? utf8(about) : about
-  return [putHint('sweep', { due, kind, about: name })]
+  return [putHint('garbageCollection', { due, kind, about: name })]
 }
 
 /** For a commit that keeps a result. @param digest - That of the request. */
@@ -108,5 +110,5 @@ export function hintOfResult({ kv, options }: HintContext, digest: Bytes): Puts 
   if (!kv.shared || (digest[0] ?? 0) % RESULTS_PER_HINT !== 0) return NO_PUTS
   const end = options.clock.now() + options.idempotencyTtlMs
   const due = RESULTS_STEP_MS * Math.ceil(end / RESULTS_STEP_MS)
-  return [putHint('sweep', { due, kind: 'results', about: NO_BYTES })]
+  return [putHint('garbageCollection', { due, kind: 'results', about: NO_BYTES })]
 }

@@ -3,16 +3,24 @@
 import { type Clock, monotonicMs } from '../../base/clock.js'
 import { createTell } from '../../base/hooks.js'
 import type { KvGroup } from '../../kv/kv.js'
-import type { BytesHeld, SizeClass, StoreActivity, UpkeepKind } from '../api/activity-types.js'
-import type { StoreEvent } from '../api/event-types.js'
-import type { SweepReport } from '../api/report-types.js'
-import type { StoreOptions } from '../api/store-options.js'
+import type {
+  BytesHeld,
+  MaintenanceKind,
+  SizeClass,
+  StoreActivity,
+} from '../types/activity-types.js'
+import type { MaintenanceReport, StoreEvent } from '../types/event-types.js'
+import type { StoreOptions } from '../types/store-options.js'
 
 /** The largest group that has a class of its own is 2 to the power of this less one. */
 const GROUP_CLASSES = 9
 
 /** Segments that a settle compressed, and their bytes before and after. */
-export type SettledCounts = Readonly<{ settled: number; bytesBefore: number; bytesAfter: number }>
+export type RecompressedCounts = Readonly<{
+  recompressed: number
+  bytesBefore: number
+  bytesAfter: number
+}>
 
 /** The counts that are kept here; `engine/store-memory` has those of the caches. */
 export type Counted = Omit<StoreActivity, 'jobsRunning' | 'segmentBytesRead' | 'caches'>
@@ -25,17 +33,17 @@ export class Activity {
   segmentBytesWritten = 0
   fileBytesWritten = 0
   segmentsSkipped = 0
-  /** What the last sweep found; undefined: none has ended yet, or another process counts. */
+  /** What the last garbage collection found; undefined: none has ended yet, or another process counts. */
   bytesHeld: BytesHeld | undefined
   #commits = 0
   #commitMs = 0
   #recordBytesWritten = 0
   readonly #groupSizes: number[] = Array(GROUP_CLASSES + 1).fill(0)
-  #folds = 0
-  #settled = 0
-  #sweeps = 0
-  readonly #swept = { objects: 0, stashes: 0, generations: 0, files: 0, uploads: 0, jobs: 0 }
-  readonly #endedAt: Partial<Record<UpkeepKind, number>> = {}
+  #compactions = 0
+  #recompressed = 0
+  #collections = 0
+  readonly #collected = { objects: 0, stashes: 0, generations: 0, files: 0, uploads: 0, jobs: 0 }
+  readonly #endedAt: Partial<Record<MaintenanceKind, number>> = {}
   readonly #clock: Clock
   readonly #tell = createTell()
   readonly #onEvent: ((event: StoreEvent) => void) | undefined
@@ -60,43 +68,44 @@ export class Activity {
     this.#report({ name: 'commit', commits, records, bytes, ms })
   }
 
-  /** Runs a fold of all teams. */
-  async fold(run: () => Promise<number>): Promise<number> {
+  /** Runs a compaction of all teams. */
+  async compact(run: () => Promise<number>): Promise<number> {
     const began = monotonicMs()
-    const folds = await run()
-    this.ended('fold')
-    this.#folds += folds
-    if (folds > 0) this.#report({ name: 'fold', folds, ms: monotonicMs() - began })
-    return folds
+    const compactions = await run()
+    this.ended('compaction')
+    this.#compactions += compactions
+    if (compactions > 0)
+      this.#report({ name: 'compaction', compactions, ms: monotonicMs() - began })
+    return compactions
   }
 
   /** Runs a settle of all teams, which counts what it does. */
-  async settle(run: () => Promise<SettledCounts>): Promise<number> {
+  async recompress(run: () => Promise<RecompressedCounts>): Promise<number> {
     const began = monotonicMs()
-    const { settled: segments, bytesBefore, bytesAfter } = await run()
-    this.ended('settle')
-    this.#settled += segments
+    const { recompressed: segments, bytesBefore, bytesAfter } = await run()
+    this.ended('recompression')
+    this.#recompressed += segments
     const ms = monotonicMs() - began
-    if (segments > 0) this.#report({ name: 'settle', segments, bytesBefore, bytesAfter, ms })
+    if (segments > 0) this.#report({ name: 'recompression', segments, bytesBefore, bytesAfter, ms })
     return segments
   }
 
-  /** Runs a sweep. */
-  async sweep<R extends Partial<SweepReport>>(run: () => Promise<R>): Promise<R> {
+  /** Runs a garbage collection. */
+  async collect<R extends Partial<MaintenanceReport>>(run: () => Promise<R>): Promise<R> {
     const began = monotonicMs()
     const report = await run()
-    this.ended('sweep')
-    const swept: Partial<SweepReport> = { ...report }
-    this.#sweeps++
+    this.ended('garbageCollection')
+    const collected: Partial<MaintenanceReport> = { ...report }
+    this.#collections++
     for (const kind of KINDS) {
-      this.#swept[kind] += swept[kind] ?? 0
+      this.#collected[kind] += collected[kind] ?? 0
     }
-    this.#report({ name: 'sweep', swept, ms: monotonicMs() - began })
+    this.#report({ name: 'garbageCollection', collected, ms: monotonicMs() - began })
     return report
   }
 
   /** Notes that something ended well. */
-  ended(kind: UpkeepKind): void {
+  ended(kind: MaintenanceKind): void {
     this.#endedAt[kind] = this.#clock.now()
   }
 
@@ -114,10 +123,10 @@ export class Activity {
       groupSizes: this.#groupSizes.map((count, index): SizeClass => {
         return { max: index === GROUP_CLASSES ? Number.POSITIVE_INFINITY : 2 ** index, count }
       }),
-      folds: this.#folds,
-      settled: this.#settled,
-      sweeps: this.#sweeps,
-      swept: { ...this.#swept },
+      compactions: this.#compactions,
+      recompressed: this.#recompressed,
+      collections: this.#collections,
+      collected: { ...this.#collected },
       endedAt: { ...this.#endedAt },
       bytesWritten: {
         records: this.#recordBytesWritten,

@@ -16,12 +16,12 @@ import { API_KEYS_RANGE, apiKeyKey, idOfApiKeyKey } from '../../format/keys.js'
 import { parseTableId, renderTableId } from '../../format/table-id.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { checkText } from '../api/arguments.js'
-import { checkKeyRequest } from '../api/key-arguments.js'
-import type { AddKeyRequest, AddKeyResult, ApiKey, ApiKeys, KeyScope } from '../api/key-types.js'
-import { KEY_SCOPES } from '../api/key-types.js'
+import { checkText } from '../arguments/arguments.js'
+import { checkKeyRequest } from '../arguments/key-arguments.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
-import type { Lifecycle } from './lifecycle.js'
+import type { Lifecycle } from '../leases/lifecycle.js'
+import type { AddKeyRequest, AddKeyResult, ApiKey, ApiKeys, KeyScope } from '../types/key-types.js'
+import { KEY_SCOPES } from '../types/key-types.js'
 
 const ID_BYTES = 8
 const SECRET_BYTES = 32
@@ -56,7 +56,7 @@ export class StoredApiKeys implements ApiKeys {
       const createdAt = this.#clock.now()
       const { teamId, label, scopes, tables, expiresAt } = checkKeyRequest(request, createdAt)
       const about = {
-        scopes: bitsOf(scopes ?? KEY_SCOPES),
+        scopes: bitsOfScopes(scopes ?? KEY_SCOPES),
         createdAt,
         expiresAt: expiresAt ?? 0,
         team: teamId,
@@ -81,7 +81,7 @@ export class StoredApiKeys implements ApiKeys {
       checks: [{ key: at, equals: null }],
       puts: [[at, encodeApiKey(record)]],
     })
-    return ok ? { ...render(toHex(id), record), key } : REFUSED
+    return ok ? { ...apiKeyOfRecord(toHex(id), record), key } : REFUSED
   }
 
   list(teamId?: string): Promise<readonly ApiKey[]> {
@@ -97,7 +97,7 @@ export class StoredApiKeys implements ApiKeys {
       const keys: ApiKey[] = []
       for await (const entries of scanBatches(view, API_KEYS_RANGE)) {
         for (const [at, bytes] of entries) {
-          keys.push(render(toHex(idOfApiKeyKey(at)), decodeApiKey(bytes)))
+          keys.push(apiKeyOfRecord(toHex(idOfApiKeyKey(at)), decodeApiKey(bytes)))
         }
       }
       return keys
@@ -131,19 +131,19 @@ export class StoredApiKeys implements ApiKeys {
       const record = decodeApiKey(bytes)
       const isSame = sameSecret(await sha256(utf8(key)), record.digest)
       const isOver = record.expiresAt !== 0 && record.expiresAt <= this.#clock.now()
-      return isSame && !isOver ? render(toHex(id), record) : null
+      return isSame && !isOver ? apiKeyOfRecord(toHex(id), record) : null
     })
   }
 }
 
-function bitsOf(scopes: readonly KeyScope[]): number {
+function bitsOfScopes(scopes: readonly KeyScope[]): number {
   return KEY_SCOPES.reduce(
     (bits, scope, at) => (scopes.includes(scope) ? bits | (1 << at) : bits),
     0,
   )
 }
 
-function render(id: string, record: ApiKeyRecord): ApiKey {
+function apiKeyOfRecord(id: string, record: ApiKeyRecord): ApiKey {
   const { team, label, scopes, tables, createdAt, expiresAt, tail } = record
   return {
     id,

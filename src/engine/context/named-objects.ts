@@ -22,7 +22,7 @@ import { storedIn } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { BytesHeld } from '../api/activity-types.js'
+import type { BytesHeld } from '../types/activity-types.js'
 
 /** An object as a record names it. A presigned one has no known length or digest: its client may put any, or none. */
 export type NamedObject =

@@ -1,4 +1,4 @@
-// What the other processes that have the store open use, as their records say it (context/incarnation).
+// What the other processes that have the store open use, as their records say it (leases/incarnation).
 //
 // Invariants, all from the order of reads:
 // - An object that was listed before the records were read and is not pending by them is named by a record of a team by

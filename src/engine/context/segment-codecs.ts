@@ -17,8 +17,8 @@ import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { KvPartition, KvStore, KvView } from '../../kv/kv.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
+import type { Background } from '../leases/background.js'
 import { openSegment } from '../segments/read-segment.js'
-import type { Background } from './background.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
 
@@ -56,7 +56,7 @@ export class SegmentCodecs {
    * @throws {StoreError} FORMAT_UNKNOWN if it cannot
    */
   async checkReadable(): Promise<void> {
-    const record = await this.#read().catch(damaged)
+    const record = await this.#read().catch(ignoreDamage)
     if (record === undefined) return
     const noted = record === null ? null : decodeCodecs(record)
     if (noted !== null) this.#noted = noted
@@ -127,7 +127,7 @@ export class SegmentCodecs {
   /** Checks the frames of all segments; stops at the first codec that this runtime lacks. */
   async #lookAtAll(): Promise<Found> {
     const found: Found = { codecs: 0, segments: 0, isWhole: true }
-    const teams = await this.#system.read(readTeams).catch(damaged)
+    const teams = await this.#system.read(readTeams).catch(ignoreDamage)
     if (teams === undefined) found.isWhole = false
     for (const team of teams ?? []) {
       const looking = this.#kv.partition(team).read(async (view) => {
@@ -137,7 +137,7 @@ export class SegmentCodecs {
         }
         return true
       })
-      if ((await looking.catch(damaged)) === undefined) found.isWhole = false
+      if ((await looking.catch(ignoreDamage)) === undefined) found.isWhole = false
       if (lacksCodec(found.codecs)) break
     }
     return found
@@ -165,6 +165,6 @@ async function* segmentsIn(view: KvView): AsyncGenerator<SegmentRef, void> {
 }
 
 /** Returns undefined for damaged data; throws any other failure on. */
-function damaged(failure: unknown): undefined {
+function ignoreDamage(failure: unknown): undefined {
   if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
 }

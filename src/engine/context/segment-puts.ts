@@ -10,7 +10,7 @@ import type { Bytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import { mayShare, type SharedPlace } from '../../format/shared-objects.js'
 import type { ObjectId, ObjectStore } from '../../objects/objects.js'
-import type { ObjectIds } from './object-ids.js'
+import type { ObjectIds } from '../ids/object-ids.js'
 
 /** A segment with more bytes has an object to itself. */
 export const SMALL_SEGMENT_BYTES_MAX = 64 * 1024
@@ -63,7 +63,7 @@ export class SegmentPuts {
     await Promise.resolve() // Segments of the same turn join the first group.
     while (this.#waiting.length > 0) {
       if (this.#waiting.length < this.#expected) await this.#gather()
-      await this.#settle(this.#waiting.splice(0, groupLength(this.#waiting)))
+      await this.#settle(this.#waiting.splice(0, segmentGroupLength(this.#waiting)))
     }
     this.#running = undefined
   }
@@ -102,7 +102,7 @@ export class SegmentPuts {
     const { objects, ids, buffers } = this.#parts
     const segments = group.map((segment) => segment.object)
     ids.share(object, segments)
-    const length = bytesOf(group)
+    const length = waitingGroupBytes(group)
     const whole = buffers.take(length)
     const offsets: number[] = []
     let offset = 0
@@ -131,7 +131,7 @@ export class SegmentPuts {
 }
 
 /** How many of the segments that wait go into the next object. */
-function groupLength(waiting: readonly Waiting[]): number {
+function segmentGroupLength(waiting: readonly Waiting[]): number {
   let bytes = 0
   let length = 0
   for (const segment of waiting) {
@@ -142,6 +142,6 @@ function groupLength(waiting: readonly Waiting[]): number {
   return length
 }
 
-function bytesOf(group: readonly Waiting[]): number {
+function waitingGroupBytes(group: readonly Waiting[]): number {
   return group.reduce((sum, { bytes }) => sum + bytes.length, 0)
 }

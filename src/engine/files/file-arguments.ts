@@ -1,8 +1,8 @@
 // Checks arguments of file operations.
 import { isAsyncIterable, isRecord, typeName } from '../../base/options.js'
-import { StoreError } from '../../base/store-error.js'
+import { invalidArgument } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
-import { checkText } from '../api/arguments.js'
+import { checkText } from '../arguments/arguments.js'
 import { checkFileName } from './file-name.js'
 import { parseMediaType } from './media-type.js'
 
@@ -26,19 +26,20 @@ export function checkDetails(given: GivenDetails): CheckedDetails {
 /** @returns the canonical spelling. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkContentType(given: unknown): string {
   const mediaType = typeof given === 'string' ? parseMediaType(given) : undefined
-  if (mediaType === undefined) throw invalid('contentType must be a media type, like image/png')
+  if (mediaType === undefined)
+    throw invalidArgument('contentType must be a media type, like image/png')
   return mediaType.canonical
 }
 
 function checkContentLength(given: unknown): number | null {
   if (given === undefined) return null
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given
-  throw invalid('contentLength must be a number of bytes: a non-negative integer')
+  throw invalidArgument('contentLength must be a number of bytes: a non-negative integer')
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkUploadRequest(given: unknown): void {
-  if (!isRecord(given)) throw invalid(`receive takes an object, not ${typeName(given)}`)
+  if (!isRecord(given)) throw invalidArgument(`receive takes an object, not ${typeName(given)}`)
   const { uploadId, query, contentType, contentLength, body } = given
   checkText('uploadId', uploadId)
   checkText('query', query)
@@ -50,7 +51,7 @@ export function checkUploadRequest(given: unknown): void {
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the value is not an iterable of bytes. */
 export function checkPieces(what: string, given: unknown): void {
   if (typeof given === 'object' && given !== null && isAsyncIterable(given)) return
-  throw invalid(
+  throw invalidArgument(
     `${what} must be an async iterable of bytes, such as a stream, not ${typeName(given)}`,
   )
 }
@@ -68,9 +69,5 @@ export function isName(given: unknown): given is string {
 export function checkName(what: 'appId' | 'owner', given: unknown): string {
   if (given === undefined) return ''
   if (isName(given)) return given
-  throw invalid(`${what} must be a string of 1 to ${NAME_CHARS_MAX} characters`)
-}
-
-function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+  throw invalidArgument(`${what} must be a string of 1 to ${NAME_CHARS_MAX} characters`)
 }

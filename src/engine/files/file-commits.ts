@@ -18,8 +18,8 @@ import { FILES_HEAD_KEY, type FileKey, fileKey, fileMarkerKey } from '../../form
 import type { KvCommit, KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
-import { teamIsFull } from '../context/file-claims.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
+import { teamIsFull } from '../limits/file-claims.js'
 
 export type FileDecision<T> = Readonly<{
   result: T

@@ -19,12 +19,12 @@ import {
   sealedRange,
 } from '../../format/sealed-content.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../objects/objects.js'
-import type { Checksum, FileContent } from '../api/file-types.js'
-import type { Problem } from '../api/problem.js'
-import type { Claim } from '../context/file-claims.js'
-import { outcomeKnown } from '../context/lifecycle.js'
 import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
+import { outcomeKnown } from '../leases/lifecycle.js'
+import type { Claim } from '../limits/file-claims.js'
+import type { Checksum, FileContent } from '../types/file-types.js'
+import type { Problem } from '../types/verify-types.js'
 
 export type ContentRules = Readonly<{
   bytesMax: number
@@ -61,7 +61,7 @@ export async function storeContent(
 
 /**
  * Discards stored content after its operation failed. If the outcome of the commit is unknown, the object
- * stays, and the sweep of a later opening decides.
+ * stays, and the garbage collection of a later opening decides.
  */
 export async function giveUp(
   context: StoreContext,
@@ -74,7 +74,7 @@ export async function giveUp(
 }
 
 /**
- * Deletes objects without names and readers before the sweep does. If this fails, the sweep deletes
+ * Deletes objects without names and readers before garbage collection does. If this fails, garbage collection deletes
  * them.
  */
 export async function deleteEarly(context: StoreContext, ids: readonly ObjectId[]): Promise<void> {
@@ -85,7 +85,7 @@ export async function deleteEarly(context: StoreContext, ids: readonly ObjectId[
     await kv.flush?.() // A power cut must not bring back a record that names one.
     await objects.delete(ids)
   } catch {
-    // The sweep tries again.
+    // Garbage collection tries again.
   }
 }
 
@@ -118,7 +118,7 @@ class Gauge {
     for await (const piece of content) {
       this.#bytes += piece.length
       if (contentLength !== null && this.#bytes > contentLength) throw wrongLength(contentLength)
-      if (this.#bytes > bytesMax) throw tooLarge(bytesMax)
+      if (this.#bytes > bytesMax) throw fileTooLarge(bytesMax)
       await claim.grow(piece.length)
       this.#sha256.update(piece)
       for (const { hash } of this.#digests) hash.update(piece)
@@ -134,7 +134,7 @@ class Gauge {
   }
 }
 
-export function tooLarge(bytesMax: number): StoreError {
+export function fileTooLarge(bytesMax: number): StoreError {
   return new StoreError('FILE_TOO_LARGE', `The file may have at most ${bytesMax} bytes`)
 }
 
@@ -144,10 +144,10 @@ export function wrongLength(contentLength: number): StoreError {
 }
 
 /** The pieces of content of any accepted form. */
-export async function* piecesOf(content: FileContent): AsyncGenerator<Bytes, void> {
+export async function* contentPieces(content: FileContent): AsyncGenerator<Bytes, void> {
   const whole = typeof content === 'string' ? utf8(content) : bytesOf(content)
   if (whole !== undefined) yield* slices(whole)
-  else for await (const piece of iterable(content)) yield* slices(checkPiece(piece))
+  else for await (const piece of iterable(content)) yield* slices(checkContentPiece(piece))
 }
 
 /** Bytes that are hashed between two yields to the event loop, at most. */
@@ -165,7 +165,7 @@ function iterable(content: unknown): AsyncIterable<unknown> {
   return pieces
 }
 
-function checkPiece(piece: unknown): Bytes {
+function checkContentPiece(piece: unknown): Bytes {
   const bytes = bytesOf(piece)
   if (bytes === undefined) throw wrongContent()
   return bytes

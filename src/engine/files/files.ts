@@ -3,7 +3,9 @@ import { sameBytes } from '../../base/bytes.js'
 import { FILE_KEY_BYTES, type FileName, findFileId } from '../../format/file-id.js'
 import type { FileRecord } from '../../format/file-records.js'
 import { fileKey } from '../../format/keys.js'
-import { checkArguments, checkText } from '../api/arguments.js'
+import { checkArguments, checkText } from '../arguments/arguments.js'
+import type { TeamContext } from '../context/store-context.js'
+import type { Claim } from '../limits/file-claims.js'
 import type {
   FileContent,
   FileDetails,
@@ -15,18 +17,22 @@ import type {
   UploadEntry,
   UploadInit,
   UploadTicket,
-} from '../api/file-types.js'
-import { type FetchedSource, fetchOf } from '../api/url-fetcher.js'
-import type { Claim } from '../context/file-claims.js'
-import type { TeamContext } from '../context/store-context.js'
+} from '../types/file-types.js'
+import { type FetchedSource, fetchOf } from '../types/url-fetcher.js'
 import { completeUpload, parseOwnUpload } from './complete-upload.js'
 import { checkContentType, checkDetails, checkName } from './file-arguments.js'
 import { changeFiles, planFileDelete, putsOfFile, refusalOfFile } from './file-commits.js'
-import { type ContentRules, giveUp, piecesOf, storeContent, tooLarge } from './file-content.js'
+import {
+  type ContentRules,
+  contentPieces,
+  fileTooLarge,
+  giveUp,
+  storeContent,
+} from './file-content.js'
 import { checkFileName, cleanFileName, nameInUrl } from './file-name.js'
-import { listFiles, listUploads } from './list-files.js'
+import { listFiles, listOpenUploads } from './list-files.js'
 import { parseMediaType } from './media-type.js'
-import { openFile, readFileRecord, storedFile } from './stored-file.js'
+import { openStoredFile, readFileRecord, storedFile } from './stored-file.js'
 import { createUpload } from './uploads.js'
 
 const DETAILS = ['fileName', 'contentType', 'contentLength']
@@ -46,8 +52,8 @@ export class TeamFiles implements Files {
       checkArguments('put', about, DETAILS)
       const { contentLength, ...names } = checkDetails(about)
       return this.#claiming(async (claim, bytesMax) => {
-        if (contentLength !== null && contentLength > bytesMax) throw tooLarge(bytesMax)
-        return this.#store(piecesOf(content), { bytesMax, contentLength, claim }, names)
+        if (contentLength !== null && contentLength > bytesMax) throw fileTooLarge(bytesMax)
+        return this.#store(contentPieces(content), { bytesMax, contentLength, claim }, names)
       })
     })
   }
@@ -110,7 +116,7 @@ export class TeamFiles implements Files {
   get(idOrUrl: string): Promise<OpenFile | null> {
     return this.#team.lifecycle.run(async () => {
       const found = await this.#find(idOrUrl)
-      return found && openFile(this.#team, found.name, found.file)
+      return found && openStoredFile(this.#team, found.name, found.file)
     })
   }
 
@@ -126,7 +132,7 @@ export class TeamFiles implements Files {
   }
 
   uploads(): Promise<readonly UploadEntry[]> {
-    return this.#team.lifecycle.run(() => listUploads(this.#team))
+    return this.#team.lifecycle.run(() => listOpenUploads(this.#team))
   }
 
   delete(idOrUrl: string): Promise<boolean> {

@@ -7,10 +7,10 @@ import { FILES_RANGE, fileKey, fileOfKey, UPLOADS_RANGE } from '../../format/key
 import { keyAfter } from '../../kv/key-range.js'
 import type { KeyRange } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { checkArguments } from '../api/arguments.js'
-import type { FilesPage, FilesPageRequest, UploadEntry } from '../api/file-types.js'
+import { checkArguments } from '../arguments/arguments.js'
 import type { TeamContext } from '../context/store-context.js'
-import { endOfUpload } from '../context/upload-life.js'
+import { endOfUpload } from '../limits/upload-life.js'
+import type { FilesPage, FilesPageRequest, UploadEntry } from '../types/file-types.js'
 import { storedFile } from './stored-file.js'
 
 /** Files of a page: by default, and at most. */
@@ -59,7 +59,7 @@ function rangeAfter(continuation: string | undefined): KeyRange {
 }
 
 /** The uploads that wait for their bytes or their completion, the newest first. */
-export async function listUploads(team: TeamContext): Promise<readonly UploadEntry[]> {
+export async function listOpenUploads(team: TeamContext): Promise<readonly UploadEntry[]> {
   const alias = await team.aliases.find(team.teamId)
   if (alias === null) return []
   const found: UploadEntry[] = []

@@ -74,14 +74,14 @@ function parseParameters(
     const name = written.toLowerCase()
     const value = token ?? quoted.replace(/\\(.)/g, '$1')
     const earlier = parameters.get(name)
-    if (earlier !== undefined && (reading === 'strict' || !isSame(name, earlier, value)))
+    if (earlier !== undefined && (reading === 'strict' || !isSameParameter(name, earlier, value)))
       return undefined
     parameters.set(name, value)
   }
   return parameters
 }
 
-function isSame(name: string, left: string, right: string): boolean {
+function isSameParameter(name: string, left: string, right: string): boolean {
   return comparable(name, left) === comparable(name, right)
 }
 

@@ -1,10 +1,10 @@
 // Operations on files that need no key.
 import { parseFileId } from '../../format/file-id.js'
-import { checkText } from '../api/arguments.js'
-import type { OpenFile, PublicFiles, UploadRequest } from '../api/file-types.js'
+import { checkText } from '../arguments/arguments.js'
 import type { StoreContext } from '../context/store-context.js'
+import type { OpenFile, PublicFiles, UploadRequest } from '../types/file-types.js'
 import { checkUploadRequest } from './file-arguments.js'
-import { openFile, readFileRecord } from './stored-file.js'
+import { openStoredFile, readFileRecord } from './stored-file.js'
 import { receiveUpload } from './uploads.js'
 
 export class StorePublicFiles implements PublicFiles {
@@ -27,7 +27,7 @@ export class StorePublicFiles implements PublicFiles {
       const teamId = name && (await this.#context.aliases.teamOf(name.alias))
       if (name === null || teamId === null) return null
       const file = await readFileRecord(this.#context, teamId, name)
-      return file && openFile(this.#context, name, file)
+      return file && openStoredFile(this.#context, name, file)
     })
   }
 }

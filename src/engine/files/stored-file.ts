@@ -4,8 +4,8 @@ import { type FileName, renderFileId } from '../../format/file-id.js'
 import { decodeFile, type FileRecord } from '../../format/file-records.js'
 import { fileKey } from '../../format/keys.js'
 import type { ByteRange } from '../../objects/objects.js'
-import type { OpenFile, StoredFile } from '../api/file-types.js'
 import type { StoreContext } from '../context/store-context.js'
+import type { OpenFile, StoredFile } from '../types/file-types.js'
 import { readContent } from './file-content.js'
 
 export function storedFile(name: FileName, file: FileRecord): StoredFile {
@@ -32,7 +32,7 @@ export async function readFileRecord(
   return record && decodeFile(record)
 }
 
-export function openFile(context: StoreContext, name: FileName, file: FileRecord): OpenFile {
+export function openStoredFile(context: StoreContext, name: FileName, file: FileRecord): OpenFile {
   const isDeleted = async (): Promise<boolean> => {
     const teamId = await context.aliases.teamOf(name.alias)
     return teamId === null || (await readFileRecord(context, teamId, name)) === null

@@ -21,16 +21,16 @@ import {
   type UploadTerms,
 } from '../../format/file-records.js'
 import { type FileKey, uploadKey } from '../../format/keys.js'
-import type { UploadRequest, UploadTicket } from '../api/file-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { hintOfLifetime } from '../commit/work-hints.js'
-import { teamIsFull } from '../context/file-claims.js'
-import type { UploadsOfTeam } from '../context/open-uploads.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
-import { endOfUpload } from '../context/upload-life.js'
-import { untilEnded } from '../context/upload-puts.js'
+import { teamIsFull } from '../limits/file-claims.js'
+import type { UploadsOfTeam } from '../limits/open-uploads.js'
+import { endOfUpload } from '../limits/upload-life.js'
+import { untilEnded } from '../limits/upload-puts.js'
+import type { UploadRequest, UploadTicket } from '../types/file-types.js'
 import type { CheckedDetails } from './file-arguments.js'
-import { deleteEarly, giveUp, storeContent, tooLarge, wrongLength } from './file-content.js'
+import { deleteEarly, fileTooLarge, giveUp, storeContent, wrongLength } from './file-content.js'
 import { parseMediaType } from './media-type.js'
 import { isSigned, keyIdOfQuery, renderTarget } from './upload-target.js'
 
@@ -42,7 +42,7 @@ export async function createUpload(
 ): Promise<UploadTicket> {
   const { options, ids, objects } = team
   const bytesMax = about.contentLength ?? options.fileBytesMax
-  await checkRoom(team, about.contentLength ?? 0)
+  await checkUploadRoom(team, about.contentLength ?? 0)
   await team.ensureTeam()
   const alias = await team.aliases.make(team.teamId)
   const signingKey = await team.signingKeys.newest()
@@ -77,9 +77,9 @@ export async function createUpload(
 }
 
 /** @throws {StoreError} FILE_TOO_LARGE for a file that exceeds the current limits. */
-async function checkRoom(team: TeamContext, bytes: number): Promise<void> {
+async function checkUploadRoom(team: TeamContext, bytes: number): Promise<void> {
   const { fileBytesMax, teamFileBytesMax } = team.options
-  if (bytes > fileBytesMax) throw tooLarge(fileBytesMax)
+  if (bytes > fileBytesMax) throw fileTooLarge(fileBytesMax)
   if (bytes > (await team.claims.open(team).room())) throw teamIsFull(teamFileBytesMax)
 }
 
@@ -161,7 +161,7 @@ function checkAnnounced(terms: UploadRecord, { contentType, contentLength }: Upl
   if (terms.contentLength !== null && contentLength !== terms.contentLength) {
     throw wrongLength(terms.contentLength)
   }
-  if (contentLength > terms.bytesMax) throw tooLarge(terms.bytesMax)
+  if (contentLength > terms.bytesMax) throw fileTooLarge(terms.bytesMax)
 }
 
 type Received = Readonly<{
@@ -179,7 +179,7 @@ async function commitReceived(
   const key = uploadKey(found.key)
   let record: Bytes | null = found.record
   return commitUntilAccepted('The upload is too busy', options.random, async () => {
-    if (record === null) throw expired() // The sweep ended the upload meanwhile.
+    if (record === null) throw expired() // Garbage collection ended the upload meanwhile.
     const upload = decodeUpload(record)
     if (upload.state === 'completed') throw completed()
     const next: UploadRecord = {

@@ -11,22 +11,22 @@ import { dataError } from '../../base/data-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { RowCells } from '../../format/row-cells.js'
-import { checkArguments } from '../api/arguments.js'
-import { checkFindBounds, FIND_ARGUMENTS } from '../api/find-arguments.js'
-import type { FindBounds, Where } from '../api/find-types.js'
-import type { PageBounds, PageBytes } from '../api/store-types.js'
-import type { IndexedSchema } from '../context/schema-cache.js'
+import { checkArguments } from '../arguments/arguments.js'
+import { checkFindBounds, FIND_ARGUMENTS } from '../arguments/find-arguments.js'
+import type { IndexedSchema } from '../caches/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import {
   type ChosenPage,
   choosePage,
   type PageStart,
+  parsePageToken,
   rowsOfPage,
-  tokenOf,
 } from '../read/open-page.js'
 import type { PagePlan, Run } from '../read/page-reader.js'
 import { PAGE_START, PageWriter } from '../read/page-writer.js'
 import type { FrameRows } from '../segments/frame-runs.js'
+import type { FindBounds, Where } from '../types/find-types.js'
+import type { PageBounds, PageBytes } from '../types/store-types.js'
 import { type FoundRows, frameOfRow, positionIn, type Wanted, walkPlan } from './find-walk.js'
 import { type SegmentTest, segmentTest } from './may-match.js'
 import { RowMatcher } from './row-matcher.js'
@@ -53,7 +53,7 @@ export async function findPage(place: TablePlace, request: FindRequest): Promise
   const { signal, reserve, pinned, from = 0, continuation } = request
   checkFindBounds(request)
   const limit = rowsOfPage(team, request.limit)
-  const token = tokenOf(team, continuation)
+  const token = parsePageToken(team, continuation)
   const start = from > 0 ? await startAtRow(place, undefined, from) : token
   const chosen = await chooseRows(place, { token: start, reserve, pinned })
   const { plan, limits, version, tokenAt } = chosen
@@ -64,7 +64,7 @@ export async function findPage(place: TablePlace, request: FindRequest): Promise
   const writer = new PageWriter(bounds, kept, PAGE_START, { bytes: Number.POSITIVE_INFINITY })
   const found = new PageRows(writer, query.projection, limit)
   const end = await walkPlan(team, plan, { ...query, found, signal })
-  const after = end ?? (plan.isEnd ? null : endOf(plan))
+  const after = end ?? (plan.isEnd ? null : endOfPlan(plan))
   team.activity.rowsOut += writer.rowCount
   const page = { json: writer.finish(true), rowCount: writer.rowCount, version }
   return after === null ? page : { ...page, continuation: tokenAt(after) }
@@ -79,7 +79,7 @@ export async function pageVersion(
   checkArguments('pageVersion', request, ['limit', 'continuation', ...FIND_ARGUMENTS])
   checkFindBounds(request)
   rowsOfPage(team, request.limit)
-  const token = tokenOf(team, request.continuation)
+  const token = parsePageToken(team, request.continuation)
   const chosen = await choosePage(place, { token, rows: NO_ROWS, wantsSchema: true })
   compile(chosen, request)
   return chosen.version
@@ -107,7 +107,7 @@ export async function countRows(
   const { plan } = chosen
   const { projection: _, ...query } = compile(chosen, { where })
   const end = await walkPlan(place.team, plan, { ...query, found, signal })
-  const after = end ?? (plan.isEnd ? null : endOf(plan))
+  const after = end ?? (plan.isEnd ? null : endOfPlan(plan))
   const rest = after === null ? null : { ...start, position: after }
   return { count: found.count, rest }
 }
@@ -126,7 +126,7 @@ export async function startAtRow(
     const rows = Math.min(left, SKIPPED_ROWS_MAX) - 1 // A plan has one row more.
     const { plan } = await choosePage(place, { token, rows, pinned: start?.generation })
     left -= plan.runs.reduce((count, { liveRows }) => count + liveRows, 0)
-    token = { table: place.table, generation: plan.generation.nonce, position: endOf(plan) }
+    token = { table: place.table, generation: plan.generation.nonce, position: endOfPlan(plan) }
     if (plan.isEnd) break
   }
   return token
@@ -159,7 +159,7 @@ function compile(
     matcher: condition === null ? null : new RowMatcher(condition),
     mayMatch: (run) => condition === null || segmentMayMatch(team, mayHaveMatch, run),
     segmentTests: condition === null ? 0 : valueCountOf(condition),
-    projection: columns === undefined ? null : new Projection(checkColumns(columns, known)),
+    projection: columns === undefined ? null : new Projection(checkFindColumns(columns, known)),
   }
 }
 
@@ -175,7 +175,7 @@ function segmentMayMatch(
   return chain(segments.values(ref), (values) => values === null || test(values))
 }
 
-function checkColumns(
+function checkFindColumns(
   columns: readonly string[],
   known: IndexedSchema['columns'],
 ): readonly string[] {
@@ -188,7 +188,7 @@ function checkColumns(
 }
 
 /** Where the rows after a plan begin. */
-function endOf({ runs, generation }: PagePlan): Position {
+function endOfPlan({ runs, generation }: PagePlan): Position {
   const last = runs[runs.length - 1]
   if (last === undefined) return { extent: generation.nextExtent, slot: 0 }
   return positionIn(last, last.limit)

@@ -6,9 +6,15 @@ import { checkNotAborted } from '../../base/signals.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import type { Position } from '../../format/keys.js'
 import { Frame } from '../../format/segment-reader.js'
-import { showsSegment } from '../context/live-slot.js'
+import { showsSegment } from '../caches/live-slot.js'
 import type { TeamContext } from '../context/store-context.js'
-import { type PagePlan, type Run, segmentRunOf, type Texts, textsOf } from '../read/page-reader.js'
+import {
+  makeRunTexts,
+  type PagePlan,
+  type Run,
+  segmentRunFrom,
+  type Texts,
+} from '../read/page-reader.js'
 import type { FrameRows } from '../segments/frame-runs.js'
 import { WALK_AT_WILL } from '../segments/read-ahead.js'
 import type { RowRun } from '../segments/segment-opening.js'
@@ -95,18 +101,18 @@ export async function walkPlan(
   const work = new WalkWork(team.slices.begin())
   for (let first = 0; first < plan.runs.length; first += RUNS_AT_ONCE) {
     const runs = plan.runs.slice(first, first + RUNS_AT_ONCE)
-    const judged = await Promise.all(runs.map((run) => segmentOf(team, run, wanted)))
+    const judged = await Promise.all(runs.map((run) => selectSegmentRun(team, run, wanted)))
     if (work.spend(0, SEGMENT_TEST_COST * runs.length * wanted.segmentTests)) await work.pause()
     const segments = judged.filter((segment) => segment !== null)
     const walk = team.segments.walk(() => segments, WALK_AT_WILL)
     try {
       for (const [index, run] of runs.entries()) {
-        checkGoesOn(wanted)
+        checkSearchGoesOn(wanted)
         if (work.isDone) return positionIn(run, run.first)
-        const reading = { run, texts: textsOf(run, plan), wanted, work }
+        const reading = { run, texts: makeRunTexts(run, plan), wanted, work }
         const segment = judged[index] ?? null
         const end = await (segment === null
-          ? takeRecords(reading)
+          ? searchRecords(reading)
           : takeSegment(reading, walk.frames(segment)))
         if (end !== null) return positionIn(run, end)
       }
@@ -118,17 +124,17 @@ export async function walkPlan(
 }
 
 /** @throws {StoreError} ABORTED */
-function checkGoesOn({ what = 'search', signal }: Wanted): void {
+function checkSearchGoesOn({ what = 'search', signal }: Wanted): void {
   checkNotAborted(what, signal)
 }
 
 /** What of a segment is read; null: nothing, as it has no row that matches, or there is none. */
-async function segmentOf(
+async function selectSegmentRun(
   { activity }: TeamContext,
   run: Run,
   { mayMatch }: Wanted,
 ): Promise<RowRun | null> {
-  const segment = segmentRunOf(run, run.first)
+  const segment = segmentRunFrom(run, run.first)
   if (segment === null || (await mayMatch(run))) return segment
   activity.segmentsSkipped++
   return null
@@ -137,18 +143,18 @@ async function segmentOf(
 type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; work: WalkWork }>
 
 /** Looks at row records alone. @returns the slot of the row that was not taken; null: none. */
-async function takeRecords({ run, texts, wanted, work }: Reading): Promise<number | null> {
+async function searchRecords({ run, texts, wanted, work }: Reading): Promise<number | null> {
   const tests = wanted.matcher?.tests ?? 0
   for (const [slot, record] of [...run.records].sort(([left], [right]) => left - right)) {
     if (slot < run.first || slot >= run.limit) continue
     if (work.isDone) return slot
     const text = texts.ofRecord(record)
     if (text === null) continue
-    if (!takeText(wanted, run, slot, text)) return slot
+    if (!searchRowText(wanted, run, slot, text)) return slot
     if (wanted.found.isFull) return slot + 1
     if (work.spend(text.length, tests)) {
       await work.pause()
-      checkGoesOn(wanted)
+      checkSearchGoesOn(wanted)
     }
   }
   return null
@@ -162,15 +168,15 @@ async function takeSegment(
   const { matcher, rowWork = 0 } = wanted
   const tests = matcher?.tests ?? 0
   for await (const frames of pieces) {
-    for (const rows of blocksOf(frames, tests + rowWork)) {
+    for (const rows of cutIntoBlocks(frames, tests + rowWork)) {
       if (work.isDone) return rows.slot
-      const end = takeFrame(reading, rows)
+      const end = searchFrame(reading, rows)
       if (end !== null) return end
       const { frame, first, limit } = rows
       const bytes = frame.endOf(limit - 1) - frame.endOf(first - 1)
       if (work.spend(bytes + rowWork * (limit - first), tests * (limit - first))) {
         await work.pause()
-        checkGoesOn(wanted)
+        checkSearchGoesOn(wanted)
       }
     }
   }
@@ -178,7 +184,7 @@ async function takeSegment(
 }
 
 /** The rows of frames, of each so many that little work is done at once. */
-function* blocksOf(frames: readonly FrameRows[], rowWork: number): Generator<FrameRows, void> {
+function* cutIntoBlocks(frames: readonly FrameRows[], rowWork: number): Generator<FrameRows, void> {
   const rows = Math.max(1, Math.floor(WORK_AT_ONCE / Math.max(1, rowWork)))
   for (const { frame, first: start, limit: end, slot } of frames) {
     for (let first = start; first < end; first += rows) {
@@ -188,7 +194,7 @@ function* blocksOf(frames: readonly FrameRows[], rowWork: number): Generator<Fra
   }
 }
 
-function takeFrame({ run, texts, wanted }: Reading, rows: FrameRows): number | null {
+function searchFrame({ run, texts, wanted }: Reading, rows: FrameRows): number | null {
   const { records, extent } = run
   const { matcher } = wanted
   if (records.size === 0 && extent.isDeleted === null && texts.ofStored === null) {
@@ -207,7 +213,7 @@ function takeFrame({ run, texts, wanted }: Reading, rows: FrameRows): number | n
     } else {
       const laid = record === undefined ? null : texts.ofRecord(record)
       const text = showsStored ? (texts.ofStored?.(frame.rowText(row), slot) ?? null) : laid
-      if (text !== null && !takeText(wanted, run, slot, text)) return slot
+      if (text !== null && !searchRowText(wanted, run, slot, text)) return slot
     }
     if (wanted.found.isFull) return slot + 1
   }
@@ -241,7 +247,7 @@ function* rowsBetween(first: number, limit: number): Generator<number, void> {
 }
 
 /** Looks at one row that is no row of a frame. @returns false: it matches, and was not taken. */
-function takeText(
+function searchRowText(
   { matcher, found }: Wanted,
   { extent }: Run,
   slot: number,

@@ -5,7 +5,7 @@ import { byteText } from '../../base/platform.js'
 import { parseRowId } from '../../format/row-id.js'
 import { renderRowObject } from '../../format/row-text.js'
 import { readAhead } from '../../kv/read-ahead.js'
-import type { RowJson } from '../context/hot-row-cache.js'
+import type { RowJson } from '../caches/hot-row-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { findRow, recordsOfRow } from '../read/row-lookup.js'
@@ -19,7 +19,7 @@ export async function readRows(
   rowIds: readonly string[],
 ): Promise<(RowJson | null)[]> {
   const found: (RowJson | null)[] = rowIds.map(() => null)
-  const places = inOrder(rowIds)
+  const places = indexesInOrder(rowIds)
   const slices = team.slices.begin()
   await team.partition.read(async (view) => {
     const { generation } = await readHead(team, view, table, tableId)
@@ -46,7 +46,7 @@ export async function readRows(
 }
 
 /** The indexes of IDs of rows, in the order of the places that they name. */
-function inOrder(rowIds: readonly string[]): number[] {
+function indexesInOrder(rowIds: readonly string[]): number[] {
   const ids = rowIds.map(parseRowId)
   const order = ids.flatMap((id, index) => (id === null ? [] : [index]))
   return order.sort((left, right) => {

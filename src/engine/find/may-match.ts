@@ -3,7 +3,7 @@
 //
 // Invariant: false is sure. What nothing is known of may match.
 import { type Bytes, utf8 } from '../../base/bytes.js'
-import { orderOf } from '../../format/noted-column.js'
+import { compareToBound } from '../../format/noted-column.js'
 import { columnKey, type KnownColumn, type SegmentValues } from '../../format/segment-values.js'
 import { mayContain } from '../../format/value-filter.js'
 import { hashOfText, hashOfToken } from '../../format/value-hash.js'
@@ -83,12 +83,14 @@ function mayStartWith({ bounds }: KnownColumn, prefix: Bytes): boolean {
   if (bounds === null || bounds.isNumber) return true
   const { least, greatest, isCut } = bounds
   const begin = least.subarray(0, prefix.length)
-  if (orderOf(prefix, 0, prefix.length, begin) < 0) return false
-  return isCut || orderOf(prefix, 0, prefix.length, greatest) <= 0 || begins(prefix, greatest)
+  if (compareToBound(prefix, 0, prefix.length, begin) < 0) return false
+  return (
+    isCut || compareToBound(prefix, 0, prefix.length, greatest) <= 0 || begins(prefix, greatest)
+  )
 }
 
 function begins(bytes: Bytes, start: Bytes): boolean {
-  return orderOf(bytes, 0, Math.min(bytes.length, start.length), start) === 0
+  return compareToBound(bytes, 0, Math.min(bytes.length, start.length), start) === 0
 }
 
 const DATE_BYTES = 10
@@ -110,7 +112,7 @@ class WantedValue {
   constructor(comparison: Comparison, value: string) {
     this.#comparison = comparison
     this.#bytes = utf8(value)
-    this.#hash = hashOf(comparison, value, this.#bytes)
+    this.#hash = hashComparedValue(comparison, value, this.#bytes)
     this.#number = comparison === 'number' ? new Decimal(value) : null
     this.#day = comparison === 'dateTime' ? dayOf(this.#bytes) : null
   }
@@ -151,9 +153,11 @@ class WantedValue {
     if (isNumber) return this.#number?.orderOf(bound, 0, bound.length)
     const wanted = this.#bytes
     if (this.#comparison === 'text' || this.#comparison === 'date') {
-      const order = orderOf(bound, 0, bound.length, wanted)
+      const order = compareToBound(bound, 0, bound.length, wanted)
       // A greatest text that was cut may be greater than what begins as it does.
-      return isCut && order <= 0 && orderOf(wanted, 0, bound.length, bound) <= 0 ? undefined : order
+      return isCut && order <= 0 && compareToBound(wanted, 0, bound.length, bound) <= 0
+        ? undefined
+        : order
     }
     const day = this.#day === null ? null : dayOf(bound)
     return day === null || this.#day === null ? undefined : orderOfDays(day, this.#day)
@@ -172,7 +176,11 @@ function orderOfDays(left: MomentReader, right: MomentReader): number | undefine
   return Math.abs(order) < DAYS_APART * DAY_S ? undefined : order
 }
 
-function hashOf(comparison: Comparison, value: string, bytes: Bytes): number | undefined {
+function hashComparedValue(
+  comparison: Comparison,
+  value: string,
+  bytes: Bytes,
+): number | undefined {
   switch (comparison) {
     case 'text':
     case 'date':

@@ -48,7 +48,7 @@ export class RowMatcher {
       for (let at = 0; at < texts.length; ) {
         const found = byteSearch.indexOf(at === 0 ? texts : texts.subarray(at), needle)
         if (found < 0) break
-        row = rowAt(frame, row, limit, start + at + found)
+        row = rowAtPlace(frame, row, limit, start + at + found)
         rows.add(row)
         if (rows.size > countMax) return null
         at = frame.endOf(row) - start
@@ -60,7 +60,7 @@ export class RowMatcher {
 }
 
 /** The row of a frame, from `first` on, whose text has the byte at a place of its texts. */
-function rowAt(frame: Frame, first: number, limit: number, place: number): number {
+function rowAtPlace(frame: Frame, first: number, limit: number, place: number): number {
   let low = first
   let high = limit - 1
   while (low < high) {

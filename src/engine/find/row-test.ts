@@ -151,14 +151,14 @@ class ColumnTests {
       case 'has':
         return forms.map((form) => {
           const elements = this.#elementsOf(form)
-          const ranks = ranksOf(elements, values, form)
+          const ranks = rankValues(elements, values, form)
           return () => elements.has(ranks)
         })
       case 'in':
         return forms.map((form) => {
           const ranked = this.#cellOf(form)
           const passes = new Uint8Array(ranked.placeCount)
-          for (const rank of ranksOf(ranked, values, form)) passes[PLACE.ranks + rank] = 1
+          for (const rank of rankValues(ranked, values, form)) passes[PLACE.ranks + rank] = 1
           return { cell: ranked, passes }
         })
       default: {
@@ -170,7 +170,11 @@ class ColumnTests {
         return forms.map((form) => {
           const ranked = this.#cellOf(form)
           const passes = new Uint8Array(ranked.placeCount)
-          const [from, to] = rangeOf(cell.test, ranksOf(ranked, values, form), passes.length)
+          const [from, to] = passingPlaces(
+            cell.test,
+            rankValues(ranked, values, form),
+            passes.length,
+          )
           return { cell: ranked, passes: passes.fill(1, from, to) }
         })
       }
@@ -256,7 +260,7 @@ function comparedValue(comparison: Comparison, value: string): Value {
 }
 
 /** The ranks of the values in a form. */
-function ranksOf(
+function rankValues(
   { ranks }: RankedCell | RankedElements,
   values: readonly Value[],
   wanted: CellForm,
@@ -267,7 +271,7 @@ function ranksOf(
 }
 
 /** The places that pass, of which the last one is not included. */
-function rangeOf(
+function passingPlaces(
   test: Order | 'startsWith' | 'contains',
   [rank = 0, next]: readonly number[],
   placeCount: number,

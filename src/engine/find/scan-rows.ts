@@ -2,15 +2,15 @@
 import type { Awaitable } from '../../base/awaitable.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { type Continuation, renderContinuation } from '../../format/continuation-token.js'
-import { checkCount, checkScan } from '../api/find-arguments.js'
-import type { CountOptions, ScanOptions, Where } from '../api/find-types.js'
-import type { RowWithId } from '../api/read-types.js'
-import type { Page } from '../api/store-types.js'
+import { checkCount, checkScan } from '../arguments/find-arguments.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { pinGeneration } from '../read/generations.js'
 import { openPage, readPage } from '../read/open-page.js'
-import { pageOf, walkPages } from '../read/page-walk.js'
+import { decodePage, walkPages } from '../read/page-walk.js'
+import type { CountOptions, ScanOptions, Where } from '../types/find-types.js'
+import type { RowWithId } from '../types/read-types.js'
+import type { Page } from '../types/store-types.js'
 import { countRows, findPage, startAtRow } from './find-rows.js'
 
 /** Rows that a scan reads at once. */
@@ -41,7 +41,7 @@ export async function* scanRows(
           : findPage(place, { ...bounds, where, columns, signal, pinned })
       })
       left -= found.rowCount
-      const { continuation: next, ...page } = pageOf(found, numbers)
+      const { continuation: next, ...page } = decodePage(found, numbers)
       return next === undefined || left === 0 ? page : { ...page, continuation: next }
     }
     const { requestCostBytes = 0 } = team.objects

@@ -1,7 +1,7 @@
 // Where a value stands among the values of a condition that are compared in one way. A value is looked up among all of
 // them at once, so that a thousand comparisons of a cell cost little more than one.
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
-import { orderOf } from '../../format/noted-column.js'
+import { compareToBound } from '../../format/noted-column.js'
 import { DecimalReader } from '../../schema/decimal.js'
 import { MomentReader } from '../../schema/moments.js'
 
@@ -86,7 +86,7 @@ class TextOrder implements ValueOrder {
 
   orderTo(value: number): number {
     const wanted = this.#values[value]
-    return wanted === undefined ? 0 : orderOf(this.#bytes, this.#from, this.#to, wanted)
+    return wanted === undefined ? 0 : compareToBound(this.#bytes, this.#from, this.#to, wanted)
   }
 }
 

@@ -134,10 +134,10 @@ class WhereReader {
 
   read(where: unknown, depth: number): Condition {
     if (depth > WHERE_DEPTH_MAX)
-      throw tooLarge(`is nested more than ${WHERE_DEPTH_MAX} levels deep`)
-    if (!isRecord(where)) throw invalid(`must be an object of conditions, not ${shown(where)}`)
+      throw whereTooLarge(`is nested more than ${WHERE_DEPTH_MAX} levels deep`)
+    if (!isRecord(where)) throw invalidWhere(`must be an object of conditions, not ${shown(where)}`)
     const conditions: Condition[] = []
-    for (const [name, given] of membersOf(where)) {
+    for (const [name, given] of checkedConditions(where)) {
       if (name === '$and' || name === '$or') {
         const op = name === '$and' ? 'all' : 'any'
         conditions.push({ op, conditions: this.#readList(name, given, depth) })
@@ -153,7 +153,7 @@ class WhereReader {
 
   #readList(name: string, given: unknown, depth: number): Condition[] {
     if (!Array.isArray(given))
-      throw invalid(`${name} takes an array of conditions, not ${shown(given)}`)
+      throw invalidWhere(`${name} takes an array of conditions, not ${shown(given)}`)
     this.#count(given.length)
     return Array.from(given, (part: unknown) => this.read(part, depth + 1)) // Of holes, too.
   }
@@ -161,7 +161,7 @@ class WhereReader {
   #readColumn(name: string, given: unknown): Condition[] {
     if (name.startsWith('$') && !name.startsWith('$$')) {
       const remedy = 'a column ID that begins with $ needs a second $ in front'
-      throw invalid(
+      throw invalidWhere(
         `has the unknown operator ${shown(name)}; known are $and, $or and $not, and ${remedy}`,
       )
     }
@@ -171,16 +171,16 @@ class WhereReader {
       const phrase = `where: ${lackedColumn(this.#columns, id)}`
       throw dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
     }
-    const plain = plainOf(column, 'eq', given)
+    const plain = checkPlainOperand(column, 'eq', given)
     if (!isRecord(plain)) return [this.#readTest(column, 'eq', plain)]
-    return membersOf(plain).map(([operator, value]) => {
+    return checkedConditions(plain).map(([operator, value]) => {
       if (!isOperator(operator)) {
         const known = OPERATORS.join(', ')
-        throw invalid(
+        throw invalidWhere(
           `has the unknown operator ${shown(operator)} for column ${shown(id)}; known are ${known}`,
         )
       }
-      return this.#readTest(column, operator, plainOf(column, operator, value))
+      return this.#readTest(column, operator, checkPlainOperand(column, operator, value))
     })
   }
 
@@ -241,10 +241,12 @@ class WhereReader {
   #listOf(column: Column, given: unknown): readonly unknown[] {
     if (!Array.isArray(given)) throw wrongValue(column, 'in', given, 'an array of values')
     if (given.length > WHERE_LIST_MAX) {
-      throw tooLarge(`has ${given.length} values in one in; at most ${WHERE_LIST_MAX} are allowed`)
+      throw whereTooLarge(
+        `has ${given.length} values in one in; at most ${WHERE_LIST_MAX} are allowed`,
+      )
     }
     this.#count(given.length)
-    return Array.from(given, (value: unknown) => plainOf(column, 'in', value)) // Of holes, too.
+    return Array.from(given, (value: unknown) => checkPlainOperand(column, 'in', value)) // Of holes, too.
   }
 
   #textOf(column: Column, operator: 'startsWith' | 'contains', given: unknown): string {
@@ -301,13 +303,13 @@ class WhereReader {
   #countChars({ length }: string): void {
     this.#chars += length
     if (this.#chars > WHERE_CHARS_MAX) {
-      throw tooLarge(`has more than ${WHERE_CHARS_MAX} characters of values`)
+      throw whereTooLarge(`has more than ${WHERE_CHARS_MAX} characters of values`)
     }
   }
 }
 
 /** Each member is a condition or more. Millions of values would take long to read before they are counted. */
-function membersOf(conditions: Readonly<Record<string, unknown>>): [string, unknown][] {
+function checkedConditions(conditions: Readonly<Record<string, unknown>>): [string, unknown][] {
   if (Object.keys(conditions).length > WHERE_TESTS_MAX) throw tooManyTests()
   return Object.entries(conditions)
 }
@@ -324,7 +326,7 @@ const TIME_RULES = Object.freeze({
 })
 
 /** As `plainValue`. @throws {StoreError} REQUEST_VALIDATION_ERROR */
-function plainOf(column: Column, operator: Operator, given: unknown): unknown {
+function checkPlainOperand(column: Column, operator: Operator, given: unknown): unknown {
   try {
     return plainValue(given)
   } catch (failure) {
@@ -345,16 +347,16 @@ function not(condition: Condition): Condition {
   return { op: 'not', condition }
 }
 
-function invalid(problem: string): StoreError {
+function invalidWhere(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', `where ${problem}`)
 }
 
 function tooManyTests(): StoreError {
-  return tooLarge(`has more than ${WHERE_TESTS_MAX} conditions and values`)
+  return whereTooLarge(`has more than ${WHERE_TESTS_MAX} conditions and values`)
 }
 
-function tooLarge(problem: string): StoreError {
-  return invalid(`${problem}; split it into several requests`)
+function whereTooLarge(problem: string): StoreError {
+  return invalidWhere(`${problem}; split it into several requests`)
 }
 
 function wrongOperator({ id }: Column, operator: Operator, why: string): StoreError {

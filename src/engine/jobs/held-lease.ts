@@ -2,9 +2,9 @@
 import type { JobLease } from '../../format/job-records.js'
 import { decodeLease, encodeLease, OWNER_BYTES } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey } from '../../format/keys.js'
-import type { JobProgress } from '../api/job-types.js'
 import { isHeld, LeaseLost } from '../commit/lease.js'
 import type { TeamContext } from '../context/store-context.js'
+import type { JobProgress } from '../types/job-types.js'
 
 export class HeldLease {
   readonly #team: TeamContext

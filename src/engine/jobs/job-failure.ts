@@ -1,6 +1,6 @@
 // Failures of jobs: which of them end a job, and how they are kept.
 import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
-import type { JobError } from '../api/job-types.js'
+import type { JobError } from '../types/job-types.js'
 
 /** The store, or a limit of it, stood in the way: the job is taken up again later. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set([

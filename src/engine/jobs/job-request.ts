@@ -6,25 +6,25 @@ import type { JobKind, JobRecord } from '../../format/job-records.js'
 import type { JobKey } from '../../format/keys.js'
 import { parseTableId, renderTableId } from '../../format/table-id.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
-import type { Authored } from '../api/authored-types.js'
+import type { RequestKey } from '../commit/idempotency.js'
+import type { JobGuard, JobResult } from '../commit/job-guard.js'
+import type { TeamContext } from '../context/store-context.js'
+import { runsOf } from '../ids/row-ids.js'
+import type { SourceProgress } from '../import/source-rows.js'
+import { TeamStash } from '../import/stash.js'
+import type { Staged } from '../import/stash-records.js'
+import { OWN_STASH } from '../limits/team-limits.js'
+import { createTable } from '../table/create-table.js'
+import { importTable } from '../table/import-table.js'
+import { overwriteRows } from '../table/overwrite-rows.js'
+import type { Authored } from '../types/call-types.js'
 import type {
   ChangeResult,
   CreateResult,
   OnSchemaError,
   RowsFormat,
   SchemaInput,
-} from '../api/row-types.js'
-import type { RequestKey } from '../commit/idempotency.js'
-import type { JobGuard, JobResult } from '../commit/job-guard.js'
-import { runsOf } from '../context/row-ids.js'
-import type { TeamContext } from '../context/store-context.js'
-import { OWN_STASH } from '../context/team-limits.js'
-import type { SourceProgress } from '../ingest/source-rows.js'
-import { TeamStash } from '../ingest/stash.js'
-import type { Staged } from '../ingest/stash-records.js'
-import { createTable } from '../table/create-table.js'
-import { importTable } from '../table/import-table.js'
-import { overwriteRows } from '../table/overwrite-rows.js'
+} from '../types/row-types.js'
 
 /** The members of a request, as JSON keeps them. */
 export type StoredRequest = Authored &
@@ -80,7 +80,7 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
     const given = key === undefined ? undefined : requestKey(key, digest)
     return createTable(team, {
       name,
-      rows: stashOf(team, request),
+      rows: openRequestStash(team, request),
       schema: schema && parseTableSchema(schema, team.options.columnsMax),
       onSchemaError,
       key: given,
@@ -95,7 +95,7 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
     return overwriteRows(
       { team, table, tableId: renderTableId(table), by: request },
       {
-        rows: stashOf(team, request),
+        rows: openRequestStash(team, request),
         ifMatch: ifMatch === undefined ? undefined : BigInt(ifMatch),
         readSchema: schema && (() => parseTableSchema(schema, columnsMax)),
         onSchemaError,
@@ -111,7 +111,7 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
   },
 })
 
-function stashOf(team: TeamContext, { stash = '', staged }: StoredRequest): TeamStash {
+function openRequestStash(team: TeamContext, { stash = '', staged }: StoredRequest): TeamStash {
   return new TeamStash(team, stash, staged)
 }
 
@@ -127,14 +127,14 @@ export function storedKey(key: RequestKey | undefined): Pick<StoredRequest, 'key
 }
 
 /** The stash of the rows that came with the request of a job. Most jobs have none. */
-export function ownStashOf(team: TeamContext, job: JobKey): TeamStash {
+export function openOwnStash(team: TeamContext, job: JobKey): TeamStash {
   return new TeamStash(team, `${OWN_STASH}${renderTableId(job)}`)
 }
 
 /** Deletes the rows that came with a request. @returns false: the storage failed. */
 export async function dropOwnRows(team: TeamContext, job: JobKey): Promise<boolean> {
   try {
-    await ownStashOf(team, job).delete()
+    await openOwnStash(team, job).delete()
     return true
   } catch (failure) {
     if (!isStoreError(failure)) throw failure

@@ -32,14 +32,14 @@ import { EMPTY_RECORD } from '../../format/records.js'
 import { renderTableId } from '../../format/table-id.js'
 import type { KvCheck, KvCommit, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { JobOutcome } from '../api/event-types.js'
-import type { JobProgress } from '../api/job-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { type JobCommit, type JobGuard, type JobResult, readJobGuard } from '../commit/job-guard.js'
 import { LeaseLost } from '../commit/lease.js'
 import { hintOfLifetime } from '../commit/work-hints.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
-import { TransferLimit } from '../context/transfer-limit.js'
+import { TransferLimit } from '../limits/transfer-limit.js'
+import type { JobOutcome } from '../types/event-types.js'
+import type { JobProgress } from '../types/job-types.js'
 import { HeldLease } from './held-lease.js'
 import { isPassing, toJobError } from './job-failure.js'
 import { jobNoteOf } from './job-note.js'
@@ -102,7 +102,7 @@ export class JobRunner {
   }
 
   /** Jobs that this engine works on, those that wait for their turn included. */
-  get running(): number {
+  get runningCount(): number {
     return this.#jobs.size
   }
 
@@ -312,8 +312,8 @@ export class JobRunner {
 }
 
 /**
- * Whether another job may be open. A team leaves at least as much room as it takes, and in it so does a key that is limited
- * to tables.
+ * Whether another job may be open. A team leaves at least as much room as it takes, and in it so does a key that is
+ * limited to tables.
  */
 export function hasRoom(open: readonly HeldJob[], { teamId, holder }: HeldJob): boolean {
   const ofTeam = open.filter((job) => job.teamId === teamId)

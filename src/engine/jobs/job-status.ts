@@ -9,12 +9,12 @@ import { JOBS_RANGE, type JobKey, jobKey, jobOfKey, jobResultsRange } from '../.
 import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { JobEntry, JobProgress, JobStatus, JobsOptions } from '../api/job-types.js'
-import type { Receipt } from '../api/receipt-types.js'
 import { toPublicVersion } from '../context/public-versions.js'
-import { rowIdsOf } from '../context/row-ids.js'
 import type { TeamContext } from '../context/store-context.js'
+import { rowIdsOf } from '../ids/row-ids.js'
 import { findReceipt } from '../table/receipts.js'
+import type { JobEntry, JobProgress, JobStatus, JobsOptions } from '../types/job-types.js'
+import type { Receipt } from '../types/receipt-types.js'
 
 /** The records of a job, as one view has them. */
 export type FoundJob = Readonly<{

@@ -3,12 +3,18 @@
 import { deferred } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
 import { pause } from '../../base/pause.js'
-import { StoreError } from '../../base/store-error.js'
+import { invalidArgument, StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import { decodeLease, type JobKind } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey, type TableKey } from '../../format/keys.js'
 import { newUuid, parseTableId, renderTableId } from '../../format/table-id.js'
-import { checkArguments, checkAuthored, checkText } from '../api/arguments.js'
+import { checkArguments, checkAuthored, checkText } from '../arguments/arguments.js'
+import type { TeamContext } from '../context/store-context.js'
+import { TeamStash } from '../import/stash.js'
+import { readHead } from '../read/generations.js'
+import { checkCreate, checkImport, checkOverwrite } from '../table/check-requests.js'
+import { readAfterIfMatch } from '../table/overwrite-rows.js'
+import { tableKeyOf } from '../table/table.js'
 import type {
   Job,
   JobEntry,
@@ -16,16 +22,10 @@ import type {
   JobRequest,
   JobStatus,
   JobsOptions,
-} from '../api/job-types.js'
-import type { RowsInput, Stash } from '../api/row-types.js'
-import { fetchOf } from '../api/url-fetcher.js'
-import type { TeamContext } from '../context/store-context.js'
-import { TeamStash } from '../ingest/stash.js'
-import { readHead } from '../read/generations.js'
-import { checkCreate, checkImport, checkOverwrite } from '../table/check-requests.js'
-import { readAfterIfMatch } from '../table/overwrite-rows.js'
-import { tableKeyOf } from '../table/table.js'
-import { ownStashOf, type StoredRequest, storedKey } from './job-request.js'
+} from '../types/job-types.js'
+import type { RowsInput, Stash } from '../types/row-types.js'
+import { fetchOf } from '../types/url-fetcher.js'
+import { openOwnStash, type StoredRequest, storedKey } from './job-request.js'
 import { heldJob, type JobRunner } from './job-runner.js'
 import { findJob, listJobs, toStatus } from './job-status.js'
 
@@ -78,7 +78,7 @@ export class TeamJobs {
     checkArguments('jobs', options, ['newest', 'tables', 'notes'])
     const { newest } = options
     if (newest !== undefined && !(Number.isSafeInteger(newest) && newest >= 1)) {
-      throw invalid(`newest must be a positive integer, not ${shown(newest)}`)
+      throw invalidArgument(`newest must be a positive integer, not ${shown(newest)}`)
     }
     return listJobs(this.#team, options)
   }
@@ -92,7 +92,7 @@ export class TeamJobs {
     if (kinds.length === 1 && create !== undefined) return this.#checkCreate(create, job)
     if (kinds.length === 1 && overwrite !== undefined) return this.#checkOverwrite(overwrite, job)
     if (kinds.length === 1 && fromUrl !== undefined) return this.#checkImport(fromUrl)
-    throw invalid('startJob takes exactly one of create, overwrite and import')
+    throw invalidArgument('startJob takes exactly one of create, overwrite and import')
   }
 
   async #checkCreate(given: NonNullable<JobRequest['create']>, job: JobKey): Promise<Checked> {
@@ -157,11 +157,12 @@ export class TeamJobs {
     job: JobKey,
   ): Promise<Pick<StoredRequest, 'stash' | 'staged'>> {
     if (rows instanceof TeamStash) {
-      if (!rows.belongsTo(this.#team)) throw invalid('The stash belongs to another team or store')
+      if (!rows.belongsTo(this.#team))
+        throw invalidArgument('The stash belongs to another team or store')
       const staged = await rows.stagedNow()
       return { stash: rows.id, ...(staged && { staged }) }
     }
-    const stash = ownStashOf(this.#team, job)
+    const stash = openOwnStash(this.#team, job)
     await stash.put('0', rows as RowsInput)
     return { stash: stash.id }
   }
@@ -220,18 +221,14 @@ function checkNote(given: unknown): string {
   if (typeof given === 'string' && given.length <= NOTE_CHARS_MAX && isWellFormed(given)) {
     return given
   }
-  throw invalid(`note must be well-formed text of at most ${NOTE_CHARS_MAX} UTF-16 units`)
+  throw invalidArgument(`note must be well-formed text of at most ${NOTE_CHARS_MAX} UTF-16 units`)
 }
 
 function checkWait(given: unknown): void {
   if (typeof given === 'number' && given >= 0 && given <= WAIT_MS_MAX) return
-  throw invalid(`milliseconds must be a number from 0 to 2^31 - 1, not ${shown(given)}`)
+  throw invalidArgument(`milliseconds must be a number from 0 to 2^31 - 1, not ${shown(given)}`)
 }
 
 export function jobNotFound(jobId: string): StoreError {
   return new StoreError('JOB_NOT_FOUND', `Job with ID '${jobId}' not found`)
-}
-
-function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

@@ -6,9 +6,9 @@ import type { FileIds } from '../../format/file-references.js'
 import { newSummary } from '../../schema/summarize.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { TeamContext } from '../context/store-context.js'
-import type { LinkableRows, LinkableSegment } from '../ingest/rows-reader.js'
-import { storeSegment } from '../ingest/segment-sink.js'
-import { summarizeRows } from '../ingest/stored-form.js'
+import type { LinkableRows, LinkableSegment } from '../import/rows-reader.js'
+import { storeSegment } from '../import/segment-sink.js'
+import { summarizeRows } from '../import/stored-form.js'
 import type { IncomingRows } from './incoming-rows.js'
 
 type AddedParts = Readonly<{
@@ -30,7 +30,7 @@ export async function addedRows(
   if (count === 0) return { texts: [] }
   if (count <= inlineRowsMax) {
     const texts: string[] = []
-    for await (const some of incoming.textsAt(freeOf(matched, 0, incoming.count, count))) {
+    for await (const some of incoming.textsAt(listFreeRows(matched, 0, incoming.count, count))) {
       for (const [, text] of some) texts.push(text)
     }
     const chars = texts.reduce((sum, { length }) => sum + length, 0)
@@ -41,7 +41,7 @@ export async function addedRows(
     const { first, ref } = segment
     const free = countFree(matched, first, first + ref.rowCount)
     if (free === ref.rowCount) await writer.link(segment)
-    else if (free > 0) await writer.addAll(freeOf(matched, first, first + ref.rowCount, free))
+    else if (free > 0) await writer.addAll(listFreeRows(matched, first, first + ref.rowCount, free))
   }
   return writer.end()
 }
@@ -109,7 +109,12 @@ export function countFree(matched: Bytes, first: number, limit: number): number 
   return count
 }
 
-export function freeOf(matched: Bytes, first: number, limit: number, count: number): Uint32Array {
+export function listFreeRows(
+  matched: Bytes,
+  first: number,
+  limit: number,
+  count: number,
+): Uint32Array {
   const rows = new Uint32Array(count)
   let at = 0
   for (let row = first; row < limit; row++) if (isFree(matched, row)) rows[at++] = row

@@ -1,7 +1,7 @@
 // Errors of the keys of a merge. They name the rows, the columns and the values.
 import { cutText } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
-import { invalidValue } from '../ingest/row-object.js'
+import { invalidValue } from '../import/row-object.js'
 import type { IncomingRows } from './incoming-rows.js'
 import { KeyCollision, sameKey, shownKey } from './merged-row.js'
 
@@ -20,13 +20,13 @@ export async function keyTwiceInInput(
   first: number,
   second: number,
 ): Promise<StoreError> {
-  const [one = '', other = ''] = await textsOf(incoming, Uint32Array.of(first, second))
+  const [one = '', other = ''] = await readIncomingTexts(incoming, Uint32Array.of(first, second))
   if (!sameKey(one, other, key)) throw new KeyCollision()
-  const places = [first, second].map((row) => shownPlace(incoming, row))
-  const message = `${places.join(' and ')} of the input have the same key (${shown(other, key)}): a merge accepts one row per key`
+  const places = [first, second].map((row) => shownRowPlace(incoming, row))
+  const message = `${places.join(' and ')} of the input have the same key (${shownKeyShort(other, key)}): a merge accepts one row per key`
   return new StoreError('KEY_NOT_UNIQUE', message, {
     ...incoming.placeOf(second),
-    value: shown(other, key),
+    value: shownKeyShort(other, key),
   })
 }
 
@@ -36,27 +36,27 @@ export async function keyTwiceInTable(
   row: number,
   rowIds: readonly string[],
 ): Promise<StoreError> {
-  const [text = ''] = await textsOf(incoming, Uint32Array.of(row))
-  const place = shownPlace(incoming, row)
-  const message = `Rows ${rowIds.join(' and ')} of the table have the same key (${shown(text, key)}), which ${place} of the input has too: delete or change one of them first`
+  const [text = ''] = await readIncomingTexts(incoming, Uint32Array.of(row))
+  const place = shownRowPlace(incoming, row)
+  const message = `Rows ${rowIds.join(' and ')} of the table have the same key (${shownKeyShort(text, key)}), which ${place} of the input has too: delete or change one of them first`
   return new StoreError('KEY_NOT_UNIQUE', message, {
     ...incoming.placeOf(row),
-    value: shown(text, key),
+    value: shownKeyShort(text, key),
   })
 }
 
-function shownPlace(incoming: IncomingRows, row: number): string {
+function shownRowPlace(incoming: IncomingRows, row: number): string {
   const place = incoming.placeOf(row)
   const chunk = place.chunk === undefined ? '' : ` of chunk '${place.chunk}'`
   return `row ${place.row ?? row} (counted from 0)${chunk}`
 }
 
-function shown(text: string, key: readonly string[]): string {
+function shownKeyShort(text: string, key: readonly string[]): string {
   return cutText(shownKey(text, key), SHOWN_KEY_CHARS_MAX)
 }
 
 /** @param rows - Ascending. */
-async function textsOf(incoming: IncomingRows, rows: Uint32Array): Promise<string[]> {
+async function readIncomingTexts(incoming: IncomingRows, rows: Uint32Array): Promise<string[]> {
   const texts: string[] = []
   for await (const some of incoming.textsAt(rows)) for (const [, text] of some) texts.push(text)
   return texts

@@ -11,11 +11,11 @@ import { type ExtentEntry, rewrittenEntry } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { type Position, rowKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
-import type { MergeCounts } from '../api/merge-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { TablePlace } from '../context/store-context.js'
-import type { LinkableRows } from '../ingest/rows-reader.js'
-import { addedRows, countFree, freeOf } from './added-rows.js'
+import type { LinkableRows } from '../import/rows-reader.js'
+import type { MergeCounts } from '../types/merge-types.js'
+import { addedRows, countFree, listFreeRows } from './added-rows.js'
 import type { IncomingRows } from './incoming-rows.js'
 import { type JoinedExtent, NO_PARTNER, NO_ROW, partnerOf, REWRITE_SHARE } from './joined-extent.js'
 import { type MergeRules, mergedRow, type StoredRow } from './merged-row.js'
@@ -23,7 +23,10 @@ import { type Decide, rewriteExtent } from './rewrite-extent.js'
 import { TableJoin } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
-/** Row records of one merge, and characters of them, at most: of the extents with the most changes the rest is rewritten. */
+/**
+ * Row records of one merge, and characters of them, at most: of the extents with the most changes the rest is
+ * rewritten.
+ */
 const RECORDS_MAX = 20_000
 const RECORD_CHARS_MAX = 16 * 1024 * 1024
 
@@ -186,7 +189,9 @@ export class MergeChanges {
     const { rules } = this.#parts
     const works: Work[] = []
     for (const joined of this.#join.extents.values()) {
-      const { removed, live } = rules.deletesMissing ? countRows(joined) : { removed: 0, live: 0 }
+      const { removed, live } = rules.deletesMissing
+        ? countPartners(joined)
+        : { removed: 0, live: 0 }
       const known = joined.changes
       const isOpen = joined.seen.entry === null
       const count = removed + (known?.size ?? 0)
@@ -307,7 +312,7 @@ export class MergeChanges {
           others[row >> 3] = (others[row >> 3] ?? 0) & ~(1 << (row & 7))
       }
     }
-    const rows = freeOf(others, 0, incoming.count, countFree(others, 0, incoming.count))
+    const rows = listFreeRows(others, 0, incoming.count, countFree(others, 0, incoming.count))
     const texts: string[] = []
     for await (const some of incoming.textsAt(rows)) {
       this.#parts.checkGoesOn()
@@ -355,7 +360,7 @@ export class MergeChanges {
   }
 }
 
-function countRows({ partners }: JoinedExtent): Readonly<{ removed: number; live: number }> {
+function countPartners({ partners }: JoinedExtent): Readonly<{ removed: number; live: number }> {
   let removed = 0
   let live = 0
   for (const partner of partners) {

@@ -55,7 +55,7 @@ export function mergedRow(
   }
   if (changes.size === 0) return null
   const text = spliceRowText(stored.text, changes)
-  checkRowSize(
+  checkMergedRowSize(
     text,
     rules.rowBytesMax,
     rules.key.map((id) => `${id} ${after.get(id) ?? ''}`).join(', '),
@@ -91,7 +91,7 @@ function isWithin(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, 
   return true
 }
 
-function checkRowSize(text: string, rowBytesMax: number, key: string): void {
+function checkMergedRowSize(text: string, rowBytesMax: number, key: string): void {
   if (3 * text.length <= rowBytesMax || new TextEncoder().encode(text).length <= rowBytesMax) return
   const message = `The row with the key ${key} would be longer than ${rowBytesMax} bytes`
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)

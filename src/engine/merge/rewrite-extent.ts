@@ -1,5 +1,5 @@
-// An extent of which many rows change, written anew as a fold does: the same positions, row IDs and versions, but for
-// the rows that the merge changes.
+// An extent of which many rows change, written anew as a compaction does: the same positions, row IDs and versions, but
+// for the rows that the merge changes.
 
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
@@ -187,7 +187,7 @@ class ExtentWriter {
     const counted = { changed: this.#changed, overlaid: this.#overlaid }
     if (this.#builder === null || entry === null) return { entry: null, ...counted }
     const deleted: Bytes | null = this.#hasDeleted ? this.#deleted : null
-    const built = await this.#builder.finishFold(this.#versions, deleted)
+    const built = await this.#builder.finishCompaction(this.#versions, deleted)
     const { team } = this.#parts.place
     await putSegment(team, this.#object, built)
     for (const buffer of built.used) team.buffers.give(buffer)

@@ -142,7 +142,7 @@ export class TableJoin {
     this.#joins++
     for (let pass = 0; pass < this.#passes; pass++) {
       const index = await this.#indexOf(pass)
-      for (const [first, limit] of runsOf(stale)) {
+      for (const [first, limit] of runsOfNumbers(stale)) {
         for (let next = first; next < limit; ) {
           const read = await this.#parts.rows.see(generationNonce, next, limit)
           next = read.next
@@ -377,7 +377,7 @@ export class TableJoin {
 }
 
 /** Ascending numbers as runs without gaps. */
-function* runsOf(numbers: readonly number[]): Generator<[first: number, limit: number]> {
+function* runsOfNumbers(numbers: readonly number[]): Generator<[first: number, limit: number]> {
   let first = -1
   let limit = -1
   for (const number of numbers) {

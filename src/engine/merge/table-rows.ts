@@ -4,7 +4,7 @@
 // Invariants:
 // - The records of an extent and its entry are read in one view; its segment afterwards.
 // - The signature of an extent names its rows exactly: a change of a row makes a record with a greater version, and a
-//   fold, which takes records away, gives the extent another object first.
+//   compaction, which takes records away, gives the extent another object first.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
@@ -21,8 +21,14 @@ import { type ColumnPast, hideDropped } from '../../format/schema-record.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Column } from '../../schema/column-kind.js'
-import { type Extent, ExtentWalk } from '../context/extents.js'
-import { type DeletedSlots, foldedSegment, isLiveSlot, LAID, laidBy } from '../context/live-slot.js'
+import { type Extent, ExtentWalk } from '../caches/extents.js'
+import {
+  compactedSegment,
+  type DeletedSlots,
+  isLiveSlot,
+  LAID,
+  laidBy,
+} from '../caches/live-slot.js'
 import type { TablePlace } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { WALK_AT_WILL } from '../segments/read-ahead.js'
@@ -214,7 +220,7 @@ export class TableRows {
     laid.sort((a, b) => a.slot - b.slot)
     let next = 0
     for await (const { pieces, shows } of this.stored(extent)) {
-      if (extent.records.size === 0 && foldedSegment(extent.entry) === null) {
+      if (extent.records.size === 0 && compactedSegment(extent.entry) === null) {
         yield pieces
         continue
       }
@@ -232,8 +238,10 @@ export class TableRows {
   }
 
   async deletedSlots(entry: ExtentEntry | null): Promise<DeletedSlots> {
-    const folded = foldedSegment(entry)
-    return folded === null ? null : (await this.#place.team.segments.footerOnce(folded)).isDeleted
+    const compacted = compactedSegment(entry)
+    return compacted === null
+      ? null
+      : (await this.#place.team.segments.footerOnce(compacted)).isDeleted
   }
 
   /** The records of an extent that are live rows, as they read. */
@@ -280,7 +288,7 @@ class SignatureOfRecords {
   }
 
   of({ rowCount, entry }: Extent): string {
-    const below = entry === null ? 'open' : `${entry.segment?.object ?? 'none'}:${entry.folded}`
+    const below = entry === null ? 'open' : `${entry.segment?.object ?? 'none'}:${entry.compacted}`
     return `${below}:${rowCount}:${this.#count}:${this.#newest}`
   }
 }
@@ -298,7 +306,7 @@ function signatureIn(
 
 /** @throws {StoreError} DATA_CORRUPT: a slot of an extent without a segment has no record */
 export function checkAllLaid({ extent, rowCount, entry, records }: SeenExtent): void {
-  const isLaid = entry !== null && (entry.segment !== null || entry.folded)
+  const isLaid = entry !== null && (entry.segment !== null || entry.compacted)
   if (isLaid || records.size === rowCount) return
   throw new StoreError('DATA_CORRUPT', `Extent ${extent} lacks records of its rows`)
 }

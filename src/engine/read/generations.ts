@@ -12,15 +12,15 @@ import {
   type TableHead,
 } from '../../format/records.js'
 import type { KvView, ReadRecord } from '../../kv/kv.js'
+import type { IndexedSchema } from '../caches/schema-cache.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import { tableNotFound } from '../commit/table-writer.js'
-import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext, TablePlace, TeamContext } from '../context/store-context.js'
 
 /** A generation, with the version of its rows as a whole. */
 export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
 
-/** Retirements of a table, at most: the sweep ends all but the newest. */
+/** Retirements of a table, at most: garbage collection ends all but the newest. */
 export const RETIREMENTS_MAX = 10_000
 
 export function readHead(

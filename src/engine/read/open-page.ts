@@ -12,13 +12,13 @@ import type { Generation } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { NotedReads } from '../../kv/noted-reads.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
-import { checkPiece, checkText } from '../api/arguments.js'
-import type { OpenPageRequest, PageBytes, PagePiece, PieceRequest } from '../api/store-types.js'
+import { checkPiece, checkText } from '../arguments/arguments.js'
 import { tableNotFound } from '../commit/table-writer.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { NeedsMemory } from '../segments/frame-parts.js'
-import { FoldedFooters } from './folded-footers.js'
+import type { OpenPageRequest, PageBytes, PagePiece, PieceRequest } from '../types/store-types.js'
+import { CompactedFooters } from './compacted-footers.js'
 import { continuationInvalid, findGeneration, inUse, readHeadOrNull } from './generations.js'
 import { type PagePlan, type PlannedPage, planPage, readPagePiece } from './page-reader.js'
 import type { PageLimits } from './page-writer.js'
@@ -55,11 +55,14 @@ export function openPage(
 ): Promise<ChosenPage> {
   const { team } = place
   const rows = rowsOfPage(team, limit)
-  return choosePage(place, { token: tokenOf(team, continuation), rows, reserve, pinned })
+  return choosePage(place, { token: parsePageToken(team, continuation), rows, reserve, pinned })
 }
 
 /** The position that a continuation names; null: it is none, undefined: none is given. */
-export function tokenOf(team: TeamContext, continuation: string | undefined): PageStart['token'] {
+export function parsePageToken(
+  team: TeamContext,
+  continuation: string | undefined,
+): PageStart['token'] {
   if (continuation === undefined) return undefined
   return parseContinuation(checkText('continuation', continuation), versionBase(team))
 }
@@ -81,14 +84,14 @@ export async function choosePage(
       head !== null && token === undefined
         ? inUse(head)
         : await findGeneration(team, view, place, head, token?.generation ?? NO_BYTES)
-    const from = startOf(token, used.generation)
+    const from = resolvePageStart(token, used.generation)
     const isAhead = !team.kv.shared || start !== undefined
     const ahead = isAhead ? undefined : aheadOfPlan(table, used.generation, from)
     start = from
     const page = { from, limit: rows, reserve, wantsSchema }
     return readAhead(view, ahead, (known) => planPage(team, known, table, used, page, footers))
   }
-  const planned = await planOf(team, planIn, () =>
+  const planned = await planOpenPage(team, planIn, () =>
     start === undefined ? undefined : aheadOfStart(table, start),
   )
   const forward = await team.forwards.of(planned.generation)
@@ -96,7 +99,7 @@ export async function choosePage(
 }
 
 /** Where a page begins. @throws {StoreError} CONTINUATION_INVALID */
-export function startOf(
+export function resolvePageStart(
   token: Continuation | null | undefined,
   { firstExtent, nextExtent }: Generation,
 ): Position {
@@ -124,7 +127,7 @@ export function chosenPage(
 }
 
 /** Plans a page in a view; without `footers`, footers are read in it. */
-type PlanIn = (view: KvView, footers?: FoldedFooters) => Promise<PlannedPage>
+type PlanIn = (view: KvView, footers?: CompactedFooters) => Promise<PlannedPage>
 
 /** Views in which a page is planned, of which each asks for footers that the one before did not know of, at most. */
 const VIEWS_MAX = 4
@@ -133,13 +136,13 @@ const VIEWS_MAX = 4
  * Plans a page. Of a shared store no object is read within a view, unless the table changes all the time.
  * @param aheadOf - What the plan will ask for.
  */
-export async function planOf(
+export async function planOpenPage(
   { segments, kv, partition }: TeamContext,
   planIn: PlanIn,
   aheadOf: () => Ahead | undefined = () => undefined,
 ): Promise<PlannedPage> {
   if (!kv.shared) return partition.read((view) => planIn(view))
-  const footers = new FoldedFooters(segments)
+  const footers = new CompactedFooters(segments)
   for (let views = 0; views < VIEWS_MAX; views++) {
     const notes = new NotedReads()
     let planned: PlannedPage | undefined = await partition.read((view) =>

@@ -11,16 +11,16 @@ import { convertRowText } from '../../format/row-text.js'
 import { hideDropped } from '../../format/schema-record.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { KvView, ReadRecord } from '../../kv/kv.js'
-import type { PieceStart } from '../api/store-types.js'
-import { type Extent, ExtentWalk } from '../context/extents.js'
-import { foldedSegment, isLiveSlot, laidBy, showsSegment } from '../context/live-slot.js'
-import type { IndexedSchema } from '../context/schema-cache.js'
+import { type Extent, ExtentWalk } from '../caches/extents.js'
+import { compactedSegment, isLiveSlot, laidBy, showsSegment } from '../caches/live-slot.js'
+import type { IndexedSchema } from '../caches/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
 import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from '../segments/frame-parts.js'
 import type { FrameRows, FrameSource } from '../segments/frame-runs.js'
 import { AHEAD_BYTES_MAX, type WalkBounds } from '../segments/read-ahead.js'
 import type { RowRun } from '../segments/segment-opening.js'
-import type { FoldedFooters } from './folded-footers.js'
+import type { PieceStart } from '../types/store-types.js'
+import type { CompactedFooters } from './compacted-footers.js'
 import type { GenerationInUse } from './generations.js'
 import {
   PAGE_START,
@@ -75,7 +75,7 @@ export async function planPage(
   table: TableKey,
   { generation, version }: GenerationInUse,
   page: PageWanted,
-  footers: FoldedFooters | undefined,
+  footers: CompactedFooters | undefined,
 ): Promise<PlannedPage> {
   const read: ReadRecord = (key) => view.get(key)
   const walk = new ExtentWalk(read, table, generation)
@@ -87,7 +87,7 @@ export async function planPage(
   let extent = await walk.at(number)
   while (extent !== null && liveRows <= page.limit) {
     const wanted = page.limit + 1 - liveRows
-    const shown = withFooter(extent, await foldedFooter(context, extent, footers))
+    const shown = withFooter(extent, await compactedFooter(context, extent, footers))
     const run = await planRun(records, generation, shown, { first, wanted })
     if (run.liveRows > 0) runs.push(run)
     liveRows += run.liveRows
@@ -114,16 +114,16 @@ function withFooter(
   return { extent, nonce, rowCount, entry, isDeleted, versionOf }
 }
 
-/** Says which rows of a segment a fold found deleted, and their versions; of other segments none is deleted. */
-async function foldedFooter(
+/** Says which rows of a segment a compaction found deleted, and their versions; of other segments none is deleted. */
+async function compactedFooter(
   { segments }: StoreContext,
   { entry }: Extent,
-  footers: FoldedFooters | undefined,
+  footers: CompactedFooters | undefined,
 ): Promise<SegmentFooter | null> {
-  const folded = foldedSegment(entry)
-  if (folded === null) return null
-  if (footers !== undefined) return footers.get(folded) ?? null
-  return segments.footer(folded)
+  const compacted = compactedSegment(entry)
+  if (compacted === null) return null
+  if (footers !== undefined) return footers.get(compacted) ?? null
+  return segments.footer(compacted)
 }
 
 async function planRun(
@@ -148,8 +148,8 @@ async function planRun(
 }
 
 /**
- * Reads one piece of the rows of a plan: a JSON array if all pieces are put together. A page has rows up to its limits, but
- * at least one if there is one; so has a piece.
+ * Reads one piece of the rows of a plan: a JSON array if all pieces are put together. A page has rows up to its limits,
+ * but at least one if there is one; so has a piece.
  * @param start - null: the first piece.
  * @throws {NeedsMemory}
  */
@@ -163,7 +163,7 @@ export async function readPagePiece(
   const { forward, generation } = plan
   const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
   const writer = new PageWriter(limits, kept, start ?? PAGE_START, target)
-  const bounds = boundsOf(target, writer)
+  const bounds = makeWalkBounds(target, writer)
   const walk = context.segments.walk(() => segmentRuns(plan, limits, start), bounds)
   try {
     return await takeRuns({ plan, walk, writer, bounds }, limits, start)
@@ -184,20 +184,20 @@ function segmentRuns(
     if (liveRows >= rows) break
     liveRows += run.liveRows
     if (index < (start?.run ?? 0)) continue
-    const segmentRun = segmentRunOf(run, index === start?.run ? start.slot : run.first)
+    const segmentRun = segmentRunFrom(run, index === start?.run ? start.slot : run.first)
     if (segmentRun !== null) wanted.push(segmentRun)
   }
   return wanted
 }
 
 /** null: all rows of the run are row records. */
-export function segmentRunOf({ extent, limit }: Run, start: number): RowRun | null {
+export function segmentRunFrom({ extent, limit }: Run, start: number): RowRun | null {
   const ref = extent.entry?.segment ?? null
   return ref === null ? null : { ref, start, limit }
 }
 
 /** A smaller piece is read in smaller parts, so that little is held beside it. */
-function boundsOf(
+function makeWalkBounds(
   { bytes, memoryBytes = Number.POSITIVE_INFINITY }: PieceTarget & Partial<ReadBounds>,
   writer: PageWriter,
 ): WalkBounds {
@@ -233,7 +233,7 @@ async function takeRuns(
     const first = index === start?.run ? start.slot : run.first
     // A whole run has a live row, so there is a next one: without reading on to find it.
     if (writer.rowCount === limits.rows && first === run.first) return end({ extent, slot: first })
-    const texts = textsOf(run, plan)
+    const texts = makeRunTexts(run, plan)
     const { slot, isPageFull } = await takeRun({ walk, writer, bounds, texts }, run, first)
     if (isPageFull) return end({ extent, slot })
     if (!writer.isPieceFull) continue
@@ -260,7 +260,7 @@ type Taken = Readonly<{ slot: number; isPageFull: boolean }>
 
 async function takeRun(reading: RunReading, run: Run, first: number): Promise<Taken> {
   const { walk, writer } = reading
-  const stored = segmentRunOf(run, first)
+  const stored = segmentRunFrom(run, first)
   if (stored === null) return takeRecords(reading, run, first)
   for await (const frames of walk.frames(stored)) {
     writer.expect(frames)
@@ -281,7 +281,7 @@ export type Texts = Readonly<{
   ofStored: ((text: string, slot: number) => string) | null
 }>
 
-export function textsOf({ converts, extent }: Run, { generation, schema }: PagePlan): Texts {
+export function makeRunTexts({ converts, extent }: Run, { generation, schema }: PagePlan): Texts {
   const convert = (text: string, version: number): string => {
     if (schema === null) return text
     return convertRowText(hideDropped(text, schema.past, version), schema.columns)

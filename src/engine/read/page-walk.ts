@@ -1,10 +1,10 @@
 // The pages of a scan, one after the other.
 import { fromUtf8 } from '../../base/bytes.js'
 import { type NumberForm, parseRendered } from '../../schema/parse-rendered.js'
-import type { RowWithId } from '../api/read-types.js'
-import type { Page, PageBytes } from '../api/store-types.js'
+import type { RowWithId } from '../types/read-types.js'
+import type { Page, PageBytes } from '../types/store-types.js'
 
-export function pageOf({ json, rowCount: _, ...rest }: PageBytes, numbers: NumberForm): Page {
+export function decodePage({ json, rowCount: _, ...rest }: PageBytes, numbers: NumberForm): Page {
   return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
 }
 

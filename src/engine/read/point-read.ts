@@ -11,9 +11,9 @@ import { parseRowId } from '../../format/row-id.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { KvView } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
+import type { RowJson } from '../caches/hot-row-cache.js'
+import type { PointReadEntry } from '../caches/point-read-cache.js'
 import { lookAt } from '../commit/table-looks.js'
-import type { RowJson } from '../context/hot-row-cache.js'
-import type { PointReadEntry } from '../context/point-read-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from './generations.js'
 import { findRow, recordsOfRow } from './row-lookup.js'
@@ -26,17 +26,20 @@ export function readRowJson(
 ): Awaitable<RowJson | null> {
   const { team } = place
   const head = latest.headAt(team.partition.commitStamp?.())
-  if (head === undefined) return readRecords(place, latest, rowId)
+  if (head === undefined) return readRowRecords(place, latest, rowId)
   const kept = team.hotRows.get(head, rowId)
   if (kept !== undefined) return kept
-  const found = rowOf(latest, place, head, rowId)
-  if (found === undefined) return readRecords(place, latest, rowId)
+  const found = readLatestRow(latest, place, head, rowId)
+  if (found === undefined) return readRowRecords(place, latest, rowId)
   if (!isSync(found)) return found.then((row) => noted(team, head, rowId, row))
   return noted(team, head, rowId, found)
 }
 
-/** The row with an ID, of a head that is the one now; null: there is none; undefined: it has to be looked for in the records. */
-function rowOf(
+/**
+ * The row with an ID, of a head that is the one now; null: there is none; undefined: it has to be looked for in the
+ * records.
+ */
+function readLatestRow(
   latest: PointReadEntry,
   { team, table }: TablePlace,
   { generation }: TableHead,
@@ -51,7 +54,7 @@ function rowOf(
   const page = latest.page(team.partition, table, Math.floor(extent / PAGE_EXTENTS))
   if (page === undefined) return undefined
   const entry = team.extents.ofPage(page, extent)
-  if (entry.segment === null || entry.folded || entry.convert) return undefined
+  if (entry.segment === null || entry.compacted || entry.convert) return undefined
   if (slot >= entry.rowCount || !sameBytes(entry.nonce, nonce)) return null
   const version = Math.max(entry.version, generation.widenedAt)
   const text = team.segments.rowText(entry.segment, slot)
@@ -71,7 +74,7 @@ function noted(
 }
 
 /** As `readRowJson`, with the records read in one view; what they say of the table is remembered. */
-function readRecords(
+function readRowRecords(
   place: TablePlace,
   latest: PointReadEntry,
   rowId: string,
@@ -82,7 +85,7 @@ function readRecords(
     chain(readHead(team, view, table, tableId), (head) => {
       const kept = team.hotRows.get(head, rowId)
       if (kept !== undefined) return kept
-      return chain(isPlain(view, table, head, latest, stamp), (plain) => {
+      return chain(isFreeOfRecords(view, table, head, latest, stamp), (plain) => {
         if (stamp !== undefined && team.partition.commitStamp?.() === stamp) {
           latest.remember(stamp, head, plain)
         }
@@ -131,7 +134,7 @@ async function readLooked(
 }
 
 /** Whether it is known that a table has no row records, which is found out if it was never tried. */
-function isPlain(
+function isFreeOfRecords(
   view: KvView,
   table: TableKey,
   { generation }: TableHead,

@@ -12,7 +12,7 @@ import {
 import { decodeRowRecord, type Generation, type RowRecord } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import type { Ahead } from '../../kv/read-ahead.js'
-import type { ReserveMemory } from '../api/store-types.js'
+import type { ReserveMemory } from '../types/store-types.js'
 
 /** Records of one scan: few at first, then as many as about 4 MiB hold. */
 const SCAN_COUNT_FIRST = 4
@@ -122,7 +122,7 @@ export class RecordScan {
       this.#text += record.text.length
     }
     const last = this.#ahead[this.#ahead.length - 1]
-    this.#from = entries.length < this.#count || last === undefined ? null : after(last[0])
+    this.#from = entries.length < this.#count || last === undefined ? null : positionAfter(last[0])
     this.#heldBytes += bytes
     this.#averageBytes = bytes / Math.max(1, entries.length)
     await this.#reserve(this.#heldBytes)
@@ -131,6 +131,7 @@ export class RecordScan {
   }
 }
 
-function after({ extent, slot }: Position): Position {
+/** The position that follows in the order of rows. */
+export function positionAfter({ extent, slot }: Position): Position {
   return slot === 0xffff ? { extent: extent + 1, slot: 0 } : { extent, slot: slot + 1 }
 }

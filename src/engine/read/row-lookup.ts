@@ -25,7 +25,7 @@ import { convertRowText } from '../../format/row-text.js'
 import { hideDropped } from '../../format/schema-record.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import { foldedSegment, shownSegment } from '../context/live-slot.js'
+import { compactedSegment, shownSegment } from '../caches/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
 
 export type FoundRow = Readonly<{
@@ -39,7 +39,7 @@ export type FoundRow = Readonly<{
 
 /** Where rows are looked up. */
 export type RowSources = Pick<StoreContext, 'extents' | 'forwards' | 'schemas'> &
-  Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'foldedRow' | 'rowText'> }>
+  Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'compactedRow' | 'rowText'> }>
 
 /** The row with an ID in a generation; null when there is none, or not any more. At once, if all is in memory. */
 export function findRow(
@@ -103,9 +103,9 @@ export function findPosition(
     const { position, entry } = place
     return chain(read(rowKey(table, position)), (record): Awaitable<Position | null> => {
       if (record !== null) return isTombstone(record) ? null : position
-      const folded = foldedSegment(entry)
-      return chain(folded === null ? null : context.segments.footer(folded), (fold) => {
-        const isDeleted = fold?.isDeleted ?? null
+      const compacted = compactedSegment(entry)
+      return chain(compacted === null ? null : context.segments.footer(compacted), (compact) => {
+        const isDeleted = compact?.isDeleted ?? null
         return shownSegment(entry, isDeleted, position.slot) === null ? null : position
       })
     })
@@ -129,8 +129,8 @@ function readStored(
     const row = { position, version, stored: { text, schemaNumber, version } }
     return asItReads(context, read, table, generation, row)
   }
-  const folded = foldedSegment(below)
-  if (below === null || folded === null) {
+  const compacted = compactedSegment(below)
+  if (below === null || compacted === null) {
     const segment = shownSegment(below, null, slot)
     if (segment === null || below === null) return null
     return chain(context.segments.rowText(segment, slot), (text) => found(below, text))
@@ -138,7 +138,7 @@ function readStored(
   const shows = ({ isDeleted }: SegmentFooter): boolean => {
     return shownSegment(below, isDeleted, slot) !== null
   }
-  return chain(context.segments.foldedRow(folded, slot, shows), (row) => {
+  return chain(context.segments.compactedRow(compacted, slot, shows), (row) => {
     return row && found(below, row.text, row.footer.versionOf?.(slot))
   })
 }
@@ -156,8 +156,8 @@ export function recordBelow(
 ): Awaitable<Bytes> {
   return chain(extents.read(read, table, extent), (entry) => {
     const schemaNumber = entry.convert || extent < convertBefore ? EARLIER_SCHEMA : current
-    const folded = foldedSegment(entry)
-    return chain(folded === null ? null : segments.footer(folded), (footer) => {
+    const compacted = compactedSegment(entry)
+    return chain(compacted === null ? null : segments.footer(compacted), (footer) => {
       const segment = shownSegment(entry, footer?.isDeleted ?? null, slot)
       if (segment === null) {
         throw new StoreError('DATA_CORRUPT', `There is no row in slot ${slot} of extent ${extent}`)

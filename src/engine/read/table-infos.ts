@@ -23,10 +23,10 @@ import {
 import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { TableEntry, TableInfo, TableNamesOptions } from '../api/life-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { segmentBytes } from '../context/team-limits.js'
+import { segmentBytes } from '../limits/team-limits.js'
+import type { TableEntry, TableInfo, TableNamesOptions } from '../types/life-types.js'
 import { readHead } from './generations.js'
 
 /** Records that one query reads by their keys, at most. */
@@ -37,9 +37,9 @@ export function readTableInfo({ team, table, tableId }: TablePlace): Promise<Tab
   return team.partition.read(async (view) => {
     const head = await readHead(team, view, table, tableId)
     const entry = await view.get(catalogKey(head.order))
-    if (entry === null) throw damaged(table, 'the catalog does not list it')
-    const [info] = await infosOf(team, view, [{ head, ...decodeCatalogEntry(entry) }])
-    if (info === undefined) throw damaged(table, 'it has no head')
+    if (entry === null) throw damagedTable(table, 'the catalog does not list it')
+    const [info] = await readFoundInfos(team, view, [{ head, ...decodeCatalogEntry(entry) }])
+    if (info === undefined) throw damagedTable(table, 'it has no head')
     return info
   })
 }
@@ -53,10 +53,10 @@ export function readTableInfos(team: TeamContext): Promise<TableInfo[]> {
         const heads = await view.getMany(some.map(({ table }) => tableHeadKey(table)))
         const found = some.map(({ table, name }, at) => {
           const head = heads[at] ?? null
-          if (head === null) throw damaged(table, 'it has no head')
+          if (head === null) throw damagedTable(table, 'it has no head')
           return { table, name, head: team.heads.decode(head) }
         })
-        infos.push(...(await infosOf(team, view, found)))
+        infos.push(...(await readFoundInfos(team, view, found)))
       }
     }
     return infos
@@ -100,29 +100,29 @@ async function* catalogOf(view: KvView): AsyncGenerator<CatalogEntry[], void> {
 
 type FoundTable = CatalogEntry & Readonly<{ head: TableHead }>
 
-async function infosOf(
+async function readFoundInfos(
   team: TeamContext,
   view: KvView,
   found: readonly FoundTable[],
 ): Promise<TableInfo[]> {
-  const records = await readRecords(view, found.flatMap(recordsOf))
+  const records = await readRecordsByKey(view, found.flatMap(recordsOf))
   const base = versionBase(team)
   return Promise.all(
     found.map(async ({ table, name, head }): Promise<TableInfo> => {
       const { generation, version, times } = head
       const read = (key: Bytes): Bytes | null => records.get(byteText(key)) ?? null
       const { schema } = await team.schemas.get(table, generation.schemaNumber, read)
-      const pages = pageKeysOf(table, generation).map(read)
+      const pages = listPageKeys(table, generation).map(read)
       return {
         id: renderTableId(table),
         name,
         schema,
-        ...keyOf(table, generation, read),
+        ...readInfoKey(table, generation, read),
         rowCount: generation.liveRows,
         version: version + base,
         createdAt: times?.createdAt || null,
         updatedAt: times?.updatedAt || null,
-        bytes: bytesOf(pages) + (generation.open?.textBytes ?? 0),
+        bytes: pageSegmentBytes(pages) + (generation.open?.textBytes ?? 0),
       }
     }),
   )
@@ -130,24 +130,24 @@ async function infosOf(
 
 function recordsOf({ table, head: { generation } }: FoundTable): Bytes[] {
   const { keyIndex } = generation
-  const keys = [schemaKey(table, generation.schemaNumber), ...pageKeysOf(table, generation)]
+  const keys = [schemaKey(table, generation.schemaNumber), ...listPageKeys(table, generation)]
   if (keyIndex !== null) keys.push(keyIndexKey({ table, index: keyIndex }))
   return keys
 }
 
-function keyOf(
+function readInfoKey(
   table: TableKey,
   { keyIndex }: Generation,
   read: (key: Bytes) => Bytes | null,
 ): Pick<TableInfo, 'key'> {
   if (keyIndex === null) return {}
   const record = read(keyIndexKey({ table, index: keyIndex }))
-  if (record === null) throw damaged(table, 'the index of its key is missing')
+  if (record === null) throw damagedTable(table, 'the index of its key is missing')
   return { key: decodeKeyIndex(record).columns }
 }
 
 /** The extent pages of a generation: one for each 256 extents. */
-function pageKeysOf(table: TableKey, { firstExtent, nextExtent, open }: Generation): Bytes[] {
+function listPageKeys(table: TableKey, { firstExtent, nextExtent, open }: Generation): Bytes[] {
   const keys: Bytes[] = []
   const limit = open?.extent ?? nextExtent
   for (let extent = firstExtent; extent < limit; extent += PAGE_EXTENTS) {
@@ -156,7 +156,7 @@ function pageKeysOf(table: TableKey, { firstExtent, nextExtent, open }: Generati
   return keys
 }
 
-async function readRecords(
+async function readRecordsByKey(
   view: KvView,
   keys: readonly Bytes[],
 ): Promise<ReadonlyMap<string, Bytes | null>> {
@@ -168,7 +168,7 @@ async function readRecords(
   return records
 }
 
-function bytesOf(pages: readonly (Bytes | null)[]): number {
+function pageSegmentBytes(pages: readonly (Bytes | null)[]): number {
   let bytes = 0
   for (const page of pages) {
     const entries = page === null ? [] : decodeExtentPage(page)
@@ -177,6 +177,6 @@ function bytesOf(pages: readonly (Bytes | null)[]): number {
   return bytes
 }
 
-function damaged(table: TableKey, problem: string): StoreError {
+function damagedTable(table: TableKey, problem: string): StoreError {
   return new StoreError('DATA_CORRUPT', `Table ${renderTableId(table)} is damaged: ${problem}`)
 }

@@ -13,7 +13,7 @@ export type StoredPart = readonly Readonly<{ place: FramePlace; bytes: Bytes }>[
  * small compressed frame may expand to much more. A single frame may exceed the limit.
  * @param bytes - The stored frames, from offset `start` of the segment on.
  */
-export function partsOf(
+export function divideFrames(
   run: readonly FramePlace[],
   bytes: Bytes,
   start: number,

@@ -11,7 +11,7 @@ import { CODEC } from '../../format/frame-codec.js'
 import { claimedBytes, decodeFrame, type Frame } from '../../format/segment-reader.js'
 import {
   checkMemoryFor,
-  partsOf,
+  divideFrames,
   READ_BYTES_MAX,
   type ReadBounds,
   type StoredPart,
@@ -48,14 +48,14 @@ export async function* readFrames(
   for (let run = await runs.next(); run !== null; run = await runs.next()) {
     try {
       const { frames, bytes, offset } = run
-      for (const [number, part] of partsOf(frames, bytes, offset, bounds.bytes).entries()) {
+      for (const [number, part] of divideFrames(frames, bytes, offset, bounds.bytes).entries()) {
         if (number > 0) await yieldToEventLoop() // Decompressing a part takes 1 ms or more.
         checkMemoryFor(part.length === 1 ? claimedBytes(part[0]?.bytes ?? NO_BYTES) : 0, bounds)
-        const memory = memoryFor(part, buffers)
+        const memory = memoryForPart(part, buffers)
         try {
           const read = await decodeAll(ref, part, memory)
           try {
-            yield rowsOf(read, part, start, limit)
+            yield makeFrameRows(read, part, start, limit)
           } finally {
             freeAll(read, part, memory)
           }
@@ -70,7 +70,7 @@ export async function* readFrames(
 }
 
 /** Room for the rows of the frames of zstd of a part, as they claim; undefined: there are none, or one is large. */
-function memoryFor(part: StoredPart, buffers: BufferPool): Bytes | undefined {
+function memoryForPart(part: StoredPart, buffers: BufferPool): Bytes | undefined {
   const claimed = part.reduce((sum, { bytes }) => sum + packedBytes(bytes), 0)
   return claimed === 0 || claimed > READ_BYTES_MAX ? undefined : buffers.take(claimed)
 }
@@ -123,7 +123,7 @@ async function allSettled(frames: readonly Awaitable<Frame>[]): Promise<Frame[]>
 }
 
 /** Not by `map` either: see `decodeAll`. */
-function rowsOf(
+function makeFrameRows(
   frames: readonly Frame[],
   part: StoredPart,
   start: number,

@@ -12,7 +12,13 @@ import type { SegmentRef } from '../../format/extent-page.js'
 import { claimedBytes, decodeFooter, type SegmentFooter } from '../../format/segment-reader.js'
 import { COPIES, checkMemoryFor, READ_AT_WILL, type ReadBounds } from './frame-parts.js'
 import { type FrameRows, type FrameSource, readFrames } from './frame-runs.js'
-import { framesIn, type Opening, openingOf, type RowRun, readOpening } from './segment-opening.js'
+import {
+  framesIn,
+  type Opening,
+  planSegmentOpening,
+  type RowRun,
+  readOpening,
+} from './segment-opening.js'
 import type { SegmentReads } from './segment-reads.js'
 import { type FrameList, frameRun, runBytes, type StoredRun } from './stored-runs.js'
 
@@ -215,7 +221,7 @@ export class ReadAhead implements FrameSource {
     const bytes = Math.max(this.#bounds.bytes, READ_BYTES_MIN)
     const window = Math.min(windowBytes, bytes)
     const limits = { requestCostBytes, windowBytes: window, bytesMax: isNeeded ? bytes : window }
-    const opening = openingOf(run, limits)
+    const opening = planSegmentOpening(run, limits)
     const begin = (buffer: Read['buffer']): Promise<StoredRun> => {
       reading.opening = opening
       return this.#open(reading, opening, buffer)

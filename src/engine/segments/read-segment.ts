@@ -10,8 +10,8 @@ import type { SegmentFooter } from '../../format/segment-reader.js'
 import { decodeFooter, decodeFrame, type Frame, footerRange } from '../../format/segment-reader.js'
 import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { ObjectStore } from '../../objects/objects.js'
-import type { Problem } from '../api/problem.js'
-import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
+import type { Problem } from '../types/verify-types.js'
+import { divideFrames, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 
 /** Where segments are read: the objects, or one that is in memory. */
 export type ReadObjects = Pick<ObjectStore, 'get'>
@@ -37,7 +37,7 @@ export async function openSegment(
   if (bytes === null) {
     return { kind: 'object-missing', message: `Segment ${ref.object} is missing` }
   }
-  if (bytes.length !== ref.objectBytes - start) return wrongLength(ref, start + bytes.length)
+  if (bytes.length !== ref.objectBytes - start) return wrongObjectLength(ref, start + bytes.length)
   try {
     const footer = decodeFooter(ref, bytes)
     const problem = frameProblem(ref, footer.frames, start)
@@ -74,7 +74,7 @@ export type SegmentPiece = Readonly<{
 }>
 
 /** Reads a segment from its header to its last frame. Frames that cannot be decoded are reported as problems. */
-export async function* readFrames(
+export async function* readSegmentPieces(
   objects: ReadObjects,
   ref: SegmentRef,
   { frames }: SegmentFooter,
@@ -98,7 +98,7 @@ export async function* readFrames(
     const problems: Problem[] = start === 0 ? headerProblems(ref, bytes) : []
     let codecs = 0
     const decoded: { place: FramePlace; frame: Frame }[] = []
-    for (const [number, part] of partsOf(run, bytes, start).entries()) {
+    for (const [number, part] of divideFrames(run, bytes, start).entries()) {
       if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
       for (const stored of part) {
         codecs |= codecBit(stored.bytes[0] ?? 0)
@@ -130,7 +130,7 @@ function headerProblems(ref: SegmentRef, bytes: Bytes): Problem[] {
   return [{ kind: 'segment', message, place: 'header' }]
 }
 
-function wrongLength(ref: SegmentRef, found: number): Problem {
+function wrongObjectLength(ref: SegmentRef, found: number): Problem {
   const { limit } = rangeInObject(ref, { start: 0, limit: ref.objectBytes })
   const has = found > ref.objectBytes ? 'more' : `only ${limit - ref.objectBytes + found}`
   const expected = ref.shared === undefined ? `${limit} bytes` : `${limit} bytes or more`

@@ -12,9 +12,9 @@ import type { SegmentRef } from '../../format/extent-page.js'
 import {
   type FramePlace,
   type FramePlaces,
-  frameOf,
-  framesOf,
-  placeOf,
+  findFrameIndex,
+  framePlaceAt,
+  listFramePlaces,
 } from '../../format/segment-footer.js'
 import { TRAILER_BYTES } from '../../format/segment-layout.js'
 import {
@@ -34,7 +34,7 @@ import {
   frameIn,
   type Opened,
   type Opening,
-  openingOf,
+  planSegmentOpening,
   type RowRun,
   readOpening,
 } from './segment-opening.js'
@@ -76,8 +76,8 @@ const ROWS_NUMBER_BYTES = 40
 /** The place of a row. */
 type RowPlace = Readonly<{ index: number; place: FramePlace; row: number }>
 
-/** A row of a segment that a fold made. */
-export type FoldedRow = Readonly<{ footer: SegmentFooter; text: string }>
+/** A row of a segment that a compaction made. */
+export type CompactedRow = Readonly<{ footer: SegmentFooter; text: string }>
 
 /**
  * Memory of point reads that open segments at the same time, in bytes. Further ones read footer and frame in turn: that
@@ -136,7 +136,10 @@ export class SegmentCache implements FooterCache {
   framesNow(ref: SegmentRef): FrameList | undefined {
     const { footer, rows } = this.#pieces.get(ref.object) ?? {}
     if (footer !== undefined || rows === undefined) return footer
-    return { frames: framesOf(ref, rows.places), frameOf: (row) => frameOf(rows.places, row) }
+    return {
+      frames: listFramePlaces(ref, rows.places),
+      frameOf: (row) => findFrameIndex(rows.places, row),
+    }
   }
 
   /** The footer if the cache has it. */
@@ -179,15 +182,15 @@ export class SegmentCache implements FooterCache {
   }
 
   /**
-   * A row of a segment that a fold made, and its footer.
+   * A row of a segment that a compaction made, and its footer.
    * @param shows - Whether the row counts, by the footer. If not, its text is not looked at.
    * @returns null: it does not.
    */
-  foldedRow(
+  compactedRow(
     ref: SegmentRef,
     row: number,
     shows: (footer: SegmentFooter) => boolean,
-  ): Awaitable<FoldedRow | null> {
+  ): Awaitable<CompactedRow | null> {
     const opening = this.#openingFor(ref, row)
     if (opening === undefined) {
       return chain(this.footer(ref), (footer) => {
@@ -209,7 +212,7 @@ export class SegmentCache implements FooterCache {
     const { requestCostBytes } = this.#reads
     if (requestCostBytes === 0 || this.footerNow(ref) !== undefined) return undefined
     const limits = { requestCostBytes, windowBytes: requestCostBytes, bytesMax: OPENING_BYTES_MAX }
-    const opening = openingOf({ ref, start: row, limit: row + 1 }, limits)
+    const opening = planSegmentOpening({ ref, start: row, limit: row + 1 }, limits)
     return this.#openingBytes + opening.bytes > OPENING_BYTES_MAX ? undefined : opening
   }
 
@@ -266,8 +269,8 @@ export class SegmentCache implements FooterCache {
     row: number,
     opened?: Opened,
   ): Awaitable<string> {
-    const index = frameOf(places, row)
-    const place = placeOf(ref, places, index)
+    const index = findFrameIndex(places, row)
+    const place = framePlaceAt(ref, places, index)
     if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
     const bytes = opened && frameIn(opened, place)
     if (bytes !== undefined) return this.#rowTextIn(ref, frameKeys, { index, place, row }, bytes)

@@ -46,7 +46,7 @@ export type Opening = Readonly<{
 }>
 
 /** What to read of a segment to get its footer and, if that is worth its bytes, the frames of a run of rows. */
-export function openingOf(
+export function planSegmentOpening(
   { ref, start, limit }: RowRun,
   { requestCostBytes, windowBytes, bytesMax }: OpeningLimits,
 ): Opening {

@@ -2,17 +2,17 @@
 import { isSync } from '../../base/awaitable.js'
 import { idempotencyRecordKey, schemaKey } from '../../format/keys.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import type { ChangeResult } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
 import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfClosed, hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
-import { rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
-import { RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
+import { rowIdsOf } from '../ids/row-ids.js'
+import { RowsReader, recordsOfSource } from '../import/rows-reader.js'
 import { readHead, readSchema } from '../read/generations.js'
+import type { ChangeResult } from '../types/row-types.js'
 import { appendRows, lastPageKey, linkableBytes, linkableCount } from './append-rows.js'
 import type { CheckedAdd } from './check-requests.js'
 import {
@@ -23,7 +23,7 @@ import {
   linkUntilDone,
   type Moved,
   type ReadyRows,
-  readBase,
+  readLinkBase,
   readyRows,
   whatMoved,
 } from './link-rows.js'
@@ -50,7 +50,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
     const base = await (look === undefined
       ? team.partition.read(async (view) => {
           const repeat = await readAddRepeat(place, request, (key) => view.get(key))
-          return changedOf(repeat) ?? readBase(place, reader, view)
+          return changedOf(repeat) ?? readLinkBase(place, reader, view)
         })
       : firstOrBase(place, request, reader, look))
     if ('rowIds' in base) return base

@@ -13,10 +13,10 @@ import type { FileIds } from '../../format/file-references.js'
 import { extentPageKey, PAGE_EXTENTS, rowKey, type TableKey } from '../../format/keys.js'
 import { encodeRowRecord, type Generation, type OpenExtent } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
+import { appendEntries, closedEntry, NO_PAGES, type PagePuts } from '../caches/extents.js'
 import { filesOfRecords, newMarkedFiles } from '../commit/file-markers.js'
-import { appendEntries, closedEntry, NO_PAGES, type PagePuts } from '../context/extents.js'
-import type { RowIdRun } from '../context/row-ids.js'
-import type { LinkableRows } from '../ingest/rows-reader.js'
+import type { RowIdRun } from '../ids/row-ids.js'
+import type { LinkableRows } from '../import/rows-reader.js'
 
 export type Appended = Readonly<{
   next: Generation
@@ -72,7 +72,7 @@ async function appendSegments(
   const nonces = freshNonces(place.random)
   const entries = segments.map(({ ref, needsQuoting: convert, namesFiles }): ExtentEntry => {
     const { rowCount } = ref
-    const form = { convert, folded: false, namesFiles, settled: false }
+    const form = { convert, compacted: false, namesFiles, recompressed: false }
     return { nonce: nonces(), segment: ref, rowCount, version, ...form }
   })
   const first = generation.nextExtent

@@ -2,10 +2,9 @@
 // check, so that both refuse the same requests in the same order.
 import { KEY_COLUMNS_MAX } from '../../base/limits.js'
 import { isRecord, shown } from '../../base/options.js'
-import { StoreError } from '../../base/store-error.js'
+import { invalidArgument } from '../../base/store-error.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
-import type { Abortable } from '../api/abort-types.js'
 import {
   AUTHORED,
   checkArguments,
@@ -18,10 +17,12 @@ import {
   checkSignal,
   checkTableName,
   checkText,
-} from '../api/arguments.js'
-import type { Authored } from '../api/authored-types.js'
-import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
-import type { MergeRequest } from '../api/merge-types.js'
+} from '../arguments/arguments.js'
+import type { RequestKey } from '../commit/idempotency.js'
+import { validatedRows } from '../import/validated-rows.js'
+import type { Abortable, Authored } from '../types/call-types.js'
+import type { AlterRequest, IfTableMatch } from '../types/life-types.js'
+import type { MergeRequest } from '../types/merge-types.js'
 import type {
   AddOptions,
   CreateTableRequest,
@@ -32,11 +33,9 @@ import type {
   RowsInput,
   Stash,
   TablePreflightRequest,
-} from '../api/row-types.js'
-import type { RequestKey } from '../commit/idempotency.js'
-import { validatedRows } from '../ingest/validated-rows.js'
+} from '../types/row-types.js'
 import type { CheckedMerge } from './merge-commit.js'
-import { requestKeyOf } from './request-digest.js'
+import { makeRequestKey } from './request-digest.js'
 import type { KeyAlteration } from './table-key.js'
 import type { Alteration } from './table-life.js'
 
@@ -100,7 +99,7 @@ export async function checkCreate(
   const keyColumns = given.key === undefined ? undefined : checkKey(given.key)
   const about = ['create', name, schema ?? null, onSchemaError]
   const whole = keyColumns === undefined ? about : [...about, keyColumns]
-  return { ...create, keyColumns, key: await requestKeyOf(given, whole, given.rows) }
+  return { ...create, keyColumns, key: await makeRequestKey(given, whole, given.rows) }
 }
 
 /**
@@ -144,7 +143,7 @@ export async function checkAdd(
   return {
     rows,
     onSchemaError,
-    key: await requestKeyOf(given, ['add', onSchemaError], rows),
+    key: await makeRequestKey(given, ['add', onSchemaError], rows),
     receipt: checkFlag('receipt', given.receipt),
     signal: checkSignal(given.signal),
   }
@@ -197,7 +196,9 @@ export function checkPreflight(
   const operation = checkChoice('operation', given.operation, ['overwrite', 'add'])
   const comparesTable = checkFlag('comparesTable', given.comparesTable ?? true)
   if (operation === 'add' && (given.schema !== undefined || given.ifMatch !== undefined)) {
-    throw invalid('an add has no schema and no ifMatch: leave them out, or preflight an overwrite')
+    throw invalidArgument(
+      'an add has no schema and no ifMatch: leave them out, or preflight an overwrite',
+    )
   }
   return { ...checked, operation, comparesTable }
 }
@@ -226,20 +227,24 @@ export function checkAlter(given: AlterRequest, columnsMax: number): Alteration 
   const countsCells = checkFlag('countsCells', given.countsCells ?? true)
   const signal = checkSignal(given.signal)
   if (!Array.isArray(drop) || drop.findIndex((id) => typeof id !== 'string') >= 0) {
-    throw invalid(`drop must be a list of column IDs, not ${shown(drop)}`)
+    throw invalidArgument(`drop must be a list of column IDs, not ${shown(drop)}`)
   }
   if (drop.length > 0 && schema === undefined) {
-    throw invalid('drop needs a schema: the columns of the table without those that are dropped')
+    throw invalidArgument(
+      'drop needs a schema: the columns of the table without those that are dropped',
+    )
   }
   if (key !== undefined) {
     if (name !== undefined || schema !== undefined) {
-      throw invalid('alter takes a key by itself: change the name and the schema in another call')
+      throw invalidArgument(
+        'alter takes a key by itself: change the name and the schema in another call',
+      )
     }
     const columns = key === null ? null : checkKey(key)
     return { key: columns, ifMatch: checkIfMatchArgument(given.ifMatch), signal }
   }
   if (name === undefined && schema === undefined) {
-    throw invalid('alter takes a name, a schema, or both; or a key')
+    throw invalidArgument('alter takes a name, a schema, or both; or a key')
   }
   if (name !== undefined) checkTableName(name)
   return {
@@ -312,7 +317,7 @@ const MODES = {
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {
-  if (isRecord(given) && 'mode' in given) throw invalid(NO_MODE)
+  if (isRecord(given) && 'mode' in given) throw invalidArgument(NO_MODE)
   checkArguments('merge', given, MERGE_ARGUMENTS)
   const { rows } = given
   const key = checkKey(given.key)
@@ -326,7 +331,7 @@ export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {
     unnamed,
     onSchemaError,
     ifMatch: checkIfMatchArgument(given.ifMatch),
-    requestKey: await requestKeyOf(
+    requestKey: await makeRequestKey(
       given,
       ['merge', key, MODES[missing][unnamed], onSchemaError],
       rows,
@@ -343,9 +348,5 @@ export function checkKey(given: unknown): readonly string[] {
   const columns = isList ? given.filter((id): id is string => typeof id === 'string') : []
   const isKey = isList && columns.length === given.length
   if (isKey && new Set(columns).size === columns.length) return columns
-  throw invalid(`key must be a list of 1 to ${KEY_COLUMNS_MAX} different column IDs`)
-}
-
-function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+  throw invalidArgument(`key must be a list of 1 to ${KEY_COLUMNS_MAX} different column IDs`)
 }

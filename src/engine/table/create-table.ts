@@ -21,8 +21,7 @@ import type { KvView } from '../../kv/kv.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { Authored } from '../api/authored-types.js'
-import type { CreateResult, OnSchemaError } from '../api/row-types.js'
+import { indexSchema } from '../caches/schema-cache.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { newMarkedFiles, putMarkers, recordsOfMarkers } from '../commit/file-markers.js'
 import type { RequestKey } from '../commit/idempotency.js'
@@ -30,10 +29,8 @@ import { type IdempotencyState, readIdempotency, saveResult } from '../commit/id
 import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
 import { hintOfSegments } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
-import { rowIdsOf } from '../context/row-ids.js'
-import { indexSchema } from '../context/schema-cache.js'
 import type { TeamContext } from '../context/store-context.js'
-import { tooLongNames, tooManyTables } from '../context/team-limits.js'
+import { rowIdsOf } from '../ids/row-ids.js'
 import {
   type GivenRows,
   type LinkableRows,
@@ -41,10 +38,13 @@ import {
   RowsReader,
   recordsOfSource,
   sourceHolds,
-} from '../ingest/rows-reader.js'
-import { policyOf } from '../ingest/schema-of-rows.js'
+} from '../import/rows-reader.js'
+import { planRowPolicy } from '../import/schema-of-rows.js'
+import { keyedStart } from '../keys/changed-keys.js'
+import { tooLongNames, tooManyTables } from '../limits/team-limits.js'
 import { emptyGeneration } from '../read/generations.js'
-import { keyedStart } from '../unique/changed-keys.js'
+import type { Authored } from '../types/call-types.js'
+import type { CreateResult, OnSchemaError } from '../types/row-types.js'
 import { type Appended, appendRows, linkableBytes } from './append-rows.js'
 import { checksOf, linkUntilDone } from './link-rows.js'
 import { draftReceipt } from './receipts.js'
@@ -103,13 +103,13 @@ export async function createTable(
     const source = await team.partition.read((snapshot) =>
       readAhead(snapshot, aheadOfCreate(team, request), async (view) => {
         const first = createdOf(await readCreateRepeat(team, key, view))
-        if (first === null) checkRoom(team, await readCatalogPlace(team, request, view))
+        if (first === null) checkTableRoom(team, await readCatalogPlace(team, request, view))
         return first ?? reader.read(view)
       }),
     )
     if ('tableId' in source) return source
     if (key !== undefined) await team.limits.checkKeys(team, key.text)
-    const policy = await policyOf(team, source, base, onSchemaError)
+    const policy = await planRowPolicy(team, source, base, onSchemaError)
     const rows = await reader.toStoredForm(source, policy)
     const bytes = linkableBytes(rows)
     await team.limits.checkRows(team, bytes)
@@ -186,7 +186,7 @@ async function commitTable(
     const first = createdOf(repeat)
     if (first !== null) return first
     if (!holds) return null
-    checkRoom(team, place)
+    checkTableRoom(team, place)
     const { order, teamHead } = place
     const now = team.options.clock.now()
     const times = { createdAt: now, updatedAt: now }
@@ -248,7 +248,7 @@ async function readCatalogPlace(
 }
 
 /** @throws {StoreError} LIMIT_EXCEEDED */
-function checkRoom({ options }: TeamContext, { isFull, hasNameRoom }: CatalogPlace): void {
+function checkTableRoom({ options }: TeamContext, { isFull, hasNameRoom }: CatalogPlace): void {
   if (isFull) throw tooManyTables(options.tablesMax)
   if (!hasNameRoom) throw tooLongNames(options.tableNamesBytesMax)
 }

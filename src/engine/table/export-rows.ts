@@ -5,7 +5,7 @@
 // - The rows are those of one generation, which is pinned: an overwrite or the end of the table does not disturb them.
 import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
-import { checkSignal, shown } from '../../base/options.js'
+import { checkSignalOption, shown } from '../../base/options.js'
 import { pickById } from '../../base/pick-by-id.js'
 import { openRecordScanner } from '../../base/record-scanner.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -13,15 +13,15 @@ import { StoreError } from '../../base/store-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import { type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import { checkArguments } from '../api/arguments.js'
-import { checkFindBounds } from '../api/find-arguments.js'
-import type { CsvOptions, ExportedRows } from '../api/life-types.js'
-import type { PageBytes } from '../api/store-types.js'
+import { checkArguments } from '../arguments/arguments.js'
+import { checkFindBounds } from '../arguments/find-arguments.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
 import { findPage } from '../find/find-rows.js'
 import { pinGeneration } from '../read/generations.js'
 import { openPage, readPage } from '../read/open-page.js'
+import type { CsvOptions, ExportedRows } from '../types/life-types.js'
+import type { PageBytes } from '../types/store-types.js'
 
 /** Rows that are read at once. */
 const EXPORT_ROWS = 1_000
@@ -55,13 +55,13 @@ export function exported(
         `limit must be a positive integer, not ${shown(limit)}`,
       )
     }
-    checkSignal(options.signal)
-    yield* exportRows(placeOf(), writerOf, options)
+    checkSignalOption(options.signal)
+    yield* exportTableRows(placeOf(), writerOf, options)
   }
   return disposable(checked())
 }
 
-async function* exportRows(
+async function* exportTableRows(
   place: TablePlace,
   writerOf: WriterOf,
   { where, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
@@ -94,7 +94,7 @@ async function* exportRows(
           ? readPage(await openPage(place, bounds, nonce), undefined)
           : findPage(place, { ...bounds, where, columns, signal, pinned: nonce })
       })
-      if (page.rowCount > 0) yield linesOf(page.json, writer, hasRowIds)
+      if (page.rowCount > 0) yield encodeExportLines(page.json, writer, hasRowIds)
       left -= page.rowCount
       next = page.continuation
     }
@@ -109,7 +109,7 @@ function checkDelimiter(delimiter: unknown): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
 
-function linesOf(json: Bytes, { line }: RowsWriter, hasRowIds: boolean): Bytes {
+function encodeExportLines(json: Bytes, { line }: RowsWriter, hasRowIds: boolean): Bytes {
   const scanner = openRecordScanner('json')
   scanner.scan(json)
   const lines: string[] = []

@@ -5,22 +5,22 @@ import { sameValue } from '../../base/bytes.js'
 import type { ReceiptDetail } from '../../format/log-records.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
-import type { OnSchemaError } from '../api/row-types.js'
+import type { IndexedSchema } from '../caches/schema-cache.js'
 import { commitUntilAccepted, REFUSED, tooBusy } from '../commit/commit-until-accepted.js'
 import type { TableLook } from '../commit/table-looks.js'
-import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import {
   type LinkableRows,
   type OperationRows,
   type RowsReader,
   sourceHolds,
-} from '../ingest/rows-reader.js'
-import { policyOf } from '../ingest/schema-of-rows.js'
+} from '../import/rows-reader.js'
+import { planRowPolicy } from '../import/schema-of-rows.js'
 import { readHead } from '../read/generations.js'
+import type { OnSchemaError } from '../types/row-types.js'
 import { linkableBytes } from './append-rows.js'
 import { draftReceipt } from './receipts.js'
-import { type NewSchema, newSchemaOf } from './schema-change.js'
+import { type NewSchema, planNewSchema } from './schema-change.js'
 
 /**
  * Changes since an operation was prepared: the schema of the table, the chunks of the stash, or the rows whose
@@ -74,7 +74,7 @@ export async function linkUntilDone<P, T extends object>(
 export type LinkBase = Readonly<{ head: TableHead; schema: IndexedSchema; source: OperationRows }>
 
 /** @throws {StoreError} TABLE_NOT_FOUND, STASH_NOT_FOUND */
-export async function readBase(
+export async function readLinkBase(
   { team, table, tableId }: TablePlace,
   reader: RowsReader,
   view: KvView,
@@ -93,7 +93,7 @@ export async function baseOfLook(
 ): Promise<LinkBase> {
   const { head } = look
   const schema = await team.schemas.get(table, head.generation.schemaNumber, look.reader())
-  const source = reader.prepared ?? (await team.partition.read((view) => reader.read(view)))
+  const source = reader.bodyRows ?? (await team.partition.read((view) => reader.read(view)))
   return { head, source, schema }
 }
 
@@ -119,14 +119,14 @@ export async function readyRows(
   hasReceipt: boolean | undefined,
 ): Promise<ReadyRows> {
   const { source } = base
-  const policy = await policyOf(team, source, schema, onSchemaError)
+  const policy = await planRowPolicy(team, source, schema, onSchemaError)
   const rows = await reader.toStoredForm(source, policy)
   const own = checksOfObjects({ team }, reader) // Not in the turn: what it may have to commit needs no open view.
   if (!isSync(own)) await own
   await team.limits.checkRows(team, linkableBytes(rows))
   const about = { source, rows, policy, before: base.schema.schema }
   const receipt = hasReceipt ? await draftReceipt(team, about) : null
-  return { base, rows, newSchema: newSchemaOf(base.schema, policy.schema), receipt }
+  return { base, rows, newSchema: planNewSchema(base.schema, policy.schema), receipt }
 }
 
 /** null: what was prepared may still be linked, on the schema and the stash that it was prepared on. */

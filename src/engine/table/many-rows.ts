@@ -3,18 +3,20 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { checkNotAborted } from '../../base/signals.js'
-import { isStoreError, StoreError } from '../../base/store-error.js'
+import { invalidArgument, isStoreError, StoreError } from '../../base/store-error.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
 import { hideDropped } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import { checkArguments, checkIfMatchArgument, checkText } from '../api/arguments.js'
-import type { ScanOptions } from '../api/find-types.js'
-import { checkRowIds, checkRowList, conditionIn, ROWS_PER_CALL_MAX } from '../api/many-arguments.js'
-import type { DeleteRowsResult, RowsToDelete, RowUpdate } from '../api/many-types.js'
-import type { RowWithId } from '../api/read-types.js'
-import type { OnSchemaError } from '../api/row-types.js'
+import { checkArguments, checkIfMatchArgument, checkText } from '../arguments/arguments.js'
+import {
+  checkRowIds,
+  checkRowList,
+  conditionIn,
+  ROWS_PER_CALL_MAX,
+} from '../arguments/many-arguments.js'
+import type { IndexedSchema } from '../caches/schema-cache.js'
 import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
@@ -22,10 +24,9 @@ import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfRecord, hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
-import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { matchesAll, parseWhere } from '../find/where.js'
-import type { RowPolicy } from '../ingest/stored-form.js'
+import type { RowPolicy } from '../import/stored-form.js'
 import { readSchemaOfCommit } from '../read/generations.js'
 import {
   type FoundRow,
@@ -34,6 +35,10 @@ import {
   recordsOfRow,
   rowNotFound,
 } from '../read/row-lookup.js'
+import type { ScanOptions } from '../types/find-types.js'
+import type { DeleteRowsResult, RowsToDelete, RowUpdate } from '../types/many-types.js'
+import type { RowWithId } from '../types/read-types.js'
+import type { OnSchemaError } from '../types/row-types.js'
 import { checkIfMatch } from './if-match.js'
 import {
   type CellChanges,
@@ -42,7 +47,7 @@ import {
   checkRowSize,
   policyForChanges,
 } from './row-update.js'
-import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
+import { planNewSchema, putSchema, underSchema } from './schema-change.js'
 
 /** Text of the rows that one call writes, in bytes, at most. */
 const CALL_BYTES_MAX = 16 * 1024 * 1024
@@ -101,7 +106,7 @@ export function updateRows(
     const { generation } = head
     const schema = await team.schemas.get(table, generation.schemaNumber, read)
     const { cells, policy } = await judgeAll(team, updates, schema, onSchemaError)
-    const newSchema = newSchemaOf(schema, policy.schema)
+    const newSchema = planNewSchema(schema, policy.schema)
     const version = head.version + 1
     const next = newSchema === null ? generation : underSchema(generation, newSchema, version)
     const records = new RowPuts(place, head)
@@ -155,7 +160,9 @@ export function deleteGiven(
   const { where, all } = condition
   return deleteFound(place, checkGoesOn, async ({ columns }) => {
     if (!all && matchesAll(parseWhere(where, columns))) {
-      throw invalid('deleteRows: every row matches this condition; add all: true if that is meant')
+      throw invalidArgument(
+        'deleteRows: every row matches this condition; add all: true if that is meant',
+      )
     }
     const rowIds: string[] = []
     const wanted = { where, columns: [], limit: ROWS_PER_CALL_MAX + 1, signal }
@@ -202,7 +209,7 @@ function deleteFound(
     if (searches++ === SEARCHES_MAX) throw busyForSearches()
     const rowIds = await search(schema)
     if (rowIds.length <= ROWS_PER_CALL_MAX) return { commitNonce, rowIds }
-    throw invalid(
+    throw invalidArgument(
       `more than ${ROWS_PER_CALL_MAX} rows match: use several calls with narrower conditions`,
     )
   }
@@ -290,10 +297,10 @@ async function findRows(
     try {
       const row = await findRow(team, read, table, generation, rowId)
       if (row === null) throw rowNotFound(rowId)
-      const name = nameOf(row.position)
+      const name = positionName(row.position)
       const first = known.get(name)
       if (first !== undefined)
-        throw invalid(`update ${first} changes the same row; combine the two`)
+        throw invalidArgument(`update ${first} changes the same row; combine the two`)
       known.set(name, index)
       checkIfMatch('row', ifMatch, toPublicVersion(team, row).version)
       rows.push(row)
@@ -369,22 +376,22 @@ class RowPuts {
   }
 
   has(position: Position): boolean {
-    return this.#puts.has(nameOf(position))
+    return this.#puts.has(positionName(position))
   }
 
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
   add(position: Position, record: Bytes): void {
     this.#bytes += record.length
     if (this.#bytes > CALL_BYTES_MAX) {
-      throw invalid(
+      throw invalidArgument(
         `the updated rows would have more than ${CALL_BYTES_MAX} bytes; use several calls`,
       )
     }
     this.#extents.add(position.extent)
-    this.#puts.set(nameOf(position), [rowKey(this.#place.table, position), record])
+    this.#puts.set(positionName(position), [rowKey(this.#place.table, position), record])
   }
 
-  /** The records, and what they leave to do for the fold. */
+  /** The records, and what they leave to do for the compaction. */
   puts(): (readonly [key: Bytes, value: Bytes])[] {
     const { team, table } = this.#place
     const puts = [...this.#puts.values()]
@@ -393,10 +400,6 @@ class RowPuts {
   }
 }
 
-function nameOf({ extent, slot }: Position): string {
+function positionName({ extent, slot }: Position): string {
   return `${extent}:${slot}`
-}
-
-function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

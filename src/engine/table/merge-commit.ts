@@ -12,18 +12,18 @@ import {
 } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
-import type { MergeCounts, MergeResult } from '../api/merge-types.js'
-import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import { type RequestKey, readIdempotency, saveResult } from '../commit/idempotency.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Planned } from '../commit/table-writer.js'
 import { hintOfClosed, hintOfRecord, hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
-import { type RowIdRun, rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
-import { type RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
+import { type RowIdRun, rowIdsOf } from '../ids/row-ids.js'
+import { type RowsReader, recordsOfSource } from '../import/rows-reader.js'
 import type { ChangedExtent, ChangedRow, MergeDraft } from '../merge/merge-changes.js'
+import type { MergeCounts, MergeResult } from '../types/merge-types.js'
+import type { OnSchemaError, RowsInput, Stash } from '../types/row-types.js'
 import { type Appended, appendRows, lastPageKey } from './append-rows.js'
 import { checksOf, checksOfObjects, type Moved, type ReadyRows } from './link-rows.js'
 import { withMerge } from './receipts.js'
@@ -64,7 +64,8 @@ export function aheadOfMerge(
     always.push(idempotencyRecordKey(null, requestKey.text))
     always.push(idempotencyRecordKey(table, requestKey.text))
   }
-  for (const page of pagesOf(draft?.extents ?? []).keys()) always.push(extentPageKey(table, page))
+  for (const page of extentsByPage(draft?.extents ?? []).keys())
+    always.push(extentPageKey(table, page))
   return {
     keys: (head) => {
       const keys = [...always, schemaKey(table, head?.generation.schemaNumber ?? 0)]
@@ -107,7 +108,7 @@ function runsOfResult(
 
 /**
  * @param head - The head that the draft is of.
- * @returns `rows` if a fold has written an extent anew since.
+ * @returns `rows` if a compaction has written an extent anew since.
  */
 export async function commitMerge(
   prepared: PreparedMerge,
@@ -130,7 +131,9 @@ export async function commitMerge(
   const under = { random: team.options.random, table, generation, version, base: versionBase(team) }
   const readPage: ReadRecord = (key) => pages.get(byteText(key))?.after ?? read(key)
   const appended = await appendRows({ ...under, read: readPage }, draft.added)
-  const laid = draft.records.map((row) => recordOf(place, row, version, generation.schemaNumber))
+  const laid = draft.records.map((row) =>
+    putChangedRow(place, row, version, generation.schemaNumber),
+  )
   const files = filesOfRecords(laid.map(([, record]) => record))
   files.addAll(appended.files)
   files.addAll(draft.files)
@@ -144,7 +147,7 @@ export async function commitMerge(
     liveRows: appended.next.liveRows - counts.removed,
     deletedRows: appended.next.deletedRows + counts.removed,
   }
-  puts.push(...kept.puts, ...hintsOf(place, draft, head, next))
+  puts.push(...kept.puts, ...planMergeHints(place, draft, head, next))
   if (newSchema !== null) {
     puts.push(putSchema(table, generation, newSchema, version))
     puts.push(...hintOfTable(team, table, version))
@@ -166,7 +169,7 @@ export async function commitMerge(
   }
 }
 
-function recordOf(
+function putChangedRow(
   { table }: TablePlace,
   { position, row }: ChangedRow,
   version: number,
@@ -186,7 +189,7 @@ async function changePages(
   read: ReadRecord,
 ): Promise<ReadonlyMap<string, ChangedPage> | null> {
   const pages = new Map<string, ChangedPage>()
-  for (const [page, changed] of pagesOf(extents)) {
+  for (const [page, changed] of extentsByPage(extents)) {
     const key = extentPageKey(table, page)
     const before = await read(key)
     if (before === null) return null
@@ -202,7 +205,7 @@ async function changePages(
   return pages
 }
 
-function pagesOf(extents: readonly ChangedExtent[]): ReadonlyMap<number, ChangedExtent[]> {
+function extentsByPage(extents: readonly ChangedExtent[]): ReadonlyMap<number, ChangedExtent[]> {
   const pages = new Map<number, ChangedExtent[]>()
   for (const changed of extents) {
     const page = Math.floor(changed.extent / PAGE_EXTENTS)
@@ -228,7 +231,7 @@ function withPages(
   }
 }
 
-function hintsOf(
+function planMergeHints(
   { team, table }: TablePlace,
   { records, extents }: MergeDraft,
   head: TableHead,

@@ -7,25 +7,25 @@ import { isStoreError, StoreError } from '../../base/store-error.js'
 import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { TableHead } from '../../format/records.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import type { MergeResult } from '../api/merge-types.js'
+import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { Plan } from '../commit/table-writer.js'
 import { toPublicVersion } from '../context/public-versions.js'
-import { rowIdsOf } from '../context/row-ids.js'
-import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import { deleteEarly } from '../files/file-content.js'
 import { lackedColumn } from '../find/unknown-column.js'
-import { RowsReader } from '../ingest/rows-reader.js'
+import { rowIdsOf } from '../ids/row-ids.js'
+import { RowsReader } from '../import/rows-reader.js'
+import { checkSameForm, resolveKeyColumns } from '../keys/key-columns.js'
+import { readKeyIndex } from '../keys/key-index.js'
+import { KEYED_ROWS_MAX, tooManyKeys } from '../keys/keyed-rows-max.js'
 import { IncomingRows } from '../merge/incoming-rows.js'
 import { INCOMING_ROWS_MAX } from '../merge/joined-extent.js'
 import { MergeChanges, type MergeDraft } from '../merge/merge-changes.js'
 import { KeyCollision } from '../merge/merged-row.js'
 import { TableRows } from '../merge/table-rows.js'
 import { readHead, readSchema } from '../read/generations.js'
-import { checkSameForm, keyColumnsOf } from '../unique/key-columns.js'
-import { readKeyIndex } from '../unique/key-index.js'
-import { KEYED_ROWS_MAX, tooManyKeys } from '../unique/keyed-rows-max.js'
+import type { MergeResult } from '../types/merge-types.js'
 import { linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
@@ -33,7 +33,7 @@ import {
   linkUntilDone,
   type Moved,
   type ReadyRows,
-  readBase,
+  readLinkBase,
   readyRows,
   whatMoved,
 } from './link-rows.js'
@@ -49,7 +49,10 @@ const TRIES_MAX = 50
 /** Fingerprints under other random keys, after rows with different keys had the same one. */
 const COLLISIONS_MAX = 3
 
-export async function mergeRows(place: TablePlace, request: CheckedMerge): Promise<MergeResult> {
+export async function mergeIntoTable(
+  place: TablePlace,
+  request: CheckedMerge,
+): Promise<MergeResult> {
   const { team, table, tableId } = place
   const first = await team.partition.read(async (view) => {
     await readHead(team, view, table, tableId) // 404 goes first.
@@ -65,8 +68,8 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
       const read: ReadRecord = (key) => view.get(key)
       const repeat = await firstMerge(place, request, read)
       if (repeat !== null) return repeat
-      const base = await readBase(place, reader, view)
-      return { ...base, tableKey: await tableKeyOf(place, base.head, read) }
+      const base = await readLinkBase(place, reader, view)
+      return { ...base, tableKey: await readKeyColumnIds(place, base.head, read) }
     })
     if ('addedRowIds' in base) return base
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
@@ -267,9 +270,9 @@ async function columnsOfInput(slices: TimeSlices, ready: ReadyRows): Promise<Rea
 
 /**
  * The IDs of the columns of the table's key; none if it has no key.
- * @param read - Of the view of the head: a sweep deletes the index of another key.
+ * @param read - Of the view of the head: a garbage collection deletes the index of another key.
  */
-async function tableKeyOf(
+async function readKeyColumnIds(
   { table }: TablePlace,
   { generation: { keyIndex } }: TableHead,
   read: ReadRecord,
@@ -284,28 +287,28 @@ async function tableKeyOf(
 function checkTableKey(columns: readonly string[], key: readonly string[]): void {
   if (columns.length === 0) return
   if (columns.length === key.length && key.every((id) => columns.includes(id))) return
-  throw invalidKey(`it must have the columns of the key of the table: ${columns.join(', ')}`)
+  throw invalidMergeKey(`it must have the columns of the key of the table: ${columns.join(', ')}`)
 }
 
 /** The commit checks it, too, but a dry run has none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function checkKeptForm(ids: readonly string[], { base, newSchema }: ReadyRows): void {
   if (newSchema === null) return
   const { columns } = indexSchema(newSchema.schema)
-  checkSameForm(keyColumnsOf(ids, base.schema.columns), keyColumnsOf(ids, columns))
+  checkSameForm(resolveKeyColumns(ids, base.schema.columns), resolveKeyColumns(ids, columns))
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function checkKeyColumns(key: readonly string[], { columns }: IndexedSchema): void {
   for (const id of key) {
     const column = columns.get(id)
-    if (column === undefined) throw invalidKey(lackedColumn(columns, id))
+    if (column === undefined) throw invalidMergeKey(lackedColumn(columns, id))
     if (column.type.kind === 'array') {
-      throw invalidKey(`column '${id}' has arrays, which cannot be keys`)
+      throw invalidMergeKey(`column '${id}' has arrays, which cannot be keys`)
     }
   }
 }
 
-function invalidKey(problem: string): StoreError {
+function invalidMergeKey(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid merge key: ${problem}`)
 }
 

@@ -5,19 +5,19 @@ import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { jobLeaseKey, retirementKey, schemaKey } from '../../format/keys.js'
 import { encodeRetirement, type Generation } from '../../format/records.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
+import { nextGenerationStart } from '../caches/extents.js'
+import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { putMarkers } from '../commit/file-markers.js'
 import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfSegments, hintOfTable } from '../commit/work-hints.js'
-import { nextGenerationStart } from '../context/extents.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
-import { rowIdsOf } from '../context/row-ids.js'
-import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
-import { RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
+import { rowIdsOf } from '../ids/row-ids.js'
+import { RowsReader, recordsOfSource } from '../import/rows-reader.js'
 import { emptyGeneration, readHead, readSchema } from '../read/generations.js'
+import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../types/row-types.js'
 import { appendRows, linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
@@ -27,7 +27,7 @@ import {
   linkUntilDone,
   type Moved,
   type ReadyRows,
-  readBase,
+  readLinkBase,
   readyRows,
   whatMoved,
 } from './link-rows.js'
@@ -86,7 +86,7 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
   return linkUntilDone(reader, prepareRequest, async (request, { rows: timesMoved }) => {
     const look = seen ?? (ahead && (await team.writers.look(place, ahead)))
     seen = undefined // The next try looks again.
-    return attempt(place, request, reader, timesMoved >= KEPT_TRIES_MAX, { ahead, look })
+    return tryOverwrite(place, request, reader, timesMoved >= KEPT_TRIES_MAX, { ahead, look })
   })
 }
 
@@ -143,7 +143,7 @@ export async function readAfterIfMatch<T>(
   }
 }
 
-async function attempt(
+async function tryOverwrite(
   place: TablePlace,
   request: OverwriteRequest,
   reader: RowsReader,
@@ -152,7 +152,7 @@ async function attempt(
 ): Promise<ChangeResult | Moved> {
   const { team } = place
   const base = await (look === undefined
-    ? team.partition.read((view) => readBase(place, reader, view))
+    ? team.partition.read((view) => readLinkBase(place, reader, view))
     : baseOfLook(place, reader, look))
   checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
   const schema = request.schema === undefined ? base.schema : indexSchema(request.schema)

@@ -9,15 +9,15 @@ import type { ReadRecord } from '../../kv/kv.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import { type CheckGoesOn, stepwise } from '../commit/stepwise.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import type { RowTexts } from '../ingest/find-problems.js'
-import type { OperationRows } from '../ingest/rows-reader.js'
-import { cellFits, isFromText, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
+import type { RowTexts } from '../import/find-problems.js'
+import type { OperationRows } from '../import/rows-reader.js'
+import { cellFits, isFromText, type RowPolicy, toStoredToken } from '../import/stored-form.js'
+import { resolveKeyColumns } from '../keys/key-columns.js'
+import { keyConflict, rowIdAt } from '../keys/key-conflict.js'
+import { readKeyIndex, rowWithKey } from '../keys/key-index.js'
+import { KeyedRows } from '../keys/keyed-rows.js'
+import { checkRunAgainstIndex } from '../keys/linked-keys.js'
 import { readHead } from '../read/generations.js'
-import { keyColumnsOf } from '../unique/key-columns.js'
-import { keyConflict, rowIdAt } from '../unique/key-conflict.js'
-import { readKeyIndex, rowWithKey } from '../unique/key-index.js'
-import { KeyedRows } from '../unique/keyed-rows.js'
-import { checkRunAgainstIndex } from '../unique/linked-keys.js'
 
 /** Characters of the keys of a body's rows, at most: they are kept until the types of their columns are known. */
 const KEY_CHARS_MAX = 67_108_864
@@ -200,7 +200,7 @@ function compareWithTable(
     if (generation.keyIndex === null) return
     const index = await readKeyIndex(table, generation.keyIndex, read)
     const { columns } = await team.schemas.get(table, generation.schemaNumber, read)
-    checkSameKey(keyColumnsOf(index.record.columns, columns), keys.columns)
+    checkSameKey(resolveKeyColumns(index.record.columns, columns), keys.columns)
     const hasher = new KeyHasher(keys.columns)
     const keyed = { sources: team, table, generation, hasher, read }
     const check = async (at: number, position: Position): Promise<void> => {

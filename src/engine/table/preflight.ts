@@ -6,34 +6,34 @@ import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-rea
 import type { ReadRecord } from '../../kv/kv.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { isColumnId } from '../../schema/table-schema.js'
-import type {
-  PreflightProblem,
-  PreflightReport,
-  TablePreflightReport,
-} from '../api/preflight-types.js'
-import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
+import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { toPublicVersion } from '../context/public-versions.js'
-import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { abortableRows } from '../ingest/abortable-rows.js'
+import { abortableRows } from '../import/abortable-rows.js'
 import {
   ChunkProblems,
   PROBLEMS_MAX,
   type ProblemRules,
   type RowTexts,
-} from '../ingest/find-problems.js'
-import { prepareRows } from '../ingest/prepare-rows.js'
-import { type Problems, problemsOfRows, rulesOf } from '../ingest/problems-of-rows.js'
-import { type OperationRows, RowsReader } from '../ingest/rows-reader.js'
-import { policyOf } from '../ingest/schema-of-rows.js'
-import type { FinishedSegment, SegmentTarget } from '../ingest/segment-sink.js'
-import { sharedColumns } from '../ingest/source-rows.js'
-import { TeamStash } from '../ingest/stash.js'
-import { isFromText } from '../ingest/stored-form.js'
-import { chunksOf } from '../ingest/stream-rows.js'
+} from '../import/find-problems.js'
+import { prepareRows } from '../import/prepare-rows.js'
+import { type Problems, problemsOfRows, rulesOf } from '../import/problems-of-rows.js'
+import { type OperationRows, RowsReader } from '../import/rows-reader.js'
+import { planRowPolicy } from '../import/schema-of-rows.js'
+import type { FinishedSegment, SegmentTarget } from '../import/segment-sink.js'
+import { sharedColumns } from '../import/source-rows.js'
+import { TeamStash } from '../import/stash.js'
+import { isFromText } from '../import/stored-form.js'
+import { chunksOf } from '../import/stream-rows.js'
+import { checkSameForm, resolveKeptKeyColumns, resolveKeyColumns } from '../keys/key-columns.js'
+import { readKeyIndex } from '../keys/key-index.js'
 import { readHead } from '../read/generations.js'
-import { checkSameForm, keptKeyColumnsOf, keyColumnsOf } from '../unique/key-columns.js'
-import { readKeyIndex } from '../unique/key-index.js'
+import type {
+  PreflightProblem,
+  PreflightReport,
+  TablePreflightReport,
+} from '../types/preflight-types.js'
+import type { OnSchemaError, RowsInput, Stash } from '../types/row-types.js'
 import { checkIfMatch } from './if-match.js'
 import { indexedOrNull } from './overwrite-rows.js'
 import { BodyKeys, compareKeys } from './preflight-keys.js'
@@ -77,7 +77,7 @@ export async function preflightCreate(
   const key = keyColumns === undefined ? null : newKey(keyColumns)
   const reader = new RowsReader(team, 'preflight', rows, signal)
   const settings = { base, onSchemaError, key, reader, signal }
-  const body = await readBody(team, rows, settings)
+  const body = await readCheckedBody(team, rows, settings)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
   return report(team, source, body, settings)
 }
@@ -120,7 +120,7 @@ export async function preflightTable(
   const beside = operation === 'add' ? place : null
   const key = ids === null ? null : { ids, beside, compares: comparesTable, isKept: true }
   const settings = { base, onSchemaError, key, reader, signal }
-  const body = await readBody(team, rows, settings).catch((failure: unknown) => {
+  const body = await readCheckedBody(team, rows, settings).catch((failure: unknown) => {
     if (isDataError(failure)) check()
     throw failure
   })
@@ -151,7 +151,7 @@ function checkSchema(schema: Deferred<TableSchema>, checkVersion: () => void): v
 type CheckedBody = Readonly<{ source: OperationRows; found: Problems; keys: BodyKeys | null }>
 
 /** null: the rows are in a stash. */
-async function readBody(
+async function readCheckedBody(
   team: TeamContext,
   rows: GivenRows,
   { base, onSchemaError, key, reader, signal }: PreflightSettings,
@@ -173,8 +173,8 @@ async function readBody(
     async take(segment) {
       reader.checkGoesOn()
       const { ref, columns } = segment
-      await problems.addSegment(ref, columns, () => textsOf(segment))
-      await keys?.addSegment(textsOf(segment), isFromText(columns), slices)
+      await problems.addSegment(ref, columns, () => textsOfSegment(segment))
+      await keys?.addSegment(textsOfSegment(segment), isFromText(columns), slices)
       return ref
     },
   }
@@ -218,7 +218,7 @@ function rulesBeforeRows(
   return { formatChecks, inferred, columnOf }
 }
 
-async function* textsOf({ ref, bytes }: FinishedSegment): RowTexts {
+async function* textsOfSegment({ ref, bytes }: FinishedSegment): RowTexts {
   const { start, limit } = footerRange(ref)
   for (const place of decodeFooter(ref, bytes.subarray(start, limit)).frames) {
     const frame = await decodeFrame(
@@ -237,7 +237,7 @@ async function report(
   { base, onSchemaError, key, reader }: PreflightSettings,
 ): Promise<PreflightReport> {
   const checkGoesOn = (): void => reader.checkGoesOn()
-  const policy = await policyOf(team, source, base, onSchemaError)
+  const policy = await planRowPolicy(team, source, base, onSchemaError)
   const slices = team.slices.begin()
   const search = { slices, checkGoesOn }
   const found = body?.found ?? (await problemsOfRows(team, source, rulesOf(policy), search))
@@ -247,8 +247,9 @@ async function report(
   // The operation would fail with the first problem, before it looks at keys.
   if (key !== null && (found.count === 0 || policy.drops)) {
     const { ids, beside, compares, isKept } = key
-    const columns = (isKept ? keptKeyColumnsOf : keyColumnsOf)(ids, policy.schema.columns)
-    if (beside !== null && base !== null) checkSameForm(keyColumnsOf(ids, base.columns), columns)
+    const columns = (isKept ? resolveKeptKeyColumns : resolveKeyColumns)(ids, policy.schema.columns)
+    if (beside !== null && base !== null)
+      checkSameForm(resolveKeyColumns(ids, base.columns), columns)
     const input = { columns, source, body: body?.keys ?? null, policy, slices, checkGoesOn }
     await compareKeys(team, input, compares ? beside : null)
   }

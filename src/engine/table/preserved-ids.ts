@@ -22,11 +22,11 @@ import { type ForwardRef, type Generation, isTombstone } from '../../format/reco
 import type { RowId } from '../../format/row-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { ExtentWalk } from '../context/extents.js'
-import { foldedSegment, isLiveSlot, LAID } from '../context/live-slot.js'
-import type { RowIdRun } from '../context/row-ids.js'
+import { ExtentWalk } from '../caches/extents.js'
+import { compactedSegment, isLiveSlot, LAID } from '../caches/live-slot.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import type { LinkableRows, OperationRows } from '../ingest/rows-reader.js'
+import type { RowIdRun } from '../ids/row-ids.js'
+import type { LinkableRows, OperationRows } from '../import/rows-reader.js'
 import { readHead } from '../read/generations.js'
 
 /** IDs that rows keep, as they will be in the next generation. */
@@ -48,15 +48,15 @@ export async function preserveIds(
   source: OperationRows,
   rows: LinkableRows,
 ): Promise<PreservedIds> {
-  const { seen, live, folded } = await team.partition.read(async (view) => {
+  const { seen, live, compacted } = await team.partition.read(async (view) => {
     const { generation } = await readHead(team, view, table, tableId)
     return { seen: generation, ...(await readLiveIds(view, table, generation)) }
   })
   live.forward = await team.forwards.of(seen)
-  if (seen.deletedRows > 0) await removeFolded(team, live, folded)
+  if (seen.deletedRows > 0) await removeCompacted(team, live, compacted)
   const accepted: ClaimRun[] = []
   let judged = 0
-  for await (const { row, count, first } of claimsOf(team, source)) {
+  for await (const { row, count, first } of readClaims(team, source)) {
     for (let i = 0; i < count && first.slot + i < SLOTS_MAX; i++) {
       const id = { ...first, slot: first.slot + i }
       if (live.take(id)) addClaim(accepted, row + i, id)
@@ -74,7 +74,7 @@ export async function preserveIds(
 }
 
 /** The claims of all rows in input order; row numbers count over the whole input. */
-async function* claimsOf(team: TeamContext, source: OperationRows): AsyncGenerator<ClaimRun> {
+async function* readClaims(team: TeamContext, source: OperationRows): AsyncGenerator<ClaimRun> {
   if (source.inline !== null) {
     yield* source.inline.claims
     return
@@ -141,42 +141,45 @@ class LiveIds {
   }
 }
 
-type FoldedExtents = readonly (readonly [extent: number, entry: ExtentEntry])[]
+type CompactedExtents = readonly (readonly [extent: number, entry: ExtentEntry])[]
 
-/** The IDs of a generation, but for those that it kept, and its folded extents: their deleted rows count as live here. */
+/**
+ * The IDs of a generation, but for those that it kept, and its compacted extents: their deleted rows count as live
+ * here.
+ */
 async function readLiveIds(
   view: KvView,
   table: TableKey,
   generation: Generation,
-): Promise<Readonly<{ live: LiveIds; folded: FoldedExtents }>> {
+): Promise<Readonly<{ live: LiveIds; compacted: CompactedExtents }>> {
   const { firstExtent, nextExtent } = generation
   const walk = new ExtentWalk((key) => view.get(key), table, generation)
   const extents = new Map<number, { nonce: Uint8Array; rowCount: number }>()
-  const folded: [extent: number, entry: ExtentEntry][] = []
+  const compacted: [extent: number, entry: ExtentEntry][] = []
   for (let number = firstExtent; number < nextExtent; number++) {
     const extent = await walk.at(number)
     if (extent === null) continue
     const { nonce, rowCount, entry } = extent
     extents.set(number, { nonce, rowCount })
-    if (entry?.folded) folded.push([number, entry])
+    if (entry?.compacted) compacted.push([number, entry])
   }
   const live = new LiveIds(firstExtent, extents)
-  if (generation.deletedRows === 0) return { live, folded }
+  if (generation.deletedRows === 0) return { live, compacted }
   const range = rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent)
   for await (const entries of scanBatches(view, range)) {
     for (const [key, record] of entries) if (isTombstone(record)) live.remove(decodeRowKey(key))
   }
-  return { live, folded }
+  return { live, compacted }
 }
 
 /** A deleted row stays deleted: no row record comes over it, so this only takes more away. */
-async function removeFolded(
+async function removeCompacted(
   team: TeamContext,
   live: LiveIds,
-  folded: FoldedExtents,
+  compacted: CompactedExtents,
 ): Promise<void> {
-  for (const [extent, entry] of folded) {
-    const segment = foldedSegment(entry)
+  for (const [extent, entry] of compacted) {
+    const segment = compactedSegment(entry)
     const isDeleted = segment === null ? null : (await team.segments.footer(segment)).isDeleted
     if (segment !== null && isDeleted === null) continue // Each slot shows its row.
     for (let slot = 0; slot < entry.rowCount; slot++) {

@@ -14,16 +14,21 @@ import {
 import type { KvView } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { COLUMN_ID_CHARS_MAX } from '../../schema/table-schema.js'
-import type { MergeCounts, MergeRequest } from '../api/merge-types.js'
-import type { Receipt, ReceiptColumns, ReceiptDropped, ReceiptMerge } from '../api/receipt-types.js'
-import type { ChangeResult } from '../api/row-types.js'
+import { findEntry } from '../changes/table-log.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { findEntry } from '../history/table-log.js'
-import { digestChunks } from '../ingest/digest-rows.js'
-import { problemsOfRows, rulesOf } from '../ingest/problems-of-rows.js'
-import type { LinkableRows, OperationRows } from '../ingest/rows-reader.js'
-import type { RowPolicy } from '../ingest/stored-form.js'
+import { digestChunks } from '../import/digest-rows.js'
+import { problemsOfRows, rulesOf } from '../import/problems-of-rows.js'
+import type { LinkableRows, OperationRows } from '../import/rows-reader.js'
+import type { RowPolicy } from '../import/stored-form.js'
+import type { MergeCounts, MergeRequest } from '../types/merge-types.js'
+import type {
+  Receipt,
+  ReceiptColumns,
+  ReceiptDropped,
+  ReceiptMerge,
+} from '../types/receipt-types.js'
+import type { ChangeResult } from '../types/row-types.js'
 
 /** Entries by column and rule, and problems, that a receipt lists of dropped cells. */
 const DROPPED_COLUMNS_MAX = 1_000
@@ -44,7 +49,9 @@ export async function draftReceipt(
   { source, rows, policy, before }: ReceiptSource,
 ): Promise<ReceiptDetail> {
   const slices = team.slices.begin()
-  const dropped = policy.drops ? await droppedOf(team, source, policy, slices) : NOTHING_DROPPED
+  const dropped = policy.drops
+    ? await countDroppedCells(team, source, policy, slices)
+    : NOTHING_DROPPED
   const columns = changedColumns(before, policy.schema.schema)
   const chunks = await digestChunks(team, source, rows, policy.schema.columns, slices)
   const rowCount = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
@@ -64,7 +71,7 @@ export function withMerge(
 
 const NOTHING_DROPPED: ReceiptDropped = { count: 0, columns: [], first: [] }
 
-async function droppedOf(
+async function countDroppedCells(
   team: TeamContext,
   source: OperationRows,
   policy: RowPolicy,

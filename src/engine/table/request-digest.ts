@@ -3,10 +3,10 @@
 import { type Bytes, bytesOf, concatBytes, toHex, utf8 } from '../../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
-import { checkIdempotencyKey, checkRequestDigest } from '../api/arguments.js'
+import { checkIdempotencyKey, checkRequestDigest } from '../arguments/arguments.js'
 import type { RequestKey } from '../commit/idempotency.js'
-import { scanRowObject } from '../ingest/row-object.js'
-import { TeamStash } from '../ingest/stash.js'
+import { scanRowObject } from '../import/row-object.js'
+import { TeamStash } from '../import/stash.js'
 
 type GivenKey = Readonly<{ idempotencyKey?: unknown; requestDigest?: unknown }>
 
@@ -15,7 +15,7 @@ type GivenKey = Readonly<{ idempotencyKey?: unknown; requestDigest?: unknown }>
  * @param about - The operation and its arguments other than its rows, as JSON can hold them.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
-export async function requestKeyOf(
+export async function makeRequestKey(
   given: GivenKey,
   about: readonly unknown[],
   rows: unknown,

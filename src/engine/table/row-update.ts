@@ -17,19 +17,17 @@ import type { ColumnSummary } from '../../schema/column-summary.js'
 import { decodeJsonText, scanJsonChanges } from '../../schema/scan-json.js'
 import { newSummary, summarizeTokenInSteps } from '../../schema/summarize.js'
 import { checkSchemaSize } from '../../schema/table-schema.js'
-import type { ResolvedOptions } from '../api/resolve-options.js'
-import type { OnSchemaError, RowInput } from '../api/row-types.js'
-import type { DeleteResult } from '../api/store-types.js'
+import type { ResolvedOptions } from '../arguments/resolve-options.js'
+import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan, Planned } from '../commit/table-writer.js'
 import { hintOfRecord, hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
-import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { invalidValue, scanRowObject, unknownColumn } from '../ingest/row-object.js'
-import { checkColumnCount, widenColumns } from '../ingest/schema-of-rows.js'
-import { brokenRule, cellFits, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
+import { invalidValue, scanRowObject, unknownColumn } from '../import/row-object.js'
+import { checkColumnCount, widenColumns } from '../import/schema-of-rows.js'
+import { brokenRule, cellFits, type RowPolicy, toStoredToken } from '../import/stored-form.js'
 import {
   type FoundRow,
   findPosition,
@@ -38,9 +36,11 @@ import {
   recordsOfRow,
   rowNotFound,
 } from '../read/row-lookup.js'
-import type { FoldedRow } from '../segments/segment-cache.js'
+import type { CompactedRow } from '../segments/segment-cache.js'
+import type { OnSchemaError, RowInput } from '../types/row-types.js'
+import type { DeleteResult } from '../types/store-types.js'
 import { checkIfMatch } from './if-match.js'
-import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
+import { planNewSchema, putSchema, underSchema } from './schema-change.js'
 
 /** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */
 export type CellChanges = ReadonlyMap<string, string | null>
@@ -76,7 +76,7 @@ export function changesOfText(json: Bytes | string, options: ResolvedOptions): C
   })
 }
 
-export function updateRow(
+export function updateRowCells(
   place: TablePlace,
   rowId: string,
   changes: Deferred<CellChanges>,
@@ -96,7 +96,7 @@ export function updateRow(
           const judged = judgeAndConform(team, given, found, options.onSchemaError)
           return chain(team.slices.begin().run(judged), ({ policy, cells }) => {
             if (cells.size === 0) return { result: { version: head.version } }
-            const newSchema = newSchemaOf(found, policy.schema)
+            const newSchema = planNewSchema(found, policy.schema)
             const shown = hideDropped(row.stored.text, found.past, row.stored.version)
             const text = spliceRowText(shown, cells)
             checkRowSize(text, team.options.rowBytesMax)
@@ -127,7 +127,7 @@ function aheadOfUpdate(
 /** Keeps the text of the row that was read last: what is read before a turn is not read in it again. */
 function keepingText({ extents, forwards, schemas, segments }: TeamContext): RowSources {
   let kept: Readonly<{ object: ObjectId; slot: number; text: string }> | undefined
-  let keptFolded: Readonly<{ object: ObjectId; slot: number; row: FoldedRow }> | undefined
+  let keptCompacted: Readonly<{ object: ObjectId; slot: number; row: CompactedRow }> | undefined
   return {
     extents,
     forwards,
@@ -141,10 +141,11 @@ function keepingText({ extents, forwards, schemas, segments }: TeamContext): Row
           return text
         })
       },
-      foldedRow: (ref, slot, shows) => {
-        if (keptFolded?.object === ref.object && keptFolded.slot === slot) return keptFolded.row
-        return chain(segments.foldedRow(ref, slot, shows), (row) => {
-          if (row !== null) keptFolded = { object: ref.object, slot, row }
+      compactedRow: (ref, slot, shows) => {
+        if (keptCompacted?.object === ref.object && keptCompacted.slot === slot)
+          return keptCompacted.row
+        return chain(segments.compactedRow(ref, slot, shows), (row) => {
+          if (row !== null) keptCompacted = { object: ref.object, slot, row }
           return row
         })
       },
@@ -161,7 +162,7 @@ function writeText(
   head: TableHead,
   { read, random, team, table, position }: RowPlace,
   { text, schemaNumber: storedUnder }: FoundRow['stored'],
-  newSchema: ReturnType<typeof newSchemaOf>,
+  newSchema: ReturnType<typeof planNewSchema>,
 ): Awaitable<Planned<Version>> {
   const { version, generation: before } = head
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)

@@ -4,7 +4,7 @@ import { schemaKey, type TableKey } from '../../format/keys.js'
 import { encodeSchema, type Generation } from '../../format/records.js'
 import { nextPast, schemaText } from '../../format/schema-record.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { IndexedSchema } from '../context/schema-cache.js'
+import type { IndexedSchema } from '../caches/schema-cache.js'
 
 export type NewSchema = Readonly<{
   schema: TableSchema
@@ -14,7 +14,7 @@ export type NewSchema = Readonly<{
 }>
 
 /** null: the table keeps its schema. */
-export function newSchemaOf(before: IndexedSchema, after: IndexedSchema): NewSchema | null {
+export function planNewSchema(before: IndexedSchema, after: IndexedSchema): NewSchema | null {
   const { schema } = after
   if (after === before || JSON.stringify(schema) === JSON.stringify(before.schema)) return null
   const retypes = before.schema.columns.some(({ id, type }) => {

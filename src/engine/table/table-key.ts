@@ -11,14 +11,14 @@ import type { Change, Plan } from '../commit/table-writer.js'
 import { hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
+import { resolveKeyColumns } from '../keys/key-columns.js'
+import { keyConflict, rowIdAt } from '../keys/key-conflict.js'
+import { readKeyIndex } from '../keys/key-index.js'
+import type { KeyedRows } from '../keys/keyed-rows.js'
+import { planKeyRun } from '../keys/linked-keys.js'
+import { keysOfTable } from '../keys/table-keys.js'
 import { readHead } from '../read/generations.js'
 import { findRowAt } from '../read/row-lookup.js'
-import { keyColumnsOf } from '../unique/key-columns.js'
-import { keyConflict, rowIdAt } from '../unique/key-conflict.js'
-import { readKeyIndex } from '../unique/key-index.js'
-import type { KeyedRows } from '../unique/keyed-rows.js'
-import { runOf } from '../unique/linked-keys.js'
-import { keysOfTable } from '../unique/table-keys.js'
 import { checkIfMatch } from './if-match.js'
 
 /** All tries: only changes of other processes, and those in flight, make another necessary. */
@@ -75,7 +75,7 @@ async function changeOfKey(
     if (record.columns.join('\0') === key.join('\0')) return null
   }
   const schema = await team.schemas.get(table, generation.schemaNumber, read)
-  const columns = keyColumnsOf(key, schema.columns)
+  const columns = resolveKeyColumns(key, schema.columns)
   const isDurable = async (): Promise<boolean> => {
     const durable = await team.partition.read((view) => readHead(team, view, table, tableId))
     return sameBytes(durable.commitNonce, head.commitNonce)
@@ -87,7 +87,7 @@ async function changeOfKey(
   await checkUnique(place, head, keys, columns, read)
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)
   const record = { columns: key, nextRun: 0, runs: [] }
-  const written = await runOf(team, keys, { table, index }, record, null)
+  const written = await planKeyRun(team, keys, { table, index }, record, null)
   const next = { ...generation, keyIndex: index }
   return { next, puts: [...written.puts, ...hints], operation: 'alter' }
 }
@@ -97,7 +97,7 @@ async function checkUnique(
   { team, table }: TablePlace,
   { generation }: TableHead,
   keys: KeyedRows,
-  columns: ReturnType<typeof keyColumnsOf>,
+  columns: ReturnType<typeof resolveKeyColumns>,
   read: ReadRecord,
 ): Promise<void> {
   const twice = await team.slices.begin().run(keys.firstTwice())

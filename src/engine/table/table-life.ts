@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - The commit that deletes a table deletes its head and its catalog entry, retires its rows, and puts the dead table,
-//   which leads the sweep to the rest. Every later commit of the table checks a head that is gone.
+//   which leads garbage collection to the rest. Every later commit of the table checks a head that is gone.
 // - Scans under way have pinned the generation that is retired, and read on by its nonce.
 import type { Bytes } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
@@ -19,17 +19,17 @@ import {
 import type { ColumnPast } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { Where } from '../api/find-types.js'
+import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
-import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
-import { tooLongNames } from '../context/team-limits.js'
 import { lackedColumn } from '../find/unknown-column.js'
+import { tooLongNames } from '../limits/team-limits.js'
+import type { Where } from '../types/find-types.js'
 import { checkIfMatch } from './if-match.js'
-import { type NewSchema, newSchemaOf, putSchema, underSchema } from './schema-change.js'
+import { type NewSchema, planNewSchema, putSchema, underSchema } from './schema-change.js'
 import { alterKey, type KeyAlteration } from './table-key.js'
 
 type IfMatch = number | bigint | undefined
@@ -185,7 +185,7 @@ function alteredSchema(before: IndexedSchema, schema: TableSchema): NewSchema | 
     const problem = `The type of column '${id}' cannot be changed without its rows: ${remedy}`
     throw new StoreError('REQUEST_VALIDATION_ERROR', problem, { column: id })
   }
-  const newSchema = newSchemaOf(before, indexSchema(schema))
+  const newSchema = planNewSchema(before, indexSchema(schema))
   const { dropped, since } = before.past ?? NO_PAST
   const gone = before.schema.columns.length + dropped.size + since.size
   if (newSchema?.retypes && gone > DROPPED_MAX) {

@@ -6,7 +6,6 @@ import { csvRows, NDJSON_ROWS } from '../../format/rows-writer.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
-import type { Abortable } from '../api/abort-types.js'
 import {
   AUTHORED,
   checkArguments,
@@ -20,29 +19,50 @@ import {
   checkSignal,
   checkText,
   checkVersion,
-} from '../api/arguments.js'
-import type { Authored } from '../api/authored-types.js'
-import { checkFindOptions, checkWhere, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
-import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
+} from '../arguments/arguments.js'
+import {
+  checkFindOptions,
+  checkWhere,
+  FIND_ARGUMENTS,
+  isFind,
+} from '../arguments/find-arguments.js'
+import { checkRowId, checkRowIds } from '../arguments/many-arguments.js'
+import type { PointReadEntry } from '../caches/point-read-cache.js'
+import { readChangesSince, watchChanges } from '../changes/change-feed.js'
+import { TableAtVersion } from '../changes/past-table.js'
+import { findEntry, toChangeEntry } from '../changes/table-log.js'
+import { tableNotFound } from '../commit/table-writer.js'
+import { toPublicVersion } from '../context/public-versions.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { findPage, pageVersion } from '../find/find-rows.js'
+import { readRows } from '../find/get-many.js'
+import { countMatches, scanRows } from '../find/scan-rows.js'
+import { readByKey } from '../keys/find-by-key.js'
+import { readHead, readSchema } from '../read/generations.js'
+import { openPage, readPage, readPiece } from '../read/open-page.js'
+import { decodePage } from '../read/page-walk.js'
+import { readRowJson } from '../read/point-read.js'
+import { readTableInfo } from '../read/table-infos.js'
+import type { Abortable, Authored, KeyValues } from '../types/call-types.js'
+import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../types/find-types.js'
 import type {
   ChangeEntry,
   ChangesRequest,
   PastTable,
   TableChange,
   WatchRequest,
-} from '../api/history-types.js'
-import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
-import { checkRowId, checkRowIds } from '../api/many-arguments.js'
+} from '../types/history-types.js'
+import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../types/life-types.js'
 import type {
   DeleteRowsResult,
   RowsToDelete,
   RowUpdate,
   UpdateRowsOptions,
-} from '../api/many-types.js'
-import type { MergeRequest, MergeResult } from '../api/merge-types.js'
-import type { TablePreflightReport } from '../api/preflight-types.js'
-import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
-import type { Receipt } from '../api/receipt-types.js'
+} from '../types/many-types.js'
+import type { MergeRequest, MergeResult } from '../types/merge-types.js'
+import type { TablePreflightReport } from '../types/preflight-types.js'
+import type { ReadOptions, ReadResult, RowWithId } from '../types/read-types.js'
+import type { Receipt } from '../types/receipt-types.js'
 import type {
   AddOptions,
   ChangeResult,
@@ -53,7 +73,7 @@ import type {
   Stash,
   TablePreflightRequest,
   UpdateOptions,
-} from '../api/row-types.js'
+} from '../types/row-types.js'
 import type {
   DeleteResult,
   FindBytesRequest,
@@ -64,24 +84,7 @@ import type {
   PageBytesRequest,
   ReadJsonResult,
   Table,
-} from '../api/store-types.js'
-import type { KeyValues } from '../api/unique-types.js'
-import { tableNotFound } from '../commit/table-writer.js'
-import type { PointReadEntry } from '../context/point-read-cache.js'
-import { toPublicVersion } from '../context/public-versions.js'
-import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { findPage, pageVersion } from '../find/find-rows.js'
-import { readRows } from '../find/get-many.js'
-import { countMatches, scanRows } from '../find/scan-rows.js'
-import { changesOf, watchOf } from '../history/change-feed.js'
-import { TableAtVersion } from '../history/past-table.js'
-import { findEntry, toChangeEntry } from '../history/table-log.js'
-import { readHead, readSchema } from '../read/generations.js'
-import { openPage, readPage, readPiece } from '../read/open-page.js'
-import { pageOf } from '../read/page-walk.js'
-import { readRowJson } from '../read/point-read.js'
-import { readTableInfo } from '../read/table-infos.js'
-import { readByKey } from '../unique/find-by-key.js'
+} from '../types/store-types.js'
 import { addRows } from './add-rows.js'
 import {
   checkAdd,
@@ -94,7 +97,7 @@ import {
 } from './check-requests.js'
 import { exported } from './export-rows.js'
 import { checkUpdates, deleteGiven, updateRows } from './many-rows.js'
-import { mergeRows } from './merge-rows.js'
+import { mergeIntoTable } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
 import { findReceipt, publicResult } from './receipts.js'
@@ -103,7 +106,7 @@ import {
   changesOfObject,
   changesOfText,
   deleteRow,
-  updateRow,
+  updateRowCells,
 } from './row-update.js'
 import { alterTable, deleteTable } from './table-life.js'
 
@@ -143,7 +146,7 @@ export class TeamTable implements Table {
   merge(request: MergeRequest): Promise<MergeResult> {
     return this.#runWriting(async (place) => {
       const checked = await checkMerge(request)
-      const merged = await mergeRows(place, checked)
+      const merged = await mergeIntoTable(place, checked)
       return publicResult(place, merged, checked.receipt ? 'merge' : undefined)
     }, request)
   }
@@ -182,7 +185,7 @@ export class TeamTable implements Table {
     const { numbers: form, ...bounds } = request
     const numbers = checkNumbers(form)
     const page = isFind(bounds) ? this.findBytes(bounds) : this.pageBytes(bounds)
-    return pageOf(await page, numbers)
+    return decodePage(await page, numbers)
   }
 
   pageBytes(request: PageBytesRequest = {}): Promise<PageBytes> {
@@ -312,11 +315,11 @@ export class TeamTable implements Table {
   }
 
   changes(request: ChangesRequest): DisposableIterator<TableChange> {
-    return disposable(changesOf(() => this.#place(), request))
+    return disposable(readChangesSince(() => this.#place(), request))
   }
 
   watch(request: WatchRequest = {}): DisposableIterator<TableChange> {
-    return disposable(watchOf(() => this.#place(), request))
+    return disposable(watchChanges(() => this.#place(), request))
   }
 
   at(version: number): PastTable {
@@ -383,7 +386,12 @@ export class TeamTable implements Table {
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       const wanted = { ifMatch, onSchemaError }
       const given = this.#ofTable(() => deferred(() => changes(onSchemaError)))
-      const updated = await updateRow(place, rowId, isSync(given) ? given : await given, wanted)
+      const updated = await updateRowCells(
+        place,
+        rowId,
+        isSync(given) ? given : await given,
+        wanted,
+      )
       place.team.activity.rowsIn++
       return toPublicVersion(place.team, updated)
     }, options)

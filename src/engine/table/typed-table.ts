@@ -1,17 +1,18 @@
-// A table, or one in a transaction, that was opened with a schema: the same table, once its columns are known to be those of the schema.
+// A table, or one in a transaction, that was opened with a schema: the same table, once its columns are known to be
+// those of the schema.
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
 import type { AnySchema } from '../../schema/row-types.js'
 import { columnIndex } from '../../schema/table-schema.js'
-import type { Abortable } from '../api/abort-types.js'
-import type { Authored } from '../api/authored-types.js'
-import { checkFindOptions, checkWhere } from '../api/find-arguments.js'
-import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
-import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
-import type { MergeRequest } from '../api/merge-types.js'
-import type { ReadOptions, RowWithId } from '../api/read-types.js'
+import { checkFindOptions, checkWhere } from '../arguments/find-arguments.js'
+import { validatedRows } from '../import/validated-rows.js'
+import type { Abortable, Authored, KeyValues } from '../types/call-types.js'
+import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../types/find-types.js'
+import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../types/many-types.js'
+import type { MergeRequest } from '../types/merge-types.js'
+import type { ReadOptions, RowWithId } from '../types/read-types.js'
 import type {
   AddOptions,
   OverwriteRequest,
@@ -19,11 +20,9 @@ import type {
   RowsInput,
   Stash,
   UpdateOptions,
-} from '../api/row-types.js'
-import type { Table, TypedTable } from '../api/store-types.js'
-import type { TransactionTable, TypedTransactionTable } from '../api/transaction-types.js'
-import type { KeyValues } from '../api/unique-types.js'
-import { validatedRows } from '../ingest/validated-rows.js'
+} from '../types/row-types.js'
+import type { Table, TypedTable } from '../types/store-types.js'
+import type { TransactionTable, TypedTransactionTable } from '../types/transaction-types.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for a schema that `defineSchema` did not make */
 export function typedTable<S extends AnySchema>(table: Table, schema: S): TypedTable<S> {
@@ -127,7 +126,7 @@ class SchemaRows<T extends TransactionTable>
 
   protected async checked<R>(operation: () => R | Promise<R>): Promise<R> {
     if (!this.#isChecked) {
-      checkColumns(this.#schema, await this.untyped.schema(), this.id)
+      checkTypedColumns(this.#schema, await this.untyped.schema(), this.id)
       this.#isChecked = true
     }
     return operation()
@@ -203,20 +202,20 @@ class SchemaTable
 }
 
 /** @throws {StoreError} SCHEMA_MISMATCH with the first column that the table does not have so */
-function checkColumns(schema: TableSchema, found: TableSchema, tableId: string): void {
+function checkTypedColumns(schema: TableSchema, found: TableSchema, tableId: string): void {
   const columns = columnIndex(found)
   for (const { id, type } of schema.columns) {
     const column = columns.get(id)
     if (column === undefined) {
       throw mismatch(tableId, id, 'the table has no such column')
     }
-    if (nameOf(column.type) !== nameOf(type)) {
-      throw mismatch(tableId, id, `it is ${nameOf(column.type)}, not ${nameOf(type)}`)
+    if (kindPhrase(column.type) !== kindPhrase(type)) {
+      throw mismatch(tableId, id, `it is ${kindPhrase(column.type)}, not ${kindPhrase(type)}`)
     }
   }
 }
 
-function nameOf(type: ColumnType): string {
+function kindPhrase(type: ColumnType): string {
   return type.kind === 'array' ? `an array of ${type.items.kind}` : `of the kind ${type.kind}`
 }
 

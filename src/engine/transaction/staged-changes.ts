@@ -1,10 +1,10 @@
-// What a transaction has read and what it will commit. To the operations of the engine it is the partition of the team, and
-// the commit queue of its tables: what they commit is staged, and what they read has what is staged laid over it.
+// What a transaction has read and what it will commit. To the operations of the engine it is the partition of the team,
+// and the commit queue of its tables: what they commit is staged, and what they read has what is staged laid over it.
 //
 // Invariants:
 // - Whenever a view opens, the heads of all tables that were read before, and the records that staged changes check, are
 //   compared with those of the view. So all that was read so far is of the moment of the last view; else the transaction
-//   is in conflict, and nothing that it does from there on counts. Heads alone do not tell: a fold swaps an extent page,
+//   is in conflict, and nothing that it does from there on counts. Heads alone do not tell: a compaction swaps an extent page,
 //   of which the transaction may have staged its own, and leaves the head.
 // - The commit checks the same records.
 // - All changes of a table are planned on the version that it had before the transaction, so that they make one version.
@@ -17,7 +17,6 @@ import { KEY_SPACE, type TableKey, tableHeadKey } from '../../format/keys.js'
 import type { LogOperation } from '../../format/log-records.js'
 import { decodeTableHead, encodeTableHead, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvCommit, KvCommitResult, KvPartition, KvView } from '../../kv/kv.js'
-import type { Authored } from '../api/authored-types.js'
 import { KeyedMutex } from '../commit/keyed-mutex.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import { nextHead, type Plan, type Planned, tableNotFound } from '../commit/table-writer.js'
@@ -29,6 +28,7 @@ import {
   withKey,
 } from '../commit/table-writers.js'
 import type { TeamContext } from '../context/store-context.js'
+import type { Authored } from '../types/call-types.js'
 import { type StagedRecord, StagedView } from './staged-view.js'
 
 /** Tables that a transaction reads or changes, at most: each view and the commit compare their heads. */
@@ -88,7 +88,7 @@ export class StagedChanges implements KvPartition, TableChanges {
   }
 
   /** The tables that the commit changes, and that were there before. */
-  get changed(): readonly WriterPlace[] {
+  get changedPlaces(): readonly WriterPlace[] {
     const places = [...this.#changed.values()].map(({ place }) => place)
     return places.filter(({ table }) => this.#heads.has(byteText(tableHeadKey(table))))
   }
@@ -243,8 +243,8 @@ export class StagedChanges implements KvPartition, TableChanges {
     })
   }
 
-  /** Nothing that a transaction may do sweeps. */
-  sweep(): Promise<number> {
+  /** Nothing that a transaction may do collects garbage. */
+  deleteRange(): Promise<number> {
     return Promise.resolve(0)
   }
 
@@ -266,7 +266,8 @@ export class StagedChanges implements KvPartition, TableChanges {
 
   #write(key: Bytes, value: Bytes | null): void {
     const text = byteText(key)
-    this.#bytes += sizeOf(key, value) - sizeOf(key, this.#staged.get(text)?.value ?? null)
+    this.#bytes +=
+      stagedEntryBytes(key, value) - stagedEntryBytes(key, this.#staged.get(text)?.value ?? null)
     this.#staged.set(text, { key, value })
   }
 
@@ -275,7 +276,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     if (this.#staged.size + puts.length > RECORDS_MAX) {
       throw limitExceeded(`write more than ${RECORDS_MAX} records`)
     }
-    const more = puts.reduce((sum, [key, value]) => sum + sizeOf(key, value), 0)
+    const more = puts.reduce((sum, [key, value]) => sum + stagedEntryBytes(key, value), 0)
     if (this.#bytes + more > BYTES_MAX) {
       throw limitExceeded(`write more than ${BYTES_MAX} bytes beside new segments`)
     }
@@ -305,7 +306,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.#team.partition.read(async (view) => {
       await this.#compare(view)
       const all: (readonly [Bytes, Bytes])[] = []
-      for (const { table } of this.changed) {
+      for (const { table } of this.changedPlaces) {
         const text = byteText(tableHeadKey(table))
         const [before, after] = [this.#heads.get(text)?.value, this.#staged.get(text)?.value]
         if (before == null || after == null) continue
@@ -329,7 +330,7 @@ export class StagedChanges implements KvPartition, TableChanges {
   }
 }
 
-function sizeOf(key: Bytes, value: Bytes | null): number {
+function stagedEntryBytes(key: Bytes, value: Bytes | null): number {
   return value === null ? 0 : key.length + value.length
 }
 

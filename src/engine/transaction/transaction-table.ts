@@ -2,15 +2,18 @@
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
-import { AUTHORED, checkArguments } from '../api/arguments.js'
-import type { Authored } from '../api/authored-types.js'
-import type { ScanOptions } from '../api/find-types.js'
+import { AUTHORED, checkArguments } from '../arguments/arguments.js'
+import { toPublicVersion } from '../context/public-versions.js'
+import type { TeamContext } from '../context/store-context.js'
+import { TeamTable } from '../table/table.js'
+import type { Authored, KeyValues } from '../types/call-types.js'
+import type { ScanOptions } from '../types/find-types.js'
 import type {
   DeleteRowsResult,
   RowsToDelete,
   RowUpdate,
   UpdateRowsOptions,
-} from '../api/many-types.js'
+} from '../types/many-types.js'
 import type {
   ChangeResult,
   OverwriteRequest,
@@ -18,7 +21,7 @@ import type {
   RowsInput,
   Stash,
   UpdateOptions,
-} from '../api/row-types.js'
+} from '../types/row-types.js'
 import type {
   DeleteResult,
   Page,
@@ -26,12 +29,8 @@ import type {
   ReadOptions,
   ReadResult,
   RowWithId,
-} from '../api/store-types.js'
-import type { TransactionAddOptions, TransactionTable } from '../api/transaction-types.js'
-import type { KeyValues } from '../api/unique-types.js'
-import { toPublicVersion } from '../context/public-versions.js'
-import type { TeamContext } from '../context/store-context.js'
-import { TeamTable } from '../table/table.js'
+} from '../types/store-types.js'
+import type { TransactionAddOptions, TransactionTable } from '../types/transaction-types.js'
 import { limitExceeded, type StagedChanges } from './staged-changes.js'
 
 /** Rows that a transaction reads, at most: each call again reads them again. */

@@ -3,18 +3,11 @@
 import { NO_BYTES } from '../../base/bytes.js'
 import { typeName } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
-import { isStoreError, StoreError } from '../../base/store-error.js'
+import { invalidArgument, isStoreError, StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { AnySchema } from '../../schema/row-types.js'
-import { checkArguments } from '../api/arguments.js'
-import type { Authored } from '../api/authored-types.js'
-import type { CreateResult, CreateTableRequest } from '../api/row-types.js'
-import type {
-  Transaction,
-  TransactionTable,
-  TypedTransactionTable,
-} from '../api/transaction-types.js'
+import { checkArguments } from '../arguments/arguments.js'
 import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
@@ -22,6 +15,13 @@ import { checkCreate } from '../table/check-requests.js'
 import { createTable } from '../table/create-table.js'
 import { publicResult } from '../table/receipts.js'
 import { typedStagedTable } from '../table/typed-table.js'
+import type { Authored } from '../types/call-types.js'
+import type { CreateResult, CreateTableRequest } from '../types/row-types.js'
+import type {
+  Transaction,
+  TransactionTable,
+  TypedTransactionTable,
+} from '../types/transaction-types.js'
 import { StagedChanges } from './staged-changes.js'
 import { RowsRead, StagedTable } from './transaction-table.js'
 
@@ -35,11 +35,11 @@ export async function runTransaction<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   if (typeof run !== 'function') {
-    throw invalid(`transaction takes an async function, not ${typeName(run)}`)
+    throw invalidArgument(`transaction takes an async function, not ${typeName(run)}`)
   }
   return tryToCommit(
     team.options.random,
-    () => attempt(team, run, by, () => checkNotAborted('transaction', signal)),
+    () => tryTransaction(team, run, by, () => checkNotAborted('transaction', signal)),
     CALLS_MAX,
     () => {
       const message = `Tables that the transaction uses were changed by others during each of ${CALLS_MAX} attempts; try again`
@@ -49,7 +49,7 @@ export async function runTransaction<T>(
 }
 
 /** @param checkGoesOn - Throws ABORTED if the caller has aborted. */
-async function attempt<T>(
+async function tryTransaction<T>(
   team: TeamContext,
   run: (transaction: Transaction) => Promise<T>,
   by: Authored | undefined,
@@ -83,7 +83,7 @@ async function commitChanges(
   checkGoesOn: CheckGoesOn,
 ): Promise<boolean> {
   if (changes.isEmpty) return true // All its reads are of one moment.
-  return team.writers.alone(changes.changed, async () => {
+  return team.writers.alone(changes.changedPlaces, async () => {
     changes.stageLog(team.logged)
     const { puts, ...commit } = changes.wholeCommit()
     const more = team.history === undefined ? [] : await changes.historyPuts(team.history)
@@ -130,22 +130,22 @@ class OpenTransaction implements Transaction {
 
   /** For callers without types. */
   transaction(): never {
-    throw invalid('Transactions do not nest: use the one that is open')
+    throw invalidArgument('Transactions do not nest: use the one that is open')
   }
 
   /** For callers without types. */
   get files(): never {
-    throw invalid('A transaction cannot contain files: upload and delete them outside of it')
+    throw invalidArgument(
+      'A transaction cannot contain files: upload and delete them outside of it',
+    )
   }
-}
-
-function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
 
 type Ids = StoreContext['ids']
 
-/** Object IDs of the operations of a transaction: they stay pending until the transaction has ended, not the operation. */
+/**
+ * Object IDs of the operations of a transaction: they stay pending until the transaction has ended, not the operation.
+ */
 class HeldIds implements Ids {
   readonly #ids: Ids
   readonly #held = new Set<ObjectId>()
@@ -182,7 +182,7 @@ class HeldIds implements Ids {
     this.release(ids)
   }
 
-  /** The transaction has ended: a commit names the objects, or they are the sweep's. */
+  /** The transaction has ended: a commit names the objects, or they are garbage collection's. */
   end(): void {
     this.#ids.release(this.#held)
   }

@@ -25,11 +25,10 @@ import {
 } from '../../format/records.js'
 import { storedIn } from '../../format/shared-objects.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
-import type { Problem } from '../api/problem.js'
-import type { VerifyPlace } from '../api/verify-types.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readRetirements } from '../read/generations.js'
-import { type Findings, problemsOf } from './verify-findings.js'
+import type { Problem, VerifyPlace } from '../types/verify-types.js'
+import { type Findings, lookForProblems } from './verify-findings.js'
 import { verifySegment } from './verify-segment.js'
 
 /** The state that the checks of one team share. */
@@ -76,7 +75,7 @@ type SeenPage = Current &
   Readonly<{ number: number; isPast: boolean; entries: readonly ExtentEntry[] }>
 
 /** @param after - The previous page; null: read the first one. */
-async function readPage(
+async function readNextPage(
   view: KvView,
   table: TableKey,
   nonce: Bytes,
@@ -104,7 +103,7 @@ export async function verifyExtents(
   for (;;) {
     const last: SeenPage | null = before
     const seen: SeenPage | null = await findings.step(where, () =>
-      partition.read((view) => readPage(view, table, nonce, last)),
+      partition.read((view) => readNextPage(view, table, nonce, last)),
     )
     if (seen === null) return
     const { generation, versionMax, number } = seen
@@ -130,7 +129,7 @@ type EntryPlace = Readonly<{ table: TableKey; nonce: Bytes; page: number; index:
 type SeenEntry = Readonly<{ entry: ExtentEntry; versionMax: number }>
 
 /** null: its generation was dropped. */
-async function readEntry(
+async function readSeenEntry(
   view: KvView,
   { table, nonce, page, index }: EntryPlace,
 ): Promise<SeenEntry | null> {
@@ -140,7 +139,7 @@ async function readEntry(
   return current === null || entry === null ? null : { entry, versionMax: current.versionMax }
 }
 
-/** The segment of an extent, which a fold may replace meanwhile. */
+/** The segment of an extent, which a compaction may replace meanwhile. */
 async function verifyEntry(
   { context, findings, partition }: VerifyContext,
   place: EntryPlace,
@@ -152,14 +151,14 @@ async function verifyEntry(
   for (let tries = 0; tries < TRIES_MAX && seen !== null; tries++) {
     findings.checkGoesOn()
     const { entry, versionMax }: SeenEntry = seen
-    const { folded } = entry
+    const { compacted } = entry
     const ref: SegmentRef | null = entry.segment
     if (ref === null || findings.isFine(ref.object)) return
-    const problems = await problemsOf('segment', () =>
-      verifySegment(context.objects, ref, { folded, versionMax }, findings),
+    const problems = await lookForProblems('segment', () =>
+      verifySegment(context.objects, ref, { compacted, versionMax }, findings),
     )
     if (problems.length === 0) return
-    seen = await partition.read((view) => readEntry(view, place))
+    seen = await partition.read((view) => readSeenEntry(view, place))
     const at = { ...where, extent, object: storedIn(ref) }
     if (seen?.entry.segment?.object === ref.object) return findings.addAll(problems, at)
   }
@@ -174,7 +173,7 @@ async function verifyForward(
   const { object, objectBytes } = ref
   findings.checkGoesOn()
   findings.counts.objects++
-  const problems = await problemsOf('segment', async (): Promise<Problem[]> => {
+  const problems = await lookForProblems('segment', async (): Promise<Problem[]> => {
     const content = await context.objects.get(object)
     if (content === null) {
       return [{ kind: 'object-missing', message: `Forward object ${object} is missing` }]

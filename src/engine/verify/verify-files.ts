@@ -19,11 +19,10 @@ import {
 import { keyAfter } from '../../kv/key-range.js'
 import type { KeyRange, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { Problem } from '../api/problem.js'
-import type { VerifyPlace } from '../api/verify-types.js'
 import { checkContent } from '../files/file-content.js'
+import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import type { VerifyContext } from './verify-extents.js'
-import { type Findings, problemsOf } from './verify-findings.js'
+import { type Findings, lookForProblems } from './verify-findings.js'
 
 const RECORDS_AT_ONCE = 1_000
 
@@ -105,7 +104,7 @@ async function verifyContent(
   where: VerifyPlace,
 ): Promise<void> {
   findings.counts.objects++
-  const problems = await problemsOf('file', async (): Promise<Problem[]> => {
+  const problems = await lookForProblems('file', async (): Promise<Problem[]> => {
     const read = (count: number): void => {
       findings.checkGoesOn()
       findings.counts.bytes += count

@@ -2,8 +2,9 @@
 import { checkNotAborted } from '../../base/signals.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { Problem } from '../api/problem.js'
+import type { Lifecycle } from '../leases/lifecycle.js'
 import type {
+  Problem,
   VerifyCounts,
   VerifyFinding,
   VerifyFindingKind,
@@ -11,8 +12,7 @@ import type {
   VerifyPlace,
   VerifyReport,
   VerifySeverity,
-} from '../api/verify-types.js'
-import type { Lifecycle } from '../context/lifecycle.js'
+} from '../types/verify-types.js'
 
 /** Findings in a report, at most. Further ones are only counted. */
 const FINDINGS_MAX = 1_000
@@ -83,7 +83,7 @@ export class Findings {
     try {
       return await run()
     } catch (failure) {
-      this.add(problemOf(failure, 'record'), where)
+      this.add(toReadProblem(failure, 'record'), where)
       return null
     }
   }
@@ -119,19 +119,19 @@ export class Findings {
 }
 
 /** Checks an object. A failure to read it is returned as its problem. */
-export async function problemsOf(
+export async function lookForProblems(
   kind: VerifyFindingKind,
   look: () => Promise<readonly Problem[]>,
 ): Promise<readonly Problem[]> {
   try {
     return await look()
   } catch (failure) {
-    return [problemOf(failure, kind)]
+    return [toReadProblem(failure, kind)]
   }
 }
 
 /** Converts a read failure into a problem of the data; rethrows any other failure. */
-export function problemOf(failure: unknown, kind: VerifyFindingKind): Problem {
+export function toReadProblem(failure: unknown, kind: VerifyFindingKind): Problem {
   if (isStoreError(failure)) {
     const { code, message } = failure
     if (code === 'DATA_CORRUPT') return { kind, message }

@@ -1,6 +1,7 @@
 // The history of tables: each change follows the one before it, and the rows that it changed or removed are there as they
 // were before.
-import { type Bytes, compareBytes, concatBytes } from '../../base/bytes.js'
+
+import { type Bytes, compareBytes } from '../../base/bytes.js'
 import {
   CHANGES_RANGE,
   type ChangeRecord,
@@ -14,6 +15,7 @@ import {
   ROWS_BEFORE_RANGE,
   rowBeforeKey,
   type SlotRun,
+  tableRange,
   versionOfChangeKey,
 } from '../../format/change-records.js'
 import { deadTableKey } from '../../format/dead-table.js'
@@ -27,12 +29,11 @@ import {
 import { decodeRowRecord, decodeTableHead } from '../../format/records.js'
 import { readSpans } from '../../format/row-text.js'
 import { renderTableId } from '../../format/table-id.js'
-import { prefixRange } from '../../kv/key-range.js'
-import type { KeyRange, KvPartition, KvView } from '../../kv/kv.js'
+import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { VerifyFindingKind, VerifyPlace } from '../api/verify-types.js'
-import { comparePositions, endOf } from '../history/generation-end.js'
-import { type Findings, problemOf } from './verify-findings.js'
+import { comparePositions, endOf } from '../changes/generation-end.js'
+import type { VerifyFindingKind, VerifyPlace } from '../types/verify-types.js'
+import { type Findings, toReadProblem } from './verify-findings.js'
 
 /** Rows that are looked for in one query, at most. */
 const ROWS_AT_ONCE = 1_000
@@ -53,9 +54,9 @@ export async function verifyHistory(
       if (table === null) return
       const where = { team, table: renderTableId(table) }
       try {
-        await verifyTable(findings, view, table, where)
+        await verifyTableHistory(findings, view, table, where)
       } catch (failure) {
-        findings.add(problemOf(failure, 'record'), where)
+        findings.add(toReadProblem(failure, 'record'), where)
       }
       after = table
     }
@@ -66,7 +67,7 @@ export async function verifyHistory(
 async function nextTable(view: KvView, after: TableKey | null): Promise<TableKey | null> {
   let first: TableKey | null = null
   for (const { start, limit } of [CHANGES_RANGE, ROWS_BEFORE_RANGE]) {
-    const from = after === null ? start : ofTable(start, after).limit
+    const from = after === null ? start : tableRange(start, after).limit
     const [entry] = await view.scan({ start: from, limit, count: 1, keysOnly: true })
     const table = entry === undefined ? null : tableOfKey(entry[0])
     if (table !== null && (first === null || compareBytes(table, first) < 0)) first = table
@@ -74,11 +75,7 @@ async function nextTable(view: KvView, after: TableKey | null): Promise<TableKey
   return first
 }
 
-function ofTable(space: Bytes, table: TableKey): KeyRange {
-  return prefixRange(concatBytes([space, table]))
-}
-
-async function verifyTable(
+async function verifyTableHistory(
   findings: Findings,
   view: KvView,
   table: TableKey,
@@ -158,10 +155,13 @@ class HistoryWalk {
       change = decodeChange(bytes)
     } catch (failure) {
       this.#isCountable = false
-      this.#tell(problemOf(failure, 'record').kind, `The change of version ${version} is damaged`)
+      this.#tell(
+        toReadProblem(failure, 'record').kind,
+        `The change of version ${version} is damaged`,
+      )
       return null
     }
-    if (version <= this.#deleted) return change.since // A sweep deletes it.
+    if (version <= this.#deleted) return change.since // A garbage collection deletes it.
     this.#checkSince(version, change.since, last)
     await this.#checkRowsOf(version, change)
     return change.since
@@ -227,12 +227,12 @@ class HistoryWalk {
     let count = 0
     for await (const entries of scanBatches(
       this.#view,
-      ofTable(ROWS_BEFORE_RANGE.start, this.#table),
+      tableRange(ROWS_BEFORE_RANGE.start, this.#table),
     )) {
       this.#findings.checkGoesOn()
       for (const [key, bytes] of entries) {
         const { position, version } = decodeRowBeforeKey(key)
-        if (version <= this.#deleted) continue // A sweep deletes it.
+        if (version <= this.#deleted) continue // A garbage collection deletes it.
         count++
         if (this.#findings.full) this.#checkRow(position, version, bytes)
       }
@@ -249,14 +249,14 @@ class HistoryWalk {
       if (row.text === null) this.#tell('row', `${place} is marked as deleted`)
       else readSpans(row.text)
     } catch (failure) {
-      this.#tell(problemOf(failure, 'record').kind, `${place} is damaged`)
+      this.#tell(toReadProblem(failure, 'record').kind, `${place} is damaged`)
     }
   }
 
   /** Looks for the rows that no change names; there are such. */
   async #findUnnamed(): Promise<void> {
     let named: Readonly<{ version: number; runs: readonly SlotRun[] }> = { version: 0, runs: [] }
-    const range = ofTable(ROWS_BEFORE_RANGE.start, this.#table)
+    const range = tableRange(ROWS_BEFORE_RANGE.start, this.#table)
     for await (const entries of scanBatches(this.#view, range)) {
       this.#findings.checkGoesOn()
       for (const [key] of entries) {

@@ -10,15 +10,14 @@ import { type Position, type TableKey, tableHeadKey } from '../../format/keys.js
 import { decodeTableHead, type Generation, type TableHead } from '../../format/records.js'
 import { renderTableId } from '../../format/table-id.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { Problem } from '../api/problem.js'
-import type { VerifyPlace } from '../api/verify-types.js'
 import { SegmentPuts } from '../context/segment-puts.js'
 import type { TablePlace } from '../context/store-context.js'
-import { keyColumnsOf } from '../unique/key-columns.js'
-import { readKeyIndex } from '../unique/key-index.js'
-import type { KeyedRows } from '../unique/keyed-rows.js'
-import { KEYED_ROWS_MAX } from '../unique/keyed-rows-max.js'
-import { keysOfTable } from '../unique/table-keys.js'
+import { resolveKeyColumns } from '../keys/key-columns.js'
+import { readKeyIndex } from '../keys/key-index.js'
+import type { KeyedRows } from '../keys/keyed-rows.js'
+import { KEYED_ROWS_MAX } from '../keys/keyed-rows-max.js'
+import { keysOfTable } from '../keys/table-keys.js'
+import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import type { VerifyContext } from './verify-extents.js'
 
 /** Attempts to check a table that changes meanwhile; one that still does is not checked. */
@@ -36,13 +35,13 @@ export async function verifyKeys(
   const { findings } = verifying
   await findings.step(where, async () => {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const before = await readHead(verifying, table)
+      const before = await readTableHead(verifying, table)
       const keyIndex = before?.generation.keyIndex ?? null
       if (before === null || keyIndex === null) return
-      const found = problemsOf(verifying, table, before.generation, keyIndex)
+      const found = findKeyProblems(verifying, table, before.generation, keyIndex)
       // Records of a table that changes may be gone before they are read.
       const [ended] = await Promise.allSettled([found])
-      const after = await readHead(verifying, table)
+      const after = await readTableHead(verifying, table)
       if (after === null || !sameBytes(after.commitNonce, before.commitNonce)) continue
       if (ended.status === 'rejected') throw ended.reason
       findings.addAll(ended.value, where)
@@ -51,12 +50,15 @@ export async function verifyKeys(
   })
 }
 
-async function readHead({ partition }: VerifyContext, table: TableKey): Promise<TableHead | null> {
+async function readTableHead(
+  { partition }: VerifyContext,
+  table: TableKey,
+): Promise<TableHead | null> {
   const bytes = await partition.read((view) => view.get(tableHeadKey(table)))
   return bytes === null ? null : decodeTableHead(bytes)
 }
 
-async function problemsOf(
+async function findKeyProblems(
   { context, findings, partition, teamId }: VerifyContext,
   table: TableKey,
   generation: Generation,
@@ -66,7 +68,7 @@ async function problemsOf(
     const read = (key: Bytes) => view.get(key)
     const { record } = await readKeyIndex(table, keyIndex, read)
     const schema = await context.schemas.get(table, generation.schemaNumber, read)
-    return keyColumnsOf(record.columns, schema.columns)
+    return resolveKeyColumns(record.columns, schema.columns)
   })
   const segmentPuts = new SegmentPuts(context)
   const team = { ...context, teamId, partition, segmentPuts, ensureTeam: async () => undefined }
@@ -83,19 +85,19 @@ async function problemsOf(
     const twice = await team.slices.begin().run(keys.firstTwice())
     if (twice >= 0) {
       const [one, other] = [keys.positionAt(twice - 1), keys.positionAt(twice)]
-      const message = `Rows at ${shown(one)} and ${shown(other)} have the same key`
+      const message = `Rows at ${shownPosition(one)} and ${shownPosition(other)} have the same key`
       problems.push({ kind: 'record-mismatch', message })
     }
     const missing = await missingIn(partition, { table, index: keyIndex }, keys)
     if (missing !== null) {
-      const message = `The key index does not lead to the row at ${shown(missing)}`
+      const message = `The key index does not lead to the row at ${shownPosition(missing)}`
       problems.push({ kind: 'record-missing', message })
     }
   }
   return problems
 }
 
-function shown({ extent, slot }: Position): string {
+function shownPosition({ extent, slot }: Position): string {
   return `slot ${slot} of extent ${extent}`
 }
 
@@ -108,7 +110,7 @@ async function missingIn(
   const found = new Uint8Array(keys.count)
   const note = (hash: Bytes, position: Position): void => {
     const at = keys.find(hash)
-    if (at >= 0 && shown(keys.positionAt(at)) === shown(position)) found[at] = 1
+    if (at >= 0 && shownPosition(keys.positionAt(at)) === shownPosition(position)) found[at] = 1
   }
   const [entries, index] = rangesOfIndex(place)
   await partition.read(async (view) => {

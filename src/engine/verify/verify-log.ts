@@ -5,8 +5,8 @@ import { decodeTableHead } from '../../format/records.js'
 import { renderTableId } from '../../format/table-id.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { VerifyPlace } from '../api/verify-types.js'
-import { type Findings, problemOf } from './verify-findings.js'
+import type { VerifyPlace } from '../types/verify-types.js'
+import { type Findings, toReadProblem } from './verify-findings.js'
 
 export async function verifyLogs(
   findings: Findings,
@@ -34,7 +34,7 @@ async function verifyLog(
   where: VerifyPlace,
 ): Promise<void> {
   const head = await view.get(tableHeadKey(table))
-  if (head === null) return // A sweep deletes it: earlier versions leave it when they delete the table.
+  if (head === null) return // A garbage collection deletes it: earlier versions leave it when they delete the table.
   const { version: latest } = decodeTableHead(head)
   for await (const entries of scanBatches(view, logRange(table, 0))) {
     findings.checkGoesOn()
@@ -43,7 +43,7 @@ async function verifyLog(
       try {
         decodeLogEntry(entry)
       } catch (failure) {
-        findings.add(problemOf(failure, 'record'), where)
+        findings.add(toReadProblem(failure, 'record'), where)
       }
       if (version <= latest) continue
       const message = `The log has an entry of version ${version}; the table has version ${latest}`

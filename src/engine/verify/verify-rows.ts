@@ -18,18 +18,17 @@ import { readSpans } from '../../format/row-text.js'
 import { SHARED_OBJECT_BYTES_MAX } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { Problem } from '../api/problem.js'
-import type { VerifyPlace } from '../api/verify-types.js'
 import {
+  compactedSegment,
   type DeletedSlots,
-  foldedSegment,
   isLiveSlot,
   LAID,
   laidBy,
   needsRecords,
-} from '../context/live-slot.js'
+} from '../caches/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
-import { type Findings, problemOf } from './verify-findings.js'
+import type { Problem, VerifyPlace } from '../types/verify-types.js'
+import { type Findings, toReadProblem } from './verify-findings.js'
 
 /** Findings reported for one generation, at most. */
 const PROBLEMS_MAX = 100
@@ -158,7 +157,7 @@ class RowWalk {
       }
       return entries
     } catch (failure) {
-      this.#tell(problemOf(failure, 'record'))
+      this.#tell(toReadProblem(failure, 'record'))
       return null
     }
   }
@@ -234,14 +233,14 @@ class RowWalk {
     this.#liveRows += live
   }
 
-  /** The rows that a fold marked as deleted; null: none, or no fold. undefined: the footer cannot be read. */
+  /** The rows that a compaction marked as deleted; null: none, or no compaction. undefined: the footer cannot be read. */
   async #deletedRows(entry: ExtentEntry | null): Promise<DeletedSlots | undefined> {
-    const folded = foldedSegment(entry)
-    if (folded === null) return null
+    const compacted = compactedSegment(entry)
+    if (compacted === null) return null
     try {
-      return (await this.#context.segments.footerOnce(folded)).isDeleted
+      return (await this.#context.segments.footerOnce(compacted)).isDeleted
     } catch (failure) {
-      problemOf(failure, 'segment') // Reported by the check of the segment, if it is still in use then.
+      toReadProblem(failure, 'segment') // Reported by the check of the segment, if it is still in use then.
       this.#isCountable = false
       return undefined
     }

@@ -14,8 +14,8 @@ import type { ObjectStore } from '../../objects/objects.js'
 import { KIND_BIT } from '../../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../../schema/column-summary.js'
 import { newSummary, summarizeText, summarizeToken } from '../../schema/summarize.js'
-import type { Problem } from '../api/problem.js'
-import { openSegment, readFrames } from '../segments/read-segment.js'
+import { openSegment, readSegmentPieces } from '../segments/read-segment.js'
+import type { Problem } from '../types/verify-types.js'
 import type { Findings } from './verify-findings.js'
 import { ValuesCheck } from './verify-values.js'
 
@@ -24,8 +24,8 @@ const PROBLEMS_MAX = 10
 
 /** A segment's rows according to the records. */
 export type SegmentExpectation = Readonly<{
-  /** A fold wrote it: rows have versions of their own, and no columns are listed. */
-  folded: boolean
+  /** A compaction wrote it: rows have versions of their own, and no columns are listed. */
+  compacted: boolean
   /** The newest version that a row may have: that of its table. */
   versionMax: number
 }>
@@ -43,10 +43,10 @@ export async function verifySegment(
   findings.counts.bytes += opened.bytes.length
   const problems = [...formProblems(footer, expected), ...versionProblems(footer, expected)]
   if (!findings.full) return problems
-  const rows = new RowCheck(footer, expected.folded)
+  const rows = new RowCheck(footer, expected.compacted)
   const values = decodeSegmentValues(ref, opened.bytes)
   const valuesCheck = values === null ? null : new ValuesCheck(values)
-  for await (const piece of readFrames(objects, ref, footer)) {
+  for await (const piece of readSegmentPieces(objects, ref, footer)) {
     const { bytes, frames, codecs, problems: unreadable } = piece
     findings.checkGoesOn()
     findings.codecs |= codecs
@@ -62,7 +62,7 @@ export async function verifySegment(
     if (problems.length + rows.problems.length >= PROBLEMS_MAX) break
   }
   const isWhole = problems.length === 0 && rows.problems.length === 0
-  const summaries = isWhole && !expected.folded ? rows.summaryProblems() : []
+  const summaries = isWhole && !expected.compacted ? rows.summaryProblems() : []
   return [...problems, ...rows.problems, ...summaries].slice(0, PROBLEMS_MAX)
 }
 
@@ -83,10 +83,10 @@ function notUtf8({ offset }: FramePlace): Problem {
 
 function formProblems(
   { versionOf, isDeleted }: SegmentFooter,
-  { folded }: SegmentExpectation,
+  { compacted }: SegmentExpectation,
 ): Problem[] {
-  if (folded === (versionOf !== null) && (folded || isDeleted === null)) return []
-  const message = `Its footer says that it was ${folded ? 'not ' : ''}made by a fold`
+  if (compacted === (versionOf !== null) && (compacted || isDeleted === null)) return []
+  const message = `Its footer says that it was ${compacted ? 'not ' : ''}made by a compaction`
   return [{ kind: 'record-mismatch', message }]
 }
 
@@ -112,13 +112,13 @@ const SURE_SEEN = ~(SEEN.longInteger | SEEN.storedNumbers | SEEN.storedBooleans 
 class RowCheck {
   readonly problems: Problem[] = []
   readonly #footer: SegmentFooter
-  readonly #folded: boolean
+  readonly #compacted: boolean
   readonly #fromText: boolean
   readonly #found: ReadonlyMap<string, ColumnSummary>
 
-  constructor(footer: SegmentFooter, folded: boolean) {
+  constructor(footer: SegmentFooter, compacted: boolean) {
     this.#footer = footer
-    this.#folded = folded
+    this.#compacted = compacted
     this.#fromText = footer.columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
     // Only the compared kinds are determined: the other rules can be slow.
     const sure = { scalarMask: SURE_KINDS, elementMask: SURE_KINDS }
@@ -135,7 +135,7 @@ class RowCheck {
       for (const { id, valueStart, end } of readSpans(text)) {
         if (names.has(id)) this.#tell(row, `Column ${JSON.stringify(id)} occurs twice`)
         names.add(id)
-        if (!this.#folded) this.#checkCell(row, id, text.slice(valueStart, end))
+        if (!this.#compacted) this.#checkCell(row, id, text.slice(valueStart, end))
       }
     } catch (failure) {
       if (!isStoreError(failure) && !(failure instanceof SyntaxError)) throw failure

@@ -21,10 +21,9 @@ import { storedIn } from '../../format/shared-objects.js'
 import { keyAfter } from '../../kv/key-range.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { Problem } from '../api/problem.js'
-import type { VerifyPlace } from '../api/verify-types.js'
+import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import type { VerifyContext } from './verify-extents.js'
-import { problemsOf } from './verify-findings.js'
+import { lookForProblems } from './verify-findings.js'
 import { verifySegment } from './verify-segment.js'
 
 const STASHES_AT_ONCE = 1_000
@@ -70,7 +69,7 @@ async function verifyStash(verifying: VerifyContext, stash: string, nonce: Bytes
   for (;;) {
     const from = start
     const chunks = await findings.step(where, () =>
-      partition.read((view) => readChunks(verifying, view, { stash, nonce, from }, where)),
+      partition.read((view) => readSeenChunks(verifying, view, { stash, nonce, from }, where)),
     )
     for (const chunk of chunks ?? []) await verifyChunk(verifying, chunk, where)
     const last = chunks?.[chunks.length - 1]
@@ -107,7 +106,7 @@ async function isOpen(view: KvView, stash: string, nonce: Bytes): Promise<boolea
 }
 
 /** Chunks from a key on; none if the stash was ended meanwhile. */
-async function readChunks(
+async function readSeenChunks(
   { findings }: VerifyContext,
   view: KvView,
   { stash, nonce, from }: Readonly<{ stash: string; nonce: Bytes; from: Bytes }>,
@@ -121,7 +120,7 @@ async function readChunks(
     const place = `chunk ${serialOfChunkKey(key)}`
     const found: Problem[] = []
     let chunk = NO_CHUNK
-    const problems = await problemsOf('record', async () => {
+    const problems = await lookForProblems('record', async () => {
       chunk = await decodeChunk(view, nonce, bytes, found)
       return found
     })
@@ -176,8 +175,8 @@ async function verifyChunk(
   for (const ref of chunk.segments) {
     findings.checkGoesOn()
     if (findings.isFine(ref.object)) continue
-    const expected = { folded: false, versionMax: 0 }
-    const problems = await problemsOf('segment', () =>
+    const expected = { compacted: false, versionMax: 0 }
+    const problems = await lookForProblems('segment', () =>
       verifySegment(context.objects, ref, expected, findings),
     )
     if (problems.length === 0) {

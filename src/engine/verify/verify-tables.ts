@@ -33,12 +33,11 @@ import { keyAfter } from '../../kv/key-range.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { parseStoredSchema } from '../../schema/table-schema.js'
-import type { Problem } from '../api/problem.js'
-import type { VerifyPlace } from '../api/verify-types.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readRetirements } from '../read/generations.js'
+import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import { type VerifyContext, verifyExtents } from './verify-extents.js'
-import { type Findings, problemOf } from './verify-findings.js'
+import { type Findings, toReadProblem } from './verify-findings.js'
 import { verifyKeys } from './verify-keys.js'
 import { verifyRows } from './verify-rows.js'
 
@@ -164,7 +163,7 @@ async function verifyRecords(
   const headBytes = await view.get(tableHeadKey(table))
   if (headBytes === null) return null
   const head = decodeTableHead(headBytes)
-  await verifyCatalogOf(findings, view, head, table, where)
+  await verifyCatalogEntry(findings, view, head, table, where)
   const retirements = await readRetirements(view, table)
   const retired = retirements.filter(({ dropping }) => !dropping)
   const places = [
@@ -197,7 +196,7 @@ async function verifyRecords(
   return { generations: places.map(({ generation }) => generation.nonce), isCounted }
 }
 
-async function verifyCatalogOf(
+async function verifyCatalogEntry(
   findings: Findings,
   view: KvView,
   { order }: TableHead,
@@ -248,7 +247,9 @@ async function verifySchema(
   } catch (failure) {
     const isOfSchema = failure instanceof SyntaxError || !isStorage(failure)
     const message = messageOf(failure)
-    const problem = isOfSchema ? { kind: 'record' as const, message } : problemOf(failure, 'record')
+    const problem = isOfSchema
+      ? { kind: 'record' as const, message }
+      : toReadProblem(failure, 'record')
     findings.add({ ...problem, place }, where)
   }
 }

@@ -4,7 +4,7 @@ import { OPEN_BRACKET, QUOTE } from '../../base/ascii.js'
 import type { Bytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import { CellReader, someElement } from '../../format/cell-reader.js'
-import { orderOf } from '../../format/noted-column.js'
+import { compareToBound } from '../../format/noted-column.js'
 import type { Frame } from '../../format/segment-reader.js'
 import type { KnownColumn, SegmentValues } from '../../format/segment-values.js'
 import { mayContain } from '../../format/value-filter.js'
@@ -75,5 +75,8 @@ function isInBounds({ bounds }: KnownColumn, bytes: Bytes, from: number, to: num
   }
   const [start, end] = [from + 1, to - 1]
   const cutEnd = isCut ? Math.min(end, start + greatest.length) : end
-  return orderOf(bytes, start, end, least) >= 0 && orderOf(bytes, start, cutEnd, greatest) <= 0
+  return (
+    compareToBound(bytes, start, end, least) >= 0 &&
+    compareToBound(bytes, start, cutEnd, greatest) <= 0
+  )
 }

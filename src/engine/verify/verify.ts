@@ -10,7 +10,7 @@ import {
   booleanOption,
   checkFunctionOption,
   checkOptionNames,
-  checkSignal,
+  checkSignalOption,
 } from '../../base/options.js'
 import { decodeApiKey } from '../../format/api-key-records.js'
 import { decodeDutyLease } from '../../format/duty-records.js'
@@ -47,11 +47,11 @@ import {
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { VerifyOptions, VerifyReport } from '../api/verify-types.js'
 import { namedObjects, objectOf } from '../context/named-objects.js'
 import { readIncarnations, readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
+import type { VerifyOptions, VerifyReport } from '../types/verify-types.js'
 import type { VerifyContext } from './verify-extents.js'
 import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
@@ -96,7 +96,7 @@ function checkVerifyOptions(options: VerifyOptions): void {
     return ['full', 'signal', 'onFinding', 'onProgress'].includes(name)
   })
   const { full, signal, onFinding, onProgress } = options
-  checkSignal(signal)
+  checkSignalOption(signal)
   booleanOption('full', full, false)
   checkFunctionOption('onFinding', onFinding)
   checkFunctionOption('onProgress', onProgress)
@@ -265,7 +265,7 @@ async function missingPart(view: KvView, job: JobKey, bytes: Uint8Array): Promis
 const WINDOW_MAX = 100_000
 
 /**
- * Finds the objects that no record names. They are harmless: the sweep deletes them later.
+ * Finds the objects that no record names. They are harmless: garbage collection deletes them later.
  *
  * Objects are listed in windows, and a walk over all names removes the named ones from a window, so memory is bounded
  * by the window. An object that was listed before the walk and not named in it is an orphan, or pending.

@@ -282,48 +282,48 @@ export const kvCommitCases: KvRules = {
     assert.equal(await textAt(partition, 'key'), 'still works')
   },
 
-  'a sweep deletes the records of its range only': async (partition) => {
+  'a deletion of a range deletes the records of its range only': async (partition) => {
     await putAll(partition, ['a', 'b', 'c', 'd'])
 
-    const swept = await partition.sweep({ start: bytes('b'), limit: bytes('d') }, 100)
+    const report = await partition.deleteRange({ start: bytes('b'), limit: bytes('d') }, 100)
 
-    assert.equal(swept, 2)
+    assert.equal(report, 2)
     assert.deepEqual(await keysOf(partition), ['a', 'd'])
   },
 
-  'a sweep deletes at most its count': async (partition) => {
+  'a deletion of a range deletes at most its count': async (partition) => {
     await putAll(partition, ['a', 'b', 'c', 'd'])
     const range = { start: bytes('a'), limit: bytes('z') }
 
-    assert.equal(await partition.sweep(range, 3), 3)
+    assert.equal(await partition.deleteRange(range, 3), 3)
     assert.equal((await keysOf(partition)).length, 1)
-    assert.equal(await partition.sweep(range, 3), 1)
-    assert.equal(await partition.sweep(range, 3), 0)
+    assert.equal(await partition.deleteRange(range, 3), 1)
+    assert.equal(await partition.deleteRange(range, 3), 0)
   },
 
-  'a sweep of thousands of records deletes them all': async (partition) => {
+  'a deletion of a range of thousands of records deletes them all': async (partition) => {
     await putAll(
       partition,
       Array.from({ length: 2_500 }, (_, index) => `k${index}`),
     )
     await put(partition, 'z', 'kept')
 
-    const swept = await partition.sweep({ start: bytes('k'), limit: bytes('l') }, 100_000)
+    const report = await partition.deleteRange({ start: bytes('k'), limit: bytes('l') }, 100_000)
 
-    assert.equal(swept, 2_500)
+    assert.equal(report, 2_500)
     assert.deepEqual(await keysOf(partition), ['z'])
   },
 
-  'two sweeps of one range at once leave nothing': async (partition) => {
+  'two deletions of one range at once leave nothing': async (partition) => {
     await putAll(
       partition,
       Array.from({ length: 1_500 }, (_, index) => `k${index}`),
     )
     const range = { start: bytes('k'), limit: bytes('l') }
-    const sweepAll = async (): Promise<number> => {
+    const maintainAll = async (): Promise<number> => {
       let found = 0
       for (let round = 0; round < 100; round++) {
-        const some = await partition.sweep(range, 700)
+        const some = await partition.deleteRange(range, 700)
         found += some
         if (some < 700) break
       }
@@ -331,15 +331,15 @@ export const kvCommitCases: KvRules = {
       return found
     }
 
-    const [first, second] = await Promise.all([sweepAll(), sweepAll()])
+    const [first, second] = await Promise.all([maintainAll(), maintainAll()])
 
     assert.ok(first + second >= 1_500)
     assert.deepEqual(await keysOf(partition), [])
   },
 
-  'a commit checks against what a sweep left': async (partition) => {
+  'a commit checks against what a deletion of a range left': async (partition) => {
     await put(partition, 'key', 'value')
-    await partition.sweep({ start: bytes('a'), limit: bytes('z') }, 10)
+    await partition.deleteRange({ start: bytes('a'), limit: bytes('z') }, 10)
 
     const result = await partition.commit({ checks: [{ key: bytes('key'), equals: null }] })
 

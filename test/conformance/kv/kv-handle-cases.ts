@@ -199,7 +199,7 @@ export const kvHandleCases: Readonly<Record<string, HandlesRule>> = {
     })
   },
 
-  'two stores sweep one range at once': async (first, second) => {
+  'two stores delete one range at once': async (first, second) => {
     const partitions = partitionsOf(first, second)
     await putAll(
       partitions[0],
@@ -210,7 +210,7 @@ export const kvHandleCases: Readonly<Record<string, HandlesRule>> = {
       partitions.map(async (partition) => {
         let all = 0
         for (let round = 0; round < 100; round++) {
-          const some = await partition.sweep(range, 600)
+          const some = await partition.deleteRange(range, 600)
           all += some
           if (some < 600) break
         }

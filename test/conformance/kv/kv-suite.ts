@@ -117,11 +117,11 @@ const storeCases: KvRules = {
     assert.equal(await textAt(store.partition('team'), 'key'), 'value')
   },
 
-  'a sweep in one partition leaves the others alone': async (partition, store) => {
+  'a deletion of a range in one partition leaves the others alone': async (partition, store) => {
     await put(partition, 'key', 'ours')
     await put(store.partition('tea'), 'key', 'theirs')
 
-    await partition.sweep({ start: bytes(''), limit: Uint8Array.of(0xff) }, 10)
+    await partition.deleteRange({ start: bytes(''), limit: Uint8Array.of(0xff) }, 10)
 
     assert.equal(await textAt(partition, 'key'), null)
     assert.equal(await textAt(store.partition('tea'), 'key'), 'theirs')
@@ -155,11 +155,11 @@ const storeCases: KvRules = {
     await rejectsWithCode(put(partition, 'key', 'value'), 'STORE_CLOSED')
   },
 
-  'a sweep after close fails with STORE_CLOSED': async (partition, store) => {
+  'a deletion of a range after close fails with STORE_CLOSED': async (partition, store) => {
     await store.close()
 
     const range = { start: bytes('a'), limit: bytes('z') }
-    await rejectsWithCode(partition.sweep(range, 1), 'STORE_CLOSED')
+    await rejectsWithCode(partition.deleteRange(range, 1), 'STORE_CLOSED')
   },
 
   'a store may be closed twice': async (_partition, store) => {

@@ -1,6 +1,12 @@
 // Faults of single requests to a test server, and which request meets which.
 import { shown, typeName } from '../../../src/base/options.js'
-import { CRASHES, checkArguments, checkInteger, checkWord, invalid } from '../argument-checks.js'
+import {
+  CRASHES,
+  checkArguments,
+  checkInteger,
+  checkWord,
+  invalidArgument,
+} from '../argument-checks.js'
 
 /** What happens to a request. */
 export type RequestFault =
@@ -99,7 +105,7 @@ function checkRule(rule: FaultRule): void {
   const isPath = typeof path === 'string' && path.startsWith('/') && !path.includes('?')
   if (path !== undefined && !isPath && !(path instanceof RegExp)) {
     const rule = 'must begin with a slash and have no query, or be a RegExp'
-    throw invalid(`path ${rule}, not ${shown(path)}`)
+    throw invalidArgument(`path ${rule}, not ${shown(path)}`)
   }
   checkInteger('after', after, 0, Number.MAX_SAFE_INTEGER)
   checkInteger('times', times, 1, Number.MAX_SAFE_INTEGER)
@@ -112,7 +118,7 @@ function checkFault(fault: unknown): void {
   const kinds = Object.keys(FAULT_MEMBERS) as (keyof typeof FAULT_MEMBERS)[]
   const [kind, ...more] = kinds.filter((name) => given[name] !== undefined)
   if (kind === undefined || more.length > 0) {
-    throw invalid(
+    throw invalidArgument(
       `fault must have one of ${kinds.join(', ')}; it has ${more.length + (kind ? 1 : 0)}`,
     )
   }
@@ -128,11 +134,11 @@ function checkFault(fault: unknown): void {
 function checkAnswer(status: unknown, type: unknown, headers: unknown = {}): void {
   checkInteger('status', status, 200, 599)
   if (type !== undefined && typeof type !== 'string') {
-    throw invalid(`type must be a string, not ${typeName(type)}`)
+    throw invalidArgument(`type must be a string, not ${typeName(type)}`)
   }
   checkArguments('headers', headers, Object.keys(Object(headers)))
   for (const [name, value] of Object.entries(Object(headers))) {
     if (typeof value === 'string') continue
-    throw invalid(`The header ${shown(name)} must be a string, not ${typeName(value)}`)
+    throw invalidArgument(`The header ${shown(name)} must be a string, not ${typeName(value)}`)
   }
 }

@@ -1,4 +1,4 @@
-// Data that does not fit, IDs that are kept, operations that are repeated, records that are folded.
+// Data that does not fit, IDs that are kept, operations that are repeated, records that are compacted.
 import assert from 'node:assert/strict'
 import type { CreateTableRequest, RowsInput, Stash } from '../../../src/index.js'
 import {
@@ -51,8 +51,8 @@ export const changeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a row changed between two widenings reads as one that was not, folded or not',
-    options: { inlineRowsMax: 0, foldRecordsMin: 1 },
+    name: 'a row changed between two widenings reads as one that was not, compacted or not',
+    options: { inlineRowsMax: 0, maintenance: { compactionRecordsMin: 1 } },
     async run(fixture) {
       const onSchemaError = 'updateSchema'
       const table = await fixture.createTable([
@@ -76,7 +76,7 @@ export const changeCases: readonly StoreCase[] = [
 
       const expected = [['[1,2]', '["y","z"]', '[1,2]', '["x"]', 'text'], '["y","z"]']
       assert.deepEqual(await tags(), expected)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(await tags(), expected)
     },
   },
@@ -258,8 +258,13 @@ export const changeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a sweep folds row records into segments, and nothing looks different',
-    options: { foldRecordsMin: 1, orphanGraceMs: 0, inlineRowsMax: 4, segmentRowsMax: 4 },
+    name: 'a compaction moves row records into segments, and nothing looks different',
+    options: {
+      maintenance: { compactionRecordsMin: 1 },
+      orphanGraceMs: 0,
+      inlineRowsMax: 4,
+      segmentRowsMax: 4,
+    },
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(12))
       const { continuation = '' } = await table.page({ limit: 2 })
@@ -273,12 +278,12 @@ export const changeCases: readonly StoreCase[] = [
       }
       const before = await rows()
 
-      assert.equal((await fixture.store.sweep()).folds, 2)
+      assert.equal((await fixture.store.maintain()).compactions, 2)
       assert.deepEqual(await rows(), before)
-      assert.equal((await fixture.store.sweep()).objects, 2)
+      assert.equal((await fixture.store.maintain()).objects, 2)
       assert.deepEqual(await rows(), before)
       await table.updateRow(rowIds.at(1) ?? '', { n: 101 })
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(await columnOf(table, 'n'), [0, 101, 3, 4, 5, 6, 7])
     },
   },

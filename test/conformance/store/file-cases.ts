@@ -177,8 +177,8 @@ const contentCases: readonly StoreCase[] = [
         await fails(files.createUpload(given), 'REQUEST_VALIDATION_ERROR')
       }
       clock.pass(1)
-      await store.sweep()
-      assert.equal((await store.sweep()).objects, 0)
+      await store.maintain()
+      assert.equal((await store.maintain()).objects, 0)
     },
   },
   {
@@ -200,9 +200,9 @@ const contentCases: readonly StoreCase[] = [
       }
       await fails(files.put('x', { ...ABOUT, contentLength: 1_001 }), 'FILE_TOO_LARGE')
       clock.pass(1)
-      await store.sweep()
+      await store.maintain()
 
-      assert.equal((await store.sweep()).objects, 0)
+      assert.equal((await store.maintain()).objects, 0)
       assert.equal((await files.put(pattern(1_000), ABOUT)).bytes, 1_000)
     },
   },
@@ -290,9 +290,9 @@ const nameCases: readonly StoreCase[] = [
       assert.equal(await team.files.stat(file.id), null)
       assert.equal(await store.files.open(file.id), null)
       assert.equal(await textOf(opened.stream()), 'x', 'who opened it before may read on')
-      await store.sweep()
+      await store.maintain()
       clock.pass(HOUR_MS)
-      assert.equal((await store.sweep()).objects, 1)
+      assert.equal((await store.maintain()).objects, 1)
       await fails(textOf(opened.stream()), 'FILE_NOT_FOUND')
       assert.equal(await read(fixture, kept), 'y')
     },
@@ -342,9 +342,9 @@ const uploadCases: readonly StoreCase[] = [
       await fails(receive(`${free.target}A`, 'x'), 'UPLOAD_SIGNATURE_INVALID')
       clock.pass(15 * 60_000)
       await fails(receive(free.target, 'x'), 'UPLOAD_EXPIRED')
-      await store.sweep()
+      await store.maintain()
 
-      assert.equal((await store.sweep()).objects, 0)
+      assert.equal((await store.maintain()).objects, 0)
     },
   },
   {
@@ -369,9 +369,9 @@ const uploadCases: readonly StoreCase[] = [
         assert.equal(sha256(await read(fixture, file)), file.sha256)
       }
       clock.pass(1)
-      await store.sweep()
+      await store.maintain()
       clock.pass(1)
-      assert.equal((await store.sweep()).objects, 0)
+      assert.equal((await store.maintain()).objects, 0)
     },
   },
   {
@@ -400,8 +400,8 @@ const uploadCases: readonly StoreCase[] = [
       await put(fixture, ticket, '4')
       await fails(team.files.completeUpload(ticket.uploadId), 'PAYMENT_REQUIRED')
       clock.pass(1)
-      await store.sweep()
-      assert.equal((await store.sweep()).objects, 0)
+      await store.maintain()
+      assert.equal((await store.maintain()).objects, 0)
       await team.files.delete(kept.id)
 
       assert.equal((await team.files.put('456', ABOUT)).bytes, 3)

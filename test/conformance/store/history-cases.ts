@@ -71,19 +71,19 @@ export const historyCases: readonly StoreCase[] = [
   },
   {
     name: 'a table reads as it was at each version',
-    options: { ...options, foldRecordsMin: 1 },
+    options: { ...options, maintenance: { compactionRecordsMin: 1 } },
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(5))
       const [a = '', b = ''] = rowIds
       await table.updateRow(a, { n: 10 })
       await table.deleteRow(b)
       await table.addRows(numbered(2).map(({ n }) => ({ n: n + 20 })))
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       await table.updateRow(a, { n: 'text' }, { onSchemaError: 'updateSchema' })
       await table.addRows([{ n: 'x' }])
       await table.overwrite({ rows: [{ $rowID: a, n: 'y' }] })
       fixture.clock.pass(HOUR_MS / 2)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
 
       assert.deepEqual(await valuesAt(table, 1), [0, 1, 2, 3, 4])
       assert.deepEqual(await valuesAt(table, 2), [10, 1, 2, 3, 4])
@@ -146,7 +146,7 @@ export const historyCases: readonly StoreCase[] = [
       fixture.clock.pass(HOUR_MS / 2)
       await table.addRows(numbered(1))
       fixture.clock.pass(HOUR_MS / 2 + 1)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
 
       await fails(allOf(table.changes({ since: 1 })), 'HISTORY_GONE')
       await fails(allOf(table.at(2).scan()), 'HISTORY_GONE')
@@ -155,7 +155,7 @@ export const historyCases: readonly StoreCase[] = [
         [4, false, 1, [], []],
       ])
       fixture.clock.pass(HOUR_MS)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       await fails(allOf(table.changes({ since: 3 })), 'HISTORY_GONE')
       assert.deepEqual(await allOf(table.changes({ since: 4 })), [])
       assert.deepEqual(await valuesAt(table, 4), [0, 1, 0])

@@ -57,7 +57,7 @@ export const keyCases: readonly StoreCase[] = [
       await table.addRows(await fixture.stash({ 0: rowsFrom(3_000, 2_000) }))
       assert.equal((await table.get({ email: 'e4999' }))?.row['n'], 4_999)
       assert.equal((await table.info()).rowCount, 3_505)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.equal((await fixture.store.verify({ full: true })).ok, true)
     },
   },

@@ -1,4 +1,4 @@
-// The store as a whole: options, sweeping, closing.
+// The store as a whole: options, garbage collection, closing.
 import assert from 'node:assert/strict'
 import { testClock } from '../test-clock.js'
 import { columnOf, fails, numbered, type StoreCase } from './fixture.js'
@@ -44,7 +44,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a sweep frees what overwritten rows, replaced chunks and deleted stashes took',
+    name: 'a garbage collection frees what overwritten rows, replaced chunks and deleted stashes took',
     options: {
       inlineRowsMax: 0,
       segmentRowsMax: 2,
@@ -60,15 +60,15 @@ export const lifeCases: readonly StoreCase[] = [
       await stash.delete()
 
       clock.pass(HOUR_MS + 1)
-      assert.deepEqual((await store.sweep()).generations, 1)
+      assert.deepEqual((await store.maintain()).generations, 1)
       clock.pass(600_000)
-      assert.equal((await store.sweep()).objects, 3 + 3)
-      assert.equal((await store.sweep()).objects, 0)
+      assert.equal((await store.maintain()).objects, 3 + 3)
+      assert.equal((await store.maintain()).objects, 0)
       assert.deepEqual(await columnOf(table, 'n'), [0, 1, 2, 3])
     },
   },
   {
-    name: 'an operation that is refused leaves objects that a sweep frees',
+    name: 'an operation that is refused leaves objects that a garbage collection frees',
     options: { inlineRowsMax: 0, segmentRowsMax: 2, orphanGraceMs: 0 },
     async run(fixture) {
       const { store } = fixture
@@ -76,19 +76,19 @@ export const lifeCases: readonly StoreCase[] = [
       await fails(table.addRows([...numbered(4), { n: 'x' }]), 'COLUMN_HAS_INVALID_VALUE')
       await fails(table.addRows([...numbered(4), 7 as never]), 'REQUEST_VALIDATION_ERROR')
 
-      await store.sweep()
-      assert.equal((await store.sweep()).objects, 3 + 2)
+      await store.maintain()
+      assert.equal((await store.maintain()).objects, 3 + 2)
     },
   },
   {
-    name: 'nothing that is in use is swept, however often',
+    name: 'nothing that is in use is collected, however often',
     options: { inlineRowsMax: 0, segmentRowsMax: 2, orphanGraceMs: 0 },
     async run(fixture) {
       const table = await fixture.createTable(numbered(5))
       const stash = await fixture.stash({ 0: numbered(5) })
-      for (let sweeps = 0; sweeps < 4; sweeps++) {
+      for (let runs = 0; runs < 4; runs++) {
         fixture.clock.pass(HOUR_MS)
-        assert.equal((await fixture.store.sweep()).objects, 0)
+        assert.equal((await fixture.store.maintain()).objects, 0)
       }
 
       assert.equal((await columnOf(table, 'n')).length, 5)
@@ -96,12 +96,12 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'sweeps beside everything else disturb nothing',
+    name: 'garbage collections beside everything else disturb nothing',
     options: { inlineRowsMax: 2, segmentRowsMax: 2, orphanGraceMs: 600_000 },
     async run(fixture) {
       const table = await fixture.createTable(numbered(1), { n: 'number' })
       const work = Promise.all(numbered(20).map(() => table.addRows(numbered(5))))
-      for (let sweeps = 0; sweeps < 10; sweeps++) await fixture.store.sweep()
+      for (let runs = 0; runs < 10; runs++) await fixture.store.maintain()
       await work
 
       assert.equal((await columnOf(table, 'n')).length, 101)
@@ -130,7 +130,7 @@ export const lifeCases: readonly StoreCase[] = [
       await Promise.all([store.close(), store.close()])
       await store.close()
       for (const action of [
-        store.sweep(),
+        store.maintain(),
         team.tables(),
         team.createTable({ name: 'x', rows: [] }),
         team.stash('s').put('0', []),

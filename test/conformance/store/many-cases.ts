@@ -15,7 +15,7 @@ const TOO_MANY = 10_001
 export const manyCases: readonly StoreCase[] = [
   {
     name: 'updates of many rows are one version, of rows in records and in segments',
-    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 2 },
+    options: { inlineRowsMax: 3, segmentRowsMax: 4, maintenance: { compactionRecordsMin: 2 } },
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(9))
       const more = await table.addRows(numbered(2))
@@ -33,7 +33,7 @@ export const manyCases: readonly StoreCase[] = [
       assert.deepEqual(await columnOf(table, 'n'), expected)
       for (const at of [0, 1, 5, 10]) assert.equal((await table.get(ids[at] ?? ''))?.version, 4)
       assert.equal((await table.get(ids[2] ?? ''))?.version, 1)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(await columnOf(table, 'n'), expected)
     },
   },
@@ -88,7 +88,7 @@ export const manyCases: readonly StoreCase[] = [
       )
 
       assert.deepEqual(await cellsOf(table), ['{"n":"text","m":1}', '{"n":"2","m":3}'])
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(await columnOf(table, 'n'), ['text', '2'])
     },
   },
@@ -109,7 +109,7 @@ export const manyCases: readonly StoreCase[] = [
   },
   {
     name: 'deletes of many rows are one version, and count what was missing',
-    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 2 },
+    options: { inlineRowsMax: 3, segmentRowsMax: 4, maintenance: { compactionRecordsMin: 2 } },
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(9))
       const [a = '', b = '', c = ''] = rowIds
@@ -121,7 +121,7 @@ export const manyCases: readonly StoreCase[] = [
       assert.deepEqual(await columnOf(table, 'n'), [3, 4, 5, 6, 7, 8])
       const again = await table.deleteRows([a, c])
       assert.deepEqual(again, { version: 3, deleted: 0, missing: 2 })
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(await columnOf(table, 'n'), [3, 4, 5, 6, 7, 8])
       assert.deepEqual(await table.deleteRows([...rowIds]), { version: 4, deleted: 6, missing: 3 })
       assert.deepEqual(await columnOf(table, 'n'), [])

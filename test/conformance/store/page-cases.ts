@@ -222,12 +222,12 @@ export const pageCases: readonly StoreCase[] = [
       const continuation = await begin(table, 1)
       await table.overwrite({ rows: [] })
       fixture.clock.pass(HOUR_MS)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(valuesOf([await table.page({ continuation })]), [1, 2])
 
       fixture.clock.pass(1)
       await fails(table.page({ continuation }), 'CONTINUATION_INVALID')
-      assert.equal((await fixture.store.sweep()).generations, 1)
+      assert.equal((await fixture.store.maintain()).generations, 1)
       await fails(table.page({ continuation }), 'CONTINUATION_INVALID')
     },
   },
@@ -244,7 +244,7 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a sweep ends overwritten rows, the oldest first, that hold more bytes than overwrittenBytesMax',
+    name: 'a garbage collection ends overwritten rows, the oldest first, that hold more bytes than overwrittenBytesMax',
     options: {
       inlineRowsMax: 0,
       overwrittenRowSetsMax: 10,
@@ -264,18 +264,18 @@ export const pageCases: readonly StoreCase[] = [
         assert.deepEqual(valuesOf([await table.page({ continuation })]), [1])
       }
 
-      assert.equal((await fixture.store.sweep()).generations, 1)
+      assert.equal((await fixture.store.maintain()).generations, 1)
 
       const [oldest, ...younger] = walks
       await fails(table.page({ continuation: oldest ?? '' }), 'CONTINUATION_INVALID')
       for (const continuation of younger) {
         assert.deepEqual(valuesOf([await table.page({ continuation })]), [1])
       }
-      assert.equal((await fixture.store.sweep()).generations, 0)
+      assert.equal((await fixture.store.maintain()).generations, 0)
     },
   },
   {
-    name: 'a scan yields the rows that were there when it began, whatever is overwritten and swept',
+    name: 'a scan yields the rows that were there when it began, whatever is overwritten and collected',
     options: {
       pageRowsMax: 2,
       overwrittenRowsTtlMs: 0,
@@ -289,11 +289,11 @@ export const pageCases: readonly StoreCase[] = [
         seen.push(row['n'])
         if (seen.length === 3) await table.overwrite({ rows: [{ n: 100 }] })
         fixture.clock.pass(HOUR_MS)
-        await fixture.store.sweep()
+        await fixture.store.maintain()
       }
 
       assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8])
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(await columnOf(table, 'n'), [100])
     },
   },

@@ -90,9 +90,9 @@ export const stashCases: readonly StoreCase[] = [
       const stash = await fixture.stash({ 0: numbered(3) })
       const table = await fixture.createTable(stash)
       await stash.put('0', [{ n: 7 }])
-      for (let sweeps = 0; sweeps < 3; sweeps++) {
+      for (let runs = 0; runs < 3; runs++) {
         fixture.clock.pass(HOUR_MS)
-        await fixture.store.sweep()
+        await fixture.store.maintain()
       }
 
       assert.deepEqual(await columnOf(table, 'n'), [0, 1, 2])
@@ -296,18 +296,18 @@ export const stashCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a stash is kept for its lifetime after its last chunk, and then swept',
+    name: 'a stash is kept for its lifetime after its last chunk, and then collected',
     options: { stashTtlMs: 48 * HOUR_MS },
     async run(fixture) {
       const stash = await fixture.stash({ 0: numbered(1) })
       fixture.clock.pass(47 * HOUR_MS)
       await stash.put('1', [{ n: 1 }])
       fixture.clock.pass(47 * HOUR_MS)
-      assert.equal((await fixture.store.sweep()).stashes, 0)
+      assert.equal((await fixture.store.maintain()).stashes, 0)
       assert.deepEqual(await columnOf(await fixture.createTable(stash), 'n'), [0, 1])
 
       fixture.clock.pass(HOUR_MS)
-      assert.equal((await fixture.store.sweep()).stashes, 1)
+      assert.equal((await fixture.store.maintain()).stashes, 1)
       await fails(fixture.create(stash), 'STASH_NOT_FOUND')
     },
   },
@@ -318,7 +318,7 @@ export const stashCases: readonly StoreCase[] = [
       const chunks = numbered(5).map(({ n }) => [n, [{ n }]] as const)
       const stash = await fixture.stash(Object.fromEntries(chunks))
       fixture.clock.pass(2 * DAY_MS)
-      assert.equal((await fixture.store.sweep()).stashes, 1)
+      assert.equal((await fixture.store.maintain()).stashes, 1)
 
       for (let tries = 0; tries < 2; tries++) {
         await assert.rejects(stash.put('5', [{ n: 5 }]), EXPIRED)
@@ -327,7 +327,7 @@ export const stashCases: readonly StoreCase[] = [
         await failsWithoutEffect(table, () => table.overwrite({ rows: stash }), 'STASH_NOT_FOUND')
         await failsWithoutEffect(table, () => table.addRows(stash), 'STASH_NOT_FOUND')
         fixture.clock.pass(2 * DAY_MS)
-        assert.equal((await fixture.store.sweep()).stashes, 0)
+        assert.equal((await fixture.store.maintain()).stashes, 0)
       }
       await stash.delete()
       await fails(fixture.create(stash), 'STASH_NOT_FOUND')
@@ -336,7 +336,7 @@ export const stashCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a stash that is past its lifetime is whole until it is swept, and a chunk gives it another one',
+    name: 'a stash that is past its lifetime is whole until it is collected, and a chunk gives it another one',
     async run(fixture) {
       const stash = await fixture.stash({ 0: numbered(2) })
       fixture.clock.pass(100 * DAY_MS)
@@ -344,7 +344,7 @@ export const stashCases: readonly StoreCase[] = [
       await stash.put('1', [{ n: 2 }])
       fixture.clock.pass(2 * DAY_MS - 1)
 
-      assert.equal((await fixture.store.sweep()).stashes, 0)
+      assert.equal((await fixture.store.maintain()).stashes, 0)
       assert.deepEqual(await columnOf(await fixture.createTable(stash), 'n'), [0, 1, 2])
     },
   },
@@ -353,13 +353,13 @@ export const stashCases: readonly StoreCase[] = [
     async run(fixture) {
       const stash = await fixture.stash({ 0: numbered(2) })
       fixture.clock.pass(2 * DAY_MS)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       fixture.clock.pass(30 * DAY_MS - 1)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       await assert.rejects(stash.put('1', []), EXPIRED)
 
       fixture.clock.pass(1)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       await stash.put('1', [{ n: 7 }])
       assert.deepEqual(await columnOf(await fixture.createTable(stash), 'n'), [7])
     },

@@ -79,7 +79,7 @@ export const transactionCases: readonly StoreCase[] = [
       const after = [-1, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
       assert.deepEqual(inside, [after, null, -1, 2, 2, 14])
       assert.deepEqual(await columnOf(table, 'n'), after)
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.deepEqual(await columnOf(table, 'n'), after)
     },
   },
@@ -152,7 +152,7 @@ export const transactionCases: readonly StoreCase[] = [
       const listed = (await fixture.team.tables()).map(({ id }) => id)
       assert.deepEqual(listed, [tableId, newId, secondId])
       await stash.delete()
-      await fixture.store.sweep()
+      await fixture.store.maintain()
       assert.equal((await columnOf(created, 'n')).length, 11)
       assert.deepEqual((await fixture.store.verify({ full: true })).findings, [])
     },
@@ -200,14 +200,19 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a transaction that has staged an extent page is called again when a fold swaps that page',
-    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 1, orphanGraceMs: 0 },
+    name: 'a transaction that has staged an extent page is called again when a compaction swaps that page',
+    options: {
+      inlineRowsMax: 3,
+      segmentRowsMax: 4,
+      maintenance: { compactionRecordsMin: 1 },
+      orphanGraceMs: 0,
+    },
     async run(fixture) {
-      const folded = [
+      const compacted = [
         await fixture.create(numbered(8)), // Records over a segment.
         await fixture.create([], { n: 'number' }), // Records alone, in an open extent.
       ]
-      for (const { table, tableId, rowIds } of folded) {
+      for (const { table, tableId, rowIds } of compacted) {
         const ids = [...rowIds, ...(await table.addRows(numbered(3))).rowIds]
         await table.updateRow(ids[1] ?? '', { n: 100 })
         await table.deleteRow(ids[2] ?? '')
@@ -218,7 +223,7 @@ export const transactionCases: readonly StoreCase[] = [
         await fixture.team.transaction(async (t) => {
           const staged = t.table(tableId)
           await staged.addRows(numbered(5))
-          if (seen.length === 0) await fixture.store.sweep()
+          if (seen.length === 0) await fixture.store.maintain()
           seen.push('called')
           const [updated, deleted] = await staged.getMany([ids[1] ?? '', ids[2] ?? ''])
           seen.push(updated?.row['n'], deleted, (await staged.page()).rows.length)
@@ -231,8 +236,13 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a key that an update has freed stays free in a transaction beside a fold',
-    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 1, orphanGraceMs: 0 },
+    name: 'a key that an update has freed stays free in a transaction beside a compaction',
+    options: {
+      inlineRowsMax: 3,
+      segmentRowsMax: 4,
+      maintenance: { compactionRecordsMin: 1 },
+      orphanGraceMs: 0,
+    },
     async run(fixture) {
       const rows = numbered(8)
       const { tableId, rowIds } = await fixture.team.createTable({ name: 'k', rows, key: ['n'] })
@@ -242,7 +252,7 @@ export const transactionCases: readonly StoreCase[] = [
 
       await fixture.team.transaction(async (t) => {
         await t.table(tableId).addRows([20, 21, 22, 23, 24].map((n) => ({ n })))
-        if (calls++ === 0) await fixture.store.sweep()
+        if (calls++ === 0) await fixture.store.maintain()
         await t.table(tableId).addRows([{ n: 3 }])
       })
 
@@ -251,8 +261,13 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a transaction whose history meets a deletion and a fold is called again',
-    options: { segmentRowsMax: 4, foldRecordsMin: 1, orphanGraceMs: 0, historyRetentionMs: 1_000 },
+    name: 'a transaction whose history meets a deletion and a compaction is called again',
+    options: {
+      segmentRowsMax: 4,
+      maintenance: { compactionRecordsMin: 1 },
+      orphanGraceMs: 0,
+      historyRetentionMs: 1_000,
+    },
     async run(fixture) {
       const { table, tableId, rowIds } = await fixture.create(numbered(2_000))
       let calls = 0
@@ -260,7 +275,7 @@ export const transactionCases: readonly StoreCase[] = [
         calls++
         await t.table(tableId).updateRow(rowIds.get(1), { n: 100 })
         await table.deleteRow(rowIds.get(1))
-        await fixture.store.sweep()
+        await fixture.store.maintain()
       })
 
       await fails(run, 'ROW_NOT_FOUND')

@@ -30,16 +30,18 @@ const PLACES = [
   { team: 'beta', name: 'four' },
 ]
 const OPTIONS = {
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
-  sweepIntervalMs: 0,
+  maintenance: {
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    garbageCollectionIntervalMs: 0,
+  },
   orphanGraceMs: 0,
 } as const
 const SIZES = {
   ...OPTIONS,
   inlineRowsMax: 5,
   segmentRowsMax: 16,
-  foldRecordsMin: 3,
+  maintenance: { ...OPTIONS.maintenance, compactionRecordsMin: 3 },
   overwrittenRowsTtlMs: 0,
 }
 
@@ -88,9 +90,9 @@ async function backUpWhileWriting(store: Store, random: Seeded): Promise<Taken> 
   for (let steps = random.below(25); steps > 0; steps--) await random.pick(writers).step()
   let isOver = false
   const running = writers.map((writer) => writer.run(() => isOver))
-  const sweeping = (async () => {
+  const maintaining = (async () => {
     while (!isOver) {
-      await store.sweep()
+      await store.maintain()
       for (let turns = 0; turns < 20; turns++) await nextTurn()
     }
   })()
@@ -100,7 +102,7 @@ async function backUpWhileWriting(store: Store, random: Seeded): Promise<Taken> 
     return { writers, bytes: await readSlowly(store.backup(), random), begun }
   } finally {
     isOver = true
-    await Promise.all([...running, sweeping])
+    await Promise.all([...running, maintaining])
   }
 }
 

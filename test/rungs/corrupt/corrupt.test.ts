@@ -74,8 +74,8 @@ const CHUNKS = 6
 async function changeMore(store: Store): Promise<Known['files']> {
   const team = store.team('acme')
   await makeShared(team)
-  expect((await store.sweep()).settled).toBeGreaterThan(CHUNKS)
-  for (let sweeps = 0; sweeps < 2; sweeps++) await store.sweep() // Delete the old objects, which nothing needs.
+  expect((await store.maintain()).recompressed).toBeGreaterThan(CHUNKS)
+  for (let runs = 0; runs < 2; runs++) await store.maintain() // Delete the old objects, which nothing needs.
   for (const { id } of (await team.tables()).slice(0, 2)) {
     const table = team.table(id)
     const { rows } = await table.page({ limit: 3 })

@@ -1,7 +1,7 @@
 // Opens a store whose writer died, and compares it with the ledger of the writer's log.
 
 import { openDirectory } from '../../../adapters/open-directory.js'
-import type { VerifySeverity } from '../../../src/engine/api/verify-types.js'
+import type { VerifySeverity } from '../../../src/engine/types/verify-types.js'
 import type { Store, Team } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { TEAM } from './lane.js'
@@ -15,7 +15,7 @@ import { SMALL_SIZES } from './writer-job.js'
 const STASHES_USED = 2
 
 /**
- * Opens, checks, sweeps and closes. Afterwards the ledger knows which of several states it was.
+ * Opens, checks, collects garbage and closes. Afterwards the ledger knows which of several states it was.
  * @returns what is wrong, in words; nothing when all is well.
  */
 export function audit(directory: string, ledger: Ledger): Promise<string[]> {
@@ -32,8 +32,8 @@ export async function auditStore(open: () => Promise<Store>, ledger: Ledger): Pr
       await auditTables(store.team(TEAM), ledger, wrong)
       await auditFiles(store.team(TEAM), ledger, wrong)
       await auditStashes(store.team(TEAM), ledger, wrong)
-      await store.sweep() // It notes what nothing names,
-      await store.sweep() // and this one deletes it.
+      await store.maintain() // It notes what nothing names,
+      await store.maintain() // and this one deletes it.
       await verify(store, 'information', wrong)
     } finally {
       await store.close()

@@ -30,7 +30,9 @@ async function inNeed<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const chunk = JSON.stringify(Array.from({ length: ROWS }, (_, number) => ({ number })))
-const store = await openDirectory(directory, { foldIntervalMs: 0, sweepIntervalMs: 0 })
+const store = await openDirectory(directory, {
+  maintenance: { compactionIntervalMs: 0, garbageCollectionIntervalMs: 0 },
+})
 const team = store.team('team')
 const stash = team.stash('stash')
 for (let serial = 0; serial < SEGMENTS; serial++) await stash.put(String(serial), { json: chunk })

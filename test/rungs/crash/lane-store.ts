@@ -40,13 +40,13 @@ export interface LaneTeam {
 
 export interface LaneStore {
   team(id: string): LaneTeam
-  sweep(): Promise<void>
+  maintain(): Promise<void>
 }
 
 export function laneStoreOf(store: Store): LaneStore {
   return {
     team: (id) => laneTeamOf(store.team(id)),
-    sweep: async () => void (await store.sweep()),
+    maintain: async () => void (await store.maintain()),
   }
 }
 

@@ -14,8 +14,8 @@ export type LaneJob = WriterJob &
     index: number
     nextOperation(): number
     say(line: LogLine): void
-    /** What it does where the store sweeps by itself. */
-    insteadOfSweep?: (lane: Lane) => Promise<unknown>
+    /** What it does where the store collects garbage by itself. */
+    insteadOfMaintenance?: (lane: Lane) => Promise<unknown>
   }>
 
 /** The parts of an answer that the log records. */
@@ -122,7 +122,7 @@ export class Lane {
     else if (random < 84) await this.#import()
     else if (random < 91) await this.#putFile()
     else if (random < 92) await this.#createExtra()
-    else if (random < 96) await (this.#job.insteadOfSweep?.(this) ?? this.#sweep())
+    else if (random < 96) await (this.#job.insteadOfMaintenance?.(this) ?? this.#maintain())
     else await this.#merge()
   }
 
@@ -258,9 +258,9 @@ export class Lane {
     })
   }
 
-  async #sweep(): Promise<void> {
-    await this.say({ do: 'sweep' }, async () => {
-      await this.#store.sweep()
+  async #maintain(): Promise<void> {
+    await this.say({ do: 'garbageCollection' }, async () => {
+      await this.#store.maintain()
       return {}
     })
   }

@@ -12,7 +12,7 @@ import type { Ledger } from './ledger.js'
 import { SMALL_SIZES } from './writer-job.js'
 
 const DAY_MS = 86_400_000
-const SWEEPS_MAX = 10
+const RUNS_MAX = 10
 const RECORDS_MAX = 100_000
 
 /** The key of the last scan of a duty: its space and the duty. Those of hints go on. */
@@ -71,7 +71,7 @@ export async function findLeaksIn(place: Place, ledger: Ledger): Promise<string[
     let now = Date.now() + 60 * DAY_MS
     const store = await place.open({ now: () => now })
     try {
-      await sweepAll(store)
+      await maintainAll(store)
       await checkFiles(store.team(TEAM), ledger, wrong)
       for (const { id } of await store.team(TEAM).tables()) {
         await store
@@ -80,7 +80,7 @@ export async function findLeaksIn(place: Place, ledger: Ledger): Promise<string[
           .overwrite({ rows: [{ k: 'last' }] })
       }
       now += 60 * DAY_MS
-      await sweepAll(store)
+      await maintainAll(store)
     } finally {
       await store.close()
     }
@@ -100,7 +100,7 @@ export async function sharedRemains(
   openStore: () => Promise<Store>,
 ): Promise<Remains> {
   const ended = await openStore()
-  await ended.sweep() // Ends the incarnation that was closed before.
+  await ended.maintain() // Ends the incarnation that was closed before.
   await ended.close()
   const { kv, objects, close } = await openPorts()
   const left = { objects: await objects.list(''), keys: await keysOf(kv) }
@@ -115,12 +115,12 @@ async function keysOf(kv: KvStore): Promise<Uint8Array[]> {
   return records.map(([key]) => key)
 }
 
-async function sweepAll(store: Store): Promise<void> {
-  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
-    const swept = Object.values(await store.sweep()).reduce((sum, count) => sum + count)
-    if (sweeps > 1 && swept === 0) return
+async function maintainAll(store: Store): Promise<void> {
+  for (let runs = 0; runs < RUNS_MAX; runs++) {
+    const report = Object.values(await store.maintain()).reduce((sum, count) => sum + count)
+    if (runs > 1 && report === 0) return
   }
-  throw new Error(`There is still something to do after ${SWEEPS_MAX} sweeps`)
+  throw new Error(`There is still something to do after ${RUNS_MAX} garbage collections`)
 }
 
 /** A file that rows name is there, and one that none names is not. */

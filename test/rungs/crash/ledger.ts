@@ -68,7 +68,7 @@ export class Ledger {
     else if (change.do === 'deleteStash') this.stashes.delete(change.stash)
     else if (change.do === 'putFile') this.files.set(file ?? '', change)
     else if (change.do === 'count') this.#count(change.to)
-    else if (change.do !== 'sweep') {
+    else if (change.do !== 'garbageCollection') {
       const after = this.#after(op, change).filter((state) => state.version === version)
       if (after.length === 0) {
         this.violations.push(`${change.do} of ${change.table} answered with version ${version}`)
@@ -104,7 +104,11 @@ export class Ledger {
       // All its chunks or none: which, is the same for all, but a look that takes each by itself is no stricter.
       for (const [serial, states] of chunks) chunks.set(serial, [...states, null])
     } else if (change.do === 'count') this.perhapsCounted.add(change.to)
-    else if (change.do !== 'share' && change.do !== 'putFile' && change.do !== 'sweep') {
+    else if (
+      change.do !== 'share' &&
+      change.do !== 'putFile' &&
+      change.do !== 'garbageCollection'
+    ) {
       const before = this.tableStates(change.table)
       this.tables.set(change.table, [...before, ...this.#after(op, change)])
     }

@@ -20,11 +20,7 @@ const ROWS_MAX = 3
 const PAUSE_MS_MAX = 20
 
 const QUIET = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
-  settleIntervalMs: 0,
-  jobIntervalMs: 0,
+  maintenance: false,
 } as const
 
 type Said<Line> = Line extends ActorLine ? Omit<Line, 'at'> : never

@@ -36,7 +36,7 @@ export type Change =
   | Readonly<{ do: 'putFile'; tag: string; bytes: number }>
   /** Many clients set the one cell of the counter, each to the number above the one that it read, if nobody else did. */
   | Readonly<{ do: 'count'; to: number }>
-  | Readonly<{ do: 'sweep' }>
+  | Readonly<{ do: 'garbageCollection' }>
 
 export type LogLine =
   | Readonly<{ say: 'open' }>

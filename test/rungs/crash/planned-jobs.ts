@@ -28,9 +28,11 @@ export const JOBS_TEAM = 'jobs'
 export const JOB_OPTIONS: DirectoryOptions = {
   inlineRowsMax: 20,
   segmentRowsMax: 256,
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
   sources: rowsByUrl(),
 }
 

@@ -45,17 +45,19 @@ export const SMALL_SIZES: StoreOptions = {
   freeDiskBytesMin: 0, // The disks of these tests are small, and become full.
   inlineRowsMax: 20,
   segmentRowsMax: 64,
-  foldRecordsMin: 4,
+  maintenance: {
+    compactionRecordsMin: 4,
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    recompressionIntervalMs: 0,
+    recompressionAgeMs: 0,
+    recompressionSavingMin: 0,
+  },
   overwrittenRowsTtlMs: 0,
   orphanGraceMs: 0,
   stashTtlMs: 2 * DAY_MS,
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
-  settleIntervalMs: 0,
-  // Each sweep settles all segments, on each runtime.
+  // Each garbage collection recompresses all segments, on each runtime.
   compression: 'none',
-  settledCompression: 'deflate',
-  settleAfterMs: 0,
-  settleSavingMin: 0,
+  recompression: 'deflate',
 }

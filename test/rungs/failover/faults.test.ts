@@ -11,6 +11,7 @@ import { isStoreError, openStore, type Store, type StoreOptions } from '../../..
 import type { Clock } from '../../../src/ports.js'
 import { type CutProxy, openCutProxy } from '../../support/cut-proxy.js'
 import { fixedSizeOf, report, reportSkip, suiteSeed } from '../../support/ladder.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { S3Double } from '../../support/s3-double.js'
 import { seeded } from '../../support/seeded.js'
@@ -37,14 +38,16 @@ const OPTIONS: StoreOptions = {
   compression: 'none',
   jobLeaseMs: 1_000,
   orphanGraceMs: 2_000,
-  sweepIntervalMs: 700,
-  foldIntervalMs: 700,
-  fileSweepIntervalMs: 2_000,
+  maintenance: joinedMaintenance(SMALL_SIZES.maintenance, {
+    garbageCollectionIntervalMs: 700,
+    compactionIntervalMs: 700,
+    fileCollectionIntervalMs: 2_000,
+  }),
   uploadsOpenMax: 10_000, // One that failed may be left open.
 }
 
-/** Sweeps after which nothing may be left of operations that failed. */
-const SWEEPS = 3
+/** Garbage collections after which nothing may be left of operations that failed. */
+const RUNS = 3
 
 const server = await startPostgres()
 
@@ -120,9 +123,9 @@ async function live(world: World, lanes: FaultyLanes, seed: number): Promise<voi
 /** Compares what is there with the journal. */
 async function examine(world: World, { ledger }: FaultyLanes): Promise<string[]> {
   const open = (options: StoreOptions = {}) => world.openStore({ ...SMALL_SIZES, ...options })
-  const swept = await open()
-  for (let sweeps = 0; sweeps < SWEEPS; sweeps++) await swept.sweep()
-  await swept.close()
+  const report = await open()
+  for (let runs = 0; runs < RUNS; runs++) await report.maintain()
+  await report.close()
   const wrong = await auditStore(open, ledger)
   const place = {
     open: (clock: Clock) => open({ clock, clockSkewMs: Number.MAX_SAFE_INTEGER }),

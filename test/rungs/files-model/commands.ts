@@ -1,8 +1,8 @@
-// The commands of fast-check: one operation, several at once, sweeps, crashes, and time.
+// The commands of fast-check: one operation, several at once, garbage collections, crashes, and time.
 import fc from 'fast-check'
 import { show } from '../model/operation.js'
 import { newContent } from './file-operations.js'
-import { anyHeldOperation, anyHeldSweep } from './held-commands.js'
+import { anyHeldMaintenance, anyHeldOperation } from './held-commands.js'
 import { type Operation, outcomeOf } from './operation.js'
 import type { Oracle } from './oracle.js'
 import type { StopAt } from './ports.js'
@@ -12,12 +12,12 @@ import {
   anyStop,
   command,
   heldThroughout,
+  maintainAlone,
   named,
   passTime,
   placeOf,
   type RunCommand,
   runAlone,
-  sweepAlone,
 } from './run-command.js'
 import { anySpec, bind, type Spec } from './specs.js'
 import { createUpload, putInRace, settleUploadRace } from './upload-operations.js'
@@ -29,26 +29,26 @@ function one(spec: Spec, instance: number): RunCommand {
   })
 }
 
-/** Operations at once that have nothing in common, each store sweeping meanwhile or not. */
-function race(specs: readonly Spec[], sweeps: boolean, seed: number): RunCommand {
+/** Operations at once that have nothing in common, each store collecting garbage meanwhile or not. */
+function race(specs: readonly Spec[], runs: boolean, seed: number): RunCommand {
   return command(
-    `race ${seed}${sweeps ? ' with sweeps' : ''} ${show(specs)}`,
+    `race ${seed}${runs ? ' with garbage collections' : ''} ${show(specs)}`,
     async (oracle, world) => {
       const now = world.clock.now()
-      if (sweeps) oracle.doubt(now)
+      if (runs) oracle.doubt(now)
       const operations = bindApart(specs, oracle, now)
       const before = oracle.heldByPlace(now)
-      const sweeping = sweeps ? world.incarnations().map((_, i) => world.store(i).sweep()) : []
+      const maintaining = runs ? world.incarnations().map((_, i) => world.store(i).maintain()) : []
       for (const { pace } of world.incarnations()) pace.start(seed)
       const running = operations.map((operation, i) => outcomeOf(() => operation.run(world, i)))
-      const [outcomes] = await Promise.all([Promise.all(running), ...sweeping])
+      const [outcomes] = await Promise.all([Promise.all(running), ...maintaining])
       for (const { pace } of world.incarnations()) pace.stop()
       operations.forEach((operation, i) => {
         const outcome = outcomes[i]
         if (outcome === undefined) return
-        named(operation.text, () => operation.settle(outcome, placeOf(world, oracle, sweeps)))
+        named(operation.text, () => operation.settle(outcome, placeOf(world, oracle, runs)))
       })
-      if (sweeps) oracle.sweep(now)
+      if (runs) oracle.maintain(now)
       await reconcile(world, oracle, heldThroughout(before, oracle.heldByPlace(now)))
     },
   )
@@ -71,12 +71,12 @@ type UploadRace = Readonly<{
   isReceived: boolean
   receives: number
   completes: number
-  sweeps: boolean
+  runs: boolean
 }>
 
 /** PUTs and completions of one upload at once. */
-function raceOnUpload({ seed, isReceived, receives, completes, sweeps }: UploadRace): RunCommand {
-  const text = `race ${seed} on an upload: ${isReceived ? 'after a PUT, ' : ''}${receives} PUTs, ${completes} completions${sweeps ? ', sweeps' : ''}`
+function raceOnUpload({ seed, isReceived, receives, completes, runs }: UploadRace): RunCommand {
+  const text = `race ${seed} on an upload: ${isReceived ? 'after a PUT, ' : ''}${receives} PUTs, ${completes} completions${runs ? ', garbage collections' : ''}`
   return command(text, async (oracle, world) => {
     await runAlone(createUpload(oracle, { hasLength: false, app: null }), 0, oracle, world)
     const upload = oracle.uploads.at(-1)
@@ -87,9 +87,9 @@ function raceOnUpload({ seed, isReceived, receives, completes, sweeps }: UploadR
       Object.assign(upload, { received: [content], receivedAt: [world.clock.now()] })
     }
     const now = world.clock.now()
-    if (sweeps) oracle.doubt(now)
+    if (runs) oracle.doubt(now)
     for (const { pace } of world.incarnations()) pace.start(seed)
-    const sweeping = sweeps ? world.incarnations().map((_, i) => world.store(i).sweep()) : []
+    const maintaining = runs ? world.incarnations().map((_, i) => world.store(i).maintain()) : []
     const receiving = Array.from({ length: receives }, async (_, i) => {
       const content = newContent(oracle)
       const run = () => world.store(i).files.receive(putInRace(upload, content))
@@ -100,10 +100,10 @@ function raceOnUpload({ seed, isReceived, receives, completes, sweeps }: UploadR
     )
     const received = await Promise.all(receiving)
     const completed = await Promise.all(completing)
-    await Promise.all(sweeping)
+    await Promise.all(maintaining)
     for (const { pace } of world.incarnations()) pace.stop()
     settleUploadRace(oracle, upload, received, completed, now)
-    if (sweeps) oracle.sweep(now)
+    if (runs) oracle.maintain(now)
     await reconcile(world, oracle, oracle.held(now))
   })
 }
@@ -133,10 +133,10 @@ function describeStop({ step, skip, side }: StopAt): string {
 }
 
 function settle(instance: number): RunCommand {
-  return command(`sweep twice at ${instance}`, async (oracle, world) => {
+  return command(`garbage collection twice at ${instance}`, async (oracle, world) => {
     const now = world.clock.now()
-    for (let i = 0; i < 2; i++) await world.store(instance).sweep()
-    oracle.sweep(now)
+    for (let i = 0; i < 2; i++) await world.store(instance).maintain()
+    oracle.maintain(now)
     await checkSettled(world, oracle, await reconcile(world, oracle, oracle.held(now)))
   })
 }
@@ -145,15 +145,17 @@ function reopen(instance: number): RunCommand {
   return command(`reopen ${instance}`, (_, world) => world.reopen(instance))
 }
 
-function sweepOnce(instance: number): RunCommand {
-  return command(`sweep at ${instance}`, (oracle, world) => sweepAlone(instance, oracle, world))
+function maintainOnce(instance: number): RunCommand {
+  return command(`garbage collection at ${instance}`, (oracle, world) =>
+    maintainAlone(instance, oracle, world),
+  )
 }
 
 const anySeed = fc.nat()
 
 const anyRace = fc
   .tuple(fc.array(anySpec, { minLength: 1, maxLength: 4 }), fc.boolean(), anySeed)
-  .map(([specs, sweeps, seed]) => race(specs, sweeps, seed))
+  .map(([specs, runs, seed]) => race(specs, runs, seed))
 
 const anyUploadRace = fc
   .record({
@@ -161,7 +163,7 @@ const anyUploadRace = fc
     isReceived: fc.boolean(),
     receives: fc.nat({ max: 3 }),
     completes: fc.integer({ min: 1, max: 2 }),
-    sweeps: fc.boolean(),
+    runs: fc.boolean(),
   })
   .map(raceOnUpload)
 
@@ -169,12 +171,12 @@ const anyUploadRace = fc
 export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const commands: { weight: number; arbitrary: fc.Arbitrary<RunCommand> }[] = [
     { weight: 34, arbitrary: fc.tuple(anySpec, anyInstance).map((of) => one(...of)) },
-    { weight: 12, arbitrary: anyHeldSweep },
+    { weight: 12, arbitrary: anyHeldMaintenance },
     { weight: 3, arbitrary: anyHeldOperation },
     { weight: 5, arbitrary: anyRace },
     { weight: 2, arbitrary: anyUploadRace },
     { weight: 5, arbitrary: fc.tuple(anySpec, anyInstance, anyStop).map((of) => crashIn(...of)) },
-    { weight: 6, arbitrary: anyInstance.map(sweepOnce) },
+    { weight: 6, arbitrary: anyInstance.map(maintainOnce) },
     { weight: 5, arbitrary: anyInstance.map(settle) },
     { weight: 9, arbitrary: passTime },
     { weight: 2, arbitrary: anyInstance.map(reopen) },

@@ -119,8 +119,9 @@ export function deleteFile(id: string): Operation {
       const { oracle } = place
       const file = oracle.files.get(id)
       const isDeleted = expectDone(outcome)
-      const mayBeSwept = file !== undefined && place.isSwept && oracle.isOld(file, place.now)
-      if (!mayBeSwept) expectEqual('whether there was a file', isDeleted, file !== undefined)
+      const mayBeMaintained =
+        file !== undefined && place.isMaintained && oracle.isOld(file, place.now)
+      if (!mayBeMaintained) expectEqual('whether there was a file', isDeleted, file !== undefined)
       oracle.removeFile(id)
     },
     async recover(world, instance, { oracle }) {

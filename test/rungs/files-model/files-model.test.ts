@@ -1,8 +1,8 @@
-// Goal: whatever is done with files, uploads and rows that name files, in whatever order, with sweeps and
+// Goal: whatever is done with files, uploads and rows that name files, in whatever order, with garbage collections and
 // crashes between and within: no file that a row names is ever deleted, no other one outlives its time,
 // nothing is left behind, and bytes never change.
 // Method: random commands run on stores on the same ports and on an oracle that is plain lists, beside a
-// clock that jumps. Sweeps and operations are held or crash at any of their steps.
+// clock that jumps. Garbage collections and operations are held or crash at any of their steps.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replayOptions, runOptions } from '../../support/fast-check-options.js'
@@ -22,7 +22,7 @@ const anyProfile: fc.Arbitrary<Profile> = fc
       inlineRowsMax: fc.constantFrom(0, 2, 1_000),
       segmentRowsMax: fc.constantFrom(2, 65_536),
       cacheBytesMax: fc.constantFrom(0, 16_777_216),
-      foldRecordsMin: fc.constantFrom(1, 1, 3),
+      maintenance: fc.record({ compactionRecordsMin: fc.constantFrom(1, 1, 3) }),
       overwrittenRowsTtlMs: fc.constantFrom(0, HOUR_MS, 5 * DAY_MS),
       overwrittenRowSetsMax: fc.constantFrom(0, 1, 2),
       orphanGraceMs: fc.constantFrom(0, 600_000),
@@ -56,7 +56,8 @@ const property = fc.asyncProperty(anyProfile, fc.nat(), commands, async (profile
 const REGRESSIONS = [
   // The oracle took an upload whose bytes may have arrived for gone at the earlier of its two ends.
   { seed: 810334153, path: '1405' },
-  // A put was held where it enters its process among those that share the store, and the sweep meanwhile waited for it.
+  // A put was held where it enters its process among those that share the store, and garbage collection meanwhile
+  // waited for it.
   { seed: 1324161246, path: '243' },
 ]
 

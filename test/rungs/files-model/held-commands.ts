@@ -1,5 +1,5 @@
-// Commands that hold a store at one of its steps while others work: a sweep of files between what it
-// reads and what it deletes, or an operation while sweeps run.
+// Commands that hold a store at one of its steps while others work: a garbage collection of files between what it
+// reads and what it deletes, or an operation while garbage collections run.
 import fc from 'fast-check'
 import { show } from '../model/operation.js'
 import { checkFiles, putFile } from './file-operations.js'
@@ -14,11 +14,11 @@ import {
   anyStop,
   command,
   heldThroughout,
+  maintainAlone,
   named,
   placeOf,
   type RunCommand,
   runAlone,
-  sweepAlone,
 } from './run-command.js'
 import { anyNaming, anySpec, bind, type Spec } from './specs.js'
 import type { World } from './world.js'
@@ -27,9 +27,9 @@ import type { World } from './world.js'
 type Meanwhile =
   | Readonly<{ spec: Spec; instance: number }>
   | Readonly<{ passMs: number }>
-  | Readonly<{ sweepAt: number }>
+  | Readonly<{ maintainAt: number }>
 
-type HeldSweep = Readonly<{
+type HeldMaintenance = Readonly<{
   instance: number
   at: StopAt
   /** So many files are put first, which no row names yet. */
@@ -40,8 +40,8 @@ type HeldSweep = Readonly<{
   crashes: boolean
 }>
 
-function holdSweep(plan: HeldSweep): RunCommand {
-  return command(`hold a sweep ${show(plan)}`, async (oracle, world) => {
+function holdMaintenance(plan: HeldMaintenance): RunCommand {
+  return command(`hold a garbage collection ${show(plan)}`, async (oracle, world) => {
     const { instance, at, files, isLate, meanwhile, crashes } = plan
     for (let i = 0; i < files; i++) {
       await runAlone(putFile(oracle, 'none'), instance, oracle, world)
@@ -49,12 +49,12 @@ function holdSweep(plan: HeldSweep): RunCommand {
     if (isLate) world.clock.pass(oracle.limits.fileRetentionMs + 1)
     const { store, incarnation } = world.at(instance)
     const hold = incarnation.hold(at)
-    const sweeping = outcomeOf(() => store.sweep())
-    const first = await Promise.race([hold.reached, sweeping])
+    const maintaining = outcomeOf(() => store.maintain())
+    const first = await Promise.race([hold.reached, maintaining])
     if (first !== 'reached') {
       hold.release()
       expectDone(first)
-      oracle.sweep(world.clock.now())
+      oracle.maintain(world.clock.now())
       await reconcile(world, oracle, oracle.held(world.clock.now()))
       return
     }
@@ -63,7 +63,7 @@ function holdSweep(plan: HeldSweep): RunCommand {
     for (const step of meanwhile) await doMeanwhile(step, instance, oracle, world)
     if (crashes) incarnation.crash()
     hold.release()
-    const outcome = await sweeping
+    const outcome = await maintaining
     if (crashes) await world.reopen(instance)
     else expectDone(outcome)
     await endDoubtful(world, oracle)
@@ -81,26 +81,26 @@ async function doMeanwhile(
   if ('passMs' in step) {
     world.clock.pass(step.passMs)
     oracle.doubt(world.clock.now())
-  } else if ('sweepAt' in step) {
-    // A sweep of the store that is held would wait for the one that there is.
-    const isOther = world.at(step.sweepAt) !== world.at(held)
-    if (isOther) await sweepAlone(step.sweepAt, oracle, world)
+  } else if ('maintainAt' in step) {
+    // A garbage collection of the store that is held would wait for the one that there is.
+    const isOther = world.at(step.maintainAt) !== world.at(held)
+    if (isOther) await maintainAlone(step.maintainAt, oracle, world)
   } else {
     const operation = bind(step.spec, oracle, world.clock.now())
     if (operation !== null) await runAlone(operation, step.instance, oracle, world)
   }
 }
 
-/** A stash that a sweep may have ended meanwhile is ended for sure. */
+/** A stash that a garbage collection may have ended meanwhile is ended for sure. */
 async function endDoubtful(world: World, oracle: Oracle): Promise<void> {
   for (const [id, stash] of [...oracle.stashes]) {
     if (!oracle.isSureStash(stash)) await endStash(world, 0, oracle, id)
   }
 }
 
-/** An operation is held at a step while a store sweeps. */
-function holdOperation(spec: Spec, instance: number, at: StopAt, sweeper: number): RunCommand {
-  const text = `hold ${show(at)} of ${show(spec)} at ${instance}, sweep at ${sweeper}`
+/** An operation is held at a step while a store collects garbage. */
+function holdOperation(spec: Spec, instance: number, at: StopAt, maintainer: number): RunCommand {
+  const text = `hold ${show(at)} of ${show(spec)} at ${instance}, garbage collection at ${maintainer}`
   return command(text, async (oracle, world) => {
     const now = world.clock.now()
     const operation = bind(spec, oracle, now)
@@ -112,21 +112,21 @@ function holdOperation(spec: Spec, instance: number, at: StopAt, sweeper: number
     const isReached = (await Promise.race([hold.reached, running])) === 'reached'
     if (isReached) {
       oracle.doubt(now)
-      // The second of two sweeps without grace deletes objects that the operation may be reading.
+      // The second of two garbage collections without grace deletes objects that the operation may be reading.
       const isSafe = !operation.readsRows || world.profile.options.orphanGraceMs > 0
-      for (let sweeps = isSafe ? 2 : 1; sweeps > 0; sweeps--) await world.store(sweeper).sweep()
+      for (let runs = isSafe ? 2 : 1; runs > 0; runs--) await world.store(maintainer).maintain()
     }
     hold.release()
     const outcome = await running
     named(operation.text, () => operation.settle(outcome, placeOf(world, oracle, isReached)))
-    if (isReached) oracle.sweep(now)
+    if (isReached) oracle.maintain(now)
     await reconcile(world, oracle, heldThroughout(before, oracle.heldByPlace(now)))
     await checkFiles(world, instance, oracle)
   })
 }
 
-/** The steps at which a sweep is held: around its reads and its commits, or any. */
-const anySweepStop: fc.Arbitrary<StopAt> = fc.oneof(
+/** The steps at which a garbage collection is held: around its reads and its commits, or any. */
+const anyMaintenanceStop: fc.Arbitrary<StopAt> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
@@ -159,19 +159,19 @@ const anyMeanwhile: fc.Arbitrary<Meanwhile> = fc.oneof(
     arbitrary: fc.record({ spec: fc.oneof(anyNaming, anyNaming, anySpec), instance: anyInstance }),
   },
   { weight: 1, arbitrary: fc.record({ passMs: anySpan }) },
-  { weight: 2, arbitrary: fc.record({ sweepAt: anyInstance }) },
+  { weight: 2, arbitrary: fc.record({ maintainAt: anyInstance }) },
 )
 
-export const anyHeldSweep: fc.Arbitrary<RunCommand> = fc
+export const anyHeldMaintenance: fc.Arbitrary<RunCommand> = fc
   .record({
     instance: anyInstance,
-    at: anySweepStop,
+    at: anyMaintenanceStop,
     files: fc.nat({ max: 2 }),
     isLate: fc.constantFrom(true, true, false),
     meanwhile: fc.array(anyMeanwhile, { minLength: 1, maxLength: 4 }),
     crashes: fc.constantFrom(false, false, false, true),
   })
-  .map(holdSweep)
+  .map(holdMaintenance)
 
 export const anyHeldOperation: fc.Arbitrary<RunCommand> = fc
   .tuple(anySpec, anyInstance, anyStop, anyInstance)

@@ -8,8 +8,8 @@ import type { World } from './world.js'
 export type Place = Readonly<{
   oracle: Oracle
   now: number
-  /** Whether a sweep runs beside the operation. */
-  isSwept: boolean
+  /** Whether a garbage collection runs beside the operation. */
+  isMaintained: boolean
 }>
 
 export interface Operation {
@@ -18,7 +18,7 @@ export interface Operation {
   readonly places: readonly string[]
   /** When it is refused it must leave nothing: no record, and if `nothing` is said, no object. */
   readonly refused: 'nothing' | 'records' | 'never'
-  /** Whether it reads segments, which a sweep without grace may delete meanwhile. */
+  /** Whether it reads segments, which a garbage collection without grace may delete meanwhile. */
   readonly readsRows: boolean
   run(world: World, instance: number): Promise<unknown>
   /** @throws {Mismatch} if the outcome is not the one that the oracle asks for. */

@@ -28,7 +28,7 @@ export type ModelUpload = {
   receivedAt: readonly (number | null)[]
   /** The file that it was completed to. */
   file: StoredFile | null
-  /** Whether its record is there; `maybe` while a sweep is on its way. */
+  /** Whether its record is there; `maybe` while a garbage collection is on its way. */
   record: 'there' | 'maybe' | 'gone'
 }
 
@@ -48,7 +48,7 @@ export type ModelChunk = Readonly<{
   /** The files that its text names before a table has made cells of it. */
   named: readonly string[]
   putAt: number
-  /** Whether it is there for sure: a sweep that ends its stash may be on its way. */
+  /** Whether it is there for sure: a garbage collection that ends its stash may be on its way. */
   isSure: boolean
 }>
 
@@ -65,7 +65,9 @@ export class Oracle {
   readonly uploads: ModelUpload[] = []
   readonly tables: ModelTable[] = []
   readonly stashes = new Map<string, ModelStash>()
-  /** Stashes that a sweep has ended, or may have, so that they take no more chunks until they are deleted. */
+  /**
+   * Stashes that a garbage collection has ended, or may have, so that they take no more chunks until they are deleted.
+   */
   readonly expired = new Set<string>()
   #numbers = 0
 
@@ -128,7 +130,7 @@ export class Oracle {
     return receivedAt.map((at) => (at === null ? end : Math.min(end, at + uploadReceivedTtlMs)))
   }
 
-  /** A sweep is on its way that may end what is over by now, or may have. */
+  /** A garbage collection is on its way that may end what is over by now, or may have. */
   doubt(now: number): void {
     for (const upload of this.uploads) {
       const isOver = this.endsOfUpload(upload).some((end) => now > end)
@@ -143,8 +145,8 @@ export class Oracle {
     }
   }
 
-  /** A sweep has run from its begin to its end. */
-  sweep(now: number): void {
+  /** A garbage collection has run from its begin to its end. */
+  maintain(now: number): void {
     for (const upload of this.uploads) {
       const ends = this.endsOfUpload(upload)
       if (ends.every((end) => now > end)) upload.record = 'gone'
@@ -157,7 +159,7 @@ export class Oracle {
     }
   }
 
-  /** Whether one of the places is a stash that a sweep would end. */
+  /** Whether one of the places is a stash that a garbage collection would end. */
   isPastPlace(places: readonly string[], now: number): boolean {
     const past = [...this.stashes].filter(([, stash]) => this.isPastStash(stash, now))
     return past.some(([id]) => places.includes(placeOfStash(id)))

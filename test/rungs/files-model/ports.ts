@@ -118,8 +118,10 @@ function partitionOf(partition: KvPartition, incarnation: Incarnation): KvPartit
       return partition.read((view) => use(viewOf(view, incarnation)))
     },
     commit: (commit) => incarnation.step(textOf(commit), () => partition.commit(commit)),
-    sweep: (range, count) =>
-      incarnation.step(`sweep ${space(range.start)}`, () => partition.sweep(range, count)),
+    deleteRange: (range, count) =>
+      incarnation.step(`garbage collection ${space(range.start)}`, () =>
+        partition.deleteRange(range, count),
+      ),
   }
 }
 

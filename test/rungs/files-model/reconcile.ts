@@ -1,4 +1,4 @@
-// Holds what is really stored against the oracle: after each sweep, and when a run is over.
+// Holds what is really stored against the oracle: after each garbage collection, and when a run is over.
 import assert from 'node:assert/strict'
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import { expectEqual, Mismatch } from '../model/operation.js'
@@ -9,8 +9,8 @@ import { checkTables } from './row-operations.js'
 import type { World } from './world.js'
 
 /**
- * Takes over which files a sweep has deleted, if it might.
- * @param held - The files that some row named at each moment of the sweep.
+ * Takes over which files a garbage collection has deleted, if it might.
+ * @param held - The files that some row named at each moment of garbage collection.
  */
 export async function reconcile(
   world: World,
@@ -37,7 +37,7 @@ export async function reconcile(
   return raw
 }
 
-/** After two sweeps at rest everything is gone that may go. */
+/** After two garbage collections at rest everything is gone that may go. */
 export async function checkSettled(world: World, oracle: Oracle, raw: RawState): Promise<void> {
   const now = world.clock.now()
   const held = oracle.held(now)
@@ -55,7 +55,7 @@ export async function checkSettled(world: World, oracle: Oracle, raw: RawState):
   expectEqual('the markers of files that are gone', stale, [])
 }
 
-const SWEEPS_MAX = 10
+const RUNS_MAX = 10
 const DAY_MS = 24 * 3_600_000
 
 /** Ends all that may end, and looks for what is left of it. */
@@ -68,7 +68,7 @@ export async function checkEnd(world: World, oracle: Oracle): Promise<void> {
   for (const { id } of oracle.tables) await team.table(id).overwrite({ rows: [] })
   for (const stash of oracle.stashes.keys()) await team.stash(stash).delete()
   world.clock.pass(40 * DAY_MS)
-  await sweepAll(world)
+  await maintainAll(world)
   const { counts, head } = await readRaw(world)
   const { length: tables } = oracle.tables
   const { catalog, tableHead, log } = KEY_SPACE
@@ -82,12 +82,12 @@ export async function checkEnd(world: World, oracle: Oracle): Promise<void> {
   assert.deepEqual(await listObjects(world), [], 'objects are left')
 }
 
-/** Sweeps until there is nothing left to do. */
-async function sweepAll(world: World): Promise<void> {
-  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
+/** Collects garbage until there is nothing left to do. */
+async function maintainAll(world: World): Promise<void> {
+  for (let runs = 0; runs < RUNS_MAX; runs++) {
     world.clock.pass(world.profile.options.orphanGraceMs)
-    const report = await world.store(0).sweep()
-    if (sweeps > 2 && Object.values(report).every((count) => count === 0)) return
+    const report = await world.store(0).maintain()
+    if (runs > 2 && Object.values(report).every((count) => count === 0)) return
   }
-  throw new Error(`there is still something to do after ${SWEEPS_MAX} sweeps`)
+  throw new Error(`there is still something to do after ${RUNS_MAX} garbage collections`)
 }

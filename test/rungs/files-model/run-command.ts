@@ -23,8 +23,8 @@ export function command(
   }
 }
 
-export function placeOf({ clock }: World, oracle: Oracle, isSwept = false): Place {
-  return { oracle, now: clock.now(), isSwept }
+export function placeOf({ clock }: World, oracle: Oracle, isMaintained = false): Place {
+  return { oracle, now: clock.now(), isMaintained }
 }
 
 /** Runs an operation and compares it with the oracle; if it is refused, nothing may have changed. */
@@ -57,10 +57,10 @@ export function named(text: string, settle: () => void): void {
   }
 }
 
-export async function sweepAlone(instance: number, oracle: Oracle, world: World): Promise<void> {
-  await world.store(instance).sweep()
+export async function maintainAlone(instance: number, oracle: Oracle, world: World): Promise<void> {
+  await world.store(instance).maintain()
   const now = world.clock.now()
-  oracle.sweep(now)
+  oracle.maintain(now)
   await reconcile(world, oracle, oracle.held(now))
   await checkFiles(world, instance, oracle)
 }

@@ -178,7 +178,11 @@ function settleComplete(
   else settleFirst(upload, outcome, oracle)
 }
 
-function settleRepeat(first: StoredFile, outcome: Outcome, { oracle, now, isSwept }: Place): void {
+function settleRepeat(
+  first: StoredFile,
+  outcome: Outcome,
+  { oracle, now, isMaintained: isSwept }: Place,
+): void {
   const file = oracle.files.get(first.id)
   const isNotFound = codeOf(outcome) === 'UPLOAD_NOT_FOUND'
   if (file !== undefined && isSwept && oracle.isOld(file, now) && isNotFound) return

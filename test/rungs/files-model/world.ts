@@ -4,6 +4,7 @@ import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, StoreError } from '../../../src/index.js'
 import type { FetchedSource, KvStore, ObjectStore } from '../../../src/ports.js'
 import { testClock } from '../../conformance/test-clock.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 import { seededRandom } from '../model/seeded.js'
 import type { Limits } from './oracle.js'
 import { Incarnation, kvOf, objectsOf } from './ports.js'
@@ -75,7 +76,7 @@ export class World {
     this.#opened[instance % this.#opened.length] = await this.#openOne()
   }
 
-  /** From here on there is one store, which sweeps what all others left. */
+  /** From here on there is one store, which collects what all others left. */
   async reopenAsOne(): Promise<void> {
     for (const { store } of this.#opened) await store.close()
     this.#opened = [await this.#openOne(1)]
@@ -90,10 +91,12 @@ export class World {
     const incarnation = new Incarnation()
     const store = await openStore({
       ...this.profile.options,
-      sweepIntervalMs: 0,
-      foldIntervalMs: 0,
-      jobIntervalMs: 0,
-      fileSweepIntervalMs: 0,
+      maintenance: joinedMaintenance(this.profile.options.maintenance, {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        jobIntervalMs: 0,
+        fileCollectionIntervalMs: 0,
+      }),
       onBackgroundFailure: () => undefined, // A process that has ended cannot renew its lease.
       fileBytesMax: FILE_BYTES_MAX,
       quota: ({ bytes }) => bytes !== UNWELCOME_BYTES,

@@ -52,7 +52,7 @@ export class Clients {
       index,
       nextOperation: () => ++this.#operations,
       say: (line) => this.#say(line),
-      insteadOfSweep: async (lane) => {
+      insteadOfMaintenance: async (lane) => {
         const what = random.below(4)
         if (what === 0) await this.#readBack(`lane-${index}`)
         else if (what === 1) await this.#rewrite(lane, `lane-${index}`)

@@ -24,7 +24,7 @@ export type FleetJob = FleetPlace & Readonly<{ options: StoreOptions }>
 /** The output of a server: one JSON text a line. */
 export type ServerLine =
   | Readonly<{ say: 'open'; url: string }>
-  | Readonly<{ say: 'swept'; objects: number }>
+  | Readonly<{ say: 'report'; objects: number }>
   | Readonly<{ say: 'settled'; segments: number }>
   | Readonly<{ say: 'note'; text: string }>
 

@@ -2,8 +2,8 @@
 //
 //     node fleet-server.js '{"postgres": …}'
 import process from 'node:process'
-import { ProgramFailure } from '../../../adapters/programs/program-failure.js'
-import { startServer } from '../../../adapters/programs/server.js'
+import { ProgramFailure } from '../../../adapters/cli/command/program-failure.js'
+import { serveOwnStore } from '../../../adapters/cli/server/server.js'
 import { openStore } from '../../../src/index.js'
 import { describe } from '../crash/audit.js'
 import { TEAM } from '../crash/lane.js'
@@ -30,11 +30,12 @@ const store = await openStore({
   objects,
   onBackgroundFailure: (failure, task) => note(task, failure),
   onEvent(event) {
-    if (event.name === 'settle') tell({ say: 'settled', segments: event.segments })
-    if (event.name === 'sweep') tell({ say: 'swept', objects: event.swept.objects ?? 0 })
+    if (event.name === 'recompression') tell({ say: 'settled', segments: event.segments })
+    if (event.name === 'garbageCollection')
+      tell({ say: 'report', objects: event.collected.objects ?? 0 })
   },
 })
-const server = await startServer(store, {
+const server = await serveOwnStore(store, {
   host: '127.0.0.1',
   port: 0,
   baseUrl: undefined,
@@ -45,7 +46,7 @@ const server = await startServer(store, {
   onFailure: (failure) => note('a request', failure),
   onWarning: () => undefined,
 })
-/** Ends in order, also if a sweep takes longer than the server waits for the store. */
+/** Ends in order, also if a garbage collection takes longer than the server waits for the store. */
 async function end(): Promise<never> {
   try {
     await server.close()

@@ -12,6 +12,7 @@ import type { Store, StoreOptions } from '../../../src/index.js'
 import { openStore } from '../../../src/index.js'
 import type { Clock } from '../../../src/ports.js'
 import { fixedSizeOf, report, reportSkip, suiteSeed, tier } from '../../support/ladder.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { findS3Server } from '../../support/s3-server.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
@@ -30,14 +31,21 @@ const SERVERS = 4
 
 /** The sizes of a run. `ROWSTASH_RUNS` sets its length in seconds. */
 const TIMES = {
-  push: { lanes: 4, pauseMsMax: 10, killMs: 5_000, leaseMs: 1_000, graceMs: 2_000, sweepMs: 700 },
+  push: {
+    lanes: 4,
+    pauseMsMax: 10,
+    killMs: 5_000,
+    leaseMs: 1_000,
+    graceMs: 2_000,
+    maintainMs: 700,
+  },
   deep: {
     lanes: 6,
     pauseMsMax: 60,
     killMs: 10_000,
     leaseMs: 3_000,
     graceMs: 5_000,
-    sweepMs: 3_000,
+    maintainMs: 3_000,
   },
 }[tier]
 
@@ -46,18 +54,20 @@ const SECONDS = fixedSizeOf({ push: 12, deep: 1_800 })
 const MINUTE_MS = 60_000
 
 /** Objects that nothing names are gone so long after the last change. */
-const ORPHANS_MS_MAX = TIMES.leaseMs + TIMES.graceMs + 4 * TIMES.sweepMs + 20_000
+const ORPHANS_MS_MAX = TIMES.leaseMs + TIMES.graceMs + 4 * TIMES.maintainMs + 20_000
 
-/** Settles run as they sweep, on each runtime: rows are stored as they are, and deflated later. */
+/** Recompressions run as they collect garbage, on each runtime: rows are stored as they are, and deflated later. */
 const OPTIONS: StoreOptions = {
   ...SMALL_SIZES,
   compression: 'none',
   jobLeaseMs: TIMES.leaseMs,
   orphanGraceMs: TIMES.graceMs,
-  sweepIntervalMs: TIMES.sweepMs,
-  foldIntervalMs: TIMES.sweepMs,
-  settleIntervalMs: TIMES.sweepMs,
-  fileSweepIntervalMs: 10 * TIMES.sweepMs,
+  maintenance: joinedMaintenance(SMALL_SIZES.maintenance, {
+    garbageCollectionIntervalMs: TIMES.maintainMs,
+    compactionIntervalMs: TIMES.maintainMs,
+    recompressionIntervalMs: TIMES.maintainMs,
+    fileCollectionIntervalMs: 10 * TIMES.maintainMs,
+  }),
   idempotencyTtlMs: 5 * MINUTE_MS,
   idempotencyKeysMax: 1_000_000,
   uploadsOpenMax: 10_000, // A cut-off request may have left one open.
@@ -129,7 +139,7 @@ async function awaitNoOrphans(fleet: Fleet, random: Seeded, wrong: string[]) {
       wrong.push(`${left} objects without a name are there after ${Math.round(ms)} ms`)
       return { orphans: first, left }
     }
-    await pause(TIMES.sweepMs / 2)
+    await pause(TIMES.maintainMs / 2)
     left = await orphansAt(await fleet.url(random), wrong)
   }
 }
@@ -138,7 +148,7 @@ async function awaitNoOrphans(fleet: Fleet, random: Seeded, wrong: string[]) {
 async function measureObjects(place: FleetPlace) {
   const { kv, objects } = await openFleetPorts(place)
   const store = await openStore({ ...SMALL_SIZES, kv, objects, orphanGraceMs: MINUTE_MS })
-  await store.sweep()
+  await store.maintain()
   const { rows = 0, stashes = 0, files = 0, uploads = 0 } = store.activity().bytesHeld ?? {}
   let rowText = 0
   for (const { id } of await store.team(TEAM).tables()) {
@@ -169,7 +179,7 @@ type Finished = Readonly<{
   clients: Clients
   watch: LeaseWatch
   backup: FleetBackup
-  swept: object
+  report: object
 }>
 
 /** Lets the clients work while servers are killed and a backup is taken, and waits until nothing is left behind. */
@@ -188,12 +198,12 @@ async function live(place: FleetPlace, seed: number): Promise<Finished> {
   const backingUp = pause(SECONDS * 400).then(() => backup.take(fleet, clients, random))
   const killing = Promise.all([killServers(fleet, random), backingUp])
   await Promise.all([working, killing.finally(() => clients.stop())])
-  const swept = await awaitNoOrphans(fleet, random, clients.wrong)
+  const report = await awaitNoOrphans(fleet, random, clients.wrong)
   watch.end()
   await watching
   await fleet.stop()
   await ports.close()
-  return { fleet, clients, watch, backup, swept }
+  return { fleet, clients, watch, backup, report }
 }
 
 /** Compares what is there with the journal. @returns what the objects take */
@@ -231,7 +241,7 @@ test('servers that are killed lose nothing and leave nothing', {
   const finished = await live(place, seed)
   const disk = await examine(place, finished)
 
-  const { fleet, clients, watch, backup, swept } = finished
+  const { fleet, clients, watch, backup, report: swept } = finished
   const { ledger, wrong } = clients
   const seconds = (performance.now() - startedAt) / 1_000
   const suite = `T18 fleet, ${fleet.kills} kills, ${ledger.acknowledged} acknowledged`
@@ -240,7 +250,7 @@ test('servers that are killed lose nothing and leave nothing', {
   for (const line of [
     { clients: summaryOf(clients) },
     {
-      swept: { ...swept, objects: fleet.swept, settled: fleet.settled },
+      report: { ...swept, objects: fleet.report, settled: fleet.settled },
       disk,
       backup: { ms: Math.round(ms), tries },
     },

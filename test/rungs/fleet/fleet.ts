@@ -18,8 +18,8 @@ export class Fleet {
   readonly #ended = new WeakSet<RunningWriter>()
   /** Failures of requests and of background work, and how often there was one in these words. */
   readonly notes = new Map<string, number>()
-  /** Objects that sweeps deleted. */
-  swept = 0
+  /** Objects that garbage collections deleted. */
+  report = 0
   /** Segments that settles rewrote. */
   settled = 0
   /** What must not be. */
@@ -104,7 +104,7 @@ export class Fleet {
   }
 
   #take(line: ServerLine): void {
-    if (line.say === 'swept') this.swept += line.objects
+    if (line.say === 'report') this.report += line.objects
     if (line.say === 'settled') this.settled += line.segments
     if (line.say !== 'note') return
     const text = line.text.replace(/[0-9a-f-]{32,36}/g, '…')

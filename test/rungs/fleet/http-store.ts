@@ -23,7 +23,7 @@ export type Found = { landed: number; repeated: number }
 export function httpStore(http: HttpClient, found: Found): LaneStore {
   return {
     team: () => new HttpTeam(http, found),
-    sweep: async () => undefined, // The servers do so by themselves.
+    maintain: async () => undefined, // The servers do so by themselves.
   }
 }
 

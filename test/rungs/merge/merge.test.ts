@@ -1,6 +1,7 @@
 // Goal: a merge by key does what comparing each row with each would do, and nothing else: row IDs and versions stay.
-// Method: random pairs of row sets on a store with small segments, its table changed, folded and reopened before, with
-// columns that were dropped, beside an oracle of plain lists; a dry run first, the merge, a look at everything, and the same merge once more.
+// Method: random pairs of row sets on a store with small segments, its table changed, compacted and reopened before,
+// with columns that were dropped, beside an oracle of plain lists; a dry run first, the merge, a look at everything,
+// and the same merge once more.
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import {
@@ -33,9 +34,11 @@ async function mergeOnce(seed: number): Promise<void> {
   const store = await openStore({
     kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
     objects: memoryObjects(),
-    sweepIntervalMs: 0,
-    foldIntervalMs: random.once(3) ? 1 : 0,
-    foldRecordsMin: 1,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: random.once(3) ? 1 : 0,
+      compactionRecordsMin: 1,
+    },
     compression: 'none',
     segmentRowsMax: random.pick([2, 5, 30, 1_000]),
     inlineRowsMax: random.pick([0, 0, 5, 1_000]),
@@ -126,7 +129,7 @@ async function putChunks(
 /** Columns that are dropped at some moment: one that the merge does not know, and one that comes back without cells. */
 class Drops {
   readonly hasGone: boolean
-  /** When: after the create, after the add, after the changes of rows, or after the sweep. */
+  /** When: after the create, after the add, after the changes of rows, or after garbage collection. */
   readonly moment: number
   /** The column that comes back. */
   readonly lost: string | null
@@ -202,7 +205,7 @@ async function makeTable(
     } else rows.push(row)
   }
   await drops.at(2, table, rows)
-  if (random.once(2)) await store.sweep()
+  if (random.once(2)) await store.maintain()
   await drops.at(3, table, rows)
   return { table, rows }
 }

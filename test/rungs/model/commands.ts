@@ -13,10 +13,10 @@ import {
   show,
 } from './operation.js'
 import { EXPIRED_KEPT_MS, isReadable, pageOf, rowJsonOf } from './oracle.js'
-import { FoldRace, Race, StashRace, SweepRace } from './races.js'
+import { CompactionRace, MaintenanceRace, Race, StashRace } from './races.js'
 import {
-  anyChangeOfSweep,
-  anyChangesOfFold,
+  anyChangeOfMaintenance,
+  anyChangesOfCompaction,
   anyRacers,
   anySpecs,
   bind,
@@ -226,12 +226,12 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const stashRace = fc
     .tuple(anySeed, fc.boolean(), fc.boolean())
     .map(([seed, deletes, holds]) => new StashRace(seed, deletes, holds))
-  const sweepRace = fc
-    .tuple(anySeed, anyChangeOfSweep)
-    .map(([seed, change]) => new SweepRace(seed, change))
-  const foldRace = fc
-    .tuple(anySeed, anyChangesOfFold)
-    .map(([seed, changes]) => new FoldRace(seed, changes))
+  const maintainRace = fc
+    .tuple(anySeed, anyChangeOfMaintenance)
+    .map(([seed, change]) => new MaintenanceRace(seed, change))
+  const compactRace = fc
+    .tuple(anySeed, anyChangesOfCompaction)
+    .map(([seed, changes]) => new CompactionRace(seed, changes))
   const time = fc
     .tuple(fc.constantFrom(...SPANS), fc.constantFrom(-1, 0, 1))
     .map(([what, more]) => new PassTime(what, more))
@@ -241,8 +241,8 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const others: { weight: number; arbitrary: fc.Arbitrary<RunCommand> }[] = [
     { weight: 18, arbitrary: race },
     { weight: 4, arbitrary: stashRace },
-    { weight: 2, arbitrary: sweepRace },
-    { weight: 3, arbitrary: foldRace },
+    { weight: 2, arbitrary: maintainRace },
+    { weight: 3, arbitrary: compactRace },
     { weight: 4, arbitrary: time },
     { weight: 3, arbitrary: fc.constant(null).map(() => new Reopen()) },
     { weight: 1, arbitrary: fc.constant(null).map(() => new LookFromOutside()) },

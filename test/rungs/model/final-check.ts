@@ -1,5 +1,5 @@
 // The checks at the end of a run: everything that can be read equals the oracle, and, after the last
-// sweeps, nothing is stored that nothing needs.
+// garbage collections, nothing is stored that nothing needs.
 import assert from 'node:assert/strict'
 import { NO_BYTES, sameBytes } from '../../../src/base/bytes.js'
 import { decodeExtentPage } from '../../../src/format/extent-page.js'
@@ -29,7 +29,7 @@ import {
   readPage,
   readSchema,
   readVersion,
-  runSweep,
+  runMaintain,
   scanAll,
 } from './table-operations.js'
 import { OTHER_TEAM, TEAM, type World } from './world.js'
@@ -124,22 +124,22 @@ async function rewrite(
   await runAlone(operation, model, world)
 }
 
-const SWEEPS_MAX = 10
+const RUNS_MAX = 10
 
 /** How long the store keeps a job after its end. */
 const JOB_TTL_MS = 7 * 86_400_000
 
 /**
- * Sweeps until there is nothing left to do: a fold leaves an object that a later sweep deletes, and a settle looks again,
- * a millisecond later or more, at what a stash named.
+ * Collects garbage until there is nothing left to do: a compaction leaves an object that a later garbage collection
+ * deletes, and a recompression looks again, a millisecond later or more, at what a stash named.
  */
-async function sweepAll(world: World): Promise<void> {
-  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
+async function maintainAll(world: World): Promise<void> {
+  for (let runs = 0; runs < RUNS_MAX; runs++) {
     world.clock.pass((world.profile.options.orphanGraceMs ?? 0) + 1)
-    const { folds, settled, objects } = await world.store(0).sweep()
-    if (sweeps > 0 && folds + settled + objects === 0) return
+    const { compactions, recompressed, objects } = await world.store(0).maintain()
+    if (runs > 0 && compactions + recompressed + objects === 0) return
   }
-  throw new Error(`there is still something to do after ${SWEEPS_MAX} sweeps`)
+  throw new Error(`there is still something to do after ${RUNS_MAX} garbage collections`)
 }
 
 /** Stashes that there may be. */
@@ -153,7 +153,7 @@ function stashIds({ states }: Model): Set<string> {
  */
 export async function checkLeaks(model: Model, world: World): Promise<void> {
   const check = (one: Operation): Promise<void> => runAlone(one, model, world)
-  await world.reopen(1) // All other openings have ended, so that its sweeps delete what they left.
+  await world.reopen(1) // All other openings have ended, so that its garbage collections delete what they left.
   for (const state of model.states) state.scans = []
   for (const stash of stashIds(model)) await check(deleteStash(0, stash))
   const { overwrittenRowsTtlMs, historyRetentionMs, idempotencyTtlMs } = world.profile.options
@@ -161,8 +161,8 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   const kept = [overwrittenRowsTtlMs, historyRetentionMs, idempotencyTtlMs]
   const ttls = [...kept, JOB_TTL_MS, EXPIRED_KEPT_MS]
   world.clock.pass(Math.max(...ttls) + 1)
-  await check(runSweep(0))
-  await sweepAll(world)
+  await check(runMaintain(0))
+  await maintainAll(world)
 
   const { records, named } = await census(world, model.state)
   const tables = model.state.tables.length

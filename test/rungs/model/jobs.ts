@@ -26,7 +26,10 @@ export async function runJob(
   return status.result
 }
 
-/** Waits until a job has ended, and until its rows are deleted: a sweep would count their stash when it has expired. */
+/**
+ * Waits until a job has ended, and until its rows are deleted: a garbage collection would count their stash when it has
+ * expired.
+ */
 async function endOf(world: World, instance: number, id: string): Promise<JobStatus> {
   const job = world.team(instance).job(id)
   for (let turn = 0; ; turn++) {

@@ -1,5 +1,5 @@
 // Operations that give, change, take away and use the key of a table.
-import type { KeyValues } from '../../../src/engine/api/unique-types.js'
+import type { KeyValues } from '../../../src/engine/types/call-types.js'
 import { canonicalToken } from '../../../src/format/row-values.js'
 import type { ReadResult } from '../../../src/index.js'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'

@@ -46,16 +46,18 @@ function anyProfile(instances: readonly Instances[]): fc.Arbitrary<Profile> {
         overwrittenRowSetsMax: fc.constantFrom(2, 2, 1, 0),
         historyRetentionMs: fc.constantFrom(0, 0, HOUR_MS, 30 * 24 * HOUR_MS),
         orphanGraceMs: fc.constantFrom(600_000, 0),
-        foldRecordsMin: fc.constantFrom(1, 1, 3, 64),
-        settledCompression: fc.constantFrom('auto', 'deflate'),
-        settleAfterMs: fc.constantFrom(0, 0, HOUR_MS),
-        settleSavingMin: fc.constantFrom(0, 10),
+        maintenance: fc.record({
+          compactionRecordsMin: fc.constantFrom(1, 1, 3, 64),
+          recompressionAgeMs: fc.constantFrom(0, 0, HOUR_MS),
+          recompressionSavingMin: fc.constantFrom(0, 10),
+        }),
+        recompression: fc.constantFrom('auto', 'deflate'),
         stashTtlMs: fc.constant(48 * HOUR_MS),
         idempotencyTtlMs: fc.constant(24 * HOUR_MS),
       }),
     })
     .map(({ instances, keyed, sizes, options }) => {
-      // Short rows, as these are, would be compressed where they are made, and a settle had nothing to do.
+      // Short rows, as these are, would be compressed where they are made, and a recompression had nothing to do.
       const isRaw = options.cacheBytesMax !== 2_000
       const written = { ...sizes, ...options, ...(isRaw && { compression: 'none' as const }) }
       return { instances, keyed, options: written }

@@ -29,7 +29,7 @@ export type ModelGeneration = {
   schema: ModelSchema
   /** Set when an overwrite retired it: when, and the table's version before that. */
   retired: Readonly<{ at: number; lastVersion: number }> | null
-  /** A sweep has dropped it. */
+  /** A garbage collection has dropped it. */
   dropped: boolean
 }
 
@@ -97,7 +97,7 @@ export type ModelRepeat = Readonly<{
 
 export type State = {
   tables: ModelTable[]
-  /** Deleted tables, with generations that no sweep has dropped. */
+  /** Deleted tables, with generations that no garbage collection has dropped. */
   dead: ModelTable[]
   repeats: Map<string, ModelRepeat>
   stashes: Map<string, ModelStash>
@@ -363,15 +363,18 @@ function isPinned(
   )
 }
 
-type SweepPlace = Readonly<{ instance: number; now: number; limits: Limits }>
+type MaintenancePlace = Readonly<{ instance: number; now: number; limits: Limits }>
 
-/** Ends what a sweep of an instance ends: first generations, then stashes. */
-export function sweep(state: State, place: SweepPlace): { generations: number; stashes: number } {
-  const generations = sweepGenerations(state, place)
-  return { generations, stashes: sweepStashes(state, place) }
+/** Ends what a garbage collection of an instance ends: first generations, then stashes. */
+export function maintain(
+  state: State,
+  place: MaintenancePlace,
+): { generations: number; stashes: number } {
+  const generations = maintainGenerations(state, place)
+  return { generations, stashes: maintainStashes(state, place) }
 }
 
-export function sweepGenerations(state: State, place: SweepPlace): number {
+export function maintainGenerations(state: State, place: MaintenancePlace): number {
   let ended = 0
   for (const table of [...state.tables, ...state.dead]) {
     for (const [index, generation] of table.generations.entries()) {
@@ -389,7 +392,7 @@ export function sweepGenerations(state: State, place: SweepPlace): number {
 /** How long it is remembered that a stash has expired. */
 export const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
 
-export function sweepStashes(state: State, { now, limits }: SweepPlace): number {
+export function maintainStashes(state: State, { now, limits }: MaintenancePlace): number {
   let ended = 0
   for (const [id, stash] of state.stashes) {
     const { createdAt, expiredAt, chunks } = stash

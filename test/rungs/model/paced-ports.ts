@@ -129,9 +129,9 @@ function pacedPartition(partition: KvPartition, pace: Pace): KvPartition {
       await pace.step()
       return result
     },
-    async sweep(range, count) {
+    async deleteRange(range, count) {
       await pace.step()
-      return partition.sweep(range, count)
+      return partition.deleteRange(range, count)
     },
   }
 }

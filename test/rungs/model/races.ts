@@ -2,11 +2,11 @@
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import { type Model, placeOf, type RunCommand, runAlone, TABLES_MAX } from './model.js'
 import { expectValue, type Operation, outcomeOf, show } from './operation.js'
-import { sweep } from './oracle.js'
+import { maintain } from './oracle.js'
 import { create, deleteStash, putChunk } from './row-operations.js'
 import { checkInSomeOrder } from './some-order.js'
 import { bind, type Spec } from './specs.js'
-import { runSweepInParts, scanAll } from './table-operations.js'
+import { runMaintenanceInParts, scanAll } from './table-operations.js'
 import type { World } from './world.js'
 
 export class Race implements RunCommand {
@@ -47,8 +47,9 @@ const SERIALS = ['0', '1', '2', '3'] as const
 const TURNS_OF_PUTS = 20
 
 /**
- * A table is made from a stash while one of its chunks is replaced or the stash deleted, and two sweeps and more
- * delete what nothing names: the table must be whole, of the one chunk or the other. The chunks share an object.
+ * A table is made from a stash while one of its chunks is replaced or the stash deleted, and two garbage collections
+ * and more delete what nothing names: the table must be whole, of the one chunk or the other. The chunks share an
+ * object.
  */
 export class StashRace implements RunCommand {
   readonly #seed: number
@@ -82,13 +83,13 @@ export class StashRace implements RunCommand {
     const made = outcomeOf(operations[0], world)
     if (held !== null) await Promise.race([held.reached, made])
     const changed = await outcomeOf(operations[1], world)
-    for (let sweeps = 0; sweeps < 3; sweeps++) await world.store(0).sweep()
+    for (let runs = 0; runs < 3; runs++) await world.store(0).maintain()
     held?.release()
     const outcomes = [await made, changed]
     world.pace.stop()
     world.noteEnd()
     model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
-    for (const one of [sweepEffects(), deleteStash(0, RACE_STASH)]) {
+    for (const one of [maintainEffects(), deleteStash(0, RACE_STASH)]) {
       await runAlone(one, model, world)
     }
     const table = model.state.tables.at(-1)
@@ -121,20 +122,20 @@ function putRaceChunk(serial: string, text: string): Operation {
   return putChunk(0, { stash: RACE_STASH, serial, ref })
 }
 
-/** The sweeps have run; so the oracle must be told, which another one does as well. */
-function sweepEffects(): Operation {
+/** The garbage collections have run; so the oracle must be told, which another one does as well. */
+function maintainEffects(): Operation {
   return {
-    text: 'sweep again',
-    run: (world) => world.store(0).sweep(),
+    text: 'garbage collection again',
+    run: (world) => world.store(0).maintain(),
     check(state, outcome, place) {
       expectValue(outcome)
-      sweep(state, { ...place, instance: 0 })
+      maintain(state, { ...place, instance: 0 })
     },
   }
 }
 
-/** A change is made from its beginning to its end while a sweep is about to list the objects. */
-export class SweepRace implements RunCommand {
+/** A change is made from its beginning to its end while a garbage collection is about to list the objects. */
+export class MaintenanceRace implements RunCommand {
   readonly #seed: number
   readonly #change: Spec
 
@@ -150,30 +151,30 @@ export class SweepRace implements RunCommand {
   async run(model: Model, world: World): Promise<void> {
     const { profile, pace } = world
     const change = bind(this.#change, model.state, { ...profile, isAlone: false })
-    const operations = [runSweepInParts(0), change] as const
+    const operations = [runMaintenanceInParts(0), change] as const
     pace.start(this.#seed)
     const held = pace.holdList()
-    const swept = outcomeOf(operations[0], world)
-    await Promise.race([held.reached, swept])
+    const report = outcomeOf(operations[0], world)
+    await Promise.race([held.reached, report])
     const changed = await outcomeOf(change, world)
     held.release()
-    const outcomes = [await swept, changed]
+    const outcomes = [await report, changed]
     pace.stop()
     world.noteEnd()
     model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
   }
 
   toString(): string {
-    return `sweep ${this.#seed}, held before it lists the objects, beside ${show(this.#change)}`
+    return `garbage collection ${this.#seed}, held before it lists the objects, beside ${show(this.#change)}`
   }
 }
 
-/** Rows are changed, one after the other, while a fold that has read its rows is about to replace them. */
-export class FoldRace implements RunCommand {
+/** Rows are changed, one after the other, while a compaction that has read its rows is about to replace them. */
+export class CompactionRace implements RunCommand {
   readonly #seed: number
   readonly #changes: readonly Spec[]
 
-  /** @param changes - Changes of rows, which may come before or after a sweep with the same result. */
+  /** @param changes - Changes of rows, which may come before or after a garbage collection with the same result. */
   constructor(seed: number, changes: readonly Spec[]) {
     this.#seed = seed
     this.#changes = changes
@@ -184,26 +185,26 @@ export class FoldRace implements RunCommand {
   }
 
   async run(model: Model, world: World): Promise<void> {
-    const sweeping = runSweepInParts(0)
+    const maintaining = runMaintenanceInParts(0)
     world.pace.start(this.#seed)
     const held = world.pace.hold(KEY_SPACE.extentPage)
-    const swept = outcomeOf(sweeping, world)
+    const report = outcomeOf(maintaining, world)
     try {
-      await Promise.race([held.reached, swept])
-      if (!held.isReached()) held.release() // There is nothing to fold.
+      await Promise.race([held.reached, report])
+      if (!held.isReached()) held.release() // There is nothing to compact.
       for (const spec of this.#changes) {
         const change = bind(spec, model.state, { ...world.profile, isAlone: false })
         await runAlone(change, model, world)
       }
     } finally {
       held.release()
-      await swept
+      await report
       world.pace.stop()
     }
-    model.states = checkInSomeOrder(model.states, [sweeping], [await swept], placeOf(world))
+    model.states = checkInSomeOrder(model.states, [maintaining], [await report], placeOf(world))
   }
 
   toString(): string {
-    return `fold ${this.#seed}, held beside ${show(this.#changes)}`
+    return `compaction ${this.#seed}, held beside ${show(this.#changes)}`
   }
 }

@@ -3,7 +3,7 @@
 // The contract demands a little less of a stash: an operation uses the chunks that were acknowledged
 // before it began, and one put meanwhile is in or out as a whole. So reading a stash and changing a table
 // are two steps, between which chunks may be added to the stash, but none replaced and not the stash
-// deleted. A sweep takes two steps as well: it ends generations, and then stashes.
+// deleted. A garbage collection takes two steps as well: it ends generations, and then stashes.
 import { isDeepStrictEqual } from 'node:util'
 import {
   Mismatch,

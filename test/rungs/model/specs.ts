@@ -54,8 +54,8 @@ import {
   readPage,
   readSchema,
   readVersion,
-  runSweep,
-  runSweepInParts,
+  runMaintain,
+  runMaintenanceInParts,
   scanAll,
   updateRow,
 } from './table-operations.js'
@@ -122,7 +122,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
     | Readonly<{ kind: 'get'; row: RowPick; parsed: boolean }>
     | Readonly<{ kind: 'page'; walk: number | null; limit: number | null; parsed: boolean }>
     | Readonly<{ kind: 'badPage'; fault: 'limit' | 'garbage' | 'foreign'; limit: number }>
-    | Readonly<{ kind: 'version' | 'schema' | 'tables' | 'scan' | 'sweep' }>
+    | Readonly<{ kind: 'version' | 'schema' | 'tables' | 'scan' | 'garbageCollection' }>
   )
 
 type Kinds = Spec['kind']
@@ -386,7 +386,7 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
     schema: fc.record({ kind: fc.constant('schema') }),
     tables: fc.record({ kind: fc.constant('tables') }),
     scan: fc.record({ kind: fc.constant('scan') }),
-    sweep: fc.record({ kind: fc.constant('sweep') }),
+    garbageCollection: fc.record({ kind: fc.constant('garbageCollection') }),
   }
 }
 
@@ -414,7 +414,7 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   schema: 1,
   tables: 1,
   scan: 2,
-  sweep: 4,
+  garbageCollection: 4,
 }
 
 /** The kinds that may run beside others: a scan reads several views, so it is right in no single moment. */
@@ -438,7 +438,7 @@ const RACING: Partial<Readonly<Record<Kinds, number>>> = {
   get: 4,
   page: 8,
   version: 2,
-  sweep: 4,
+  garbageCollection: 4,
 }
 
 function withPlace(part: fc.Arbitrary<object>): fc.Arbitrary<Spec> {
@@ -474,22 +474,28 @@ const anyTwins = fc
   .tuple(oneOfKinds({ delete: 3, update: 2, add: 1, overwrite: 1 }), oneOfKinds(RACING))
   .map(([twin, other]) => [twin, twin, { ...other, instance: twin.instance + 1 }])
 
-/** A sweep, and with it a fold, beside changes of the rows that it folds. */
-const anyFolds = fc
+/** A garbage collection, and with it a compaction, beside changes of the rows that it compacts. */
+const anyCompactions = fc
   .tuple(
-    withPlace(fc.constant({ kind: 'sweep' })),
+    withPlace(fc.constant({ kind: 'garbageCollection' })),
     fc.array(oneOfKinds({ update: 4, delete: 2, add: 1, overwrite: 1 }), {
       minLength: 1,
       maxLength: 2,
     }),
   )
-  .map(([sweep, changes]) => [sweep, ...changes])
+  .map(([maintain, changes]) => [maintain, ...changes])
 
 /** Most of it brings objects in. */
-export const anyChangeOfSweep = oneOfKinds({ put: 4, add: 4, overwrite: 3, create: 1, update: 2 })
+export const anyChangeOfMaintenance = oneOfKinds({
+  put: 4,
+  add: 4,
+  overwrite: 3,
+  create: 1,
+  update: 2,
+})
 
 /** Changes of few rows of any tables. */
-export const anyChangesOfFold: fc.Arbitrary<Spec[]> = fc.array(
+export const anyChangesOfCompaction: fc.Arbitrary<Spec[]> = fc.array(
   fc.tuple(oneOfKinds({ update: 3, delete: 1 }), anyPickOfRacers).map(([spec, row]) => {
     return { ...spec, ...('row' in spec && { row }) }
   }),
@@ -498,7 +504,7 @@ export const anyChangesOfFold: fc.Arbitrary<Spec[]> = fc.array(
 
 /** Specs that race with each other over the same table and the same row. */
 export const anyRacers: fc.Arbitrary<Spec[]> = fc
-  .tuple(fc.nat({ max: 3 }), anyPickOfRacers, fc.oneof(anyFew, anyTwins, anyFolds))
+  .tuple(fc.nat({ max: 3 }), anyPickOfRacers, fc.oneof(anyFew, anyTwins, anyCompactions))
   .map(([table, row, specs]) => {
     return specs.map((spec) => ({ ...spec, table, ...('row' in spec && { row }) }))
   })
@@ -623,8 +629,8 @@ export function bind(spec: Spec, state: State, { instances, isAlone, keyed }: Be
       return listTables(instance)
     case 'scan':
       return scanAll(target)
-    case 'sweep':
-      return isAlone ? runSweep(instance) : runSweepInParts(instance)
+    case 'garbageCollection':
+      return isAlone ? runMaintain(instance) : runMaintenanceInParts(instance)
   }
 }
 

@@ -1,6 +1,6 @@
-// Operations on the rows that are there: reading, walking, changing, deleting, and the sweep.
+// Operations on the rows that are there: reading, walking, changing, deleting, and garbage collection.
 import { fromUtf8 } from '../../../src/base/bytes.js'
-import type { Page, RowObject, SweepReport } from '../../../src/index.js'
+import type { MaintenanceReport, Page, RowObject } from '../../../src/index.js'
 import type { PageBytes } from '../../../src/ports.js'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { isEmpty, type ModelSchema, storedToken } from './cell-rules.js'
@@ -25,12 +25,12 @@ import {
   type ModelRow,
   type ModelTable,
   type ModelWalk,
+  maintain,
+  maintainGenerations,
+  maintainStashes,
   type OnSchemaError,
   pageOf,
   rowJsonOf,
-  sweep,
-  sweepGenerations,
-  sweepStashes,
 } from './oracle.js'
 import { type IfMatch, onTable, type TableTarget, tableOf } from './row-operations.js'
 
@@ -337,28 +337,28 @@ export function scanAll(target: TableTarget): Operation {
   }
 }
 
-/** A sweep beside which nothing runs; so its report is as exact as its effect. */
-export function runSweep(instance: number): Operation {
+/** A garbage collection beside which nothing runs; so its report is as exact as its effect. */
+export function runMaintain(instance: number): Operation {
   return {
-    text: 'sweep',
-    run: (world) => world.store(instance).sweep(),
+    text: 'garbageCollection',
+    run: (world) => world.store(instance).maintain(),
     check(state, outcome, place) {
-      const expected = sweep(state, { ...place, instance })
-      const { generations, stashes } = expectValue(outcome) as SweepReport
+      const expected = maintain(state, { ...place, instance })
+      const { generations, stashes } = expectValue(outcome) as MaintenanceReport
       expectEqual('the report', { generations, stashes }, expected)
     },
   }
 }
 
-/** A sweep beside which others run, also between its parts. */
-export function runSweepInParts(instance: number): Operation {
+/** A garbage collection beside which others run, also between its parts. */
+export function runMaintenanceInParts(instance: number): Operation {
   return {
-    text: 'sweep',
-    run: (world) => world.store(instance).sweep(),
-    begin: (state, place) => void sweepGenerations(state, { ...place, instance }),
+    text: 'garbageCollection',
+    run: (world) => world.store(instance).maintain(),
+    begin: (state, place) => void maintainGenerations(state, { ...place, instance }),
     check(state, outcome, place) {
       expectValue(outcome)
-      sweepStashes(state, { ...place, instance })
+      maintainStashes(state, { ...place, instance })
     },
   }
 }

@@ -14,10 +14,10 @@ import {
   outcomeOf,
   show,
 } from './operation.js'
-import { currentOf, type State, sweep } from './oracle.js'
+import { currentOf, maintain, type State } from './oracle.js'
 import { putChunk } from './row-operations.js'
 import { anyFew, bind, type Spec } from './specs.js'
-import { runSweep } from './table-operations.js'
+import { runMaintain } from './table-operations.js'
 import { leftOpenJobs, leftRecords } from './wiped-team.js'
 import { TEAM, type World } from './world.js'
 
@@ -112,7 +112,7 @@ async function letExpire(model: Model, world: World, instance: number): Promise<
   const ref = { rows: { form: 'objects', rows, times: 1, claims: [] } } as const
   await runAlone(putChunk(instance, { stash: 'expiring', serial: '0', ref }), model, world)
   world.clock.pass(world.profile.options.stashTtlMs)
-  await runAlone(runSweep(instance), model, world)
+  await runAlone(runMaintain(instance), model, world)
 }
 
 /** What runs beside a deletion of everything remains whole, or is gone; what was there before is gone. */
@@ -198,7 +198,7 @@ function deleteAll(instance: number): Operation {
   }
 }
 
-function forgetAll(state: State, place: Parameters<typeof sweep>[1]): void {
+function forgetAll(state: State, place: Parameters<typeof maintain>[1]): void {
   for (const table of state.tables) {
     currentOf(table).retired = { at: place.now, lastVersion: table.version }
     state.dead.push(table)
@@ -207,7 +207,7 @@ function forgetAll(state: State, place: Parameters<typeof sweep>[1]): void {
   state.walks = []
   state.stashes.clear()
   state.repeats.clear()
-  sweep(state, place)
+  maintain(state, place)
 }
 
 /** Fills another team. @returns the checks that nothing of it was touched, and its end. */

@@ -8,6 +8,7 @@ import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
 import type { KvStore, ObjectStore } from '../../../src/ports.js'
 import { testClock } from '../../conformance/test-clock.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 import type { SeenRows } from '../../support/replay-changes.js'
 import type { Limits } from './oracle.js'
 import { Pace, pacedKv, pacedObjects } from './paced-ports.js'
@@ -151,10 +152,12 @@ export class World {
         await openStore({
           ...this.profile.options,
           valueFilters: this.profile.options.segmentRowsMax === 4,
-          sweepIntervalMs: 0,
-          foldIntervalMs: 0,
-          settleIntervalMs: 0,
-          jobIntervalMs: DAY_MS, // Each opening looks for jobs, and never again.
+          maintenance: joinedMaintenance(this.profile.options.maintenance, {
+            garbageCollectionIntervalMs: 0,
+            compactionIntervalMs: 0,
+            recompressionIntervalMs: 0,
+            jobIntervalMs: DAY_MS,
+          }), // Each opening looks for jobs, and never again.
           clock: this.clock,
           ...(this.#random && { random: this.#random }),
           kv: pacedKv(kv, this.pace, kv.shared || instances > 1),

@@ -15,8 +15,12 @@ function asRead(row: Readonly<Record<string, unknown>>): Record<string, unknown>
 }
 
 test('rows of any schema read back as they were put in, inline, as segments and as JSON text', async () => {
-  const inline = await openMemory({ sweepIntervalMs: 0 })
-  const sealed = await openMemory({ sweepIntervalMs: 0, inlineRowsMax: 0, segmentRowsMax: 5 })
+  const inline = await openMemory({ maintenance: { garbageCollectionIntervalMs: 0 } })
+  const sealed = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0 },
+    inlineRowsMax: 0,
+    segmentRowsMax: 5,
+  })
   onTestFinished(async () => {
     await inline.close()
     await sealed.close()

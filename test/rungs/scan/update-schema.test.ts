@@ -105,7 +105,7 @@ type Step =
   | Readonly<{ what: 'addStash'; form: Form; parts: readonly Part[] }>
   | Readonly<{ what: 'update'; form: Form; at: number; changes: SampleRow }>
   | Readonly<{ what: 'remove'; at: number }>
-  | Readonly<{ what: 'fold' }>
+  | Readonly<{ what: 'compaction' }>
 
 const anyForm: fc.Arbitrary<Form> = fc.constantFrom(
   'updateSchema',
@@ -135,7 +135,7 @@ function anyStep(): fc.Arbitrary<Step> {
       arbitrary: fc.record({ what: fc.constant('update'), form: anyForm, at, changes }),
     },
     { weight: 1, arbitrary: fc.record({ what: fc.constant('remove'), at }) },
-    { weight: 1, arbitrary: fc.record({ what: fc.constant('fold') }) },
+    { weight: 1, arbitrary: fc.record({ what: fc.constant('compaction') }) },
   ) as fc.Arbitrary<Step>
 }
 
@@ -249,8 +249,8 @@ class Pair {
         await this.#table.deleteRow(rowId)
         return
       }
-      case 'fold':
-        await this.#store.sweep()
+      case 'compaction':
+        await this.#store.maintain()
     }
   }
 
@@ -321,7 +321,13 @@ test('schema and rows are those of the oracle after every batch', {
     anyOptions,
     steps,
     async (columns, options, all) => {
-      const fixed = { sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1 }
+      const fixed = {
+        maintenance: {
+          garbageCollectionIntervalMs: 0,
+          compactionIntervalMs: 0,
+          compactionRecordsMin: 1,
+        },
+      }
       const store = await openMemory({ ...fixed, ...options })
       try {
         const team = store.team('t')

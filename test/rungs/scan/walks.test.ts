@@ -17,8 +17,7 @@ const READERS = 6
 const SPANNING_WALKS_MIN = Math.min(30, OVERWRITES)
 
 const OPTIONS: StoreOptions = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
+  maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
   segmentRowsMax: 16,
   inlineRowsMax: 8,
   // A walk is slow beside an overwrite here, and this test is about what it reads, not how long it may.

@@ -1,6 +1,7 @@
-// Long operations beside background work, on two stores that share their ports, in the order that a scheduler gives their
-// steps. Folds, settles and sweeps write neither a head nor a version, and time that passes ends a history: no operation
-// may see them. A reader sees what it saw before the race, and of what writers change all or nothing.
+// Long operations beside background work, on two stores that share their ports, in the order that a scheduler gives
+// their steps. Compactions, recompressions and garbage collections write neither a head nor a version, and time that
+// passes ends a history: no operation may see them. A reader sees what it saw before the race, and of what writers
+// change all or nothing.
 import type { Scheduler } from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import type { Bytes } from '../../../src/base/bytes.js'
@@ -52,12 +53,12 @@ export type LongOperation = Readonly<{ at: 0 | 1; what: Reader | Writer; steps: 
 export type BackgroundRace = Readonly<{
   operations: readonly LongOperation[]
   /** What goes on in the background, and after how many turns. */
-  background: readonly Readonly<{ at: 0 | 1; what: 'sweep' | 'time'; after: number }>[]
+  background: readonly Readonly<{ at: 0 | 1; what: 'garbageCollection' | 'time'; after: number }>[]
   hasKey: boolean
   /** Whether the last rows are in an open extent. */
   isOpen: boolean
   /** Whether all that is old is deleted afterwards. */
-  isSwept: boolean
+  isMaintained: boolean
 }>
 
 const HISTORY_MS = 1_000
@@ -65,7 +66,7 @@ const HISTORY_MS = 1_000
 const OPTIONS = {
   inlineRowsMax: 3,
   segmentRowsMax: 4,
-  foldRecordsMin: 1,
+  maintenance: { compactionRecordsMin: 1 },
   historyRetentionMs: HISTORY_MS,
   overwrittenRowsTtlMs: HISTORY_MS,
 }
@@ -109,7 +110,7 @@ export async function runBackgroundRace(race: BackgroundRace, scheduler: Schedul
   const background = race.background.map(async ({ at, what, after }) => {
     for (let n = 0; n < after; n++) await turn('wait', async () => undefined)
     if (what === 'time') clock.pass(HISTORY_MS)
-    else await placeAt(at).store.sweep()
+    else await placeAt(at).store.maintain()
   })
   const ran = await scheduler.waitFor(all)
   await scheduler.waitFor(Promise.all(background))
@@ -117,14 +118,15 @@ export async function runBackgroundRace(race: BackgroundRace, scheduler: Schedul
   turn = (_, step) => step()
   for (const { what, seen } of ran) await checkSeen(what, seen, baseline.get(what), groups)
   await checkEnd(placeAt(1), groups)
-  if (!race.isSwept) return expectEqual('what is damaged', await damageOf(placeAt(0).store), [])
-  for (let sweeps = 0; sweeps < 3; sweeps++) {
+  if (!race.isMaintained)
+    return expectEqual('what is damaged', await damageOf(placeAt(0).store), [])
+  for (let runs = 0; runs < 3; runs++) {
     clock.pass(GRACE_MS)
-    for (const { store } of places) await store.sweep()
+    for (const { store } of places) await store.maintain()
   }
   await checkEnd(placeAt(0), groups)
   const { findings } = await placeAt(0).store.verify({ full: true })
-  expectEqual('the findings after sweeps', findings, [])
+  expectEqual('the findings after garbage collections', findings, [])
 }
 
 type Ran = Readonly<{ what: Reader | Writer; seen?: unknown }>
@@ -279,7 +281,14 @@ async function rowsOfBackup(pieces: readonly Bytes[], tableId: string): Promise<
       return { kv, objects }
     },
   })
-  const quiet = { jobIntervalMs: 0, sweepIntervalMs: 0, foldIntervalMs: 0, settleIntervalMs: 0 }
+  const quiet = {
+    maintenance: {
+      jobIntervalMs: 0,
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      recompressionIntervalMs: 0,
+    },
+  }
   const store = await openStore({ ...quiet, kv: kv ?? fail('It is open'), objects })
   try {
     expectEqual('the damage of a backup', await damageOf(store), [])

@@ -238,7 +238,7 @@ export async function checkRemains(world: SimWorld, oracle: Oracle): Promise<voi
   }
 }
 
-const SWEEPS_MAX = 12
+const RUNS_MAX = 12
 const LONG_MS = 40 * 24 * 3_600_000
 
 /** Ends all that may end, and looks for what is left of it. Nothing fails any more. */
@@ -247,10 +247,10 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
     await world.team.table(id ?? '').overwrite({ rows: [] })
   }
   for (const id of oracle.stashes.keys()) await world.team.stash(id).delete()
-  // The first sweep expires stashes of jobs whose start met a crash; the second forgets that they expired.
+  // The first garbage collection expires stashes of jobs whose start met a crash; the second forgets that they expired.
   for (let round = 0; round < 2; round++) {
     world.clock.pass(LONG_MS)
-    await sweepToTheEnd(world)
+    await maintainToTheEnd(world)
   }
   const counts = await countRecords(world)
   const tables = oracle.knownTables().length
@@ -271,14 +271,14 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
   expectEqual('the objects', await world.objects.list(''), [])
 }
 
-async function sweepToTheEnd(world: SimWorld): Promise<void> {
+async function maintainToTheEnd(world: SimWorld): Promise<void> {
   const orphanGraceMs = world.options.store.orphanGraceMs ?? 0
-  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
+  for (let runs = 0; runs < RUNS_MAX; runs++) {
     world.clock.pass(orphanGraceMs)
-    const report = await world.store.sweep()
-    if (sweeps > 1 && Object.values(report).every((count) => count === 0)) return
+    const report = await world.store.maintain()
+    if (runs > 1 && Object.values(report).every((count) => count === 0)) return
   }
-  throw new Mismatch(`There is still something to do after ${SWEEPS_MAX} sweeps`)
+  throw new Mismatch(`There is still something to do after ${RUNS_MAX} garbage collections`)
 }
 
 const EVERYTHING = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }

@@ -314,9 +314,9 @@ async function checkEnd({ places, kv, objects }: Places, clock: TestClock): Prom
   await other.deleteAll()
   expectEqual('what is left of it', await leftRecords(kv, OTHER_TEAM), [])
   // Each store says which objects it does not use any more.
-  for (let sweeps = 0; sweeps < 3; sweeps++) {
+  for (let runs = 0; runs < 3; runs++) {
     clock.pass(GRACE_MS)
-    for (const one of places) await one.store.sweep()
+    for (const one of places) await one.store.maintain()
   }
   expectEqual('the objects', await objects.list(''), [])
 }

@@ -357,15 +357,15 @@ const KEYS: readonly Scenario[] = [
   ),
   onTable('read a row by its key', (table) => table.get({ n: 3 }), SEGMENTS, withRunAndEntries),
   {
-    name: 'fold and sweep rows with a key, and the index of rows before',
-    options: { ...SEGMENTS, foldRecordsMin: 1, orphanGraceMs: 0 },
+    name: 'compact and collect rows with a key, and the index of rows before',
+    options: { ...SEGMENTS, maintenance: { compactionRecordsMin: 1 }, orphanGraceMs: 0 },
     async prepare(world) {
       await withRunAndEntries(world)
       const table = await theTable(world)
       await table.alter({ key: ['v'] })
       await table.alter({ key: ['n'] })
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
 ]
@@ -480,71 +480,79 @@ async function withRecordsOverSegment(world: SimWorld): Promise<void> {
   await table.deleteRow(await rowIdAt(world, 1))
 }
 
-async function sweepTwice({ store, clock, options }: SimWorld): Promise<void> {
-  for (let sweeps = 0; sweeps < 2; sweeps++) {
-    await store.sweep()
+async function maintainTwice({ store, clock, options }: SimWorld): Promise<void> {
+  for (let runs = 0; runs < 2; runs++) {
+    await store.maintain()
     clock.pass(options.store.orphanGraceMs ?? 0)
   }
 }
 
 const MAINTENANCE: readonly Scenario[] = [
   {
-    name: 'fold row records',
-    options: { foldRecordsMin: 1, inlineRowsMax: 3, inlineBytesMax: 60 },
+    name: 'compact row records',
+    options: { maintenance: { compactionRecordsMin: 1 }, inlineRowsMax: 3, inlineBytesMax: 60 },
     async prepare(world) {
       await create(world)
       await (await theTable(world)).addRows(ROWS)
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'settle segments and what was folded',
-    options: { ...SEGMENTS, ...SETTLES, foldRecordsMin: 1 },
+    name: 'recompress segments and what was compacted',
+    options: {
+      ...SEGMENTS,
+      ...SETTLES,
+      maintenance: { ...SETTLES.maintenance, compactionRecordsMin: 1 },
+    },
     prepare: withRecordsOverSegment,
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'settle segments that a stash names too',
+    name: 'recompress segments that a stash names too',
     options: { ...SEGMENTS, ...SETTLES },
     async prepare(world) {
       await withStash(world)
       await create(world, world.team.stash('s'))
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'settle segments that share an object, and records over one',
-    options: { ...SEGMENTS, ...SETTLES, foldRecordsMin: 1 },
+    name: 'recompress segments that share an object, and records over one',
+    options: {
+      ...SEGMENTS,
+      ...SETTLES,
+      maintenance: { ...SETTLES.maintenance, compactionRecordsMin: 1 },
+    },
     async prepare(world) {
       await withSharedTable(world)
       await (await theTable(world)).updateRow(await rowIdAt(world, 4), { v: 'x' })
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'fold records over a segment',
-    options: { ...SEGMENTS, foldRecordsMin: 1 },
+    name: 'compact records over a segment',
+    options: { ...SEGMENTS, maintenance: { compactionRecordsMin: 1 } },
     prepare: withRecordsOverSegment,
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'sweep an overwritten generation',
+    name: 'collect an overwritten generation',
     options: { ...SEGMENTS, overwrittenRowsTtlMs: 0, overwrittenRowSetsMax: 0, orphanGraceMs: 0 },
     async prepare(world) {
       await create(world)
       await (await theTable(world)).overwrite({ rows: OTHER_ROWS })
       world.clock.pass(HOUR_MS)
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'sweep a deleted table',
+    name: 'collect a deleted table',
     options: { ...HISTORY, overwrittenRowsTtlMs: 0, orphanGraceMs: 0 },
     async prepare(world) {
       await withRecordsOverSegment(world)
@@ -553,58 +561,58 @@ const MAINTENANCE: readonly Scenario[] = [
       await table.delete()
       world.clock.pass(HOUR_MS)
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'fold row records of a column that was dropped',
-    options: { foldRecordsMin: 1, inlineRowsMax: 3, inlineBytesMax: 60 },
+    name: 'compact row records of a column that was dropped',
+    options: { maintenance: { compactionRecordsMin: 1 }, inlineRowsMax: 3, inlineBytesMax: 60 },
     async prepare(world) {
       await withDroppedColumn(world)
       await (await theTable(world)).addRows([{ n: 10 }, { n: 11 }])
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'sweep a history that is over',
+    name: 'collect a history that is over',
     options: { ...HISTORY, overwrittenRowsTtlMs: 0, orphanGraceMs: 0 },
     async prepare(world) {
       await withRecordsOverSegment(world)
       await (await theTable(world)).overwrite({ rows: OTHER_ROWS })
       world.clock.pass(2 * HOUR_MS)
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'sweep a stash that is over',
+    name: 'collect a stash that is over',
     options: { stashTtlMs: HOUR_MS, orphanGraceMs: 0 },
     async prepare(world) {
       await withStash(world)
       world.clock.pass(3 * HOUR_MS)
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'sweep an upload that is over',
+    name: 'collect an upload that is over',
     options: { uploadTtlMs: HOUR_MS, orphanGraceMs: 0 },
     async prepare(world) {
       await world.team.files.createUpload(ABOUT)
       world.clock.pass(3 * HOUR_MS)
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
   {
-    name: 'sweep a file that no row names',
+    name: 'collect a file that no row names',
     options: { fileRetentionMs: DAY_MS, orphanGraceMs: 0 },
     async prepare(world) {
       await withFile(world)
       world.clock.pass(2 * DAY_MS)
     },
-    act: sweepTwice,
+    act: maintainTwice,
     isMaintenance: true,
   },
 ]

@@ -14,7 +14,7 @@ import { Mismatch, show } from '../model/operation.js'
 /** Times that a job is looked at: the event loop turns between two of them. */
 const LOOKS_MAX = 200
 
-/** Sweeps delete jobs that ended longer ago than `JOB_TTL_MS`. */
+/** Garbage collections delete jobs that ended longer ago than `JOB_TTL_MS`. */
 export const JOB_TTL_MS = 30 * 86_400_000
 
 export class SimJobs {

@@ -1,6 +1,6 @@
 // Goal: options that are about memory, sizes and times change neither an answer nor what is stored.
 // Method: the same seeded operations run on stores with different options, some opened again after every
-// operation, some swept; transcripts and dumps must be equal to the letter.
+// operation, some collected; transcripts and dumps must be equal to the letter.
 import { test } from 'vitest'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { compareVariants } from './meta.js'

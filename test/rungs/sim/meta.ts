@@ -1,6 +1,7 @@
 // The same operations on stores with other options: what they answer, and what is there afterwards.
 import type { StoreOptions, Table } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { dump } from './fault-loop.js'
@@ -9,8 +10,7 @@ import { SETTLES, type SimOptions, SimWorld } from './world.js'
 const HOUR_MS = 3_600_000
 
 /** Options with no visible effect. */
-export type MetaVariant = SimOptions &
-  Readonly<{ reopens: boolean; ends: boolean; sweeps: boolean }>
+export type MetaVariant = SimOptions & Readonly<{ reopens: boolean; ends: boolean; runs: boolean }>
 
 function anyVariant(random: Seeded): MetaVariant {
   const store: StoreOptions = {
@@ -19,7 +19,7 @@ function anyVariant(random: Seeded): MetaVariant {
     segmentRowsMax: random.pick([1, 2, 3, 65_536]),
     segmentBytesMax: random.pick([1_024, 4_194_304]),
     cacheBytesMax: random.pick([0, 1_000, 16_777_216]),
-    foldRecordsMin: random.pick([1, 2, 64]),
+    maintenance: { compactionRecordsMin: random.pick([1, 2, 64]) },
     overwrittenRowSetsMax: random.pick([0, 2]),
     orphanGraceMs: random.pick([0, HOUR_MS]),
     stashTtlMs: 30 * 24 * HOUR_MS,
@@ -28,7 +28,10 @@ function anyVariant(random: Seeded): MetaVariant {
     store: {
       ...store,
       valueFilters: store.segmentRowsMax === 2,
-      ...(store.cacheBytesMax === 0 && SETTLES),
+      ...(store.cacheBytesMax === 0 && {
+        ...SETTLES,
+        maintenance: joinedMaintenance(store.maintenance, SETTLES.maintenance),
+      }),
     },
     disk: {
       seed: random.below(1_000),
@@ -44,7 +47,7 @@ function anyVariant(random: Seeded): MetaVariant {
     },
     reopens: random.once(2),
     ends: random.once(3),
-    sweeps: random.once(3),
+    runs: random.once(3),
   }
 }
 
@@ -77,7 +80,7 @@ async function runVariant(seed: number, variant: MetaVariant): Promise<string> {
     const count = OPERATIONS_MIN + random.below(OPERATIONS_MORE)
     for (let n = 0; n < count; n++) {
       lines.push(await answerOf(world, anyOperation(random, n)))
-      if (variant.sweeps) await world.store.sweep()
+      if (variant.runs) await world.store.maintain()
       if (!variant.ends) continue
       await world.end(true)
       await world.open()

@@ -27,7 +27,7 @@ export type SimOperation = Readonly<{
   apply(state: TableState, outcome: Outcome): readonly TableState[]
   /** Applies the outcome of the operation to stashes and files. */
   settle?(outcome: Outcome): void
-  /** It reads objects, which two sweeps without grace may delete meanwhile. */
+  /** It reads objects, which two garbage collections without grace may delete meanwhile. */
   readsObjects?: boolean
   /** A chunk that it puts; `rows` null: the whole stash is deleted. */
   stashed?: Readonly<{ stash: ModelStash; serial: string | null; rows: readonly ModelRow[] | null }>
@@ -343,12 +343,12 @@ export function readBeside(world: DiskJudge, table: ModelTable): SimOperation {
   }
 }
 
-/** Folds, settles and sweeps, which changes nothing that can be read. */
-export function sweepBeside(): SimOperation {
+/** Compactions, recompressions and garbage collections, which changes nothing that can be read. */
+export function maintainBeside(): SimOperation {
   return {
-    text: 'sweep',
+    text: 'garbageCollection',
     table: null,
-    run: ({ store }) => store.sweep(),
+    run: ({ store }) => store.maintain(),
     apply: (state) => [state],
   }
 }

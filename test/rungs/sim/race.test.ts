@@ -32,11 +32,18 @@ const ANY: readonly What[] = [
 /** Changes of a table whose segments, which a stash names too, are swapped meanwhile. */
 const BESIDE_SETTLE: readonly What[] = [
   ...(['add', 'add stash', 'add stash', 'overwrite', 'overwrite if', 'update'] as const),
-  ...(['update if', 'delete', 'read', 'settle'] as const),
+  ...(['update if', 'delete', 'read', 'recompression'] as const),
 ]
 
 /** Uses of a stash whose segments are swapped meanwhile. */
-const OF_STASHES: readonly What[] = ['add stash', 'add stash', 'settle', 'settle', 'update', 'read']
+const OF_STASHES: readonly What[] = [
+  'add stash',
+  'add stash',
+  'recompression',
+  'recompression',
+  'update',
+  'read',
+]
 
 /** Those that meet in a key, and some others. */
 const OF_KEYS: readonly What[] = [
@@ -108,7 +115,7 @@ test('operations at once are those of some order', { timeout: 3_600_000 }, async
 test.each([
   ['a lost update', 10, PLAIN],
   ['a key that two rows have', 20, KEYED],
-  ['rows that a settle took back', 20, SETTLED],
+  ['rows that a recompression took back', 20, SETTLED],
 ])('%s, as of commits without their checks, is found within %i races', async (_, races, kind) => {
   const done = await race(races, 1, false, [kind])
 
@@ -219,14 +226,14 @@ const anyBackgroundRace: fc.Arbitrary<BackgroundRace> = fc.record({
   background: fc.array(
     fc.record({
       at: fc.constantFrom(0, 1),
-      what: fc.constantFrom('sweep', 'sweep', 'sweep', 'time'),
+      what: fc.constantFrom('garbageCollection', 'garbageCollection', 'garbageCollection', 'time'),
       after: fc.nat({ max: 60 }),
     }),
     { minLength: 1, maxLength: 3, size: 'max' },
   ),
   hasKey: fc.boolean(),
   isOpen: fc.boolean(),
-  isSwept: fc.constantFrom(false, false, false, true),
+  isMaintained: fc.constantFrom(false, false, false, true),
 })
 
 test('no long operation sees the background, and none is disturbed by it', {

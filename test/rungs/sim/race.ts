@@ -8,6 +8,7 @@ import { isStoreError, openLevelKv, openStore } from '../../../src/index.js'
 import type { KvStore, ObjectStore, UrlFetcher } from '../../../src/ports.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { type TestClock, testClock } from '../../conformance/test-clock.js'
+import { joinedMaintenance, QUIET } from '../../support/maintenance.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
 import { alterKey, getBeside, inTransaction, retypeKey, updateAndAdd } from './key-operations.js'
@@ -16,13 +17,13 @@ import {
   changeTable,
   createTable,
   deleteRow,
+  maintainBeside,
   matchRows,
   type OperationPlace,
   putChunk,
   type RowsOf,
   readBeside,
   type SimOperation,
-  sweepBeside,
   updateRow,
 } from './operations.js'
 import type { KeyColumn, ModelTable, Outcome } from './oracle.js'
@@ -48,7 +49,7 @@ export type RaceSpec = Readonly<{
     | 'take key'
     | 'get by key'
     | 'retype'
-    | 'settle'
+    | 'recompression'
   row: number
 }>
 
@@ -57,7 +58,7 @@ export type Race = Readonly<{
   options: Pick<StoreOptions, 'inlineRowsMax' | 'cacheBytesMax'>
   /** The key that the table is made with. */
   key: KeyColumn | null
-  /** Whether a settle runs, and the operations begin when it has the first segment to swap. */
+  /** Whether a recompression runs, and the operations begin when it has the first segment to swap. */
   settles: boolean
   /** false: with commits whose checks are lost, as a proof that the race finds that. */
   checks: boolean
@@ -152,7 +153,7 @@ async function makeTable(
 type Puts = { next: () => void }
 
 /**
- * A settle, which runs freely up to its first segment that is to be swapped.
+ * A recompression, which runs freely up to its first segment that is to be swapped.
  * @param begin - From here on its steps wait for their turns.
  */
 async function beginSettle(
@@ -166,7 +167,7 @@ async function beginSettle(
       resolve()
     }
   })
-  const ended = store.sweep()
+  const ended = store.maintain()
   await Promise.race([put, ended])
   puts.next = () => undefined
   return { ended }
@@ -174,17 +175,17 @@ async function beginSettle(
 
 /** Old objects are deleted, and nothing needs them. */
 async function checkSwapped({ store }: OperationPlace, clock: TestClock): Promise<void> {
-  for (let sweeps = 0; sweeps < 3; sweeps++) {
+  for (let runs = 0; runs < 3; runs++) {
     clock.pass(GRACE_MS)
-    await store.sweep()
+    await store.maintain()
   }
   const { findings } = await store.verify({ full: true })
   if (findings.length > 0) throw new Mismatch(`It is not clean: ${show(findings)}`)
 }
 
-/** A sweep leaves the index of the key that the table has, and no other. */
+/** A garbage collection leaves the index of the key that the table has, and no other. */
 async function checkIndexes({ store, team }: OperationPlace, kv: KvStore, table: ModelTable) {
-  await store.sweep()
+  await store.maintain()
   await checkTable(table, [{ store, team }])
   const { key } = await team.table(table.id ?? '').info()
   const keys = await kv.partition(TEAM).read(async (view) => {
@@ -232,11 +233,7 @@ export async function openPlaces(
     const store = await openStore({
       ...race.options,
       ...SETTLES,
-      sweepIntervalMs: 0,
-      foldIntervalMs: 0,
-      settleIntervalMs: 0,
-      jobIntervalMs: 0,
-      fileSweepIntervalMs: 0,
+      maintenance: joinedMaintenance(race.options.maintenance, SETTLES.maintenance, QUIET),
       orphanGraceMs: GRACE_MS,
       clock,
       random,
@@ -293,8 +290,8 @@ export function bind(
       return state.key === 'n'
         ? retypeKey(NO_DISK, table, state.version)
         : readBeside(NO_DISK, table)
-    case 'settle':
-      return sweepBeside()
+    case 'recompression':
+      return maintainBeside()
     case 'get by key':
       return getBeside(NO_DISK, table, 'v', row % 2 === 0 ? TWIN : target.v)
   }

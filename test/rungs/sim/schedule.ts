@@ -6,6 +6,7 @@ import type { Durability } from '../../../src/kv/batch-writer.js'
 import { DAMAGES } from '../../conformance/faults/fault-disk.js'
 import type { Fault, FaultPlan, PortStep } from '../../conformance/faults/fault-plan.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 import { reopeningsOf } from '../../support/reopenings.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
@@ -216,7 +217,7 @@ class Schedule {
     const kind = this.#random.below(20)
     this.#armSometimes()
     if (kind < 14) await this.#operate(kind < 5 ? 2 + this.#random.below(2) : 1)
-    else if (kind < 16) await this.#sweep()
+    else if (kind < 16) await this.#maintain()
     else if (kind === 16) this.#passTime()
     else if (kind === 17) await readAll(world, this.#oracle)
     else if (kind === 18 && this.#profile !== 'clean') await this.#reopen()
@@ -245,7 +246,7 @@ class Schedule {
   #slowDown(): void {
     const { below, once, pick } = seeded(this.#random.below(2 ** 30))
     this.world.arm(({ operation }) => {
-      // A read of an object may take as long as a whole sweep.
+      // A read of an object may take as long as a whole garbage collection.
       if (operation === 'get' && once(2)) return { kind: 'delay', turns: below(pick([100, 5_000])) }
       return once(3) ? { kind: 'delay', turns: below(pick([10, 100, 400])) } : null
     })
@@ -272,37 +273,40 @@ class Schedule {
     this.#doubtStashes()
   }
 
-  async #sweep(): Promise<void> {
+  async #maintain(): Promise<void> {
     const { kv, store } = this.world.options
-    await this.#sweepOnce()
+    await this.#maintainOnce()
     // The second deletes what the first has marked, while the commits that let it go may not be on the disk.
     if (kv.durability === 'interval' && store.orphanGraceMs === 0 && !this.world.disk.isDown)
-      await this.#sweepOnce()
+      await this.#maintainOnce()
     if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
   }
 
-  async #sweepOnce(): Promise<void> {
-    this.#trace.push('sweep')
+  async #maintainOnce(): Promise<void> {
+    this.#trace.push('garbageCollection')
     this.#doubtFiles()
-    const outcome = await this.world.outcomeOf(() => this.world.store.sweep())
+    const outcome = await this.world.outcomeOf(() => this.world.store.maintain())
     this.#trace.push(`  ${showOutcome(outcome)}`)
     if (outcome.kind === 'unknown') this.#isPoisoned = true
   }
 
-  /** Sweeps while others work: twice, so that the second finds what the first has marked. */
-  async #sweepBeside(operations: readonly SimOperation[]): Promise<void> {
+  /** Collects garbage while others work: twice, so that the second finds what the first has marked. */
+  async #maintainBeside(operations: readonly SimOperation[]): Promise<void> {
     const { store, options } = this.world
     const isSafe = options.store.orphanGraceMs !== 0 || !readObjects(operations)
     const count = isSafe ? 2 : 1
-    this.#trace.push(`  and beside it ${count} sweeps`)
+    this.#trace.push(`  and beside it ${count} garbage collections`)
     this.#doubtFiles()
-    for (let sweeps = 0; sweeps < count; sweeps++) {
-      const outcome = await this.world.outcomeOf(() => store.sweep())
+    for (let runs = 0; runs < count; runs++) {
+      const outcome = await this.world.outcomeOf(() => store.maintain())
       if (outcome.kind === 'unknown') this.#isPoisoned = true
     }
   }
 
-  /** Files past their time that no row names may be gone from this sweep on: no row names them from here on. */
+  /**
+   * Files past their time that no row names may be gone from this garbage collection on: no row names them from here
+   * on.
+   */
   #doubtFiles(): void {
     const { clock, options } = this.world
     const held = this.#oracle.heldFiles()
@@ -344,18 +348,18 @@ class Schedule {
       const again = this.#unanswered.pop()
       operations.push(again === undefined ? this.#anyOperation() : again())
     }
-    // It sweeps several times, and without grace a second sweep deletes what others read.
+    // It collects garbage several times, and without grace a second garbage collection deletes what others read.
     const isSafe = world.options.store.orphanGraceMs !== 0 || !readObjects(operations)
     if (this.#oracle.isWiping && isSafe) operations.push(deleteAll(world, this.#oracle))
     this.#widenStashes(operations)
     if (operations.length > 1) this.#trace.push(`${operations.length} at once:`)
     for (const { text } of operations) this.#trace.push(`  ${text}`)
-    const sweeps = this.#random.once(this.#profile === 'slow' ? 2 : 5)
-    const sweeping = sweeps ? this.#sweepBeside(operations) : undefined
+    const runs = this.#random.once(this.#profile === 'slow' ? 2 : 5)
+    const maintaining = runs ? this.#maintainBeside(operations) : undefined
     const outcomes = await Promise.all(
       operations.map((one) => world.outcomeOf(() => one.run(world))),
     )
-    await sweeping
+    await maintaining
     for (const outcome of outcomes) this.#trace.push(`  ${showOutcome(outcome)}`)
     this.#settle(operations, outcomes)
   }
@@ -878,7 +882,7 @@ function anyOptions(random: Seeded): SimOptions {
     inlineRowsMax: random.pick([0, 2, 1_000]),
     segmentRowsMax: random.pick([2, 65_536]),
     cacheBytesMax: random.pick([0, 16_777_216]),
-    foldRecordsMin: random.pick([1, 1, 3]),
+    maintenance: { compactionRecordsMin: random.pick([1, 1, 3]) },
     overwrittenRowsTtlMs: random.pick([0, HOUR_MS]),
     overwrittenRowSetsMax: random.pick([0, 2]),
     orphanGraceMs: random.pick([0, 10 * MINUTE_MS]),
@@ -891,7 +895,10 @@ function anyOptions(random: Seeded): SimOptions {
     store: {
       ...store,
       valueFilters: store.segmentRowsMax === 2,
-      ...(store.cacheBytesMax === 0 && SETTLES),
+      ...(store.cacheBytesMax === 0 && {
+        ...SETTLES,
+        maintenance: joinedMaintenance(store.maintenance, SETTLES.maintenance),
+      }),
     },
     disk: {
       seed: random.below(2 ** 30),
@@ -939,7 +946,8 @@ const WIPES_SALT = 0x510e5280
 function withJobs(options: SimOptions): SimOptions {
   const { store } = options
   const onBackgroundFailure = () => undefined // The next process goes on with the job.
-  const jobs = { jobIntervalMs: DAY_MS, jobTtlMs: JOB_TTL_MS, onBackgroundFailure }
+  const maintenance = joinedMaintenance(store.maintenance, { jobIntervalMs: DAY_MS })
+  const jobs = { maintenance, jobTtlMs: JOB_TTL_MS, onBackgroundFailure }
   return { ...options, store: { ...store, ...jobs }, reopens: false }
 }
 
@@ -963,7 +971,7 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
   // Lost commits are noticed among those whose records are kept.
   if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
   const isHasty = store.orphanGraceMs === 0
-  // In a hasty store, the commits that release objects may not be on the disk yet when two sweeps are over.
+  // In a hasty store, the commits that release objects may not be on the disk yet when two garbage collections are over.
   const flushBytes = isHasty ? 8_192 : 1_024
   return {
     ...relaxed,
@@ -978,7 +986,7 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
 const HASTY = {
   overwrittenRowsTtlMs: 0,
   overwrittenRowSetsMax: 0,
-  foldRecordsMin: 1,
+  maintenance: { compactionRecordsMin: 1 },
   inlineRowsMax: 0,
 } satisfies StoreOptions
 

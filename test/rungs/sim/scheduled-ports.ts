@@ -26,7 +26,8 @@ function scheduledPartition(partition: KvPartition, turn: Turn, checks: boolean)
     read: (use) => turn('read', () => partition.read((view) => use(scheduledView(view, turn)))),
     commit: (commit) =>
       turn('commit', () => partition.commit(checks ? commit : { ...commit, checks: [] })),
-    sweep: (range, count) => turn('sweep', () => partition.sweep(range, count)),
+    deleteRange: (range, count) =>
+      turn('garbageCollection', () => partition.deleteRange(range, count)),
   }
 }
 

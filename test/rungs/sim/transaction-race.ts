@@ -97,10 +97,12 @@ async function openTeams(race: TransactionRace, disk: FaultDisk, turn: Turn): Pr
   const opening = [0, 1].map(async (process) => {
     const store = await openStore({
       inlineRowsMax: race.inlineRowsMax,
-      sweepIntervalMs: 0,
-      foldIntervalMs: 0,
-      jobIntervalMs: 0,
-      fileSweepIntervalMs: 0,
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        jobIntervalMs: 0,
+        fileCollectionIntervalMs: 0,
+      },
       clock: testClock(),
       onBackgroundFailure: () => undefined,
       random: seededRandom(1 + process),
@@ -277,7 +279,10 @@ function explains(
   })
 }
 
-/** What a call without an answer may have seen: a single change may have taken effect, a function came to its end or not. */
+/**
+ * What a call without an answer may have seen: a single change may have taken effect, a function came to its end or
+ * not.
+ */
 function wholeOf({ outcome, spec }: Ran, seen: Seen): Seen {
   if (outcome !== 'unknown') return seen
   if (spec.form === 'single') return seen.length === 0 ? [ANYTHING] : seen

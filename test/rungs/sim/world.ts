@@ -8,17 +8,17 @@ import type { FaultDiskOptions } from '../../conformance/faults/fault-disk.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { DiskGone, type Fault, type FaultPlan } from '../../conformance/faults/fault-plan.js'
 import { testClock } from '../../conformance/test-clock.js'
+import { joinedMaintenance, QUIET } from '../../support/maintenance.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
 import type { Outcome } from './oracle.js'
 import { beginProcess } from './virtual-time.js'
 
-/** With these a store compresses every segment at each sweep, as small as it is, on each runtime. */
+/** With these a store compresses every segment at each garbage collection, as small as it is, on each runtime. */
 export const SETTLES = {
   compression: 'none',
-  settledCompression: 'deflate',
-  settleAfterMs: 0,
-  settleSavingMin: 0,
+  recompression: 'deflate',
+  maintenance: { recompressionAgeMs: 0, recompressionSavingMin: 0 },
 } satisfies StoreOptions
 
 export const TEAM = 'acme'
@@ -136,12 +136,8 @@ export class SimWorld {
       this.#wasWritten = true
       this.#ports = { kv: opened, objects: this.disk.objects(kv.durability !== 'none') }
       this.#store = await openStore({
-        jobIntervalMs: 0,
         ...store,
-        sweepIntervalMs: 0,
-        foldIntervalMs: 0,
-        settleIntervalMs: 0,
-        fileSweepIntervalMs: 0,
+        maintenance: joinedMaintenance(QUIET, store.maintenance),
         clock: this.clock,
         random: this.#random,
         ...this.#ports,

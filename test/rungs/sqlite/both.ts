@@ -69,8 +69,8 @@ export class Both {
         return await this.#walk(operation)
       case 'get':
         return await this.#get(operation)
-      case 'sweep':
-        return void (await this.#world.store(0).sweep())
+      case 'garbageCollection':
+        return void (await this.#world.store(0).maintain())
       case 'reopen':
         await this.#world.reopen()
         this.#twin.reopen()

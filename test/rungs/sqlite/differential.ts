@@ -11,7 +11,7 @@ import { SqliteTwin } from './twin.js'
 
 const HOUR_MS = 3_600_000
 
-/** Small sizes, so that small tables have records, segments of several extents, and folds. */
+/** Small sizes, so that small tables have records, segments of several extents, and compactions. */
 function anyOptions(random: Seeded): StoreOptions & Limits {
   return {
     inlineRowsMax: random.pick([0, 2, 1_000]),
@@ -21,7 +21,7 @@ function anyOptions(random: Seeded): StoreOptions & Limits {
     pageRowsMax: random.pick([3, 100]),
     pageBytesMax: 16_777_216,
     cacheBytesMax: random.pick([0, 2_000, 16_777_216]),
-    foldRecordsMin: random.pick([1, 3, 64]),
+    maintenance: { compactionRecordsMin: random.pick([1, 3, 64]) },
     overwrittenRowSetsMax: random.pick([0, 2]),
     orphanGraceMs: 0,
     overwrittenRowsTtlMs: HOUR_MS,

@@ -25,7 +25,7 @@ export type Operation =
   | Readonly<{ do: 'drop stash'; stash: string }>
   | Readonly<{ do: 'walk'; table: number; limit: number }>
   | Readonly<{ do: 'get'; table: number; row: number }>
-  | Readonly<{ do: 'sweep' }>
+  | Readonly<{ do: 'garbageCollection' }>
   | Readonly<{ do: 'reopen' }>
 
 export const OPERATIONS_MAX = 50
@@ -47,7 +47,7 @@ const WEIGHTS: readonly (readonly [weight: number, kind: Operation['do']])[] = [
   [1, 'drop stash'],
   [3, 'walk'],
   [3, 'get'],
-  [2, 'sweep'],
+  [2, 'garbageCollection'],
   [2, 'reopen'],
 ]
 const KINDS = WEIGHTS.flatMap(([weight, kind]) => Array.from({ length: weight }, () => kind))

@@ -8,12 +8,18 @@ import type { Store, StoreOptions } from '../../../src/index.js'
 import { putTo, textOf } from '../../conformance/store/upload-request.js'
 import { testClock } from '../../conformance/test-clock.js'
 
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
+const QUIET = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
+} as const
 const SIZES = {
   ...QUIET,
   inlineRowsMax: 3,
   segmentRowsMax: 70,
-  foldRecordsMin: 2,
+  maintenance: { ...QUIET.maintenance, compactionRecordsMin: 2 },
   orphanGraceMs: 0,
 }
 const TEAM = 'golden'
@@ -62,8 +68,8 @@ async function fill(store: Store, name: string): Promise<string> {
   const idAt = (index: number): string => made.rowIds.at(index) ?? ''
   for (const index of [1, 2, 70]) await table.updateRow(idAt(index), { text: 'updated', n: null })
   for (const index of [3, 4, 91]) await table.deleteRow(idAt(index))
-  await store.sweep() // Folds.
-  await table.updateRow(idAt(5), { text: 'updated after the fold' })
+  await store.maintain() // Compactions.
+  await table.updateRow(idAt(5), { text: 'updated after the compaction' })
   await table.addRows([{ n: 1_000 }, { n: 1_001 }])
   await table.addRows([{ n: 'a text', more: true }], { onSchemaError: 'updateSchema' })
   const kept = await team.createTable({ name: `${name}, kept`, rows: [{ n: 1 }, { n: 2 }] })
@@ -119,7 +125,7 @@ export async function writeSomething(store: Store): Promise<void> {
     await table.addRows([{ fresh: 1 }], { onSchemaError: 'updateSchema' })
   }
   await team.files.put('new', { fileName: 'new.txt', contentType: 'text/plain' })
-  await store.sweep()
+  await store.maintain()
 }
 
 /** A copy to open, as opening changes files. */

@@ -4,9 +4,13 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { backupServed, servedKeys, verifyServed } from '../../../adapters/programs/admin-client.js'
-import { runStats } from '../../../adapters/programs/cli-stats.js'
-import { ProgramFailure } from '../../../adapters/programs/program-failure.js'
+import { ProgramFailure } from '../../../adapters/cli/command/program-failure.js'
+import { runStats } from '../../../adapters/cli/commands/stats.js'
+import {
+  backupServed,
+  servedKeys,
+  verifyServed,
+} from '../../../adapters/cli/stores/admin-client.js'
 
 async function listening(answer: RequestListener): Promise<string> {
   const server = createServer(answer)

@@ -5,8 +5,8 @@ import {
   argumentProblem,
   withDirectoryOption,
   withHelp,
-} from '../../../adapters/programs/argument-problem.js'
-import type { OptionSpecs } from '../../../adapters/programs/command-spec.js'
+} from '../../../adapters/cli/command/argument-problem.js'
+import type { OptionSpecs } from '../../../adapters/cli/command/command-spec.js'
 
 const OPTIONS = {
   table: { type: 'string', help: '' },

@@ -10,10 +10,10 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type RunningServer, serveOwnStore } from '../../../adapters/cli/server/server.js'
 import { type ConnectionLimits, closeServer } from '../../../adapters/http/connections.js'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
 import { addressOf } from '../../../adapters/http/remote-address.js'
-import { type RunningServer, startServer } from '../../../adapters/programs/server.js'
 import { openMemory } from '../../../src/index.js'
 import { turns } from '../../support/until.js'
 import { type RawClient, rawClient } from './raw-client.js'
@@ -67,7 +67,7 @@ async function serveStore(limits: ConnectionLimits): Promise<string> {
 }
 
 async function start(): Promise<RunningServer> {
-  return startServer(await openMemory(), {
+  return serveOwnStore(await openMemory(), {
     host: '127.0.0.1',
     port: 0,
     baseUrl: undefined,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fieldText, findFields } from '../../../adapters/programs/csv-fields.js'
+import { fieldText, findFields } from '../../../adapters/cli/import/csv-fields.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const utf8 = new TextEncoder()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mayBeThousands, withPoint } from '../../../adapters/programs/decimal-commas.js'
+import { mayBeThousands, withPoint } from '../../../adapters/cli/import/decimal-commas.js'
 
 test.each([
   ['1,5', '1.5'],

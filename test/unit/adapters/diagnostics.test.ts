@@ -113,10 +113,10 @@ test('a directory store publishes its events, and passes them to onEvent as well
 })
 
 test('publishEvent publishes an event on the channel of its name, and on no other', () => {
-  const folds = messagesOf<StoreEvent>('rowstash:fold')
-  const sweeps = messagesOf<StoreEvent>('rowstash:sweep')
-  const event = { name: 'fold', folds: 1, ms: 2 } as const
+  const compactions = messagesOf<StoreEvent>('rowstash:compaction')
+  const runs = messagesOf<StoreEvent>('rowstash:garbageCollection')
+  const event = { name: 'compaction', compactions: 1, ms: 2 } as const
   publishEvent(event)
 
-  expect([folds, sweeps]).toEqual([[event], []])
+  expect([compactions, runs]).toEqual([[event], []])
 })

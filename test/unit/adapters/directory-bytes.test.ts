@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bytesBelow } from '../../../adapters/programs/directory-bytes.js'
+import { bytesBelow } from '../../../adapters/cli/stores/directory-bytes.js'
 
 let place: string
 

@@ -1,7 +1,7 @@
 // Goal: a server under load prints few lines, and none of its failures is left out.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { FailureLog } from '../../../adapters/programs/failure-log.js'
-import { busy } from '../../../src/contract/refusal.js'
+import { FailureLog } from '../../../adapters/cli/server/failure-log.js'
+import { busy } from '../../../src/contract/http/refusal.js'
 import { StoreError } from '../../../src/index.js'
 
 const MINUTE_MS = 60_000

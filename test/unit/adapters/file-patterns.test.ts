@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { filesOf } from '../../../adapters/programs/file-patterns.js'
+import { filesOf } from '../../../adapters/cli/import/file-patterns.js'
 
 const FILES = [
   ...['a.csv', 'b.csv', 'ab.csv', 'c.csv.gz', '.hidden.csv', 'x+y.csv', 'xxy.csv', 'ü.csv'],

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { highWaterOf } from '../../../adapters/directory/high-water-file.js'
+import { makeHighWaterPlace } from '../../../adapters/directory/high-water-file.js'
 
 const STORE = '00112233445566778899aabbccddeeff'
 const RENAME_MS_MAX = 5
@@ -19,7 +19,7 @@ function awaitReplaced(path: string, before: number): boolean {
 test('a check between the rename of a new mark and the turn that learns of it finds no other process', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'rowstash-mark-'))
   onTestFinished(() => rm(directory, { recursive: true }))
-  const { file } = highWaterOf(directory, STORE)
+  const { file } = makeHighWaterPlace(directory, STORE)
   const path = join(directory, 'HIGHWATER')
   await file.replace(Uint8Array.of(1))
   let checkedBetween = 0

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type FileImport, importFiles } from '../../../adapters/cli/import/import-files.js'
 import { nodeHandler } from '../../../adapters/node.js'
-import { type FileImport, importFiles } from '../../../adapters/programs/import-files.js'
 import { AnswerReader } from '../../../src/client/answer-reader.js'
 import { openMemory } from '../../../src/index.js'
 import { type Answer, type Asked, fakeServer } from '../../support/fake-server.js'
@@ -72,7 +72,7 @@ type Behind = Readonly<{
 
 /** A store that is served, but whose answers to some requests get lost on the way. */
 async function storeBehind(isLost: (asked: Asked) => boolean): Promise<Behind> {
-  const store = await openMemory({ sweepIntervalMs: 0 })
+  const store = await openMemory({ maintenance: { garbageCollectionIntervalMs: 0 } })
   const server = createServer(nodeHandler(store, { keys: [{ key: 'secret-key', teamId: 'acme' }] }))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(async () => {

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type FileImport, importFiles } from '../../../adapters/programs/import-files.js'
-import { findOddColumns, type OddColumn } from '../../../adapters/programs/import-oddities.js'
-import { ImportSample } from '../../../adapters/programs/import-sample.js'
-import { formatOfPath } from '../../../adapters/programs/import-source.js'
+import { type FileImport, importFiles } from '../../../adapters/cli/import/import-files.js'
+import { findOddColumns, type OddColumn } from '../../../adapters/cli/import/import-oddities.js'
+import { ImportSample } from '../../../adapters/cli/import/import-sample.js'
+import { formatOfPath } from '../../../adapters/cli/import/import-source.js'
 import { createTestServer, type TestServer } from '../../conformance/testing.js'
 
 let folder: string
@@ -15,7 +15,7 @@ let server: TestServer
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-oddities-'))
-  server = await createTestServer({ store: { sweepIntervalMs: 0 } })
+  server = await createTestServer({ store: { maintenance: { garbageCollectionIntervalMs: 0 } } })
 })
 
 afterAll(async () => {

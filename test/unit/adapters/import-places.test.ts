@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type FileImport, importFiles } from '../../../adapters/programs/import-files.js'
-import { formatOfPath } from '../../../adapters/programs/import-source.js'
+import { type FileImport, importFiles } from '../../../adapters/cli/import/import-files.js'
+import { formatOfPath } from '../../../adapters/cli/import/import-source.js'
 import { createTestServer, type TestServer } from '../../conformance/testing.js'
 import { fakeServer } from '../../support/fake-server.js'
 import { runOptions } from '../../support/fast-check-options.js'
@@ -17,7 +17,7 @@ let tableId: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-places-'))
-  server = await createTestServer({ store: { sweepIntervalMs: 0 } })
+  server = await createTestServer({ store: { maintenance: { garbageCollectionIntervalMs: 0 } } })
   const columns = [
     { id: 'id', type: { kind: 'number' } },
     { id: 'name', type: { kind: 'string' } },

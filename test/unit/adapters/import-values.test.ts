@@ -2,14 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SourceFormat } from '../../../adapters/base/records.js'
-import type { RowRun } from '../../../adapters/programs/import-source.js'
+import type { RowRun } from '../../../adapters/cli/import/import-source.js'
 import {
   type Cell,
-  cellsOf,
-  classOf,
+  classifyValue,
   HeaderReader,
   NUMBERS_AS_TEXT,
-} from '../../../adapters/programs/import-values.js'
+  readRecordCells,
+} from '../../../adapters/cli/import/import-values.js'
 import { inferType } from '../../../src/schema/infer.js'
 import { newSummary, summarizeText, summarizeToken } from '../../../src/schema/summarize.js'
 import { runOptions } from '../../support/fast-check-options.js'
@@ -36,7 +36,7 @@ const KIND_OF: Readonly<Record<string, string>> = {
 }
 
 function kindOf(value: unknown, isField: boolean): string | undefined {
-  const found = classOf(value, isField)
+  const found = classifyValue(value, isField)
   return found === undefined ? undefined : (KIND_OF[found] ?? found)
 }
 
@@ -78,7 +78,7 @@ describe('a number of CSV with a decimal comma', () => {
         const pointed = text.replace(',', '.')
         const isNumber = !text.includes('.') && inferredField(pointed) === 'number'
 
-        expect(classOf(text, true) === 'decimalComma').toBe(isNumber && text !== pointed)
+        expect(classifyValue(text, true) === 'decimalComma').toBe(isNumber && text !== pointed)
       }),
       runOptions(5_000),
     )
@@ -99,11 +99,11 @@ describe('a value of JSON', () => {
   })
 
   test.each([[null], ['']])('%j is an empty cell', (value) => {
-    expect(classOf(value, false)).toBeUndefined()
+    expect(classifyValue(value, false)).toBeUndefined()
   })
 
   test('is an array', () => {
-    expect(classOf([1], false)).toBe('array')
+    expect(classifyValue([1], false)).toBe('array')
   })
 })
 
@@ -117,7 +117,8 @@ async function allCells(text: string, format: SourceFormat): Promise<(readonly C
   const found: (readonly Cell[])[] = []
   const headers = new HeaderReader()
   for await (const run of cutRuns(once(text), format, 2, DETECTED)) {
-    for (const record of run.starts.keys()) found.push(cellsOf(run, headers.read(run), record))
+    for (const record of run.starts.keys())
+      found.push(readRecordCells(run, headers.read(run), record))
   }
   return found
 }

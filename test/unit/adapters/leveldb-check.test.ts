@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { checkDatabase } from '../../../adapters/leveldb/leveldb-check.js'
+import { checkDatabaseFiles } from '../../../adapters/leveldb/leveldb-check.js'
 import { crc32c, unpackSnappy } from '../../../adapters/leveldb/leveldb-codec.js'
 import { seeded } from '../../support/seeded.js'
 import { fifthOf } from '../../support/what-runs.js'
@@ -45,7 +45,7 @@ async function tableNames(): Promise<string[]> {
 }
 
 async function problem(): Promise<string> {
-  return checkDatabase(folder, { atLeast: 0, storeCrc: 0 }).then(
+  return checkDatabaseFiles(folder, { atLeast: 0, storeCrc: 0 }).then(
     () => 'none',
     (failure) => `${failure.code}: ${failure.message}`,
   )

@@ -1,4 +1,5 @@
-// The logs that LevelDB will replay are checked before it does: what it would read of them, and how they follow each other.
+// The logs that LevelDB will replay are checked before it does: what it would read of them, and how they follow each
+// other.
 import { cp, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -6,7 +7,7 @@ import { ClassicLevel } from 'classic-level'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import { readFormatFile } from '../../../adapters/directory/directory-format.js'
-import { checkDatabase } from '../../../adapters/leveldb/leveldb-check.js'
+import { checkDatabaseFiles } from '../../../adapters/leveldb/leveldb-check.js'
 import { Cursor } from '../../../adapters/leveldb/leveldb-codec.js'
 import { readLog } from '../../../adapters/leveldb/leveldb-log.js'
 import { fromHex } from '../../../src/base/bytes.js'
@@ -125,7 +126,7 @@ describe('a store', () => {
 
   async function problem(kv: string, atLeast: number | null): Promise<string> {
     const name = fromHex(await readFormatFile(join(kv, '..'))) ?? new Uint8Array()
-    return await checkDatabase(kv, { atLeast, storeCrc: crc32(name) }).then(
+    return await checkDatabaseFiles(kv, { atLeast, storeCrc: crc32(name) }).then(
       () => 'none',
       (failure) => `${failure.code}: ${failure.message}`,
     )

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { originOf } from '../../../adapters/http/mounted-request.js'
+import { resolveRequestOrigin } from '../../../adapters/http/mounted-request.js'
 
 function originFor(host: string | undefined, more: object = {}): string | undefined {
   const request = { headers: { host }, socket: {}, url: '/tables', ...more }
-  return originOf(request as unknown as IncomingMessage, '/api')
+  return resolveRequestOrigin(request as unknown as IncomingMessage, '/api')
 }
 
 test('the URL of a request has its host, the mount and the base path', () => {

@@ -139,7 +139,9 @@ test('bodies of one team that stop half way leave memory to another team', async
 })
 
 test('a page that nobody reads is cut off once another waits for its memory', async () => {
-  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0 })
+  const store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
+  })
   opened.push(() => store.close())
   const rows = Array.from({ length: 8_000 }, (_, n) => ({ n, t: 'x'.repeat(2_000) }))
   const { tableId } = await store.team('a').createTable({ name: 't', rows })

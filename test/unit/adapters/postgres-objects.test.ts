@@ -1,10 +1,10 @@
 // What an ObjectStore on PostgreSQL does beyond the suite of its port.
 import type pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { creationLock } from '../../../adapters/postgres/connection/tables.js'
 import type { PostgresObjectsOptions } from '../../../adapters/postgres/object-options.js'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { openPostgresObjects } from '../../../adapters/postgres/postgres-objects.js'
-import { creationLock } from '../../../adapters/postgres/tables.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { toHex, utf8 } from '../../../src/base/bytes.js'
 import type { ObjectStore } from '../../../src/objects/objects.js'

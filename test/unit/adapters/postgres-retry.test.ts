@@ -1,6 +1,6 @@
 // Attempts on PostgreSQL: when another one is made, and which failure is the caller's.
 import { expect, test } from 'vitest'
-import { retry } from '../../../adapters/postgres/retry.js'
+import { retryPostgres } from '../../../adapters/postgres/connection/retry.js'
 
 /** Fails with its number until the attempt that succeeds. */
 function attempts(succeedsAt: number) {
@@ -17,7 +17,7 @@ const IN_TIME = { retryMsMax: 60_000, pauseMs: () => 0 }
 test('attempts end with the first one that succeeds', async () => {
   const { attempt, count } = attempts(3)
 
-  expect(await retry(attempt, () => false, IN_TIME)).toBe(3)
+  expect(await retryPostgres(attempt, () => false, IN_TIME)).toBe(3)
   expect(count()).toBe(3)
 })
 
@@ -25,7 +25,7 @@ test('a failure that would come again is thrown at once', async () => {
   const { attempt, count } = attempts(9)
   const isFinal = (failure: unknown) => String(failure).includes('attempt 2')
 
-  await expect(retry(attempt, isFinal, IN_TIME)).rejects.toThrow('attempt 2')
+  await expect(retryPostgres(attempt, isFinal, IN_TIME)).rejects.toThrow('attempt 2')
   expect(count()).toBe(2)
 })
 
@@ -34,6 +34,6 @@ test('no attempt is made after a pause that would end too late', async () => {
   const pauses = [0, 0, 60_000]
   const options = { retryMsMax: 1_000, pauseMs: (failed: number) => pauses[failed] ?? 0 }
 
-  await expect(retry(attempt, () => false, options)).rejects.toThrow('attempt 3')
+  await expect(retryPostgres(attempt, () => false, options)).rejects.toThrow('attempt 3')
   expect(count()).toBe(3)
 })

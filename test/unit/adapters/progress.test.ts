@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openProgress, renderBar, renderProgress } from '../../../adapters/programs/progress.js'
+import { openProgress, renderBar, renderProgress } from '../../../adapters/cli/command/progress.js'
 
 function output(isTTY: boolean): { isTTY: boolean; text: string; write(text: string): void } {
   return {

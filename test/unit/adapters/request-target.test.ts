@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hostsOf, targetOf } from '../../../adapters/http/request-target.js'
+import { hostsOf, parseRequestTarget } from '../../../adapters/http/request-target.js'
 
 const HOSTS = hostsOf(['https://api.example.com/v2', undefined])
 
@@ -17,7 +17,7 @@ test.each([
   ['http://db.example', 'db.example', '/'],
   ['http://db.example?a', 'db.example', '/?a'],
 ])('%s, sent to %s, means %s', (url, host, target) => {
-  expect(targetOf({ url, headers: { host } }, HOSTS)).toBe(target)
+  expect(parseRequestTarget({ url, headers: { host } }, HOSTS)).toBe(target)
 })
 
 test.each([
@@ -34,5 +34,5 @@ test.each([
   ['*', 'db.example'],
   ['', 'db.example'],
 ])('%s, sent to %s, is no target of ours', (url, host) => {
-  expect(targetOf({ url, headers: { host } }, HOSTS)).toBeUndefined()
+  expect(parseRequestTarget({ url, headers: { host } }, HOSTS)).toBeUndefined()
 })

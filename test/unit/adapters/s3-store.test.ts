@@ -17,7 +17,14 @@ type Served = Readonly<{ double: S3Double; store: Store; url: string }>
 async function serve(): Promise<Served> {
   const double = await S3Double.start()
   const objects = await openS3Objects(double.options({ keyPrefix: 'store/' }))
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, orphanGraceMs: 0 }
+  const quiet = {
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+    },
+    orphanGraceMs: 0,
+  }
   const store = await openStore({ ...quiet, kv: await openLevelKv(new MemoryLevel()), objects })
   const server = createServer(nodeHandler(store, { keys: [{ key: KEY, teamId: 'acme' }] }))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -58,7 +65,7 @@ test('the bytes of an upload go to the bucket, and become a file that is read th
   expect(await (await fetch(completed['url'] ?? '')).text()).toBe('picture')
   await expect
     .poll(async () => {
-      await store.sweep() // The first one marks what the client left, a later one deletes it.
+      await store.maintain() // The first one marks what the client left, a later one deletes it.
       return double.bucket.objects.size
     })
     .toBe(1)
@@ -93,9 +100,9 @@ test('a store works while a third of the requests to S3 fail', async () => {
   const about = { fileName: 'a.bin', contentType: 'application/octet-stream' }
   const file = await team.files.put(Buffer.alloc(300_000, 7), about)
   await table.overwrite({ rows: [{ id: 1, text: file.id }] })
-  await store.sweep()
+  await store.maintain()
   double.faultOf = () => undefined
-  await store.sweep()
+  await store.maintain()
 
   expect(await damageOf(store)).toEqual([])
 })

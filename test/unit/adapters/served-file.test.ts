@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { noteServed, readServed } from '../../../adapters/programs/served-file.js'
+import { noteServed, readServed } from '../../../adapters/cli/stores/served-file.js'
 
 const SERVED = { url: 'http://127.0.0.1:8080', adminKey: 'an-admin-key-for-the-tests' }
 

@@ -4,11 +4,11 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { CommandIo } from '../../../adapters/cli/command/command.js'
+import { runBackup } from '../../../adapters/cli/commands/backup.js'
+import { runServe } from '../../../adapters/cli/commands/serve.js'
+import { runVerify } from '../../../adapters/cli/commands/verify.js'
 import { openDirectory, restoreDirectory } from '../../../adapters/node.js'
-import { runBackup } from '../../../adapters/programs/cli-backup.js'
-import type { CommandIo } from '../../../adapters/programs/cli-command.js'
-import { runServe } from '../../../adapters/programs/cli-serve.js'
-import { runVerify } from '../../../adapters/programs/cli-verify.js'
 
 let folder: string
 let directory: string
@@ -42,7 +42,10 @@ async function serve(): Promise<{ stop: () => Promise<void> }> {
 }
 
 async function makeStore(): Promise<void> {
-  const store = await openDirectory(directory, { inlineRowsMax: 0, sweepIntervalMs: 0 })
+  const store = await openDirectory(directory, {
+    inlineRowsMax: 0,
+    maintenance: { garbageCollectionIntervalMs: 0 },
+  })
   await store.team('t').createTable({ name: 'one', rows: [{ n: 1 }, { n: 2 }] })
   await store.close()
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { spaceWarning } from '../../../adapters/programs/space-warning.js'
+import { spaceWarning } from '../../../adapters/cli/server/space-warning.js'
 
 const LIMITS = { teamRowBytesMax: 1, stashBytesMax: 1, teamFileBytesMax: 1 }
 

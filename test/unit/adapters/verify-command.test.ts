@@ -3,8 +3,8 @@ import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { runVerify } from '../../../adapters/cli/commands/verify.js'
 import { openDirectory } from '../../../adapters/node.js'
-import { runVerify } from '../../../adapters/programs/cli-verify.js'
 
 let folder: string
 let directory: string
@@ -17,7 +17,10 @@ beforeEach(async () => {
 })
 
 async function makeStore(): Promise<void> {
-  const store = await openDirectory(directory, { inlineRowsMax: 0, sweepIntervalMs: 0 })
+  const store = await openDirectory(directory, {
+    inlineRowsMax: 0,
+    maintenance: { garbageCollectionIntervalMs: 0 },
+  })
   await store.team('t').createTable({ name: 'one', rows: [{ n: 1 }, { n: 2 }] })
   await store.close()
 }

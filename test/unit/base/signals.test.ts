@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkSignal } from '../../../src/base/options.js'
+import { checkSignalOption } from '../../../src/base/options.js'
 import { checkNotAborted } from '../../../src/base/signals.js'
 
 test('an aborted call ends with an error that names the call and has the reason of the signal', () => {
@@ -17,8 +17,8 @@ test('a call goes on without a signal, and with one that is not aborted', () => 
 })
 
 test('a signal is one only if it can be listened to', () => {
-  expect(() => checkSignal(new AbortController().signal)).not.toThrow()
-  expect(() => checkSignal({ aborted: false })).toThrow(
+  expect(() => checkSignalOption(new AbortController().signal)).not.toThrow()
+  expect(() => checkSignalOption({ aborted: false })).toThrow(
     expect.objectContaining({
       code: 'OPTION_NOT_ALLOWED',
       message: 'Option "signal" must be an AbortSignal, not an object',

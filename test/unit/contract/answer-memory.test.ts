@@ -45,8 +45,7 @@ async function serve(answerBytesInFlightMax?: number, objects?: ObjectStore): Pr
     compression: 'none',
     pageBytesMax: PAGE_BYTES,
     rowBytesMax: 2 * MIB,
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
   })
   onTestFinished(() => store.close())
   const failures: unknown[] = []

@@ -1,9 +1,9 @@
 // Goal: what a body claims to be its schema is counted before anything is made of it.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { runAtOnce } from '../../../src/base/time-slices.js'
-import { parseAppIds, parseSchema } from '../../../src/contract/body-members.js'
-import { parseCreateBody } from '../../../src/contract/body-shapes.js'
-import { inSteps } from '../../../src/contract/body-steps.js'
+import { parseAppIds, parseSchema } from '../../../src/contract/bodies/body-members.js'
+import { parseCreateBody } from '../../../src/contract/bodies/body-shapes.js'
+import { inSteps } from '../../../src/contract/bodies/body-steps.js'
 import { createContract, openMemory } from '../../../src/index.js'
 import { JSON_PARSED_CHARS_MAX } from '../../../src/schema/scan-json.js'
 

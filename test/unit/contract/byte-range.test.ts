@@ -3,8 +3,8 @@
 // Method: random headers against a naive reading of slices; a table of conditions.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { allowsRange, isNotModified } from '../../../src/contract/file-conditions.js'
-import { parseRange } from '../../../src/contract/serve-file.js'
+import { parseRange } from '../../../src/contract/files/serve-file.js'
+import { allowsRange, isNotModified } from '../../../src/contract/http/file-conditions.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const RANGES_MIN = 5_000

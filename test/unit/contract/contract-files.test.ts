@@ -1,7 +1,7 @@
 // Goal: what the contract says of uploads and files where a default server cannot be brought to it: time,
 // known apps, limits, base URLs, data that went bad.
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { matchOpenRoute } from '../../../src/contract/router.js'
+import { matchOpenRoute } from '../../../src/contract/http/router.js'
 import {
   type ContractOptions,
   createContract,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { createContract } from '../../../src/contract/contract.js'
-import { parseIfMatch, renderETag } from '../../../src/contract/precondition.js'
+import { parseIfMatch, renderETag } from '../../../src/contract/http/precondition.js'
 import { openMemory } from '../../../src/index.js'
 import { runOptions } from '../../support/fast-check-options.js'
 

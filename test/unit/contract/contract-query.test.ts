@@ -6,7 +6,7 @@ import {
   parseQuery,
   queryValue,
   queryValues,
-} from '../../../src/contract/query.js'
+} from '../../../src/contract/http/query.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const INVALID = expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' })

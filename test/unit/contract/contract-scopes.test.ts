@@ -2,7 +2,7 @@
 // Method: the table below states for each route what it demands; it is written by hand, not derived from the routes.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ROUTES } from '../../../src/contract/routes.js'
-import type { KeyRights } from '../../../src/engine/api/key-types.js'
+import type { KeyRights } from '../../../src/engine/types/key-types.js'
 import type { ContractKey, KeyScope, Store } from '../../../src/index.js'
 import { createContract, openMemory, StoreError } from '../../../src/index.js'
 
@@ -387,7 +387,11 @@ test('a key that is limited to tables leaves as much room for jobs as it takes',
   })
   const gone = new StoreError('SOURCE_URL_FAILED', 'not there')
   const fetch = () => hold.then(() => Promise.reject(gone))
-  const store = await openMemory({ sweepIntervalMs: 0, jobsInFlightMax: 1, sources: { fetch } })
+  const store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0 },
+    jobsInFlightMax: 1,
+    sources: { fetch },
+  })
   onTestFinished(() => store.close())
   const team = store.team('team')
   const { tableId } = await team.createTable({ name: 't', rows: [] })

@@ -1,9 +1,9 @@
-// Goal: the rules in the head of src/contract/key-turns.ts hold, and a bucket of tokens fills as it must. Time is
+// Goal: the rules in the head of src/contract/memory/key-turns.ts hold, and a bucket of tokens fills as it must. Time is
 // virtual.
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { KeyTurns } from '../../../src/contract/key-turns.js'
-import { RateLimit } from '../../../src/contract/rate-limit.js'
+import { KeyTurns } from '../../../src/contract/memory/key-turns.js'
+import { RateLimit } from '../../../src/contract/memory/rate-limit.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 beforeEach(() => {
@@ -53,7 +53,7 @@ test('what is over the limit of a key waits in order, and other keys do not', as
   await settled()
 
   expect(states()).toEqual(['running', 'ended', 'running', 'waiting', 'running'])
-  expect(turns.waiting).toBe(1)
+  expect(turns.waitingCount).toBe(1)
 })
 
 test('a wait of 30 s is refused, with the limit and its option', async () => {

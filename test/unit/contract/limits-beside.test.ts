@@ -16,7 +16,10 @@ import { bodyOf, KEYS } from './two-teams.js'
 type TeamName = (typeof KEYS)[number]['teamId']
 
 async function open(options: Partial<ContractOptions>, storeOptions: StoreOptions) {
-  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, ...storeOptions })
+  const store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
+    ...storeOptions,
+  })
   onTestFinished(() => store.close())
   const contract = createContract(store, { keys: KEYS, ...options })
   const send = async (team: TeamName, line: string, given?: unknown) => {
@@ -160,7 +163,7 @@ test.each<[limit: string, options: StoreOptions, sweeps: boolean]>([
   ['overwrittenBytesMax', { overwrittenBytesMax: 100, inlineRowsMax: 0 }, true],
 ])(
   '%s: a walk over rows beyond it ends, a walk of another team goes on',
-  async (_, options, sweeps) => {
+  async (_, options, runs) => {
     const { store, send } = await open({}, options)
     const begin = async (team: TeamName) => {
       const { tableId } = await store.team(team).createTable({ name: 'T', rows: rowsOf(3) })
@@ -172,7 +175,7 @@ test.each<[limit: string, options: StoreOptions, sweeps: boolean]>([
     for (let times = 0; times < 2; times++) {
       expect((await send('first', `PUT /tables/${first.tableId}`, rowsOf(1))).status).toBe(200)
     }
-    if (sweeps) await store.sweep()
+    if (runs) await store.maintain()
 
     const [over, beside] = await Promise.all([
       send('first', first.next),

@@ -1,7 +1,7 @@
-// Goal: the rules in the head of src/contract/memory-budget.ts hold, whatever clients do. Time is virtual.
+// Goal: the rules in the head of src/contract/memory/memory-budget.ts hold, whatever clients do. Time is virtual.
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { MemoryBudget, type Room } from '../../../src/contract/memory-budget.js'
+import { MemoryBudget, type Room } from '../../../src/contract/memory/memory-budget.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const MIB = 1 << 20

@@ -18,8 +18,10 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 async function open(options: Partial<ContractOptions> = {}) {
-  // A sweep that ends between two reads changes what they show.
-  const store = await openMemory({ sweepIntervalMs: 0, fileSweepIntervalMs: 0 })
+  // A garbage collection that ends between two reads changes what they show.
+  const store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0, fileCollectionIntervalMs: 0 },
+  })
   onTestFinished(() => store.close())
   const keys = [{ key: KEY, teamId: 'team' }]
   const contract = createContract(store, { keys, adminKeys: [ADMIN_KEY], ...options })
@@ -250,10 +252,10 @@ test('what the store did is shown, and moves with it', async () => {
   expect(growth('rowstash_segment_read_bytes_total')).toBeGreaterThan(0)
   expect(growth('rowstash_cache_misses_total{cache="records"}')).toBeGreaterThan(0)
   for (const name of [
-    'folds_total',
-    'settled_total',
-    'sweeps_total',
-    'swept_total{kind="objects"}',
+    'compactions_total',
+    'recompressed_total',
+    'garbage_collections_total',
+    'garbage_collected_total{kind="objects"}',
     'jobs_running',
   ]) {
     expect(after.get(`rowstash_${name}`), name).toBeGreaterThanOrEqual(0)

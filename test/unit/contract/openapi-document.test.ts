@@ -2,11 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../../../src/base/limits.js'
 import { createContract } from '../../../src/contract/contract.js'
-import DOCUMENT from '../../../src/contract/openapi.json' with { type: 'json' }
-import { ADMIN_ROUTES, OPEN_ROUTES } from '../../../src/contract/router.js'
+import { ADMIN_ROUTES, OPEN_ROUTES } from '../../../src/contract/http/router.js'
+import DOCUMENT from '../../../src/contract/openapi/openapi.json' with { type: 'json' }
 import { ROUTES } from '../../../src/contract/routes.js'
-import { IDEMPOTENCY_KEY_PATTERN, STASH_NAME_PATTERN } from '../../../src/engine/api/arguments.js'
-import { KEY_SCOPES, KEY_TABLES_MAX } from '../../../src/engine/api/key-types.js'
+import {
+  IDEMPOTENCY_KEY_PATTERN,
+  STASH_NAME_PATTERN,
+} from '../../../src/engine/arguments/arguments.js'
+import { KEY_SCOPES, KEY_TABLES_MAX } from '../../../src/engine/types/key-types.js'
 import { openMemory } from '../../../src/index.js'
 import { COLUMN_KINDS } from '../../../src/schema/column-kind.js'
 import { COLUMN_ID_CHARS_MAX } from '../../../src/schema/table-schema.js'

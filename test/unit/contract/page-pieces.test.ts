@@ -9,7 +9,10 @@ import type { OpenPage, PieceStart } from '../../../src/ports.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 async function createTable(rows: unknown[], options: StoreOptions = {}) {
-  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, ...options })
+  const store = await openMemory({
+    maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
+    ...options,
+  })
   onTestFinished(() => store.close())
   const columns = [
     { id: 'n', type: 'number' },

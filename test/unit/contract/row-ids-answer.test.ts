@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sendBody } from '../../../adapters/http/send-body.js'
 import type { Bytes } from '../../../src/base/bytes.js'
-import { renderRowIds } from '../../../src/contract/render.js'
-import { type RowIdRun, rowIdsOf } from '../../../src/engine/context/row-ids.js'
+import { renderRowIds } from '../../../src/contract/answers/render.js'
+import { type RowIdRun, rowIdsOf } from '../../../src/engine/ids/row-ids.js'
 
 /** About what the contract puts into one piece. */
 const PIECE_BYTES_MAX = 64 * 1024

@@ -1,9 +1,9 @@
 // The list of tables: its memory is charged before names are read, and its JSON is made in pieces.
 import { expect, test } from 'vitest'
-import type { Call } from '../../../src/contract/call.js'
-import type { ContractResponse } from '../../../src/contract/message.js'
-import { listTables } from '../../../src/contract/table-list.js'
-import type { TableNamesOptions } from '../../../src/engine/api/life-types.js'
+import type { Call } from '../../../src/contract/calls/call.js'
+import type { ContractResponse } from '../../../src/contract/http/message.js'
+import { listTables } from '../../../src/contract/operations/table-list.js'
+import type { TableNamesOptions } from '../../../src/engine/types/life-types.js'
 import type { TableEntry } from '../../../src/index.js'
 
 /** A list whose names take so much memory, and what was done in order. */

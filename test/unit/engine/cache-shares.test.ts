@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bufferSharesOf, cacheSharesOf } from '../../../src/engine/context/cache-shares.js'
+import { bufferSharesOf, cacheSharesOf } from '../../../src/engine/caches/cache-shares.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const MIB = 1024 * 1024

@@ -1,12 +1,12 @@
-// The key of a table in a change that links many rows and lays others: no operation makes one today that gives keys to both,
-// so no test of a whole store can meet it.
+// The key of a table in a change that links many rows and lays others: no operation makes one today that gives keys to
+// both, so no test of a whole store can meet it.
 import { expect, test } from 'vitest'
 import { SliceTurns } from '../../../src/base/time-slices.js'
-import { ExtentEntries } from '../../../src/engine/context/extents.js'
-import { SchemaCache } from '../../../src/engine/context/schema-cache.js'
+import { ExtentEntries } from '../../../src/engine/caches/extents.js'
+import { SchemaCache } from '../../../src/engine/caches/schema-cache.js'
+import { keyedStart } from '../../../src/engine/keys/changed-keys.js'
 import { emptyGeneration } from '../../../src/engine/read/generations.js'
 import { ForwardCache } from '../../../src/engine/segments/forward-cache.js'
-import { keyedStart } from '../../../src/engine/unique/changed-keys.js'
 import { encodeExtentPage } from '../../../src/format/extent-page.js'
 import { extentPageKey, KEY_SPACE, rowKey } from '../../../src/format/keys.js'
 import { encodeRowRecord } from '../../../src/format/records.js'
@@ -29,7 +29,7 @@ async function startWith(text: string) {
   await objects.put(OBJECT, built.bytes)
   const { footerBytes, bytes } = built
   const segment = { object: OBJECT, rowCount: 3, objectBytes: bytes.length, footerBytes }
-  const form = { convert: false, folded: false, namesFiles: false, settled: false }
+  const form = { convert: false, compacted: false, namesFiles: false, recompressed: false }
   const entry = { nonce: NONCE, segment, rowCount: 3, version: 1, ...form }
   const open = { extent: 1, nonce: NONCE, nextSlot: 1, textBytes: text.length, base: 0 }
   const empty = emptyGeneration(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), 0, 1)

@@ -7,10 +7,10 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDirectory } from '../../../adapters/node.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { codecs } from '../../../src/base/codecs.js'
-import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
+import { resolveStoreOptions } from '../../../src/engine/arguments/resolve-options.js'
 import type { FrameRows } from '../../../src/engine/segments/frame-runs.js'
 import { WALK_AT_WILL } from '../../../src/engine/segments/read-ahead.js'
-import { readFrames } from '../../../src/engine/segments/read-segment.js'
+import { readSegmentPieces } from '../../../src/engine/segments/read-segment.js'
 import { decodeFrame, Frame } from '../../../src/format/segment-reader.js'
 import {
   memoryObjects,
@@ -47,9 +47,11 @@ async function open({
   )
   const partition = (name: string) => kv.partition(name)
   const store = await openStore({
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
-    fileSweepIntervalMs: 0,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+    },
     inlineRowsMax: 0,
     ...options,
     kv: shared ? { shared, partition, close: () => kv.close() } : kv,
@@ -86,7 +88,7 @@ describe.each([
   ['deflate', 1],
   ...(codecs.zstd === null ? [] : [['zstd', 2] as const]),
 ] as const)('with compression %s', (compression, number) => {
-  test('rows are read as they came in, by pages, scans and row IDs, also after a fold', async () => {
+  test('rows are read as they came in, by pages, scans and row IDs, also after a compaction', async () => {
     const { store, segments } = await open({ compression, orphanGraceMs: 0 })
     const team = store.team('t')
     const stash = team.stash('s')
@@ -109,7 +111,7 @@ describe.each([
     }
 
     await check()
-    expect((await store.sweep()).folds).toBe(1)
+    expect((await store.maintain()).compactions).toBe(1)
     await check()
 
     expect(new Set((await segments()).codecs)).toEqual(new Set([number]))
@@ -155,20 +157,20 @@ test('compressed rows take less than half of the space', async () => {
   expect(await bytesOf('deflate')).toBeLessThan((await bytesOf('none')) / 2)
 })
 
-describe('the options compression and settledCompression', () => {
+describe('the options compression and recompression', () => {
   const resolved = (given: Readonly<Record<string, string>> = {}): readonly string[] => {
-    const { compression, settledCompression } = resolveStoreOptions(given as StoreOptions)
-    return [compression.other, compression.short, settledCompression]
+    const { compression, recompression } = resolveStoreOptions(given as StoreOptions)
+    return [compression.other, compression.short, recompression]
   }
 
   test('write rows as they are, and compress short ones at once and others later, where the runtime has zstd', () => {
     const later = codecs.zstd === null ? 'none' : 'zstd'
 
-    for (const given of [{}, { compression: 'auto' }, { settledCompression: 'auto' }]) {
+    for (const given of [{}, { compression: 'auto' }, { recompression: 'auto' }]) {
       expect(resolved(given)).toEqual(['none', later, later])
     }
-    expect(resolved({ settledCompression: 'deflate' })).toEqual(['none', 'deflate', 'deflate'])
-    expect(resolved({ settledCompression: 'none' })).toEqual(['none', 'none', 'none'])
+    expect(resolved({ recompression: 'deflate' })).toEqual(['none', 'deflate', 'deflate'])
+    expect(resolved({ recompression: 'none' })).toEqual(['none', 'none', 'none'])
   })
 
   test('compress all rows at once in a store that processes share, as they go over a network', async () => {
@@ -182,11 +184,11 @@ describe('the options compression and settledCompression', () => {
   test('compress nothing later if the compression of new segments is given, unless both are', () => {
     expect(resolved({ compression: 'none' })).toEqual(['none', 'none', 'none'])
     expect(resolved({ compression: 'deflate' })).toEqual(['deflate', 'deflate', 'none'])
-    const both = { compression: 'none', settledCompression: 'deflate' }
+    const both = { compression: 'none', recompression: 'deflate' }
     expect(resolved(both)).toEqual(['none', 'none', 'deflate'])
   })
 
-  test.each(['compression', 'settledCompression'])(
+  test.each(['compression', 'recompression'])(
     '%s is refused if it is no compression, or one that the runtime lacks',
     (name) => {
       const refused = expect.objectContaining({
@@ -257,7 +259,7 @@ test('who reads much that was compressed lets other work of the process run in b
   const { frames } = await cache.footer(ref)
   const verified = await turnsDuring(async () => {
     const footer = await cache.footer(ref)
-    for await (const piece of readFrames(objects, ref, footer)) {
+    for await (const piece of readSegmentPieces(objects, ref, footer)) {
       expect([piece.problems, piece.frames.length]).toEqual([[], frames.length])
     }
   })

@@ -40,7 +40,14 @@ async function open(disk: Disk, freeDiskBytesMin?: number): Promise<Store> {
   const kv = await openLevelKv(
     new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
   )
-  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+  const quiet = {
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+      jobIntervalMs: 0,
+    },
+  }
   const limit = freeDiskBytesMin === undefined ? {} : { freeDiskBytesMin }
   const store = await openStore({ kv, objects, ...quiet, ...limit })
   onTestFinished(() => store.close())
@@ -87,7 +94,7 @@ test('what needs space is refused below freeDiskBytesMin; reads and deletions ar
   expect((await table.deleteRow(rowIds.get(0))).deleted).toBe(true)
   expect(await team.files.delete(file.id)).toBe(true)
   expect(await team.stash('s').delete()).toBe(true)
-  await store.sweep()
+  await store.maintain()
 })
 
 test('writes go on once there is room, which is seen after a second', async () => {

@@ -1,7 +1,7 @@
 // Rows that are kept as they go out: which, for how long, and that no change is missed.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { HotRowCache } from '../../../src/engine/context/hot-row-cache.js'
+import { HotRowCache } from '../../../src/engine/caches/hot-row-cache.js'
 import type { TableHead } from '../../../src/format/records.js'
 import type { Store, StoreOptions, Table } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
@@ -63,9 +63,11 @@ describe('rows that were found', () => {
 async function open(options: StoreOptions = {}): Promise<Store> {
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const store = await openStore({
-    sweepIntervalMs: 0,
-    foldIntervalMs: 0,
-    foldRecordsMin: 1,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+      compactionRecordsMin: 1,
+    },
     orphanGraceMs: 0,
     ...options,
     kv: await openLevelKv(database),
@@ -126,20 +128,20 @@ const CASES: readonly Case[] = [
     version: 2,
   },
   {
-    name: 'a fold, which changes nothing of it',
+    name: 'a compaction, which changes nothing of it',
     change: async (table, [, other = ''], store) => {
       await table.updateRow(other, { n: 7 })
-      await store.sweep()
+      await store.maintain()
     },
     shown: '"n":1,"t":"a"',
     version: 1,
   },
   {
-    name: 'an update, a fold and another update',
+    name: 'an update, a compaction and another update',
     change: async (table, [rowId = ''], store) => {
       await table.updateRow(rowId, { n: 7 })
       await readThrice(table, rowId)
-      await store.sweep()
+      await store.maintain()
       await readThrice(table, rowId)
       await table.updateRow(rowId, { n: 8 })
     },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
 import { sha256Now } from '../../../src/base/platform.js'
 import { runAtOnce } from '../../../src/base/time-slices.js'
-import { KeyedRows } from '../../../src/engine/unique/keyed-rows.js'
+import { KeyedRows } from '../../../src/engine/keys/keyed-rows.js'
 
 function rowsOf(count: number, keyOf: (row: number) => number): KeyedRows {
   const rows = new KeyedRows()

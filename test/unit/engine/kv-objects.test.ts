@@ -11,7 +11,7 @@ const SECOND = '0123456789abcdef0000000000000002'
 const THREE_PIECES = new Uint8Array(3 * 65_536).fill(7)
 const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100 }
 
-/** A KvStore that takes a number of commits and sweeps, and then no more. */
+/** A KvStore that takes a number of commits and garbage collections, and then no more. */
 function failingAfter(kv: KvStore, changes: number): KvStore {
   let left = changes
   const check = () => {
@@ -26,9 +26,9 @@ function failingAfter(kv: KvStore, changes: number): KvStore {
         check()
         return inner.commit(commit)
       },
-      async sweep(range, count) {
+      async deleteRange(range, count) {
         check()
-        return inner.sweep(range, count)
+        return inner.deleteRange(range, count)
       },
     }
   }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import {
-  foldedSegment,
+  compactedSegment,
   isLiveSlot,
   LAID,
   laidBy,
   needsRecords,
-} from '../../../src/engine/context/live-slot.js'
+} from '../../../src/engine/caches/live-slot.js'
 
 const segment = { object: '00'.repeat(16), rowCount: 4, objectBytes: 100, footerBytes: 10 }
-const sealed = { segment, folded: false }
-const folded = { segment, folded: true }
-const foldedDead = { segment: null, folded: true }
-const closed = { segment: null, folded: false }
+const sealed = { segment, compacted: false }
+const compacted = { segment, compacted: true }
+const compactedDead = { segment: null, compacted: true }
+const closed = { segment: null, compacted: false }
 const secondIsDeleted = (slot: number) => slot === 1
 
 describe('a slot with a row record', () => {
@@ -19,8 +19,8 @@ describe('a slot with a row record', () => {
     ['open', null],
     ['closed', closed],
     ['sealed', sealed],
-    ['folded', folded],
-    ['folded without a live row', foldedDead],
+    ['compacted', compacted],
+    ['compacted without a live row', compactedDead],
   ])('is as its record says, in an extent that is %s', (_, below) => {
     expect(isLiveSlot(laidBy({ text: '{}' }), below, secondIsDeleted, 1)).toBe(true)
     expect(isLiveSlot(laidBy({ text: null }), below, null, 0)).toBe(false)
@@ -28,14 +28,14 @@ describe('a slot with a row record', () => {
 })
 
 describe('a slot without a row record', () => {
-  test('shows the row of the segment, unless a fold marked it as deleted', () => {
+  test('shows the row of the segment, unless a compaction marked it as deleted', () => {
     expect(isLiveSlot(laidBy(undefined), sealed, null, 1)).toBe(true)
-    expect(isLiveSlot(LAID.none, folded, secondIsDeleted, 0)).toBe(true)
-    expect(isLiveSlot(LAID.none, folded, secondIsDeleted, 1)).toBe(false)
+    expect(isLiveSlot(LAID.none, compacted, secondIsDeleted, 0)).toBe(true)
+    expect(isLiveSlot(LAID.none, compacted, secondIsDeleted, 1)).toBe(false)
   })
 
-  test('is deleted in an extent that had no live row when it was folded', () => {
-    expect(isLiveSlot(LAID.none, foldedDead, null, 0)).toBe(false)
+  test('is deleted in an extent that had no live row when it was compacted', () => {
+    expect(isLiveSlot(LAID.none, compactedDead, null, 0)).toBe(false)
   })
 
   test.each([
@@ -49,8 +49,8 @@ describe('a slot without a row record', () => {
   })
 })
 
-test('only the segment of a fold says which slots are deleted', () => {
-  const found = [null, closed, sealed, folded, foldedDead].map(foldedSegment)
+test('only the segment of a compaction says which slots are deleted', () => {
+  const found = [null, closed, sealed, compacted, compactedDead].map(compactedSegment)
 
   expect(found).toEqual([null, null, null, segment, null])
 })

@@ -2,7 +2,7 @@
 // Method: a table of what clients and attackers send: refused, or served as what and how.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { serveAs } from '../../../src/contract/serve-file.js'
+import { serveAs } from '../../../src/contract/files/serve-file.js'
 import { parseMediaType } from '../../../src/engine/files/media-type.js'
 import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'

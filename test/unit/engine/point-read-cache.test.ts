@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { PointReadCache } from '../../../src/engine/context/point-read-cache.js'
+import { PointReadCache } from '../../../src/engine/caches/point-read-cache.js'
 import { renderRowId } from '../../../src/format/row-id.js'
 import type { Store, StoreError, Table } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
@@ -31,7 +31,14 @@ async function open(): Promise<Counted> {
     iterator: (...given: unknown[]) => [iterator(...given), reads++][0],
   })
   const store = await openStore({
-    ...{ sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1, orphanGraceMs: 0 },
+    ...{
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        compactionRecordsMin: 1,
+      },
+      orphanGraceMs: 0,
+    },
     ...{ inlineRowsMax: 0, cacheBytesMax: CACHE_BYTES },
     kv: await openLevelKv(database, { recordCacheBytes: 0 }),
     objects: memoryObjects(),
@@ -92,7 +99,7 @@ describe('a table that was imported', () => {
     expect((await table.get(ids[3] ?? ''))?.row['n']).toBe(-1)
   })
 
-  test('is read from its new segment after a fold, with the versions and deletions that it tells of', async () => {
+  test('is read from its new segment after a compaction, with the versions and deletions that it tells of', async () => {
     const { store } = await open()
     const { table, ids } = await fill(store, 't')
     const [first = '', second = '', third = ''] = ids
@@ -100,7 +107,7 @@ describe('a table that was imported', () => {
     await table.getJson(third)
     await table.updateRow(first, { n: -1 })
     await table.deleteRow(second)
-    await store.sweep()
+    await store.maintain()
     for (let time = 0; time < 3; time++) {
       await table.page() // Finds that there are no row records any more.
       expect(await table.getJson(first)).toEqual({
@@ -182,7 +189,7 @@ describe('a table that was imported', () => {
         } else if (kind <= 2 && rows.get(id) !== undefined) {
           await place.table.updateRow(id, { n: 1_000 + step })
           rows.set(id, 1_000 + step)
-        } else if (kind === 3) await store.sweep()
+        } else if (kind === 3) await store.maintain()
         else if (kind <= 5) await place.table.page()
         else if (kind === 6) {
           const { rowIds } = await place.table.addRows([{ n: 2_000 + step }])

@@ -148,8 +148,8 @@ test('point reads return the rows that are stored, many at the same time too', a
         const { ref, texts } = random.pick(segments)
         const row = random.below(ref.rowCount)
         if (random.once(2)) return { text: await cache.rowText(ref, row), expected: texts[row] }
-        const folded = await cache.foldedRow(ref, row, () => true)
-        return { text: folded?.text, expected: texts[row] }
+        const compacted = await cache.compactedRow(ref, row, () => true)
+        return { text: compacted?.text, expected: texts[row] }
       })
 
       for (const { text, expected } of await Promise.all(reading)) expect(text).toBe(expected)
@@ -200,11 +200,11 @@ describe('reads of a segment that is not known yet', () => {
     expect(far.bytesUnderWayMax).toBeLessThanOrEqual(1_000_003)
   })
 
-  test('a folded row that does not count is not returned', async () => {
+  test('a compacted row that does not count is not returned', async () => {
     const far = new FarObjects(random, KIB * KIB)
     const ref = await far.add(1, texts, 'none')
 
-    expect(await segmentCacheOf(far.store, 0).foldedRow(ref, 5, () => false)).toBeNull()
+    expect(await segmentCacheOf(far.store, 0).compactedRow(ref, 5, () => false)).toBeNull()
     expect(far.reads).toBe(1)
   })
 })

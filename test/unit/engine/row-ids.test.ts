@@ -1,7 +1,7 @@
 // Goal: a person who prints the row IDs of an operation sees how many there are and the first, and never all of them.
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { rowIdsOf } from '../../../src/engine/context/row-ids.js'
+import { rowIdsOf } from '../../../src/engine/ids/row-ids.js'
 
 const rowIdsOfCount = (count: number) =>
   rowIdsOf([

@@ -1,6 +1,6 @@
 // Schemas that were parsed: what stays in memory, and that a store with schemas of any size is read.
 import { describe, expect, test } from 'vitest'
-import { SchemaCache } from '../../../src/engine/context/schema-cache.js'
+import { SchemaCache } from '../../../src/engine/caches/schema-cache.js'
 import * as keys from '../../../src/format/keys.js'
 import { decodeSchema, encodeSchema } from '../../../src/format/records.js'
 import type { TableSchema } from '../../../src/index.js'

@@ -45,9 +45,11 @@ const REFUSED = {
 }
 
 const QUIET = {
-  sweepIntervalMs: 0,
-  foldIntervalMs: 0,
-  fileSweepIntervalMs: 0,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
   inlineRowsMax: 0,
   orphanGraceMs: 0,
   overwrittenRowsTtlMs: 0,
@@ -230,7 +232,7 @@ describe('a store with rows in zstd', () => {
         .team('t')
         .table(tableId)
         .overwrite({ rows: ROWS.slice(0, 200) })
-      for (let sweeps = 0; sweeps < 3; sweeps++) await store.sweep()
+      for (let runs = 0; runs < 3; runs++) await store.maintain()
     })
     expect(await noted(ports)).toBe(DEFLATE | ZSTD)
 
@@ -239,7 +241,7 @@ describe('a store with rows in zstd', () => {
     expect(await noted(ports)).toBe(DEFLATE)
   })
 
-  test('that was folded is refused too', async () => {
+  test('that was compacted is refused too', async () => {
     const ports = await openPorts()
     setZstd(false)
     const { tableId, rowIds } = await within(ports, { compression: 'none' }, (store) =>
@@ -248,10 +250,14 @@ describe('a store with rows in zstd', () => {
     expect(await noted(ports)).toBe(0)
 
     setZstd(true)
-    await within(ports, { compression: 'zstd', foldRecordsMin: 1 }, async (store) => {
-      await store.team('t').table(tableId).updateRow(rowIds.get(0), { n: 1_000 })
-      expect((await store.sweep()).folds).toBe(1)
-    })
+    await within(
+      ports,
+      { compression: 'zstd', maintenance: { compactionRecordsMin: 1 } },
+      async (store) => {
+        await store.team('t').table(tableId).updateRow(rowIds.get(0), { n: 1_000 })
+        expect((await store.maintain()).compactions).toBe(1)
+      },
+    )
     expect(await noted(ports)).toBe(ZSTD)
 
     setZstd(false)

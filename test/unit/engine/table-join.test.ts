@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { freeLargeArray } from '../../../src/base/platform.js'
 import { SliceTurns } from '../../../src/base/time-slices.js'
-import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
+import { resolveStoreOptions } from '../../../src/engine/arguments/resolve-options.js'
 import { HashTable } from '../../../src/engine/merge/hash-table.js'
 import type { IncomingRows } from '../../../src/engine/merge/incoming-rows.js'
 import { NO_PARTNER, partnerOf } from '../../../src/engine/merge/joined-extent.js'
@@ -30,7 +30,7 @@ function world(): { join: TableJoin; table: string[]; change: () => void; reads:
   const rows = {
     signatures: async () => ({ head: { generation }, extents: new Map([[0, signature()]]) }),
     see: async () => {
-      const entry = { segment: null, folded: true }
+      const entry = { segment: null, compacted: true }
       const records = new Map()
       const rowCount = table.length
       const seen = { extent: 0, nonce: NONCE, rowCount, entry, records, signature: signature() }

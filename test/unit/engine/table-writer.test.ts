@@ -88,7 +88,7 @@ test('on a shared store, a plan that a commit in flight hinders is made again, a
   const gate = newGate()
   const partition: KvPartition = {
     read: (use) => level.read(use),
-    sweep: (range, count) => level.sweep(range, count),
+    deleteRange: (range, count) => level.deleteRange(range, count),
     commit: async (commit) => {
       sent.open()
       await gate.opened

@@ -84,9 +84,9 @@ const ENTRY = {
   rowCount: 3,
   version: 9,
   convert: false,
-  folded: false,
+  compacted: false,
   namesFiles: false,
-  settled: false,
+  recompressed: false,
 }
 const PAGE = encodeExtentPage([ENTRY, ENTRY])
 const SHARED = { object: `${OBJECT.slice(0, 16)}${'0'.repeat(15)}9`, offset: 100 }
@@ -309,10 +309,10 @@ describe('a footer whose checksums are right', () => {
     return { ref, footer: concatBytes([written, newTrailer]) }
   }
 
-  async function fold(): Promise<BuiltSegment> {
+  async function compact(): Promise<BuiltSegment> {
     const builder = new SegmentBuilder(OBJECT, 64, 'none')
     for (const text of ['"a":1', '', '"a":3']) builder.add(text)
-    return builder.finishFold([4, 5, 6], Uint8Array.of(0b010))
+    return builder.finishCompaction([4, 5, 6], Uint8Array.of(0b010))
   }
 
   const shorter = (number: number, bytes: number) => (sections: Section[]) =>
@@ -323,7 +323,7 @@ describe('a footer whose checksums are right', () => {
     sections.filter(([is]) => is !== number)
 
   test('is read with its sections, and without those that may be missing', async () => {
-    const built = await fold()
+    const built = await compact()
     const read = (change: (sections: Section[]) => Section[]) => {
       const { ref, footer } = withSections(built, 3, change)
       return decodeFooter(ref, footer)
@@ -356,13 +356,13 @@ describe('a footer whose checksums are right', () => {
       'ends within an ID',
     ],
   ] as const)('with %s is refused', async (_, change, problem) => {
-    const { ref, footer } = withSections(await fold(), 3, change)
+    const { ref, footer } = withSections(await compact(), 3, change)
 
     expect(problemOf(() => decodeFooter(ref, footer).columns)).toMatch(problem)
   })
 
   test('is refused by a record that says something else', async () => {
-    const { ref, footer } = withSections(await fold(), 3, (sections) => sections)
+    const { ref, footer } = withSections(await compact(), 3, (sections) => sections)
 
     const problem = problemOf(() => decodeFooter({ ...ref, rowCount: 4 }, footer))
     expect(problem).toMatch('it is not the segment that the table refers to')

@@ -8,7 +8,11 @@ import { crc32, crc32OfUint32 } from '../../../src/base/platform.js'
 import { StoreError } from '../../../src/base/store-error.js'
 import type { SegmentRef } from '../../../src/format/extent-page.js'
 import { objectIdCrc, pieceCrc } from '../../../src/format/piece-crc.js'
-import { type FramePlace, frameOf, placeOf } from '../../../src/format/segment-footer.js'
+import {
+  type FramePlace,
+  findFrameIndex,
+  framePlaceAt,
+} from '../../../src/format/segment-footer.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segment-reader.js'
 import { decodeFramePlaces, readRowText } from '../../../src/format/segment-rows.js'
 import { newSummary } from '../../../src/schema/summarize.js'
@@ -37,7 +41,7 @@ function frameAt({ bytes }: Built, place: FramePlace): Bytes {
 
 function readRow(built: Built, row: number): string | null | undefined {
   const places = decodeFramePlaces(built.ref, footerOf(built))
-  const place = placeOf(built.ref, places, frameOf(places, row))
+  const place = framePlaceAt(built.ref, places, findFrameIndex(places, row))
   if (place === undefined) return undefined
   const text = readRowText(built.ref, place, frameAt(built, place), row - place.firstRow)
   if (text !== null) return text
@@ -46,7 +50,7 @@ function readRow(built: Built, row: number): string | null | undefined {
 }
 
 function firstPlace(built: Built): FramePlace {
-  const place = placeOf(built.ref, decodeFramePlaces(built.ref, footerOf(built)), 0)
+  const place = framePlaceAt(built.ref, decodeFramePlaces(built.ref, footerOf(built)), 0)
   if (place === undefined) throw new Error('a frame was expected')
   return place
 }
@@ -72,8 +76,8 @@ test('each row reads as it was put in, and the places are those of the footer', 
     expect(texts.map((_, row) => readRow(built, row))).toEqual(texts)
     const { frames } = decodeFooter(built.ref, footerOf(built))
     const places = decodeFramePlaces(built.ref, footerOf(built))
-    expect(frames.map((_, index) => placeOf(built.ref, places, index))).toEqual(frames)
-    expect(placeOf(built.ref, places, frames.length)).toBe(undefined)
+    expect(frames.map((_, index) => framePlaceAt(built.ref, places, index))).toEqual(frames)
+    expect(framePlaceAt(built.ref, places, frames.length)).toBe(undefined)
     const numbers = frames.flatMap(({ offset, bytes, firstRow }) => [offset, bytes, firstRow])
     expect(numbers).toEqual(places.numbers)
   })

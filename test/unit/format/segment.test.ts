@@ -7,7 +7,7 @@ import type { SegmentRef } from '../../../src/format/extent-page.js'
 import {
   CODEC,
   type Compression,
-  openStored,
+  openStoredFrame,
   PACKED_RAW_BYTES_MAX,
   packFrame,
 } from '../../../src/format/frame-codec.js'
@@ -252,7 +252,9 @@ describe('a stored frame', () => {
   test('of a codec that the runtime lacks says which one, and what has it', () => {
     const frame = { codec: CODEC.zstd, stored: new Uint8Array(20) }
 
-    expect(() => openStored(frame, 100, problem, { available: openCodecs(undefined) })).toThrow(
+    expect(() =>
+      openStoredFrame(frame, 100, problem, { available: openCodecs(undefined) }),
+    ).toThrow(
       expect.objectContaining({
         code: 'FORMAT_UNKNOWN',
         message: expect.stringMatching(
@@ -265,7 +267,7 @@ describe('a stored frame', () => {
   test('that claims more than any frame has is refused before room is made for it', () => {
     const frame = { codec: CODEC.deflate, stored: new Uint8Array(20) }
 
-    expect(() => openStored(frame, PACKED_RAW_BYTES_MAX + 1, problem)).toThrow(
+    expect(() => openStoredFrame(frame, PACKED_RAW_BYTES_MAX + 1, problem)).toThrow(
       'no compressed frame',
     )
   })
@@ -273,6 +275,6 @@ describe('a stored frame', () => {
   test('that is not compressed is there at once', () => {
     const stored = new Uint8Array(20)
 
-    expect(openStored({ codec: CODEC.none, stored }, 20, problem)).toBe(stored)
+    expect(openStoredFrame({ codec: CODEC.none, stored }, 20, problem)).toBe(stored)
   })
 })

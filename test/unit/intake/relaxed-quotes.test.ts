@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RowRun } from '../../../adapters/programs/import-source.js'
+import type { RowRun } from '../../../adapters/cli/import/import-source.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { bodyOf, contentTypeOf, cutRuns } from '../../support/intake-runs.js'
 

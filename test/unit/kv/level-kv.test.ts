@@ -226,10 +226,10 @@ describe('damaged records', () => {
     }
   })
 
-  test('a sweep deletes damaged records too', async () => {
+  test('a garbage collection deletes damaged records too', async () => {
     const partition = await openDamaged((database) => database.put(levelKey('b'), utf8('?')))
 
-    expect(await partition.sweep({ start: utf8('a'), limit: utf8('z') }, 10)).toBe(3)
+    expect(await partition.deleteRange({ start: utf8('a'), limit: utf8('z') }, 10)).toBe(3)
   })
 
   test('a damaged record fails only the commit that checks it', async () => {
@@ -551,16 +551,16 @@ describe('after a failed write', () => {
     expect(control.batches.length).toBe(1)
   })
 
-  test('a sweep is refused as well', async () => {
+  test('a garbage collection is refused as well', async () => {
     const { control, partition } = await openFaulty()
     await put(partition, 'a')
     control.failure = ioError
     await expect(put(partition, 'b')).rejects.toMatchObject({ outcome: 'unknown' })
     control.failure = undefined
 
-    const sweep = partition.sweep({ start: utf8('a'), limit: utf8('z') }, 10)
+    const maintain = partition.deleteRange({ start: utf8('a'), limit: utf8('z') }, 10)
 
-    await expect(sweep).rejects.toMatchObject({ outcome: 'unchanged' })
+    await expect(maintain).rejects.toMatchObject({ outcome: 'unchanged' })
     expect(await storedText(partition, 'a')).toBe('a')
   })
 
@@ -710,7 +710,7 @@ test('the disk space of deleted records comes back, and the others stay', async 
     )
     await partition.commit({ puts })
   }
-  while ((await partition.sweep(prefixRange(utf8('row ')), 500)) > 0);
+  while ((await partition.deleteRange(prefixRange(utf8('row ')), 500)) > 0);
   const before = await folderBytes(folder)
 
   await kv.reclaim?.()

@@ -145,16 +145,16 @@ describe('after a failed write', () => {
     }
   })
 
-  test('sweeps and reclaiming work again too', async () => {
+  test('garbage collections and reclaiming work again too', async () => {
     const disk = new FaultDisk()
     const kv = await openOn(disk)
     await put(kv, 'a')
     disk.faults = nthStep(0, { kind: 'fail' }, { fits: writes })
     const range = { start: utf8('a'), limit: utf8('z') }
-    const sweep = () => kv.partition('p').sweep(range, 10)
-    await expect(sweep()).rejects.toMatchObject({ outcome: 'unknown' })
+    const maintain = () => kv.partition('p').deleteRange(range, 10)
+    await expect(maintain()).rejects.toMatchObject({ outcome: 'unknown' })
 
-    expect(await onceItWorks(sweep)).toBe(1)
+    expect(await onceItWorks(maintain)).toBe(1)
     await kv.reclaim?.()
   })
 })
@@ -376,9 +376,11 @@ describe('whatever write fails, and however', () => {
       const store: Store = await openStore({
         kv: await openLevelKv(() => disk.level()),
         objects: disk.objects(),
-        sweepIntervalMs: 0,
-        fileSweepIntervalMs: 0,
-        foldIntervalMs: 0,
+        maintenance: {
+          garbageCollectionIntervalMs: 0,
+          fileCollectionIntervalMs: 0,
+          compactionIntervalMs: 0,
+        },
       })
       const table = store
         .team('t')

@@ -22,9 +22,11 @@ async function openOn({ disk, file }: World, options: LevelKvOptions = {}): Prom
   const store = await openStore({
     kv,
     objects: disk.objects(),
-    sweepIntervalMs: 0,
-    fileSweepIntervalMs: 0,
-    foldIntervalMs: 0,
+    maintenance: {
+      garbageCollectionIntervalMs: 0,
+      fileCollectionIntervalMs: 0,
+      compactionIntervalMs: 0,
+    },
     inlineRowsMax: 3,
   })
   onTestFinished(() => store.close().catch(() => undefined)) // A crashed one cannot be closed.

@@ -247,6 +247,21 @@ describe('refusals', () => {
     expect(refusal('abcdef\n', settings).line).toBe(1)
   })
 
+  test.each([
+    ['x', ''],
+    ['€', ''],
+    ['é😀x', ''],
+    ['€""\n', '"'],
+  ])('a long record of %j is counted to the character', (unit, quote) => {
+    const text = unit.repeat(70_000)
+    const record = `${quote}${text}${quote}`
+    expect(scan(`a\n${record}\n`, { rowCharsMax: record.length }).rows).toHaveLength(1)
+    const failure = refusal(`a\n${record}\n`, { rowCharsMax: record.length - 1 })
+    expect(failure.message).toContain('The row is longer than')
+    const open = refusal(`a\n"${text}`, { rowCharsMax: text.length + 1 })
+    expect(open.message).toContain('A quote is not closed')
+  })
+
   test('the first fault in the order of the records counts', () => {
     expect(refusal('a\n1\n2,2\n3"\n').line).toBe(3)
     expect(refusal('a\n1\n2"2\n3,3\n').line).toBe(3)

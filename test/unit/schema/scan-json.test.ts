@@ -11,7 +11,7 @@ import {
   decodeJsonText,
   JSON_MEMBERS_MAX,
   JSON_PARSED_CHARS_MAX,
-  parseJson,
+  parseSmallJson,
   scanJsonChanges,
   scanJsonRows,
   splitJsonArray as splitArrayInSteps,
@@ -343,7 +343,7 @@ describe('splitting a request body', () => {
     expect(() => splitJsonObject('{"a" 1}', 100)).toThrow(
       'character 105 of the input (counted from 0)',
     )
-    expect(() => parseJson('[1,]', 100)).toThrow('character 103 of the input')
+    expect(() => parseSmallJson('[1,]', 100)).toThrow('character 103 of the input')
     expect(() => [...scanJsonRows('[{"a" 1}]', LIMITS, 100)]).toThrow('character 106 of the input,')
   })
 
@@ -364,8 +364,8 @@ describe('splitting a request body', () => {
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
     expect(splitJsonObject(`{"rows":${deep(JSON_DEPTH_MAX)}}`).length).toBe(1)
     expect(() => splitJsonObject(`{"rows":${deep(JSON_DEPTH_MAX + 1)}}`)).toThrow('Nested deeper')
-    expect(parseJson(deep(JSON_DEPTH_MAX))).toBeInstanceOf(Array)
-    expect(() => parseJson(deep(JSON_DEPTH_MAX + 1))).toThrow('Nested deeper')
+    expect(parseSmallJson(deep(JSON_DEPTH_MAX))).toBeInstanceOf(Array)
+    expect(() => parseSmallJson(deep(JSON_DEPTH_MAX + 1))).toThrow('Nested deeper')
   })
 
   test('the number of members is bounded', () => {
@@ -378,7 +378,7 @@ describe('splitting a request body', () => {
     const property = fc.property(anyBody, (text) => {
       const parsed = parseOrUndefined(text)
       const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-      const split = attempt(() => splitJsonObject(text).map((m) => [m.key, parseJson(m.text)]))
+      const split = attempt(() => splitJsonObject(text).map((m) => [m.key, parseSmallJson(m.text)]))
       expect(split !== undefined).toBe(isObject && depthOf(text) <= JSON_DEPTH_MAX + 1)
       if (split !== undefined) expect(Object.fromEntries(split)).toEqual(parsed)
     })
@@ -450,17 +450,17 @@ describe('splitting a request body', () => {
 
   test('parseJson makes no array or object of a text that is long, but a string of any', () => {
     const spaces = ' '.repeat(JSON_PARSED_CHARS_MAX - 2)
-    expect(parseJson(`[${spaces}]`)).toEqual([])
-    expect(parseJson(` {${spaces}} `)).toEqual({})
-    expect(() => parseJson(`[${spaces} ]`)).toThrow('more than 65536 characters')
-    expect(parseJson(JSON.stringify('x'.repeat(100_000)))).toHaveLength(100_000)
+    expect(parseSmallJson(`[${spaces}]`)).toEqual([])
+    expect(parseSmallJson(` {${spaces}} `)).toEqual({})
+    expect(() => parseSmallJson(`[${spaces} ]`)).toThrow('more than 65536 characters')
+    expect(parseSmallJson(JSON.stringify('x'.repeat(100_000)))).toHaveLength(100_000)
   })
 
   test('parseJson accepts what JSON.parse accepts', () => {
     const property = fc.property(anyBody, (text) => {
       const parsed = parseOrUndefined(text)
       const isAccepted = parsed !== undefined && depthOf(text) <= JSON_DEPTH_MAX
-      expect(attempt(() => parseJson(text))).toEqual(isAccepted ? parsed : undefined)
+      expect(attempt(() => parseSmallJson(text))).toEqual(isAccepted ? parsed : undefined)
     })
     fc.assert(property, runOptions(2000))
   })

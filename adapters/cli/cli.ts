@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+import { EXIT_CODE } from './command/command.js'
+import { ProgramFailure } from './command/program-failure.js'
+import { openTerminal, type Terminal } from './command/terminal.js'
+import { runCommandLine } from './run-command.js'
+
+/** Time for the output of an interrupted command, in milliseconds. Work that goes on then is cut off. */
+const OUTPUT_MS = 200
+
+/** Runs the command line of this process. @returns the exit code. */
+async function runProcess(): Promise<number> {
+  const ended = new AbortController()
+  // Once each: a second Ctrl-C ends the process at once.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => ended.abort(new ProgramFailure(name, `Stopped by ${name}`)))
+  }
+  const terminal = openTerminal(process.stdout, process.stderr)
+  const output = watchOutput(ended, terminal)
+  const io = { ...terminal, env: process.env, signal: ended.signal }
+  const code = await runCommandLine(process.argv.slice(2), io)
+  if (ended.signal.aborted) setTimeout(() => process.exit(), OUTPUT_MS).unref()
+  return output.exitCode ?? code
+}
+
+/** The exit code once the output could not be written, which may show after the command is done. */
+type Output = { exitCode: number | undefined }
+
+/** If the reader of the output stops, as `head` does, the command stops too, silently. */
+function watchOutput(ended: AbortController, { warn }: Terminal): Output {
+  const output: Output = { exitCode: undefined }
+  process.stdout.on('error', (failure: NodeJS.ErrnoException) => {
+    if (output.exitCode !== undefined) return
+    const kind = failure.code === 'EPIPE' ? 'SIGPIPE' : 'failed'
+    if (kind === 'failed') warn(`rowstash: The output cannot be written: ${failure.message}`)
+    output.exitCode = EXIT_CODE[kind]
+    process.exitCode = output.exitCode
+    ended.abort(new ProgramFailure(kind, ''))
+  })
+  // A failure to write to stderr cannot be reported anywhere.
+  process.stderr.on('error', () => undefined)
+  return output
+}
+
+// Files of commands are private to their user, also those that LevelDB writes itself.
+process.umask(0o077)
+
+process.exitCode = await runProcess()

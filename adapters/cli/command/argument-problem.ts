@@ -1,0 +1,85 @@
+// The arguments of a command: a directory without its option, and what is wrong with them, in words for people.
+import { parseArgs } from 'node:util'
+import { didYouMean } from '../../base/arguments.js'
+import type { CommandSpec, OptionSpecs } from './command-spec.js'
+
+/** Whether a failure is one of util.parseArgs, by the prefix of its code. */
+export function isArgumentError(failure: unknown): failure is NodeJS.ErrnoException {
+  return (
+    failure instanceof Error &&
+    'code' in failure &&
+    String(failure.code).startsWith('ERR_PARSE_ARGS_')
+  )
+}
+
+/**
+ * The problem, without a full stop, and what was probably meant.
+ * @param options - Those of the command.
+ * @param args - The arguments that were given.
+ */
+export function argumentProblem(
+  { code, message }: NodeJS.ErrnoException,
+  options: OptionSpecs,
+  args: readonly string[],
+): string {
+  // Text after the first sentence is advice that does not apply here.
+  const [problem = ''] = message.split(/\. |\.?\n/)
+  const [, words = ''] = /'(.*)'/.exec(problem) ?? []
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return problem + meantOption(words, options)
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+    const name = optionMeant(options, args)
+    return name === undefined ? problem : `${problem}: did you mean --${name} ${words}?`
+  }
+  // Such as `-k, --key <value>`.
+  const option = words.replace(/ <value>$/, '')
+  if (/ does not take an argument$/.test(problem)) return `${option} takes no value`
+  const long = /--\S+/.exec(option)?.[0] ?? option
+  if (/ is ambiguous$/.test(problem)) {
+    const form = long.startsWith('--') ? `${long}=VALUE` : `${long}VALUE`
+    return `${option} needs a value (as ${form} if it begins with a dash)`
+  }
+  return / argument missing$/.test(problem) ? `${option} needs a value` : problem
+}
+
+/** Options that say where a store is, and which table is meant. One of them is enough. */
+const PLACES: readonly string[] = ['directory', 'url', 'postgres']
+const TABLES: readonly string[] = ['table', 'table-id']
+
+/**
+ * The arguments of a command in which a DIR alone stands for `--directory DIR`: the command takes nothing else without
+ * an option, no place is given, and if it needs a table, that is.
+ */
+export function withDirectoryOption(
+  { options, hasOperands }: Pick<CommandSpec, 'options' | 'hasOperands'>,
+  args: readonly string[],
+): readonly string[] {
+  if (hasOperands === true || !('directory' in options)) return args
+  const how = { options, allowPositionals: true, strict: false, tokens: true } as const
+  const { tokens } = parseArgs({ args: [...args], ...how })
+  const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+  const others = tokens.filter(({ kind }) => kind !== 'option')
+  const [{ kind, index } = { kind: undefined, index: 0 }] = others
+  const lacksTable = 'table' in options && !TABLES.some((name) => given.includes(name))
+  const isPlaced = PLACES.some((name) => given.includes(name))
+  if (kind !== 'positional' || others.length > 1 || lacksTable || isPlaced) return args
+  return [...args.slice(0, index), `--directory=${args[index]}`, ...args.slice(index + 1)]
+}
+
+/** The option that an argument without one was meant for: first the place of the store, then the table. */
+function optionMeant(options: OptionSpecs, args: readonly string[]): string | undefined {
+  const isGiven = (name: string) =>
+    args.some((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`))
+  const meant = [PLACES, TABLES].find((names) => !names.some(isGiven))?.[0]
+  return meant !== undefined && meant in options ? meant : undefined
+}
+
+function meantOption(word: string, options: OptionSpecs): string {
+  if (word === '--directory') return ': name the directory without it'
+  if (!word.startsWith('--')) return ''
+  return didYouMean(word.slice(2), [...Object.keys(options), 'help'], (name) => `--${name}`)
+}
+
+/** A problem and where to read more, as one line. */
+export function withHelp(problem: string, help: string): string {
+  return /[.?!]$/.test(problem) ? `${problem} See ${help}` : `${problem}; see ${help}`
+}

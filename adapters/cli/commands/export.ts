@@ -1,0 +1,254 @@
+// `rowstash export`: rows of a table as a file, in bounded memory.
+import { createWriteStream } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+import { createGzip } from 'node:zlib'
+import type { ExportOptions } from '../../../src/index.js'
+import { pickById } from '../../base/arguments.js'
+import { formatOfName } from '../../base/records.js'
+import { temporaryPath } from '../../directory/leftovers.js'
+import { type CommandIo, parseChoice } from '../command/command.js'
+import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
+import { ProgramFailure } from '../command/program-failure.js'
+import { openProgress, type Progress, type ProgressOutput } from '../command/progress.js'
+import type { OutputStream } from '../command/terminal.js'
+import { encodeParquet } from '../parquet/parquet-write.js'
+import { PLACE_ENVIRONMENT } from '../stores/postgres-place.js'
+import type { CommandTable } from '../stores/remote-store.js'
+import { PLACE_FORM, TABLE_OPTIONS, type TeamValues, withTable } from '../stores/table-options.js'
+import { ExportedCount } from './exported-count.js'
+import { FIND_OPTIONS, parseFind } from './find-options.js'
+import { jsonArrayOf } from './json-array.js'
+
+const FORMATS = ['csv', 'tsv', 'ndjson', 'json', 'parquet'] as const
+
+const OPTIONS = {
+  ...TABLE_OPTIONS,
+  format: {
+    type: 'string',
+    value: FORMATS.join('|'),
+    help: 'default: by the extension of FILE; with .gz at the end, FILE is compressed with gzip',
+  },
+  ...FIND_OPTIONS,
+  overwrite: { type: 'boolean', default: false, help: 'replace FILE if it exists' },
+  bom: {
+    type: 'boolean',
+    default: false,
+    help: 'begin csv and tsv with a byte order mark, by which Excel knows UTF-8',
+    isRare: true,
+  },
+  json: {
+    type: 'boolean',
+    default: false,
+    help: 'print path, format, rows and bytes of the file as a line of JSON',
+  },
+} as const satisfies OptionSpecs
+
+export const EXPORT_COMMAND: CommandSpec = {
+  name: 'export',
+  summary: 'write rows of a table to a file',
+  usage: [`export FILE ${PLACE_FORM} --table NAME`],
+  about: `Writes the rows of a table to a file, in their order. FILE appears when the export is complete;
+    "-" is the standard output.`,
+  options: OPTIONS,
+  hasOperands: true,
+  notes: `Exit code 0: the file is complete; 1: the export failed, and FILE is unchanged; 2: a usage
+    error.`,
+  details: [
+    `From a directory, the export is a snapshot of one moment. From a server, it is read page by page:
+    rows that change meanwhile are exported as they were or as they are.`,
+    `CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. TSV is
+    the same with tabs. NDJSON is one JSON object per line, JSON an array of them; both lose nothing. Numbers
+    keep their digits, except in Parquet, which has doubles: a number that is not one is refused.`,
+    'Parquet needs the package hyparquet-writer. A file has the schema of its table, which import takes.',
+    PLACE_ENVIRONMENT,
+  ],
+}
+
+type Format = (typeof FORMATS)[number]
+
+type Target = Readonly<{
+  path: string
+  format: Format
+  isCompressed: boolean
+  /** Whether the text begins with a byte order mark. */
+  isMarked: boolean
+}>
+
+type Writing = Readonly<{
+  output: NodeJS.WritableStream
+  progress: Progress
+  /** Whether the file may replace another one. */
+  mayReplace: boolean
+}>
+
+/** Runs `rowstash export`. @param output - The standard output. @throws {ProgramFailure} */
+export async function runExport(
+  args: readonly string[],
+  io: CommandIo,
+  output: OutputStream,
+  progressOutput: ProgressOutput,
+): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: OPTIONS,
+  })
+  await checkNoDirectory(positionals, values)
+  const target = parseExportTarget(positionals, values)
+  const options: ExportOptions = {
+    ...parseFind(values),
+    signal: io.signal,
+  }
+  const { path, format } = target
+  if (values.json && path === '-') {
+    throw new ProgramFailure(
+      'usage',
+      '--json cannot be combined with FILE "-", which is the output',
+    )
+  }
+  if (path !== '-') await checkPlace(path, values.overwrite)
+  else if (format === 'parquet' && output.isTTY === true) {
+    throw new ProgramFailure('usage', 'Parquet cannot be written to a terminal')
+  }
+  if (format === 'parquet' && options.columns?.includes('$rowID') === true) {
+    throw new ProgramFailure('usage', '$rowID cannot be written to Parquet')
+  }
+  // A bar would be drawn into rows that a terminal shows.
+  const isShown = path !== '-' || output.isTTY !== true
+  const progress = openProgress(isShown ? progressOutput : { write: () => true }, 0, values.json)
+  const how = { output, progress, mayReplace: values.overwrite }
+  const writeTable = (table: CommandTable) => writeExport(table, target, options, how)
+  const warn = (line: string): void => (isShown ? progress.note(line) : io.warn(line))
+  const rows = await withTable(values, { ...io, warn }, writeTable).finally(() => progress.close())
+  if (path === '-') return
+  const { size: bytes } = await stat(path)
+  if (values.json) io.print(JSON.stringify({ path, format, rows, bytes }))
+  else io.warn(`${rows} ${rows === 1 ? 'row' : 'rows'}, ${bytes} bytes in ${path}`)
+}
+
+/** A directory among the files is the store: other commands take it alone. @throws {ProgramFailure} */
+async function checkNoDirectory(
+  paths: readonly string[],
+  { directory, url, postgres }: TeamValues,
+): Promise<void> {
+  if ((directory ?? url ?? postgres) !== undefined) return
+  for (const path of paths) {
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isDirectory() !== true) continue
+    throw new ProgramFailure('usage', `${path} is a directory; use --directory ${path}`)
+  }
+}
+
+/** @throws {ProgramFailure} where something is that the file may not replace */
+async function checkPlace(path: string, mayReplace: boolean): Promise<void> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return
+  if (!found.isFile()) {
+    const problem = `${path} is not a file; use FILE "-" to write to the standard output`
+    throw new ProgramFailure('failed', problem)
+  }
+  if (mayReplace) return
+  throw new ProgramFailure('failed', `The file ${path} exists; use --overwrite to replace it`)
+}
+
+/** @returns the number of rows. */
+async function writeExport(
+  table: CommandTable,
+  { path, format, isCompressed, isMarked }: Target,
+  options: ExportOptions,
+  { output, progress, mayReplace }: Writing,
+): Promise<number> {
+  const count = new ExportedCount()
+  const rows = await openExport(table, format, options, count)
+  const rowCount = () => count.lines - (format === 'csv' || format === 'tsv' ? 1 : 0)
+  async function* watched(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let bytes = 0
+    for await (const piece of pieces) {
+      bytes += piece.length
+      progress.show(rowCount(), bytes)
+      yield piece
+    }
+  }
+  const send = (to: NodeJS.WritableStream, end: boolean): Promise<void> => {
+    const from = Readable.from(isMarked ? marked(rows) : rows, { objectMode: false })
+    if (isCompressed) return pipeline(from, createGzip(), watched, to, { end })
+    return pipeline(from, watched, to, { end })
+  }
+  if (path === '-') {
+    await send(output, false)
+    return rowCount()
+  }
+  const temporary = temporaryPath(path)
+  try {
+    await send(createWriteStream(temporary, { flush: true, flags: 'wx' }), true)
+    await checkPlace(path, mayReplace) // Again: somebody may have made the file meanwhile.
+    await rename(temporary, path)
+    return rowCount()
+  } catch (failure) {
+    await rm(temporary, { force: true })
+    if (!isOfFiles(failure)) throw failure
+    throw new ProgramFailure('failed', `The file ${path} cannot be written: ${failure.message}`)
+  }
+}
+
+async function openExport(
+  table: CommandTable,
+  format: Format,
+  options: ExportOptions,
+  count: ExportedCount,
+): Promise<AsyncIterable<string | Uint8Array>> {
+  switch (format) {
+    case 'csv':
+      return count.pass(table.toCSV(options), true)
+    case 'tsv':
+      return count.pass(table.toCSV({ ...options, delimiter: '\t' }), true)
+    case 'ndjson':
+      return count.pass(table.toNDJSON(options), false)
+    case 'json':
+      return jsonArrayOf(count.pass(table.toNDJSON(options), false))
+    case 'parquet': {
+      const wanted = pickById((await table.schema()).columns, options.columns)
+      return encodeParquet(count.pass(table.toNDJSON(options), false), wanted)
+    }
+  }
+}
+
+function isOfFiles(failure: unknown): failure is Error {
+  return failure instanceof Error && 'syscall' in failure
+}
+
+/** A text with a byte order mark, by which spreadsheets know UTF-8. */
+async function* marked(
+  rows: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string | Uint8Array> {
+  yield '\ufeff'
+  yield* rows
+}
+
+function parseExportTarget(
+  [path, ...more]: readonly string[],
+  { format: given, bom: isMarked }: Readonly<{ format?: string | undefined; bom: boolean }>,
+): Target {
+  if (path === undefined || more.length > 0) {
+    throw new ProgramFailure('usage', 'Specify one file, or - for the standard output')
+  }
+  const name = path.replace(/\.gz$/i, '')
+  const isCompressed = name !== path
+  const announced = /\.parquet$/i.test(name) ? 'parquet' : formatOfName(name)
+  const format =
+    given === undefined
+      ? FORMATS.find((known) => known === announced)
+      : parseChoice('--format', given, FORMATS)
+  if (format === 'parquet' && isCompressed) {
+    throw new ProgramFailure('usage', 'Parquet files are already compressed; leave out .gz')
+  }
+  if (isMarked && format !== 'csv' && format !== 'tsv') {
+    throw new ProgramFailure('usage', `--bom is only for csv and tsv; "${path}" is ${format}`)
+  }
+  if (format !== undefined) return { path, format, isCompressed, isMarked }
+  const problem = `The name "${path}" does not show the format; use --format ${FORMATS.join(', ')}`
+  throw new ProgramFailure('usage', problem)
+}

@@ -1,0 +1,57 @@
+// `--where` and `--columns` of the commands that read rows.
+import type { ExportOptions, Where } from '../../../src/index.js'
+import type { OptionSpecs } from '../command/command-spec.js'
+import { ProgramFailure } from '../command/program-failure.js'
+
+export const FIND_OPTIONS = {
+  where: {
+    type: 'string',
+    value: 'JSON',
+    help: `only rows that match, such as '{ "total": { "gt": 10 } }'`,
+  },
+  columns: {
+    type: 'string',
+    value: 'A,B',
+    help: `only these columns, in this order, with row IDs in front for '$rowID'; a JSON array for IDs with a comma`,
+  },
+} as const satisfies OptionSpecs
+
+/** @throws {ProgramFailure} */
+export function parseFind({
+  where,
+  columns,
+}: Readonly<{ where?: string | undefined; columns?: string | undefined }>): Pick<
+  ExportOptions,
+  'where' | 'columns'
+> {
+  return {
+    ...(where !== undefined && { where: parseJsonOption('--where', where) as Where }),
+    ...(columns !== undefined && { columns: parseColumnsOption(columns) }),
+  }
+}
+
+/** At least one ID: rows without cells would be empty lines. */
+function parseColumnsOption(text: string): readonly string[] {
+  if (text === '') throw noColumns()
+  if (!text.startsWith('[')) return text.split(',')
+  const ids = parseJsonOption('--columns', text)
+  const isText = (id: unknown): id is string => typeof id === 'string'
+  if (!Array.isArray(ids) || !ids.every(isText)) {
+    throw new ProgramFailure('usage', '--columns must be column IDs, or a JSON array of them')
+  }
+  if (ids.length === 0) throw noColumns()
+  return ids
+}
+
+function noColumns(): ProgramFailure {
+  const problem = '--columns names no column; leave it out for all of them'
+  return new ProgramFailure('usage', problem)
+}
+
+function parseJsonOption(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ProgramFailure('usage', `${option} is not JSON: ${text}`, { cause })
+  }
+}

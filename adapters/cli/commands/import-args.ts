@@ -1,0 +1,317 @@
+// The arguments of `rowstash import`.
+import { parseArgs } from 'node:util'
+import type { OnSchemaError } from '../../../src/client/client.js'
+import { type CommandIo, parseChoice, parseIntegerOption } from '../command/command.js'
+import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
+import { ProgramFailure } from '../command/program-failure.js'
+import {
+  DIALECT_OPTIONS,
+  type DialectValues,
+  optionOf,
+  parseDialect,
+} from '../import/dialect-options.js'
+import { filesOf } from '../import/file-patterns.js'
+import { compressionOf, STANDARD_INPUT } from '../import/import-bytes.js'
+import type { FileImport } from '../import/import-files.js'
+import { formatOfPath } from '../import/import-source.js'
+import { FILE_FORMATS, type FileFormat, type SourceFile } from '../import/source-file.js'
+import {
+  type GivenServer,
+  parseServerOrDirectory,
+  SERVER_OPTIONS,
+} from '../stores/server-options.js'
+import { DIRECTORY_OPTION, PLACE_FORM, TEAM_OPTION } from '../stores/table-options.js'
+
+const CHUNK_ROWS_DEFAULT = '1000'
+const CHUNK_ROWS_MAX = 65_536
+const PARALLEL_DEFAULT = '8'
+const PARALLEL_MAX = 64
+
+export type TableName = Readonly<{ name: string } | { tableId: string }>
+
+/** What is done with a table, and with which. */
+export type GivenTarget = Readonly<
+  | { mode: 'create'; name: string; isNameShared: boolean }
+  | { mode: 'add' | 'overwrite'; table: TableName }
+  | {
+      mode: 'merge'
+      table: TableName
+      key: readonly string[]
+      missing: 'keep' | 'delete'
+      unnamed: 'keep' | 'empty'
+    }
+>
+
+export type ImportCommand = Pick<
+  FileImport,
+  'files' | 'chunkRowsMax' | 'parallel' | 'onSchemaError' | 'refusesShortLines'
+> &
+  Readonly<{
+    place: GivenServer | Readonly<{ directory: string; team: string | undefined }>
+    target: GivenTarget
+    /** The file with the schema of the table. */
+    schemaPath: string | undefined
+    isCheck: boolean
+    isResumable: boolean
+    isJson: boolean
+  }>
+
+const OPTIONS = {
+  directory: {
+    ...DIRECTORY_OPTION,
+    help: 'a store that no other process has open; created if missing',
+  },
+  ...SERVER_OPTIONS,
+  team: TEAM_OPTION,
+  table: { type: 'string', value: 'NAME', help: 'a new table, or the only one with that name' },
+  'table-id': { type: 'string', value: 'ID', help: 'the table with that ID' },
+  'new-table': {
+    type: 'boolean',
+    default: false,
+    help: 'make a new table even if another one has the name',
+    isRare: true,
+  },
+  mode: {
+    type: 'string',
+    value: 'create|add|overwrite|merge',
+    help: 'what to do with the table (default: create)',
+  },
+  by: {
+    type: 'string',
+    multiple: true,
+    value: 'COLUMN',
+    help: 'key column of a merge; repeat for several columns',
+  },
+  missing: {
+    type: 'string',
+    value: 'keep|delete',
+    help: 'rows that are not in the files of a merge (default: keep)',
+    isRare: true,
+  },
+  unnamed: {
+    type: 'string',
+    value: 'keep|empty',
+    help: 'cells in columns that are not in the files of a merge (default: keep)',
+    isRare: true,
+  },
+  schema: {
+    type: 'string',
+    value: 'FILE',
+    help: 'columns, as "import --check --json" prints them',
+  },
+  'on-error': {
+    type: 'string',
+    value: 'abort|strict|drop|update',
+    help: 'misfits (default: abort); strict refuses short lines too',
+  },
+  check: {
+    type: 'boolean',
+    default: false,
+    help: 'only list values that do not fit, columns and warnings',
+  },
+  resume: {
+    type: 'boolean',
+    default: false,
+    help: 'continue where this command was stopped; stay resumable',
+    isRare: true,
+  },
+  format: {
+    type: 'string',
+    value: FILE_FORMATS.join('|'),
+    help: "default: by the file's extension",
+  },
+  ...DIALECT_OPTIONS,
+  'allow-empty': {
+    type: 'boolean',
+    default: false,
+    help: 'import a file without bytes, or of blanks alone, as no rows; otherwise it is refused',
+    isRare: true,
+  },
+  'chunk-rows': {
+    type: 'string',
+    default: CHUNK_ROWS_DEFAULT,
+    value: 'N',
+    help: `maximum number of rows in a request (default: ${CHUNK_ROWS_DEFAULT})`,
+    isRare: true,
+  },
+  parallel: {
+    type: 'string',
+    default: PARALLEL_DEFAULT,
+    value: 'N',
+    help: `number of requests at the same time (default: ${PARALLEL_DEFAULT})`,
+    isRare: true,
+  },
+  json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
+} as const satisfies OptionSpecs
+
+export const IMPORT_COMMAND: CommandSpec = {
+  name: 'import',
+  summary: 'import files into a table',
+  usage: [`import FILE... ${PLACE_FORM} --table NAME`],
+  about: 'Imports files into one table, all rows at once. "-" is the standard input.',
+  options: OPTIONS,
+  hasOperands: true,
+  notes: 'Exit code 0: imported; 1: failed, or problems; 2: usage error; 130, 143: signal.',
+  details: [
+    `Files compressed with gzip or zstd are unpacked, whatever their names; columns of several files are matched by name. After a failure, with exit code 1
+    or 2, or a signal, no row is imported.`,
+    `--decimal: with "," 1,5 is a number; repeat it for several columns, as in --decimal price=, --decimal tax=, or name
+    those that have points, as in --decimal , --decimal rate=. --schema: also as "rowstash schema --json" prints it; it may
+    name columns as { "columns": [{ "id": "total", "type": "number" }] }.`,
+    `What is not said of a csv or tsv file is detected from its first megabyte, and told: its encoding, delimiter, title,
+    blanks around quotes, \\N for empty cells, and columns of numbers, days and booleans that are written in one way
+    only. --dialect plain reads values as they are written. A value that contradicts what was detected ends the import.`,
+    `--on-error: what becomes of values that do not fit: abort refuses all rows, drop leaves their cells empty, update
+    widens columns. strict is abort, and also refuses lines with fewer fields than the header.`,
+  ],
+}
+
+/** @throws {ProgramFailure} */
+export function parseImportArgs(args: readonly string[], env: CommandIo['env']): ImportCommand {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: OPTIONS,
+  })
+  if (positionals.length === 0) throw new ProgramFailure('usage', 'Specify at least one file')
+  const given = {
+    format:
+      values.format === undefined
+        ? undefined
+        : parseChoice('--format', values.format, FILE_FORMATS),
+    values,
+  }
+  const target = parseImportTarget(values)
+  const { schema: schemaPath } = values
+  if (schemaPath !== undefined && target.mode !== 'create' && target.mode !== 'overwrite') {
+    throw new ProgramFailure('usage', '--schema needs --mode create or overwrite')
+  }
+  const onError = values['on-error']
+  const onSchemaError = parseOnError(onError)
+  return {
+    files: filesOf(positionals).map((path) => {
+      return { ...parseSourceFile(path, given), ...(values['allow-empty'] && { allowEmpty: true }) }
+    }),
+    place: parseServerOrDirectory(values, env),
+    isCheck: values.check,
+    isResumable: values.resume,
+    isJson: values.json,
+    target,
+    schemaPath,
+    ...(onSchemaError !== undefined && { onSchemaError }),
+    refusesShortLines: onError === 'strict',
+    chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
+    parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
+  }
+}
+
+type GivenFormat = Readonly<{ format: FileFormat | undefined; values: DialectValues }>
+
+function parseSourceFile(path: string, { format: given, values }: GivenFormat): SourceFile {
+  if (path === STANDARD_INPUT && given === undefined) {
+    throw new ProgramFailure('usage', 'The standard input needs --format')
+  }
+  const format = given ?? formatOfPath(path)
+  const { encoding, ...dialect } = parseDialect(values)
+  const [first] = Object.keys(dialect)
+  if (first !== undefined && format !== 'csv' && format !== 'tsv') {
+    const problem = `${optionOf(first)} is only for csv and tsv`
+    throw new ProgramFailure('usage', `${problem}; "${path}" is ${format}`)
+  }
+  if (values.at !== undefined && format !== 'json') {
+    throw new ProgramFailure('usage', `--at is only for json; "${path}" is ${format}`)
+  }
+  const file = { path, format, dialect, encoding, detects: values.dialect !== 'plain' }
+  if (format === 'parquet') checkParquet(file)
+  return { ...file, ...(values.at !== undefined && { at: values.at }) }
+}
+
+/** Its index is at its end, and it says itself how it is compressed. @throws {ProgramFailure} */
+function checkParquet({ path, encoding }: SourceFile): void {
+  const compression = compressionOf(path)
+  if (path === STANDARD_INPUT) {
+    throw new ProgramFailure(
+      'usage',
+      'Parquet can only be read from a file, not from the standard input',
+    )
+  }
+  if (compression !== undefined || encoding !== undefined) {
+    const problem =
+      compression === undefined
+        ? '--encoding cannot be combined with Parquet'
+        : `A file compressed with ${compression} cannot be read as Parquet`
+    throw new ProgramFailure('usage', `${problem}: "${path}"`)
+  }
+}
+
+type TargetValues = Readonly<{
+  'new-table': boolean
+  table?: string | undefined
+  'table-id'?: string | undefined
+  mode?: string | undefined
+  by?: string[] | undefined
+  missing?: string | undefined
+  unnamed?: string | undefined
+}>
+
+function parseImportTarget(values: TargetValues): GivenTarget {
+  const { table: name, 'table-id': tableId } = values
+  const mode = values.mode === undefined ? undefined : parseChoice('--mode', values.mode, MODES)
+  if ((name === undefined) === (tableId === undefined)) {
+    throw new ProgramFailure('usage', 'Specify either --table or --table-id')
+  }
+  return targetIn(mode ?? (tableId === undefined ? 'create' : undefined), values)
+}
+
+const MODES = ['create', 'add', 'overwrite', 'merge'] as const
+
+type Mode = (typeof MODES)[number]
+
+/** The target of a mode, with the options that go with it. */
+function targetIn(mode: Mode | undefined, values: TargetValues): GivenTarget {
+  const { table: name, 'table-id': tableId, by, missing = 'keep', unnamed = 'keep' } = values
+  if (mode !== 'merge' && (by ?? values.missing ?? values.unnamed) !== undefined) {
+    throw new ProgramFailure('usage', '--by, --missing and --unnamed need --mode merge')
+  }
+  if (values['new-table'] && mode !== 'create') {
+    throw new ProgramFailure('usage', '--new-table needs --mode create')
+  }
+  const table = tableId === undefined ? { name: name ?? '' } : { tableId }
+  switch (mode) {
+    case 'create':
+      if (name !== undefined) return { mode, name, isNameShared: values['new-table'] }
+      throw new ProgramFailure('usage', '--mode create needs --table')
+    case 'add':
+    case 'overwrite':
+      return { mode, table }
+    case 'merge':
+      if (by === undefined) throw new ProgramFailure('usage', '--mode merge needs --by COLUMN')
+      return {
+        ...{ mode, table, key: by },
+        missing: parseChoice('--missing', missing, ['keep', 'delete']),
+        unnamed: parseChoice('--unnamed', unnamed, ['keep', 'empty']),
+      }
+    case undefined:
+      throw new ProgramFailure('usage', '--table-id needs --mode add, overwrite or merge')
+  }
+}
+
+/** By their names on the command line, and in the library. */
+const ON_ERROR: ReadonlyMap<string, OnSchemaError> = new Map([
+  ['abort', 'abort'],
+  ['strict', 'abort'],
+  ['drop', 'dropColumns'],
+  ['update', 'updateSchema'],
+  ['dropColumns', 'dropColumns'],
+  ['updateSchema', 'updateSchema'],
+])
+
+function parseOnError(text: string | undefined): OnSchemaError | undefined {
+  if (text === undefined) return undefined
+  const found = ON_ERROR.get(text)
+  if (found !== undefined) return found
+  throw new ProgramFailure(
+    'usage',
+    `--on-error must be abort, strict, drop or update, not "${text}"`,
+  )
+}

@@ -1,0 +1,220 @@
+// The reports of `rowstash import`: on a new table the inferred types, and warnings; with `--check` the same, and the
+// values that do not fit.
+import { ClientError } from '../../../src/client/client.js'
+import type { Column, ReceiptDropped } from '../../../src/index.js'
+import type { CommandIo } from '../command/command.js'
+import { renderCount } from '../command/progress.js'
+import { renderName, renderText, VALUE_CHARS_MAX } from '../command/shown-values.js'
+import type { CheckResult, FileImport, FileImported, FoundProblem } from '../import/import-files.js'
+import { inWordsOfCsv, warningsOfMisfits } from '../import/import-misfits.js'
+import { findOddColumns } from '../import/import-oddities.js'
+import { renderPlace } from '../import/import-places.js'
+import type { FileReport } from '../import/import-reports.js'
+import {
+  type ImportWarning,
+  notesOfReading,
+  warningsOfColumn,
+  warningsOfLines,
+  warningsOfNames,
+  warningsOfReading,
+} from '../import/import-warnings.js'
+import { openClient } from '../stores/command-client.js'
+import { renderType } from './table-types.js'
+
+/** Columns that are listed, at most; further ones are only counted. */
+const COLUMNS_SHOWN_MAX = 100
+const WARNINGS_MAX = 20
+const DROPPED_SHOWN_MAX = 10
+
+/** Problems of one column and rule that are listed for people, at most. */
+const PROBLEMS_ALIKE_MAX = 20
+
+/** The table is there already: where its types cannot be had, the import has not failed. */
+const TRIES_MAX = 3
+
+/** Prints what an import did; of a new table also its columns, and warnings. */
+export async function reportImport(
+  io: CommandIo,
+  given: FileImport,
+  imported: FileImported,
+  asJson: boolean,
+): Promise<void> {
+  const { tableId, version, rows, seconds, skipped, merged, shortLines, read } = imported
+  const dropped = droppedOf(imported)
+  const { columns, unread } = await readTableColumns(given, tableId)
+  const rowsPerSecond = Math.round(rows / seconds)
+  const warnings = async () => [
+    ...unread,
+    ...warningsOfReading(read),
+    ...warningsOfLines(imported),
+    ...warningsOfNames(given.sample),
+    ...(await warningsOfColumns(given, columns)),
+  ]
+  if (asJson) {
+    const counts = {
+      rows,
+      ...merged,
+      seconds: Math.round(seconds * 1000) / 1000,
+      rowsPerSecond,
+      skippedChunks: skipped,
+      ...(dropped && { dropped }),
+      ...(shortLines && { shortLines }),
+      read: read.map(withoutAdvice),
+      warnings: await warnings(),
+    }
+    io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
+    return
+  }
+  if (merged === undefined) io.print(`rows: ${rows}`)
+  for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
+  if (dropped !== undefined && dropped.count > 0) io.print(renderDropped(dropped))
+  if (skipped > 0) io.print(`chunks that were there: ${skipped}`)
+  io.print(`seconds: ${seconds.toFixed(2)}`)
+  if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
+  io.print(`table: ${tableId}`)
+  for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+  for (const note of notesOfReading(read)) io.warn(note)
+  printWarnings(io, await warnings())
+}
+
+/** What was read, without what the warnings say. */
+function withoutAdvice({ advice: _, ...read }: FileReport): Omit<FileReport, 'advice'> {
+  return read
+}
+
+/** Prints warnings for people. */
+function printWarnings(io: CommandIo, warnings: readonly ImportWarning[]): void {
+  for (const { message } of warnings.slice(0, WARNINGS_MAX)) io.warn(`warning: ${message}`)
+  const more = warnings.length - WARNINGS_MAX
+  if (more > 0) io.warn(`and ${renderCount(more)} more warnings, which --json lists`)
+}
+
+/** The values that did not fit and were left out, of a server that tells it. */
+type Dropped = Pick<ReceiptDropped, 'count' | 'columns'>
+
+function droppedOf({ receipt }: FileImported): Dropped | undefined {
+  const dropped = receipt?.['dropped'] as Dropped | undefined
+  return dropped && { count: dropped.count, columns: dropped.columns }
+}
+
+function renderDropped({ count, columns }: Dropped): string {
+  const counts = new Map<string, number>()
+  for (const { column, count: more } of columns)
+    counts.set(column, (counts.get(column) ?? 0) + more)
+  const shown = [...counts].slice(0, DROPPED_SHOWN_MAX).map(([column, dropped]) => {
+    return `${renderName(column)} ${renderCount(dropped)}`
+  })
+  const more = counts.size > shown.length ? ', …' : ''
+  const values = count === 1 ? 'value' : 'values'
+  return `dropped ${renderCount(count)} ${values} (${shown.join(', ')}${more})`
+}
+
+type TableColumns = Readonly<{
+  /** undefined: the table is not new, or the server does not tell them. */
+  columns: readonly Column[] | undefined
+  /** Why the server does not. */
+  unread: readonly ImportWarning[]
+}>
+
+async function readTableColumns(given: FileImport, tableId: string): Promise<TableColumns> {
+  if (given.sample === undefined) return { columns: undefined, unread: [] }
+  try {
+    const client = openClient({ ...given, triesMax: TRIES_MAX })
+    const { schema } = await client.table(tableId).info({ signal: given.signal })
+    return { columns: schema.columns, unread: [] }
+  } catch (failure) {
+    given.signal.throwIfAborted()
+    if (!(failure instanceof ClientError)) throw failure
+    const message = `the columns of the table cannot be read: ${failure.message}`
+    return { columns: undefined, unread: [{ type: 'columnsUnread', message }] }
+  }
+}
+
+/** The warnings about the text columns of a new table, but for those that its owner wants to be text. */
+async function warningsOfColumns(
+  { sample, target, files, chunkRowsMax, signal }: FileImport,
+  columns: readonly Column[] = [],
+): Promise<readonly ImportWarning[]> {
+  const texts = new Set(idsOfText(columns))
+  const given = target.schema?.columns
+  for (const column of idsOfText(given ?? [])) texts.delete(column)
+  const sampled = [...(sample?.columns ?? [])].filter(([column]) => texts.has(column))
+  const odd = await findOddColumns(new Map(sampled), files, chunkRowsMax, signal)
+  return odd.flatMap(warningsOfColumn)
+}
+
+function idsOfText(columns: readonly Column[]): readonly string[] {
+  return columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id)
+}
+
+/**
+ * Prints the result of `--check`: of a new table also its columns, and the warnings that its import would print.
+ * @param before - Warnings that need no rows.
+ */
+export async function reportProblems(
+  io: CommandIo,
+  given: FileImport,
+  checked: CheckResult,
+  { asJson, before }: Readonly<{ asJson: boolean; before: readonly ImportWarning[] }>,
+): Promise<void> {
+  const { rowCount, problems, problemCount, merged, shortLines, read } = checked
+  const columns = given.sample === undefined ? undefined : checked.columns
+  const ofProblems = warningsOfMisfits(problems, given.files)
+  const ofColumns = await warningsOfColumns(given, columns)
+  const ofRows = [
+    ...warningsOfReading(read),
+    ...warningsOfLines(checked),
+    ...warningsOfNames(given.sample),
+  ]
+  const warnings = [...before, ...ofProblems, ...ofRows, ...ofColumns]
+  if (asJson) {
+    const lines = { ...(shortLines && { shortLines }), read: read.map(withoutAdvice) }
+    const found = { rows: rowCount, ...merged, problemCount, problems, ...lines, warnings }
+    io.print(JSON.stringify({ ...found, ...(columns && { columns }) }))
+    return
+  }
+  const shown = firstOfAll(problems)
+  for (const problem of shown) io.print(renderProblem(problem))
+  const more = problemCount - shown.length
+  const rest =
+    shown.length < problems.length ? `; --json lists ${renderCount(problems.length)}` : ''
+  if (more > 0) io.print(`and ${renderCount(more)} more problems${rest}`)
+  io.print(`rows: ${rowCount}`)
+  for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
+  io.print(`problems: ${problemCount}`)
+  io.print(`warnings: ${warnings.length}`)
+  for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+  for (const note of notesOfReading(read)) io.warn(note)
+  printWarnings(io, warnings)
+}
+
+/** The first problems of each column and rule, so that many equal ones hide no other. */
+function firstOfAll(problems: readonly FoundProblem[]): readonly FoundProblem[] {
+  const counts = new Map<string, number>()
+  return problems.filter(({ column, rule }) => {
+    const kind = JSON.stringify([column, rule])
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    return count <= PROBLEMS_ALIKE_MAX
+  })
+}
+
+function renderProblem({ place, column, value, rule: ofServer }: FoundProblem): string {
+  const rule = inWordsOfCsv(ofServer)
+  const where = place === undefined ? '' : `${renderPlace(place)}: `
+  if (column === undefined) return `${where}${rule}`
+  const name = renderName(column)
+  if (value === undefined) return `${where}column '${name}' must be ${rule}`
+  return `${where}value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
+}
+
+function renderColumns(columns: readonly Column[]): string[] {
+  const shown = columns.slice(0, COLUMNS_SHOWN_MAX)
+  const names = shown.map(({ id }) => renderName(id))
+  const width = Math.max(0, ...names.map((name) => name.length))
+  const lines = shown.map(({ type }, i) => {
+    return `  ${(names[i] ?? '').padEnd(width)}  ${renderType(type)}`
+  })
+  const more = columns.length - shown.length
+  return ['columns:', ...lines, ...(more > 0 ? [`  and ${renderCount(more)} more`] : [])]
+}

@@ -1,0 +1,113 @@
+// The check of an import into a directory: the library reads the rows of the files, and compares them with the table.
+// Nothing is stored, but the rows of a merge until it is counted what it would do.
+import {
+  ClientError,
+  type ImportCheck,
+  type ImportTarget,
+  type RowChunk,
+  type SendOptions,
+} from '../../../src/client/client.js'
+import { isStoreError, type PreflightReport, type Team, type TextRows } from '../../../src/index.js'
+
+/** The chunks of an import, and the same once more. */
+export type ChunksTwice = Readonly<{
+  chunks: AsyncIterable<RowChunk>
+  readAgain: () => AsyncIterable<RowChunk>
+}>
+
+type CheckOptions = Pick<SendOptions, 'onSchemaError' | 'signal' | 'onProgress'>
+
+/** As `Client.checkRows`. @throws {ClientError} for rows that cannot be read or compared; else as the library */
+export async function checkInStore(
+  team: Team,
+  { chunks, readAgain }: ChunksTwice,
+  target: ImportTarget,
+  { onSchemaError, signal, onProgress }: CheckOptions,
+): Promise<ImportCheck> {
+  const texts = new ChunkTexts()
+  const options = { onSchemaError, signal }
+  try {
+    const read = texts.of(chunks, onProgress)
+    const {
+      rows: count,
+      schema,
+      problemCount,
+      ...found
+    } = await preflight(team, target, read, options)
+    const problems = found.problems.map(({ serial, ...problem }) => {
+      return {
+        ...problem,
+        ...(serial !== undefined && { place: { chunk: Number(serial), row: 0 } }),
+      }
+    })
+    const check = { rows: count, schema, problemCount, problems }
+    if (target.mode !== 'merge' || problemCount > 0) return check
+    const { tableId, key, missing, unnamed } = target
+    const rows = { chunks: texts.of(readAgain()) }
+    const merge = { rows, key, missing, unnamed, dryRun: true, ...options }
+    const counts = await team.table(tableId).merge(merge)
+    const { added, changed, unchanged, removed } = counts
+    return { ...check, merged: { added, changed, unchanged, removed } }
+  } catch (failure) {
+    throw texts.placed(failure)
+  }
+}
+
+function preflight(
+  team: Team,
+  target: ImportTarget,
+  chunks: AsyncIterable<TextRows>,
+  options: Pick<CheckOptions, 'onSchemaError' | 'signal'>,
+): Promise<PreflightReport> {
+  const request = { rows: { chunks }, ...options }
+  if (target.name !== undefined) {
+    const { name, schema } = target
+    return team.preflight({ name, schema, ...request })
+  }
+  const table = team.table(target.tableId)
+  if (target.mode === 'add') return table.preflight({ ...request, operation: 'add' })
+  return table.preflight({ ...request, schema: target.schema })
+}
+
+/** Codes of failures that are about rows. */
+const OF_ROWS = /^(?:REQUEST_VALIDATION_ERROR|KEY_NOT_UNIQUE|COLUMN_\w+)$/
+
+/** A row in a message; without a chunk it is in the one that is being read. */
+const ROW = /\brow \d{1,15} \(counted from 0\)(?! of the input)(?: of chunk '(\d{1,15})')?/gi
+
+/** Chunks as texts of the library, with the number of the one that it reads. */
+class ChunkTexts {
+  #reading: number | undefined
+
+  async *of(
+    chunks: AsyncIterable<RowChunk>,
+    onProgress?: CheckOptions['onProgress'],
+  ): AsyncGenerator<TextRows, void> {
+    let [number, rows, bytes] = [0, 0, 0]
+    for await (const chunk of chunks) {
+      this.#reading = number++
+      yield textRowsOfChunk(chunk)
+      rows += chunk.rows
+      bytes += chunk.bytes
+      onProgress?.({ rows, bytes, chunks: number })
+    }
+    this.#reading = undefined
+  }
+
+  /** A failure of the library with the chunks of its rows, as a client reports one of a server. */
+  placed(failure: unknown): unknown {
+    if (!isStoreError(failure) || !OF_ROWS.test(failure.code)) return failure
+    const named = [...failure.message.matchAll(ROW)].map(([, chunk]) => chunk)
+    const numbers = (named.length > 0 ? named : [undefined]).map((chunk) => {
+      return chunk === undefined ? this.#reading : Number(chunk)
+    })
+    const places = numbers.flatMap((chunk) => (chunk === undefined ? [] : [{ chunk, row: 0 }]))
+    return new ClientError(failure.message, 400, failure.code.toLowerCase(), failure, places)
+  }
+}
+
+function textRowsOfChunk(chunk: RowChunk): TextRows {
+  const body = chunk.body(0, chunk.rows)
+  if (chunk.type.startsWith('text/csv')) return { csv: body }
+  return chunk.type.startsWith('text/') ? { tsv: body } : { json: body }
+}

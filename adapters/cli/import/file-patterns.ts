@@ -1,0 +1,60 @@
+// Names of files with wildcards, for shells that leave them to the program, as those of Windows do.
+import { type Dirent, existsSync, readdirSync } from 'node:fs'
+import { sep } from 'node:path'
+import { ProgramFailure } from '../command/program-failure.js'
+
+const WILDCARD = /[*?]/
+
+/**
+ * The files that names stand for, in the order of the names, those of one pattern sorted. `*` is any text
+ * without a separator, `?` one character of it; names that begin with a period are left out, unless the pattern begins
+ * so. A name that is there is itself, whatever is in it.
+ * @throws {ProgramFailure} for a pattern that no file matches
+ */
+export function filesOf(names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    if (!WILDCARD.test(name) || existsSync(name)) return name
+    const found = pathsOfPattern(name)
+    if (found.length > 0) return found
+    throw new ProgramFailure('failed', `No file matches ${name}`)
+  })
+}
+
+function pathsOfPattern(pattern: string): string[] {
+  const parts = pattern.split(sep === '\\' ? /[\\/]/ : '/')
+  const last = parts.length - 1
+  let found = ['']
+  for (const [index, part] of parts.entries()) {
+    const isWanted = (entry: Dirent) => (index === last ? !entry.isDirectory() : !entry.isFile())
+    found = WILDCARD.test(part)
+      ? found.flatMap((folder) =>
+          matchingNames(folder, part, isWanted).map((name) => folder + name),
+        )
+      : found.map((folder) => folder + part)
+    if (index < last) found = found.map((path) => `${path}/`)
+  }
+  return found.filter((path) => existsSync(path))
+}
+
+function matchingNames(
+  folder: string,
+  pattern: string,
+  isWanted: (entry: Dirent) => boolean,
+): readonly string[] {
+  const text = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&')
+  const wanted = new RegExp(`^${text.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su')
+  return entriesOfFolder(folder === '' ? '.' : folder)
+    .filter((entry) => wanted.test(entry.name) && isWanted(entry))
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('.') || pattern.startsWith('.'))
+    .sort()
+}
+
+/** What is no folder, or cannot be read, has nothing that matches. */
+function entriesOfFolder(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,117 @@
+// The bytes and lines of an imported file, whatever its compression.
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { type Duplex, Readable } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
+import {
+  allowedGuesses,
+  begin,
+  binaryKindOf,
+  openTextBytes,
+  SNIFFED_BYTES,
+} from '../../base/intake.js'
+import { ProgramFailure } from '../command/program-failure.js'
+import type { FileBytes } from './source-file.js'
+
+export const PIECE_BYTES = 1024 * 1024
+
+/** The path that stands for the standard input. */
+export const STANDARD_INPUT = '-'
+
+/** The compression that a file's name announces. */
+export function compressionOf(path: string): 'gzip' | 'zstd' | undefined {
+  if (/\.gz$/i.test(path)) return 'gzip'
+  return /\.zst$/i.test(path) ? 'zstd' : undefined
+}
+
+/**
+ * The bytes of a file, unpacked if they are compressed, whatever its name: a browser unpacks what it stores as `.gz`.
+ * @param onRead - Told the bytes of the file, as they are on disk.
+ */
+export async function* openFileBytes(
+  path: string,
+  onRead?: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const input =
+    path === STANDARD_INPUT ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES })
+  if (onRead !== undefined) input.on('data', (piece: Uint8Array) => onRead(piece.length))
+  input.pause()
+  const { start, all } = await begin(input as AsyncIterable<Uint8Array>, SNIFFED_BYTES)
+  const kind = binaryKindOf(start)
+  yield* kind === 'gzip' || kind === 'zstd' ? unpacked(Readable.from(all), kind) : all
+}
+
+function unpacked(
+  input: NodeJS.ReadableStream,
+  compression: 'gzip' | 'zstd',
+): AsyncIterable<Uint8Array> {
+  const unpack = compression === 'gzip' ? zlib.createGunzip({ chunkSize: PIECE_BYTES }) : zstd()
+  input.on('error', (failure) => unpack.destroy(failure))
+  return input.pipe(unpack)
+}
+
+/** What a version of Node with zstd has. */
+type Zstd = Readonly<{
+  createZstdDecompress: () => Duplex
+  zstdCompressSync: (bytes: Uint8Array) => Uint8Array
+  zstdDecompressSync: (bytes: Uint8Array) => Uint8Array
+}>
+
+function zstd(): Duplex {
+  const given = zlib as Partial<Zstd>
+  if (reportsCutZstd(given)) return given.createZstdDecompress()
+  const reason = 'This version of Node cannot read zstd files safely; 24 and later can'
+  throw new ProgramFailure('failed', `${reason}. Decompress the file first (zstd -d)`)
+}
+
+/** Node 22 reads a truncated zstd file without an error: its rows would be taken for all rows. */
+function reportsCutZstd(given: Partial<Zstd>): given is Zstd {
+  const { zstdCompressSync: pack, zstdDecompressSync: unpack } = given
+  if (pack === undefined || unpack === undefined) return false
+  try {
+    unpack(pack(new Uint8Array(1)).subarray(0, -1))
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** Whether all of a file can be read a second time: a pipe cannot. */
+export async function canReadAgain({ path }: Pick<FileBytes, 'path'>): Promise<boolean> {
+  return path !== STANDARD_INPUT && (await stat(path)).isFile()
+}
+
+/** The line in which a byte of a file is, as linesAt; null if the file cannot be read again. */
+export async function lineAt(file: FileBytes, offset: number): Promise<number | null> {
+  if (!(await canReadAgain(file))) return null
+  const [line = 1] = await linesAt(file, [offset])
+  return line
+}
+
+/**
+ * The numbers of the lines, from 1, in which bytes of a file are.
+ * @param offsets - Of the bytes as they are read, in ascending order, the byte order mark not counted.
+ */
+export async function linesAt(
+  { path, format, encoding, detects = true }: FileBytes,
+  offsets: readonly number[],
+): Promise<number[]> {
+  const lines: number[] = []
+  let line = 1
+  let at = 0
+  let afterReturn = false // A line feed after it does not end another line.
+  const text = await openTextBytes(openFileBytes(path), encoding, allowedGuesses(format, detects))
+  for await (const piece of text.all) {
+    for (let i = 0; i < piece.length && lines.length < offsets.length; i++) {
+      while (offsets[lines.length] === at + i) lines.push(line)
+      const byte = piece[i]
+      if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && !afterReturn)) line++
+      afterReturn = byte === CARRIAGE_RETURN
+    }
+    at += piece.length
+    if (lines.length === offsets.length) break
+  }
+  while (lines.length < offsets.length) lines.push(line)
+  return lines
+}

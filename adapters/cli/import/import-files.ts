@@ -1,0 +1,235 @@
+// Imports files into a table as any client would, by `rowstash/client`: chunks into a stash, in parallel, then one table
+// operation on it.
+//
+// Invariants:
+// - Memory does not grow with the files: at most `parallel` + 1 runs are held.
+// - A run is a chunk, so that the number of a chunk says where in the files it is.
+import {
+  type Client,
+  ClientError,
+  type ImportResult,
+  type ImportTarget,
+  type MergeCounts,
+  type OnSchemaError,
+  type RowChunk,
+  type SendOptions,
+} from '../../../src/client/client.js'
+import type { Column, Team } from '../../../src/index.js'
+import type { IntakeReport } from '../../base/intake.js'
+import { ProgramFailure } from '../command/program-failure.js'
+import { type Asking, explained, forPeople, openClient } from '../stores/command-client.js'
+import { type ChunksTwice, checkInStore } from './check-in-store.js'
+import { canReadAgain } from './import-bytes.js'
+import { hintOfRefusal } from './import-hints.js'
+import { checkKeyOfFile, isMerge } from './import-keys.js'
+import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
+import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
+import type { FileReport, FoundLines } from './import-reports.js'
+import type { ImportSample } from './import-sample.js'
+import { chunkOf, readFileRuns } from './import-source.js'
+import { LongLines } from './long-lines.js'
+import { placeOfShort, ShortLines } from './short-lines.js'
+import type { SourceFile } from './source-file.js'
+
+export type FileImport = Asking &
+  Readonly<{
+    files: readonly SourceFile[]
+    target: ImportTarget
+    /** The team in whose store a check looks. Default: it asks the server. */
+    team?: Team
+    onSchemaError?: OnSchemaError
+    /** Rows of one chunk, at most 65,536. */
+    chunkRowsMax: number
+    /** Requests at the same time. */
+    parallel: number
+    signal: AbortSignal
+    /** The stash of an import that goes on if it was begun, and that can go on later. Default: one that cannot. */
+    resumeStash?: string
+    /** Asks what was left out, of a server that tells it. Default: false. */
+    receipt?: boolean
+    /** Refuses the first line that has fewer fields than its header. Default: false; its other cells are empty. */
+    refusesShortLines?: boolean
+    /** Receives every run. Default: none. */
+    sample?: ImportSample
+    /** Takes lines with too many fields out of every run. Default: the server refuses the first one. */
+    longLines?: LongLines
+    /** Called with the rows that are on the server, and the bytes that were read. */
+    onProgress?: (rows: number, bytes: number) => void
+  }>
+
+export type FileImported = Omit<ImportResult, 'read'> & FoundLines & Readonly<{ seconds: number }>
+
+export async function importFiles(given: FileImport): Promise<FileImported> {
+  const startMs = performance.now()
+  const { target, resumeStash, receipt = false } = given
+  const resumed = resumeStash === undefined ? {} : { stashId: resumeStash, resume: true }
+  const { result, lines } = await sending(given, (client, input, options) => {
+    const { chunks } = input
+    return client.importRows({ chunks }, { ...target, ...options, ...resumed, receipt })
+  })
+  const seconds = (performance.now() - startMs) / 1000
+  return { ...result, seconds, ...lines }
+}
+
+/** A value, a column or a line that does not fit. `place`: undefined if the file cannot be read again. */
+export type FoundProblem = Readonly<{
+  place: RowPlace | undefined
+  /** undefined: the line has too many fields. */
+  column?: string
+  /** undefined: the table has no such column. */
+  value?: string | undefined
+  rule: string
+}>
+
+export type CheckResult = FoundLines &
+  Readonly<{
+    rowCount: number
+    /** The first 1,000. */
+    problems: readonly FoundProblem[]
+    problemCount: number
+    /** The columns that the table would have. */
+    columns: readonly Column[]
+    /** What the merge would do. Only of a merge whose values all fit. */
+    merged?: MergeCounts
+  }>
+
+/** Problems that a check lists. */
+const PROBLEMS_MAX = 1_000
+
+/** As `importFiles`, but no table changes: at a server, the rows are in a stash for a while. */
+export async function checkFiles(given: FileImport): Promise<CheckResult> {
+  const { team, target } = given
+  const longLines = new LongLines('tableId' in target)
+  const { result, lines } = await sending(
+    { ...given, longLines },
+    (client, input, options) => {
+      if (team !== undefined) return checkInStore(team, input, target, options)
+      return client.checkRows({ chunks: input.chunks }, { ...target, ...options })
+    },
+    '; the check ends at the first line that cannot be read',
+  )
+  const { rows, problems, schema, merged } = result
+  const problemCount = result.problemCount + longLines.count
+  const { columns } = schema
+  const wanted = problems.map(({ place, row }) => ({ start: place, row }))
+  const places = await findPlaces(given, wanted)
+  const ofValues = problems.map(({ column, value, rule }, i): FoundProblem => {
+    return { place: places[i], column, value, rule }
+  })
+  const found = [...(await longLines.found()), ...ofValues].slice(0, PROBLEMS_MAX)
+  return {
+    rowCount: rows,
+    problems: found,
+    problemCount,
+    columns,
+    ...(merged && longLines.count === 0 && { merged }),
+    ...lines,
+  }
+}
+
+/**
+ * Sends the rows of the files.
+ * @param ending - What is added to the message of a line that is no record.
+ * @throws {ProgramFailure} which names the file and the line of a refused row
+ */
+async function sending<T>(
+  given: FileImport,
+  send: (client: Client, input: ChunksTwice, options: SendOptions) => Promise<T>,
+  ending = '',
+): Promise<Readonly<{ result: T; lines: FoundLines }>> {
+  const { onSchemaError, parallel, signal, onProgress } = given
+  let bytes = 0
+  const short = new ShortLines()
+  const read: FileReport[] = []
+  const onRead = (more: number) => {
+    bytes += more
+  }
+  const chunks = readFileChunks(given, { short, onRead, onReport: (report) => read.push(report) })
+  const options: SendOptions = {
+    ...(onSchemaError !== undefined && { onSchemaError }),
+    parallel,
+    signal,
+    onProgress: ({ rows }) => onProgress?.(rows, bytes),
+  }
+  try {
+    const input = { chunks, readAgain: () => chunksAgain(given) }
+    const result = await send(openClient(given), input, options)
+    const shortLines = await short.found()
+    return { result, lines: { read, ...(shortLines && { shortLines }) } }
+  } catch (failure) {
+    throw failure instanceof ClientError ? await explain(failure, given, ending) : failure
+  }
+}
+
+/** What is noted while files are read. */
+type Noting = Readonly<{
+  short: ShortLines
+  onRead: (bytes: number) => void
+  onReport: (report: FileReport) => void
+}>
+
+async function* readFileChunks(
+  given: FileImport,
+  { short, onRead, onReport }: Noting,
+): AsyncGenerator<RowChunk> {
+  let isEmpty = true
+  for (const file of given.files) {
+    let isFirst = true
+    const { path } = file
+    const noted = (report: IntakeReport) => onReport({ path, ...report })
+    for await (const run of readFileRuns(file, given.chunkRowsMax, onRead, noted)) {
+      if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, path)
+      isFirst = false
+      isEmpty = false
+      short.add(run, file)
+      if (given.refusesShortLines === true && short.hasLacking) throw await refusedShort(short)
+      const sent = given.longLines?.shorten(run, file) ?? run
+      given.sample?.add(sent, path)
+      yield chunkOf(sent)
+    }
+  }
+  if (isEmpty) yield NO_ROWS
+}
+
+/** The chunks once more, of which nothing is noted. @throws {ProgramFailure} if a file cannot be read twice */
+async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
+  for (const file of given.files) {
+    if (await canReadAgain(file)) continue
+    const problem = `The check of a merge into a directory reads its files twice, which "${file.path}" cannot be`
+    throw new ProgramFailure('failed', `${problem}: write it to a file, and check that`)
+  }
+  const { sample: _, ...again } = given
+  const longLines = new LongLines(true)
+  const none = () => undefined
+  yield* readFileChunks(
+    { ...again, longLines },
+    { short: new ShortLines(), onRead: none, onReport: none },
+  )
+}
+
+/** The chunk of files that have not even a header. */
+const NO_ROWS: RowChunk = {
+  rows: 0,
+  bytes: 0,
+  type: 'application/json',
+  body: () => new TextEncoder().encode('[]'),
+}
+
+async function refusedShort(short: ShortLines): Promise<ProgramFailure> {
+  const found = await short.found()
+  const where = found === undefined ? '' : placeOfShort(found)
+  const hint = '--on-error abort leaves the missing cells empty'
+  return new ProgramFailure('failed', `${where}: fewer fields than the header; ${hint}`)
+}
+
+const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
+
+/** The error for a refused request, with the place of a refused row in the files. */
+async function explain(failure: ClientError, given: FileImport, ending: string): Promise<unknown> {
+  if (!STATUSES_OF_ROWS.has(failure.status)) return explained(failure, given)
+  const message = await placeMessage(forPeople(failure.message), failure.places, given)
+  const isUnread = failure.type === 'request_validation_error' && failure.place !== undefined
+  const isMisfit = failure.type === 'column_has_invalid_value'
+  const hint = isMisfit ? hintOfMisfit(message, given) : hintOfRefusal(message, given.files)
+  return new ProgramFailure('failed', `${inWordsOfCsv(message)}${hint}${isUnread ? ending : ''}`)
+}

@@ -1,0 +1,82 @@
+// What the command says of values that do not fit, besides what the server says: it knows the files and the options.
+
+import { renderCount } from '../command/progress.js'
+import { renderName } from '../command/shown-values.js'
+import { mayBeThousands, withPoint } from './decimal-commas.js'
+import { shapeOf } from './import-oddities.js'
+import { decimalOption, type ImportWarning } from './import-warnings.js'
+import type { SourceFile } from './source-file.js'
+
+/** The rule of numbers of CSV, which names JSON to people who may never have seen it. */
+const NUMBER_RULE = 'a finite number as JSON writes it'
+
+const KEY_RULE = /, because the column is a key of the merge, /
+
+/** A rule, or a message with one, in the words of whoever has a CSV file. */
+export function inWordsOfCsv(text: string): string {
+  return text.replace(NUMBER_RULE, 'a number such as -1.5')
+}
+
+/** What to do about a refused value, at the end of the message about it. */
+export function hintOfMisfit(
+  message: string,
+  {
+    files,
+    onSchemaError = 'abort',
+  }: Readonly<{ files: readonly SourceFile[]; onSchemaError?: string }>,
+): string {
+  // No option gives a row a key.
+  if (KEY_RULE.test(message)) return '; complete such rows, or leave them out of the file'
+  const [, quoted, bare] = /, not (?:"(.*)"|(.+))$/s.exec(message) ?? []
+  const value = quoted ?? bare
+  if (value === undefined || onSchemaError !== 'abort') return ''
+  const [, column] = /^Invalid value for column '(.*?)' in /s.exec(message) ?? []
+  const isNumber = message.includes(NUMBER_RULE) && withPoint(value) !== value
+  if (column !== undefined && isNumber && mayHaveCommas(files, column)) {
+    return `; ${remedyOfComma(column, mayBeThousands(value))}`
+  }
+  const all = '--check lists all such values'
+  // Digits that mean something as text are no values to drop.
+  return shapeOf(value) === 'other' ? `; ${all}, --on-error drop leaves them empty` : `; ${all}`
+}
+
+/** @param mayBeThousands - Whether each of the commas may separate thousands instead. */
+function remedyOfComma(column: string, mayBeThousands: boolean): string {
+  const option = decimalOption(column, ',')
+  return mayBeThousands
+    ? `if the comma is a decimal comma, ${option} reads it; else remove it`
+    : `${option} reads numbers with a decimal comma`
+}
+
+/** Warns of the values of problems that are numbers with a decimal comma, by column. */
+export function warningsOfMisfits(
+  problems: readonly Readonly<{ column?: string; value?: string | undefined; rule: string }>[],
+  files: readonly SourceFile[],
+): readonly ImportWarning[] {
+  const found = new Map<string, { count: number; mayBeThousands: boolean }>()
+  for (const { column, value, rule } of problems) {
+    if (
+      column === undefined ||
+      value === undefined ||
+      rule !== NUMBER_RULE ||
+      withPoint(value) === value
+    )
+      continue
+    if (!mayHaveCommas(files, column)) continue
+    const { count, mayBeThousands: may } = found.get(column) ?? { count: 0, mayBeThousands: true }
+    found.set(column, { count: count + 1, mayBeThousands: may && mayBeThousands(value) })
+  }
+  return [...found].map(([column, { count, mayBeThousands: may }]) => {
+    const values = count === 1 ? '1 refused number' : `${renderCount(count)} refused numbers`
+    const message = `${values} in column '${renderName(column)}' with a comma: ${remedyOfComma(column, may)}`
+    return { type: 'decimalComma', column, others: 'numbers', count, message }
+  })
+}
+
+/** Whether a column may have decimal commas that no option has told of. */
+function mayHaveCommas(files: readonly SourceFile[], column: string): boolean {
+  return files.some(({ format, dialect = {} }) => {
+    const decimal = dialect.columns?.[column]?.decimal ?? dialect.decimal ?? '.'
+    return (format === 'csv' || format === 'tsv') && decimal === '.'
+  })
+}

@@ -1,0 +1,164 @@
+// A store behind an HTTP server, for `rowstash serve` and `npm start`.
+import {
+  type ContractKey,
+  type ContractLimitOptions,
+  isStoreError,
+  type Logger,
+  type Store,
+} from '../../../src/index.js'
+import type { ConnectionLimits } from '../../http/connections.js'
+import type { NodeHandlerOptions } from '../../http/node-http.js'
+import {
+  renderHost,
+  type StartedServer,
+  type StartServerOptions,
+  startServer as startListening,
+} from '../../http/start-server.js'
+import { ProgramFailure } from '../command/program-failure.js'
+
+export type ServerSettings = Readonly<{
+  host: string
+  /** 0: any free port. */
+  port: number
+  /** Where clients reach the server; its path is the handler's base path. */
+  baseUrl: string | undefined
+  /** Where everybody reaches the files; undefined: as clients reach the server. */
+  publicBaseUrl?: string | undefined
+  /** undefined: none are given, and `storedKeys` must be true. */
+  keys: readonly ContractKey[] | undefined
+  /** Whether the keys that the store keeps are known too. Default: false. */
+  storedKeys?: boolean
+  /** For `/admin/…`. Default: none. */
+  adminKeys?: readonly string[]
+  /** Origins whose pages may use the API; `*` is every origin. Default: none. */
+  corsOrigins?: readonly string[] | undefined
+  /** undefined: every app is known. */
+  apps: readonly string[] | undefined
+  /** Limits of the contract. Default: none but its own. */
+  limits?: ContractLimitOptions
+  /** Addresses of proxies before the server. Default: none. */
+  trustedProxies?: readonly string[]
+  /** As `hardenServer` takes them. */
+  connections?: ConnectionLimits
+  /** Whether the page is served. Default: false. */
+  page?: boolean
+  /** Default: none. */
+  logger?: Logger | undefined
+  onFailure: (failure: unknown) => void
+  onWarning: (warning: string) => void
+}>
+
+export interface RunningServer {
+  /** Where clients reach it, without a slash at the end. */
+  readonly url: string
+  /** Where programs on this machine reach it, past any proxy. */
+  readonly localUrl: string
+  /**
+   * Stops accepting, lets requests finish within a grace, and closes the store.
+   * @throws {ProgramFailure} if an operation is still running; the process must end then.
+   */
+  close(): Promise<void>
+}
+
+/** Time for requests in flight, in milliseconds. With that of the store it is less than 5 seconds. */
+const GRACE_MS = 4_000
+
+/** Time for the store to close after that. What is acknowledged is durable, so a longer operation may be cut. */
+const CLOSE_MS = 500
+
+/** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
+export async function serveOwnStore(
+  store: Store,
+  settings: ServerSettings,
+): Promise<RunningServer> {
+  try {
+    const { keys, adminKeys, apps, corsOrigins, baseUrl, publicBaseUrl } = settings
+    const { storedKeys, logger, onFailure, onWarning, page, trustedProxies = [] } = settings
+    const options: NodeHandlerOptions = {
+      ...settings.limits,
+      onFailure,
+      onWarning,
+      basePath: basePathOf(baseUrl),
+      trustedProxies,
+      page,
+      ...(keys !== undefined && { keys }),
+      ...(storedKeys !== undefined && { storedKeys }),
+      ...(adminKeys !== undefined && { adminKeys }),
+      ...(apps !== undefined && { apps }),
+      ...(logger !== undefined && { logger }),
+      ...(corsOrigins !== undefined && { cors: { origins: originsOf(corsOrigins) } }),
+      ...(baseUrl !== undefined && { baseUrl }),
+      ...(publicBaseUrl !== undefined && { publicBaseUrl }),
+    }
+    const {
+      url: localUrl,
+      address,
+      close,
+    } = await listenOrExplain(store, {
+      ...options,
+      host: settings.host,
+      port: settings.port,
+      connections: settings.connections,
+    })
+    return {
+      url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,
+      localUrl,
+      async close() {
+        await close(GRACE_MS)
+        await closeStore(store)
+      },
+    }
+  } catch (failure) {
+    await store.close()
+    throw failure
+  }
+}
+
+async function closeStore(store: Store): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ProgramFailure('failed', STILL_RUNNING)), CLOSE_MS)
+  })
+  await Promise.race([store.close(), late]).finally(() => clearTimeout(timer))
+}
+
+const STILL_RUNNING = 'A running operation was interrupted; nothing that was acknowledged is lost'
+
+function basePathOf(baseUrl: string | undefined): string {
+  return baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/+$/, '')
+}
+
+function originsOf(given: readonly string[]): readonly string[] | '*' {
+  return given.includes('*') ? '*' : given
+}
+
+const PORT_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use',
+  EACCES: 'needs rights that this user does not have',
+}
+
+const HOST_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRNOTAVAIL: 'is not an address of this machine',
+  ENOTFOUND: 'is not a known host',
+}
+
+function listenProblem(failure: NodeJS.ErrnoException, host: string, port: number): string {
+  const code = failure.code ?? ''
+  const ofHost = HOST_PROBLEMS[code]
+  if (ofHost !== undefined) return `${host} ${ofHost}`
+  return `Port ${port} of ${host} ${PORT_PROBLEMS[code] ?? `cannot be used: ${failure.message}`}`
+}
+
+async function listenOrExplain(
+  store: Store,
+  options: StartServerOptions & Pick<ServerSettings, 'host' | 'port'>,
+): Promise<StartedServer> {
+  try {
+    return await startListening(store, options)
+  } catch (failure) {
+    const { cause = failure } = failure as Error
+    if (isStoreError(cause)) throw failure
+    const problem = listenProblem(cause as NodeJS.ErrnoException, options.host, options.port)
+    throw new ProgramFailure('failed', problem, { cause: failure })
+  }
+}

@@ -1,0 +1,54 @@
+// The tables of a server, for the commands that read those of a store too.
+import type { Client } from '../../../src/client/client.js'
+import type { CsvOptions, ExportOptions, TableInfo, TableSchema } from '../../../src/index.js'
+
+/** What commands do with a table, in a store or at a server. */
+export interface CommandTable {
+  readonly id: string
+  rename(name: string): Promise<unknown>
+  delete(): Promise<void>
+  schema(): Promise<TableSchema>
+  toCSV(options?: CsvOptions): AsyncIterable<string | Uint8Array>
+  toNDJSON(options?: ExportOptions): AsyncIterable<string | Uint8Array>
+}
+
+/** What a command lists of a table. */
+export type ListedTable = Pick<TableInfo, 'id' | 'name' | 'schema' | 'rowCount' | 'bytes'> &
+  Readonly<{ version: number | string }>
+
+export function remoteTable(client: Client, tableId: string): CommandTable {
+  const table = client.table(tableId)
+  return {
+    id: tableId,
+    rename: (name) => table.rename(name),
+    delete: () => table.delete(),
+    schema: async () => (await table.info()).schema,
+    toCSV: ({ delimiter, ...options } = {}) => {
+      return table.toCSV({ ...given(options), ...(delimiter !== undefined && { delimiter }) })
+    },
+    toNDJSON: (options = {}) => table.toNDJSON(given(options)),
+  }
+}
+
+type Given = Parameters<ReturnType<Client['table']>['toCSV']>[0]
+
+function given({ where, columns, limit, signal }: ExportOptions): Given {
+  return {
+    ...(where !== undefined && { where }),
+    ...(columns !== undefined && { columns }),
+    ...(limit !== undefined && { limit }),
+    signal,
+  }
+}
+
+/** All tables of the team, one request for each. */
+export async function listTableInfos(
+  client: Client,
+  signal: AbortSignal,
+): Promise<readonly ListedTable[]> {
+  const listed: ListedTable[] = []
+  for (const { id } of await client.tables({ signal })) {
+    listed.push(await client.table(id).info({ signal }))
+  }
+  return listed
+}

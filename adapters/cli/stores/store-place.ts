@@ -1,0 +1,123 @@
+// The store that a command works on: in a directory, or in PostgreSQL; or the server that has the directory open.
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Store, StoreError, StoreOptions } from '../../../src/index.js'
+import { isStoreError } from '../../../src/index.js'
+import { integerOption } from '../../base/arguments.js'
+import { FORMAT_FILE } from '../../directory/directory-format.js'
+import { type DirectoryOptions, openDirectory } from '../../open-directory.js'
+import { ProgramFailure } from '../command/program-failure.js'
+import { isReached } from './admin-client.js'
+import { openSharedStore, type PostgresPlace } from './postgres-place.js'
+import { readServed, type Served } from './served-file.js'
+
+/** The default is longer than an owner in another container is watched before it counts as gone. */
+const WAIT_RANGE = { default: 10_000, min: 0, max: 3_600_000 } as const
+
+/** How long a command waits for a directory that is open elsewhere, in milliseconds. @throws {StoreError} */
+export function commandWaitMs(): number {
+  const given = process.env['ROWSTASH_WAIT_MS'] || undefined
+  return integerOption('ROWSTASH_WAIT_MS', given && Number(given), WAIT_RANGE)
+}
+
+/** Where the store of a command is: a directory, or a place in PostgreSQL. */
+export type StorePlace = string | PostgresPlace
+
+type Output = Readonly<{ warn(line: string): void }>
+
+/** Opens an existing store; creates none in a directory. @throws {ProgramFailure} */
+export async function openExistingStore(
+  place: StorePlace,
+  { warn }: Output,
+  { waitMs, ...options }: StoreOptions & Wait = { maintenance: false },
+): Promise<Store> {
+  if (typeof place !== 'string') {
+    return openSharedStore(place, options, { warn: (message) => warn(`rowstash: ${message}`) })
+  }
+  const path = resolve(place)
+  const isThere = await stat(join(path, FORMAT_FILE)).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) throw new ProgramFailure('failed', `There is no store in ${path}`)
+  return openDirectory(path, { ...options, waitMs })
+}
+
+/** As `openStoreOf`, for a command that does not work through a server. @throws {ProgramFailure} as `openAlone` */
+export function openUnserved(place: StorePlace, output: Output): Promise<Store> {
+  return openAlone(place, (wait) =>
+    openExistingStore(place, output, { maintenance: false, ...wait }),
+  )
+}
+
+/**
+ * Opens a store that nobody else may have open. If a server or another process has it, the failure says so, and what to
+ * do.
+ * @param remedy - What to do if a server has it. Default: how to ask that one.
+ * @throws {ProgramFailure}
+ */
+export async function openAlone(
+  place: StorePlace,
+  open: (wait: Wait) => Promise<Store>,
+  remedy?: string,
+): Promise<Store> {
+  const hint = remedy === undefined ? 'if it serves the store over HTTP, use --url; else ' : ''
+  const opened = await openOrFind(place, open, `${hint}wait until it has ended, or stop it`)
+  if ('store' in opened) return opened.store
+  const { served, failure } = opened
+  const advice = remedy ?? `use --url ${served.url}, and its key with --key or --key-file`
+  const problem = `A server at ${served.url} has ${String(place)} open; ${advice}`
+  throw new ProgramFailure('failed', problem, { cause: failure })
+}
+
+export type Wait = Pick<DirectoryOptions, 'waitMs'>
+
+/** Opens a store at once, or finds the server that has its directory open, or waits until nobody has. */
+async function openOrFind(
+  place: StorePlace,
+  open: (wait: Wait) => Promise<Store>,
+  advice: string,
+): Promise<Readonly<{ store: Store }> | Readonly<{ served: Served; failure: StoreError }>> {
+  try {
+    return { store: await open({}) }
+  } catch (failure) {
+    if (!isLockedError(failure)) throw failure
+    const served = await lockingServer(place)
+    if (served !== null) return { served, failure }
+  }
+  try {
+    return { store: await open({ waitMs: commandWaitMs() }) }
+  } catch (failure) {
+    if (!isLockedError(failure)) throw failure
+    throw new ProgramFailure('failed', `${failure.message}; ${advice}`, { cause: failure })
+  }
+}
+
+function isLockedError(failure: unknown): failure is StoreError {
+  return isStoreError(failure) && failure.code === 'STORE_LOCKED'
+}
+
+/** The server that has a directory open; null: no server answers. */
+async function lockingServer(place: StorePlace): Promise<Served | null> {
+  if (typeof place !== 'string') return null
+  const served = await readServed(resolve(place))
+  return served !== null && (await isReached(served)) ? served : null
+}
+
+/** A store, or the server that has it open. */
+export type StoreOrServer = Readonly<{ store: Store }> | Readonly<{ served: Served }>
+
+/**
+ * Opens a store as `openStoreOf`, or finds the server that has its directory open.
+ * @param remedy - What to do if another program has it, besides waiting.
+ * @throws {ProgramFailure}
+ */
+export async function openStoreOrServer(
+  place: StorePlace,
+  output: Output,
+  remedy: string,
+  options: StoreOptions = { maintenance: false },
+): Promise<StoreOrServer> {
+  const open = (wait: Wait) => openExistingStore(place, output, { ...options, ...wait })
+  return openOrFind(place, open, `wait until it has ended, or ${remedy}`)
+}

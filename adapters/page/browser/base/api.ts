@@ -1,0 +1,247 @@
+// What the page asks of the contract.
+import {
+  conditionHeaders,
+  dataIn,
+  neededVersionOf,
+  readAnswerData,
+  readAnswerJson,
+  textOf,
+} from '../../../../src/client/answers.js'
+import { ClientError } from '../../../../src/client/client-error.js'
+import type { Client, ClientRow, ClientTableInfo } from '../../../../src/client/client-types.js'
+import { type ClientRequest, Requests } from '../../../../src/client/requests.js'
+import { tablePath } from '../../../../src/client/table-operation.js'
+import { parseJson } from './json-text.js'
+
+/** Wide: a server that is newer than the page may have kinds that the client does not know. */
+export type ColumnType = Readonly<{ kind: string; items?: Readonly<{ kind: string }> }>
+export type Column = Readonly<{ id: string; displayName?: string; type: ColumnType }>
+export type Schema = Readonly<{ columns: readonly Column[] }>
+
+/** What a table is, as the body of an answer says it. */
+export type TableInfo = Omit<ClientTableInfo, 'schema' | 'version'> &
+  Readonly<{ schema: Schema; version: number }>
+export type TableName = Pick<TableInfo, 'id' | 'name'>
+
+export type Row = ClientRow
+
+export type VersionedRow = Readonly<{ row: Row; version: number }>
+
+export type RowsRequest = Readonly<{
+  from?: number
+  limit: number
+  continuation?: string | undefined
+  where?: object | undefined
+  columns?: readonly string[] | undefined
+}>
+
+export type RowsPage = Readonly<{
+  rows: readonly Row[]
+  continuation: string | undefined
+  version: number
+}>
+
+/** What is staged under an ID. Times are in milliseconds since 1970. */
+export type StashInfo = Awaited<ReturnType<Client['stashes']>>[number]
+
+export type JobInfo = Readonly<{
+  id: string
+  kind: string
+  tableID: string
+  status: string
+  createdAt: number
+}>
+
+export type UploadInfo = Readonly<{
+  id: string
+  appID: string
+  fileName: string
+  contentType: string
+  bytes?: number
+  createdAt: number
+  endsAt: number
+}>
+
+export type FileInfo = Readonly<{
+  id: string
+  url: string
+  fileName: string
+  contentType: string
+  bytes: number
+  completedAt: number
+  keptUntil: number
+}>
+
+export type FilesPage = Readonly<{ data: readonly FileInfo[]; continuation?: string }>
+
+/** Attempts for each request. A server that starts again is there within them. */
+const TRIES_MAX = 8
+
+type Signal = AbortSignal | undefined
+
+export class Api {
+  readonly requests: Requests
+  /** Told that a request is repeated after a pause. */
+  onRetry: () => void = () => undefined
+  /** The URL of the contract, without a slash at the end. */
+  readonly url: string
+  /** null: the session has the right to see metrics; undefined: nobody has given a key. */
+  adminKey: string | undefined | null
+
+  constructor(url: string, key: string, adminKey: string | undefined | null) {
+    this.url = url
+    this.adminKey = adminKey
+    this.requests = makeRequests(url, key, TRIES_MAX, () => this.onRetry())
+  }
+
+  async tables(signal?: Signal): Promise<readonly TableName[]> {
+    return this.#get('/tables', listOf<TableName>, signal)
+  }
+
+  async info(tableId: string, signal?: Signal): Promise<TableInfo> {
+    const read = (answer: Response) => readAnswerData<TableInfo>(answer, { schema: 'object' })
+    return this.#get(tablePath(tableId), read, signal)
+  }
+
+  /** Whether a table has a version that is later than one. @returns it, or undefined */
+  async newerVersion(tableId: string, known: number, signal?: Signal): Promise<number | undefined> {
+    const path = `${tablePath(tableId)}/rows`
+    const headers = conditionHeaders(undefined, String(known))
+    const request = { method: 'HEAD', path, headers, signal }
+    try {
+      return Number(await this.#send(request, neededVersionOf))
+    } catch (failure) {
+      if (failure instanceof ClientError && failure.status === 304) return undefined
+      throw failure
+    }
+  }
+
+  async rows(tableId: string, request: RowsRequest, signal?: Signal): Promise<RowsPage> {
+    const path = `${tablePath(tableId)}/rows?${queryOf(request)}`
+    const read = async (answer: Response): Promise<RowsPage> => {
+      const page = await readAnswerJson(answer, parseJson)
+      return {
+        rows: dataIn<Row[]>(answer, page, 'list'),
+        continuation: page['continuation'] as string | undefined,
+        version: Number(neededVersionOf(answer)),
+      }
+    }
+    return this.#get(path, read, signal)
+  }
+
+  /**
+   * A row with its own version.
+   * @param at - As it was at this version of its table, which may fail with history_gone.
+   */
+  async row(tableId: string, rowId: string, at?: number): Promise<VersionedRow> {
+    const query = at === undefined ? '' : `?at=${at}`
+    const path = `${tablePath(tableId)}/rows/${encodeURIComponent(rowId)}${query}`
+    return this.#get(path, async (answer) => ({
+      row: await readAnswerData<Row>(answer, { $rowID: 'string' }, parseJson),
+      version: Number(neededVersionOf(answer)),
+    }))
+  }
+
+  /** Changes the name of a table and those of its columns, unless the table has changed since a version. */
+  async alter(
+    tableId: string,
+    version: number,
+    change: Readonly<{ name: string; schema: Schema }>,
+  ): Promise<void> {
+    const headers = { 'content-type': 'application/json', 'if-match': `"${version}"` }
+    const body = JSON.stringify(change)
+    await this.#send({ method: 'PATCH', path: tablePath(tableId), headers, body }, readAnswerJson)
+  }
+
+  async stashes(signal?: Signal): Promise<readonly StashInfo[]> {
+    return this.#get('/stashes', listOf<StashInfo>, signal)
+  }
+
+  async deleteStash(stashId: string): Promise<void> {
+    await this.#send({ method: 'DELETE', path: `/stashes/${stashId}` }, readAnswerJson)
+  }
+
+  async jobs(signal?: Signal): Promise<readonly JobInfo[]> {
+    return this.#get('/jobs', listOf<JobInfo>, signal)
+  }
+
+  async uploads(signal?: Signal): Promise<readonly UploadInfo[]> {
+    return this.#get('/uploads', listOf<UploadInfo>, signal)
+  }
+
+  async files(continuation?: string, signal?: Signal): Promise<FilesPage> {
+    const query = continuation === undefined ? '' : `?continuation=${continuation}`
+    const read = async (answer: Response): Promise<FilesPage> => {
+      const page = await readAnswerJson(answer)
+      return { ...page, data: dataIn<FileInfo[]>(answer, page, 'list') }
+    }
+    return this.#get(`/files${query}`, read, signal)
+  }
+
+  async deleteFile(fileId: string): Promise<void> {
+    await this.#send(
+      { method: 'DELETE', path: `/files/${encodeURIComponent(fileId)}` },
+      readAnswerJson,
+    )
+  }
+
+  async deleteTable(tableId: string): Promise<void> {
+    await this.#send({ method: 'DELETE', path: tablePath(tableId) }, readAnswerJson)
+  }
+
+  /** The metrics in the text format of Prometheus. */
+  async metrics(signal?: Signal): Promise<string> {
+    return this.#asAdmin({ method: 'GET', path: '/metrics', signal }, textOf)
+  }
+
+  /** Lines of JSON, as `POST /admin/verify` answers them. */
+  async verify(isFull: boolean, signal: AbortSignal): Promise<Response> {
+    const path = `/admin/verify${isFull ? '?full=true' : ''}`
+    return this.#asAdmin({ method: 'POST', path, signal }, (answer) => answer)
+  }
+
+  #asAdmin<T>(request: Omit<ClientRequest, 'isRepeatable'>, read: Read<T>): Promise<T> {
+    const { adminKey } = this
+    if (adminKey === null) return this.#send(request, read)
+    const requests = makeRequests(this.url, adminKey ?? '-', 1)
+    return requests.send({ isRepeatable: false, ...request }, read)
+  }
+
+  #get<T>(path: string, read: Read<T>, signal?: Signal): Promise<T> {
+    return this.#send({ method: 'GET', path, signal }, read)
+  }
+
+  #send<T>(request: Omit<ClientRequest, 'isRepeatable'>, read: Read<T>): Promise<T> {
+    return this.requests.send({ isRepeatable: true, ...request }, read)
+  }
+}
+
+type Read<T> = (answer: Response) => T | Promise<T>
+
+function listOf<T>(answer: Response): Promise<readonly T[]> {
+  return readAnswerData(answer, 'list')
+}
+
+function makeRequests(
+  url: string,
+  key: string,
+  triesMax: number,
+  onRetry: () => void = () => undefined,
+): Requests {
+  return new Requests({ url, key, triesMax, onRetry, fetch: (...given) => fetch(...given) })
+}
+
+export function queryOf({ from, limit, continuation, where, columns }: RowsRequest): string {
+  const query = new URLSearchParams({ limit: String(limit) })
+  if (from !== undefined) query.set('from', String(from))
+  if (continuation !== undefined) query.set('continuation', continuation)
+  if (where !== undefined) query.set('where', JSON.stringify(where))
+  if (columns !== undefined) query.set('columns', JSON.stringify(columns))
+  return query.toString()
+}
+
+/** Whether a failure says that the key is not known, or may not do this. */
+export function isRefused(failure: unknown): boolean {
+  if (!(failure instanceof ClientError)) return false
+  return failure.type === 'scope_missing' || /^API key not found/.test(failure.message)
+}

@@ -1,0 +1,67 @@
+// What a team holds, by kind, as its lists say it. A store that is only looked at has not counted it.
+import type { Api } from './api.js'
+
+/** Requests at the same time. */
+const REQUESTS_MAX = 6
+/** Tables and pages of files that are asked for. Beyond them, the kind is left out. */
+const TABLES_MAX = 1_000
+const PAGES_MAX = 100
+
+/** Bytes by kind. A kind that the key may not list is left out. */
+export async function bytesByKind(
+  api: Api,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const kinds = {
+    rows: () => bytesOfTables(api, signal),
+    stashes: async () => sumBytes(await api.stashes(signal)),
+    files: () => bytesOfFiles(api, signal),
+    uploads: async () => sumBytes(await api.uploads(signal)),
+  }
+  const found = await Promise.all(
+    Object.entries(kinds).map(async ([kind, read]) => {
+      const bytes = await read().catch(() => undefined)
+      return bytes === undefined ? [] : [[kind, bytes] as const]
+    }),
+  )
+  return new Map(found.flat())
+}
+
+async function bytesOfTables(api: Api, signal: AbortSignal): Promise<number | undefined> {
+  const tables = await api.tables(signal)
+  if (tables.length > TABLES_MAX) return undefined
+  let bytes = 0
+  await runForEach(tables, async ({ id }) => {
+    const table = await api.info(id, signal) // Before the sum is read, which others add to meanwhile.
+    bytes += table.bytes
+  })
+  return bytes
+}
+
+async function bytesOfFiles(api: Api, signal: AbortSignal): Promise<number | undefined> {
+  let bytes = 0
+  let continuation: string | undefined
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const { data, continuation: next } = await api.files(continuation, signal)
+    bytes += sumBytes(data)
+    if (next === undefined) return bytes
+    continuation = next
+  }
+  return undefined
+}
+
+function sumBytes(parts: readonly Readonly<{ bytes?: number }>[]): number {
+  return parts.reduce((all, { bytes = 0 }) => all + bytes, 0)
+}
+
+/** Does work for all of them, some at the same time. */
+export async function runForEach<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values()
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await work(item)
+  }
+  await Promise.all(Array.from({ length: REQUESTS_MAX }, worker))
+}

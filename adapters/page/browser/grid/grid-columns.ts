@@ -1,0 +1,75 @@
+// Widths of the columns of a grid, and which of them are in view.
+import { BoundedMap } from '../../../../src/base/bounded-map.js'
+import type { ColumnType } from '../base/api.js'
+import { firstWidth } from './cells.js'
+
+export type GridColumn = Readonly<{ id: string; name: string; type: ColumnType }>
+
+const WIDTH_MIN = 48
+const WIDTH_MAX = 1_200
+
+/** Widths that a person has chosen, by column ID. */
+export type ChosenWidths = Map<string, number>
+
+/** Those of the tables that were shown in this tab, of the last 100. */
+export class WidthsOfTables {
+  readonly #tables = new BoundedMap<string, ChosenWidths>(100)
+
+  of(tableId: string): ChosenWidths {
+    const widths = this.#tables.get(tableId) ?? new Map()
+    this.#tables.set(tableId, widths)
+    return widths
+  }
+}
+
+export class GridColumns {
+  readonly columns: readonly GridColumn[]
+  readonly #widths: number[]
+  readonly #chosen: ChosenWidths
+  #starts: readonly number[]
+
+  /** @param chosen - Is told the widths that are chosen here. */
+  constructor(columns: readonly GridColumn[], chosen: ChosenWidths) {
+    this.columns = columns
+    this.#chosen = chosen
+    this.#widths = columns.map(({ id, name, type }) => chosen.get(id) ?? firstWidth(type, name))
+    this.#starts = startsOf(this.#widths)
+  }
+
+  get width(): number {
+    return this.#starts.at(-1) ?? 0
+  }
+
+  startOf(index: number): number {
+    return this.#starts[index] ?? 0
+  }
+
+  widthOf(index: number): number {
+    return this.#widths[index] ?? 0
+  }
+
+  resize(index: number, width: number): void {
+    const column = this.columns[index]
+    if (column === undefined) return
+    const chosen = Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, width))
+    this.#widths[index] = chosen
+    this.#chosen.set(column.id, chosen)
+    this.#starts = startsOf(this.#widths)
+  }
+
+  /** The columns that are seen from one offset up to another, in pixels. */
+  between(left: number, right: number): readonly [first: number, end: number] {
+    const { length } = this.columns
+    let first = 0
+    while (first < length - 1 && this.startOf(first + 1) <= left) first++
+    let end = first
+    while (end < length && this.startOf(end) < right) end++
+    return [first, end]
+  }
+}
+
+function startsOf(widths: readonly number[]): readonly number[] {
+  const starts = [0]
+  for (const width of widths) starts.push((starts.at(-1) ?? 0) + width)
+  return starts
+}

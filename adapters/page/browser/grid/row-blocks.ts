@@ -1,0 +1,46 @@
+// Rows by block: those in view, and as many others as memory may hold.
+import { BoundedMap } from '../../../../src/base/bounded-map.js'
+import type { Row } from '../base/api.js'
+
+type BlockLimits = Readonly<{ blockRows: number; blocksMax: number }>
+
+/** The blocks that were not wanted for longest are dropped. */
+export class RowBlocks {
+  readonly #blockRows: number
+  /** In the order in which they were wanted last. */
+  readonly #blocks: BoundedMap<number, readonly Row[]>
+
+  constructor({ blockRows, blocksMax }: BlockLimits) {
+    this.#blockRows = blockRows
+    this.#blocks = new BoundedMap(blocksMax)
+  }
+
+  get(block: number): readonly Row[] | undefined {
+    return this.#blocks.get(block)
+  }
+
+  has(block: number): boolean {
+    return this.#blocks.has(block)
+  }
+
+  rowAt(position: number): Row | undefined {
+    return this.#blocks.get(Math.floor(position / this.#blockRows))?.[position % this.#blockRows]
+  }
+
+  /** Says which rows are wanted, from a position up to another. @returns their blocks */
+  want(from: number, to: number): number[] {
+    const last = Math.floor(Math.max(from, to - 1) / this.#blockRows)
+    const wanted: number[] = []
+    for (let block = Math.floor(from / this.#blockRows); block <= last; block++) wanted.push(block)
+    for (const block of wanted) {
+      const rows = this.#blocks.get(block)
+      if (rows !== undefined) this.set(block, rows)
+    }
+    return wanted
+  }
+
+  set(block: number, rows: readonly Row[]): void {
+    this.#blocks.delete(block)
+    this.#blocks.set(block, rows)
+  }
+}

@@ -1,0 +1,291 @@
+// The rows of a table as the grid wants them: by position, or those that a condition finds, in the order of the table.
+//
+// Invariants:
+// - All rows of a source are of one version. An answer of another version is dropped, and said.
+// - Memory is bounded: the blocks that were not wanted for longest are dropped, and are read again when they are.
+import type { Api, Row, RowsRequest } from '../base/api.js'
+import { TEXT } from '../base/texts.js'
+import { RowBlocks } from './row-blocks.js'
+
+export interface RowSource {
+  /** Rows that are known to be there. */
+  readonly count: number
+  /** Whether more rows may follow, which are read when they are wanted. */
+  readonly isOpen: boolean
+  /** Whether more rows may follow that are not read. */
+  readonly isCut: boolean
+  rowAt(position: number): Row | undefined
+  /** Says which rows are in view, from a position up to another. */
+  want(from: number, to: number): void
+  /** What a request says so that it gets the rows from a position on. */
+  requestFrom(position: number): Promise<Partial<RowsRequest>>
+  close(): void
+}
+
+export type SourceEvents = Readonly<{
+  /** There are more rows, or rows that are shown have come. */
+  onRows: () => void
+  /** The table has another version than the one that is shown. */
+  onVersion: (version: number) => void
+  onFailure: (failure: unknown) => void
+}>
+
+type Reading = Readonly<{
+  api: Api
+  tableId: string
+  version: number
+  columns: readonly string[] | undefined
+}>
+
+const POSITIONS = { blockRows: 128, blocksMax: 64 }
+/** Requests at the same time. More would delay the newest ones. */
+const REQUESTS_MAX = 3
+
+/** Every row of a table, by position. */
+export class PositionRows implements RowSource {
+  readonly count: number
+  readonly isOpen = false
+  readonly isCut = false
+  readonly #reading: Reading
+  readonly #events: SourceEvents
+  readonly #blocks = new RowBlocks(POSITIONS)
+  readonly #underWay = new Map<number, AbortController>()
+  #wanted: readonly number[] = []
+  #isStale = false
+
+  constructor(reading: Reading, count: number, events: SourceEvents) {
+    this.#reading = reading
+    this.#events = events
+    this.count = count
+  }
+
+  rowAt(position: number): Row | undefined {
+    return this.#blocks.rowAt(position)
+  }
+
+  want(from: number, to: number): void {
+    const wanted = this.#blocks.want(from, to)
+    const [first = 0, last = first] = [wanted[0], wanted.at(-1)]
+    wanted.push(last + 1, first - 1) // Those that come next, whichever way it goes.
+    const { blockRows } = POSITIONS
+    this.#wanted = wanted.filter((block) => block >= 0 && block * blockRows < this.count)
+    for (const [block, controller] of this.#underWay) {
+      if (!wanted.includes(block)) controller.abort()
+    }
+    this.#begin()
+  }
+
+  async requestFrom(position: number): Promise<Partial<RowsRequest>> {
+    return { from: position }
+  }
+
+  close(): void {
+    this.#isStale = true
+    for (const controller of this.#underWay.values()) controller.abort()
+  }
+
+  #begin(): void {
+    for (const block of this.#wanted) {
+      if (this.#isStale || this.#underWay.size >= REQUESTS_MAX) return
+      if (!this.#blocks.has(block) && !this.#underWay.has(block)) this.#fetch(block)
+    }
+  }
+
+  #fetch(block: number): void {
+    const controller = new AbortController()
+    this.#underWay.set(block, controller)
+    this.#read(block, controller.signal)
+      .then((rows) => {
+        if (rows === undefined || this.#isStale) return
+        this.#blocks.set(block, rows)
+        this.#events.onRows()
+      })
+      .catch((failure: unknown) => {
+        if (controller.signal.aborted) return
+        this.#isStale = true
+        this.#events.onFailure(failure)
+      })
+      .finally(() => {
+        this.#underWay.delete(block)
+        this.#begin()
+      })
+  }
+
+  /** A page has 1 MiB of text at most, so a block of long rows takes several. */
+  async #read(block: number, signal: AbortSignal): Promise<readonly Row[] | undefined> {
+    const rows: Row[] = []
+    const start = block * POSITIONS.blockRows
+    const length = Math.min(POSITIONS.blockRows, this.count - start)
+    while (rows.length < length) {
+      const request = { from: start + rows.length, limit: length - rows.length }
+      const page = await requestPage(this.#reading, request, signal)
+      if (page.version !== this.#reading.version) {
+        this.#isStale = true
+        this.#events.onVersion(page.version)
+        return undefined
+      }
+      if (page.rows.length === 0) break
+      rows.push(...page.rows)
+    }
+    return rows
+  }
+}
+
+const MATCHES = { blockRows: 500, blocksMax: 40 }
+/**
+ * Matches that are read. Each block of them has a continuation that is kept, and whoever wants more of them narrows the
+ * condition.
+ */
+const MATCHES_MAX = 1_000_000
+
+type FoundOptions = Readonly<{
+  /** Default: `MATCHES_MAX`. */
+  countMax?: number
+  /** As many are read without being wanted. Default: none. */
+  atLeast?: number
+}>
+
+/** The rows that match a condition. How many there are shows as they are read. */
+export class FoundRows implements RowSource {
+  count = 0
+  isOpen = true
+  isCut = false
+  readonly #reading: Reading
+  readonly #where: object
+  readonly #events: SourceEvents
+  readonly #options: FoundOptions
+  readonly #blocks = new RowBlocks(MATCHES)
+  /** By block, the continuation that its first row is read by. */
+  readonly #continuations: (string | undefined)[] = []
+  readonly #ending = new AbortController()
+  /** The continuation that the next match is read by. */
+  #next: string | undefined
+  #wanted: readonly number[] = []
+  /** Matches are read up to this one. */
+  #upTo = 0
+  #isReading = false
+
+  constructor(reading: Reading, where: object, events: SourceEvents, options: FoundOptions = {}) {
+    this.#reading = reading
+    this.#where = where
+    this.#events = events
+    this.#options = options
+    this.want(0, 1)
+  }
+
+  rowAt(position: number): Row | undefined {
+    return this.#blocks.rowAt(position)
+  }
+
+  want(from: number, to: number): void {
+    this.#wanted = this.#blocks.want(from, to)
+    this.#upTo = to + MATCHES.blockRows / 2
+    if (this.#isReading) return
+    this.#isReading = true
+    this.#readWanted()
+      .catch((failure: unknown) => this.#fail(failure))
+      .finally(() => {
+        this.#isReading = false
+      })
+  }
+
+  /** A continuation leads to the beginning of a block. From there it is read on, for the one of the position. */
+  async requestFrom(position: number): Promise<Partial<RowsRequest>> {
+    if (this.#ending.signal.aborted) throw new Error(TEXT.rowsEnded)
+    const block = Math.floor(position / MATCHES.blockRows)
+    let continuation = this.#continuations[block]
+    for (let left = position - block * MATCHES.blockRows; left > 0; ) {
+      const page = await this.#page({ limit: left, continuation })
+      left -= page.rows.length
+      continuation = page.continuation
+      if (continuation === undefined) break
+    }
+    return { where: this.#where, continuation }
+  }
+
+  close(): void {
+    this.#ending.abort()
+  }
+
+  #fail(failure: unknown): void {
+    if (this.#ending.signal.aborted) return
+    this.#cut()
+    this.#events.onFailure(failure)
+  }
+
+  #cut(): void {
+    this.isCut = this.isOpen
+    this.isOpen = false
+    this.close()
+  }
+
+  async #readWanted(): Promise<void> {
+    const { atLeast = 0 } = this.#options
+    for (;;) {
+      if (this.#ending.signal.aborted) return
+      const dropped = this.#wanted.find(
+        (block) => this.#knownOf(block) > 0 && !this.#blocks.has(block),
+      )
+      if (dropped !== undefined) await this.#readAgain(dropped)
+      else if (this.isOpen && this.count < Math.max(atLeast, this.#upTo)) await this.#readMore()
+      else return
+      this.#events.onRows()
+    }
+  }
+
+  /** How many rows of a block were found so far. */
+  #knownOf(block: number): number {
+    const { blockRows } = MATCHES
+    return Math.max(0, Math.min(blockRows, this.count - block * blockRows))
+  }
+
+  async #readAgain(block: number): Promise<void> {
+    const rows: Row[] = []
+    const known = this.#knownOf(block)
+    let continuation = this.#continuations[block]
+    while (rows.length < known) {
+      const page = await this.#page({ limit: known - rows.length, continuation })
+      rows.push(...page.rows)
+      continuation = page.continuation
+      if (continuation === undefined) break
+    }
+    this.#blocks.set(block, rows)
+  }
+
+  /** A page may have no rows although more follow, because it compares a bounded number. */
+  async #readMore(): Promise<void> {
+    const block = Math.floor(this.count / MATCHES.blockRows)
+    const known = this.#knownOf(block)
+    if (known > 0 && !this.#blocks.has(block)) await this.#readAgain(block)
+    if (known === 0) this.#continuations[block] = this.#next
+    const { countMax = MATCHES_MAX } = this.#options
+    const limit = Math.min(MATCHES.blockRows - known, countMax - this.count)
+    const page = await this.#page({ limit, continuation: this.#next })
+    this.#blocks.set(block, [...(this.#blocks.get(block) ?? []), ...page.rows])
+    this.count += page.rows.length
+    this.#next = page.continuation
+    const isFull = this.count >= countMax
+    this.isOpen = page.continuation !== undefined && !isFull
+    this.isCut = page.continuation !== undefined && isFull
+  }
+
+  /** A page of the version that is shown. An answer of another one ends the source. */
+  async #page(request: RowsRequest): ReturnType<Api['rows']> {
+    const { signal } = this.#ending
+    const page = await requestPage(this.#reading, { ...request, where: this.#where }, signal)
+    signal.throwIfAborted()
+    if (page.version === this.#reading.version) return page
+    this.#cut()
+    this.#events.onVersion(page.version)
+    this.#events.onRows()
+    throw new DOMException('The table has another version', 'AbortError')
+  }
+}
+
+function requestPage(
+  { api, tableId, columns }: Reading,
+  request: RowsRequest,
+  signal: AbortSignal,
+): ReturnType<Api['rows']> {
+  return api.rows(tableId, { ...request, columns }, signal)
+}

@@ -1,0 +1,153 @@
+// The pane beside the grid: one row in full, or the schema of the table.
+import { messageOf } from '../../../../src/base/shown-text.js'
+import type { Api, Row, TableInfo } from '../base/api.js'
+import { copyToClipboard } from '../base/clipboard.js'
+import { button, el, fill, setText, start } from '../base/dom.js'
+import { jsonText } from '../base/json-text.js'
+import { shownCount } from '../base/show.js'
+import { TEXT } from '../base/texts.js'
+import { shownType, wholeCell } from './cells.js'
+import { rowHistory } from './row-history.js'
+import { nameForm } from './schema-form.js'
+
+export type PaneEvents = Readonly<{
+  /** The names of the table were changed; undefined: they must not be. */
+  onRenamed: (() => void) | undefined
+  onClose: () => void
+  /** Shows the row before or after. */
+  onStep: (step: number) => void
+  onSaid: (message: string) => void
+}>
+
+export class SidePane {
+  readonly element: HTMLElement
+  /** The table, in the version that is shown. */
+  info: TableInfo
+  readonly #api: Api
+  readonly #events: PaneEvents
+  #shown = 0
+  #hasRow = false
+
+  constructor(api: Api, info: TableInfo, events: PaneEvents) {
+    this.#api = api
+    this.info = info
+    this.#events = events
+    this.element = el('aside', { class: 'pane', hidden: true, tabindex: -1 })
+    this.element.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') events.onClose()
+    })
+  }
+
+  get isOpen(): boolean {
+    return !this.element.hidden
+  }
+
+  close(): void {
+    this.#shown++
+    this.element.hidden = true
+  }
+
+  /** Closes the pane if it shows a row, which may not be in what the grid shows next. */
+  closeRow(): void {
+    if (this.#hasRow) this.close()
+  }
+
+  /**
+   * Shows a row of the grid at once, and in full when it has come.
+   * @param chosen - The columns whose cells the row has.
+   */
+  showRow(row: Row, position: number, chosen: ReadonlySet<string>): void {
+    const at = ++this.#shown
+    this.#hasRow = true
+    const { columns } = this.info.schema
+    const known = columns.filter(({ id }) => chosen.has(id))
+    const version = el('span', { class: 'muted' })
+    const step = (label: string, by: number) =>
+      button(label, () => this.#events.onStep(by), { class: 'plain' })
+    const history = el('div')
+    const cells = el('dl', {}, ...known.flatMap((column) => renderRowField(row, column)))
+    let whole = row
+    const copy = button(TEXT.copyJson, () => this.#copy(whole), { disabled: true })
+    this.#show(
+      TEXT.rowAt(shownCount(position + 1)),
+      el('div', { class: 'actions' }, step(TEXT.rowBefore, -1), step(TEXT.rowAfter, 1), copy),
+      el('p', { class: 'muted' }, `${row.$rowID} `, version),
+      cells,
+      history,
+    )
+    const asked = this.#api.row(this.info.id, row.$rowID).then((found) => {
+      if (at !== this.#shown) return
+      whole = found.row
+      copy.disabled = false
+      fill(cells, ...columns.flatMap((column) => renderRowField(whole, column)))
+      const shown = shownCount(found.version)
+      const isNewer = found.version > this.info.version
+      setText(version, isNewer ? TEXT.rowIsNewer(shown) : TEXT.rowVersion(shown))
+      history.append(rowHistory(this.#api, this.info, found))
+    })
+    start(asked, (failure) => {
+      if (at !== this.#shown) return
+      setText(version, messageOf(failure)) // What the grid shows stays.
+      copy.disabled = known.length < columns.length
+    })
+  }
+
+  showSchema(): void {
+    this.#shown++
+    this.#hasRow = false
+    const { schema, key } = this.info
+    const { onRenamed } = this.#events
+    const inputs: HTMLInputElement[] = []
+    const head = [TEXT.columnName, TEXT.columnId, TEXT.columnType].map((text) => el('th', {}, text))
+    const rows = schema.columns.map(({ id, displayName = id, type }) => {
+      const isKey = key?.includes(id) === true
+      const input = el('input', { value: displayName, 'aria-label': TEXT.displayNameOf(id) })
+      inputs.push(input)
+      const shown = onRenamed === undefined ? displayName : input
+      return el(
+        'tr',
+        {},
+        el('td', {}, shown, isKey ? el('span', { class: 'badge' }, TEXT.key) : null),
+        el('td', {}, el('code', {}, id)),
+        el('td', {}, shownType(type)),
+      )
+    })
+    const table = el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows))
+    const isFixed = onRenamed === undefined
+    this.#show(
+      TEXT.schema,
+      isFixed ? table : nameForm(this.#api, () => this.info, inputs, table, onRenamed),
+    )
+  }
+
+  #show(title: string, ...content: readonly Node[]): void {
+    const close = button('×', this.#events.onClose, { 'aria-label': TEXT.close, class: 'plain' })
+    const heading = el('h2', {}, title)
+    const { activeElement } = document
+    const hadFocus = this.element.contains(activeElement)
+    fill(this.element, el('div', { class: 'paneHead' }, heading, close), ...content)
+    this.element.setAttribute('aria-label', title)
+    const wasClosed = this.element.hidden
+    this.element.hidden = false
+    this.element.scrollTop = 0
+    if (wasClosed || hadFocus) this.element.focus()
+    if (!hadFocus) return
+    // Whoever goes from row to row by a button stays at that button.
+    const buttons = [...this.element.querySelectorAll('button')]
+    buttons.find(({ textContent }) => textContent === activeElement?.textContent)?.focus()
+  }
+
+  #copy(row: Row): void {
+    start(copyToClipboard(jsonText(row, 2)).then(this.#events.onSaid), (failure) =>
+      this.#events.onSaid(messageOf(failure)),
+    )
+  }
+}
+
+function renderRowField(
+  row: Row,
+  { id, displayName = id, type }: TableInfo['schema']['columns'][number],
+): readonly Node[] {
+  const kind = el('span', { class: 'kind' }, shownType(type))
+  return [el('dt', {}, displayName, kind), el('dd', {}, wholeCell(row[id], type))]
+}

@@ -1,0 +1,113 @@
+// What the import shows at its steps.
+
+import { el, setText } from '../base/dom.js'
+import { shownBytes, shownCount, shownSeconds } from '../base/show.js'
+import { TEXT } from '../base/texts.js'
+import { shortText, shownType } from '../grid/cells.js'
+import type { ReadFile, Sample } from './import-file.js'
+import { RateClock } from './import-rate.js'
+import type { Check, Imported, Problem, StageProgress } from './import-run.js'
+
+const PREVIEW_ROWS = 8
+const PROBLEMS_SHOWN = 200
+
+function renderTextTable(
+  caption: string,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): HTMLElement {
+  const heads = head.map((text) => el('th', { scope: 'col' }, text))
+  const lines = rows.map((cells) => el('tr', {}, ...cells.map((text) => el('td', {}, text))))
+  const table = el(
+    'table',
+    {},
+    el('caption', {}, caption),
+    el('thead', {}, el('tr', {}, ...heads)),
+    el('tbody', {}, ...lines),
+  )
+  return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, table)
+}
+
+/** The first rows of a file, the types that its columns would get, and what of them does not fit. */
+export function previewView(sample: Sample, check: Check | undefined): readonly HTMLElement[] {
+  const types = new Map(check?.schema.columns.map(({ id, type }) => [id, shownType(type)]))
+  const head = sample.columns.map((id) => (types.has(id) ? `${id} (${types.get(id)})` : id))
+  const rows = sample.rows.slice(0, PREVIEW_ROWS).map((row) => {
+    return sample.columns.map((id) => shortText(row[id]))
+  })
+  const shown = renderTextTable(TEXT.sample, head, rows)
+  return check === undefined ? [shown] : [shown, ...checkView(check)]
+}
+
+/** What a merge would do, and what does not fit, the first of it by row. */
+export function checkView({ problems, problemCount, merge }: Check): readonly HTMLElement[] {
+  const would = merge === undefined ? [] : [el('p', {}, TEXT.wouldMerge(TEXT.mergeCounts(merge)))]
+  if (problemCount === 0) return would
+  const title = el('h3', { class: 'problem' }, TEXT.problems(shownCount(problemCount)))
+  const rows = problems.slice(0, PROBLEMS_SHOWN).map(problemCells)
+  return [...would, title, renderTextTable(TEXT.problemList, TEXT.problemColumns, rows)]
+}
+
+function problemCells({ row, line, column, value, rule }: Problem): readonly string[] {
+  return [line === undefined ? shownCount(row + 1) : TEXT.line(line), column, value ?? '', rule]
+}
+
+export function doneView({ tableId, version, receipt }: Imported): readonly HTMLElement[] {
+  const facts: [string, string][] = [[TEXT.versionName, shownCount(Number(version))]]
+  if (receipt !== undefined) {
+    const { rows, columns, dropped, merge } = receipt
+    facts.unshift([TEXT.rowsImported, shownCount(rows)])
+    if (merge !== undefined) {
+      facts.push([TEXT.merge, TEXT.mergeCounts(merge)])
+    }
+    if (columns.added.length > 0) facts.push([TEXT.columnsAdded, columns.added.join(', ')])
+    if (columns.changed.length > 0)
+      facts.push([TEXT.columnsChanged, shownCount(columns.changed.length)])
+    if (dropped.count > 0) facts.push([TEXT.cellsDropped, shownCount(dropped.count)])
+  }
+  const list = facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])
+  return [
+    el('h2', {}, TEXT.imported),
+    el('dl', { class: 'receipt' }, ...list),
+    el('p', {}, el('a', { href: `#/table/${encodeURIComponent(tableId)}` }, TEXT.showTable)),
+  ]
+}
+
+/** How far an import has come, at which rate, and how long it will take. */
+export class ProgressView {
+  readonly element: HTMLElement
+  readonly #file: ReadFile
+  readonly #bar = el('progress', { max: 1, value: 0, 'aria-label': TEXT.progress })
+  readonly #text = el('p', { role: 'status' })
+  readonly #clock: RateClock
+
+  constructor(file: ReadFile, now: () => number) {
+    this.#file = file
+    this.#clock = new RateClock(now)
+    this.element = el('div', { class: 'progress' }, this.#bar, this.#text)
+  }
+
+  show(progress: StageProgress): void {
+    const { rows, bytes } = progress
+    const { bytesRead, isGzip, file } = this.#file
+    // What is read is ahead of what is staged. Only of compressed bytes it is not known what was staged.
+    const done = isGzip ? bytesRead : Math.min(bytes, file.size)
+    const share = file.size === 0 ? 1 : Math.min(1, done / file.size)
+    const rate = this.#clock.rateOf(progress, share)
+    this.#bar.value = share
+    const underWay = TEXT.underWay({
+      rows: shownCount(rows),
+      bytes: shownBytes(done),
+      all: shownBytes(file.size),
+      rate: shownCount(Math.round(rate.rows)),
+      speed: shownBytes(rate.bytes),
+      left: shownSeconds(rate.secondsLeft),
+    })
+    setText(this.#text, underWay)
+  }
+
+  say(message: string): void {
+    this.#bar.removeAttribute('value')
+    setText(this.#text, message)
+  }
+}

@@ -1,0 +1,237 @@
+// An import: rows are staged in parallel chunks, checked as a whole, and become part of a table in one commit.
+import { toHex } from '../../../../src/base/bytes.js'
+import { sha256Now } from '../../../../src/base/platform.js'
+import { openSystemRandom } from '../../../../src/base/random.js'
+import type { SourceFormat } from '../../../../src/base/source-format.js'
+import { readAnswerData, versionOf } from '../../../../src/client/answers.js'
+import { chunkInput } from '../../../../src/client/chunks.js'
+import { fetchReceipt } from '../../../../src/client/import-rows.js'
+import type {
+  ImportProblem,
+  ImportProgress,
+  ImportTarget,
+  MergeCounts,
+  OnSchemaError,
+  RowChunk,
+} from '../../../../src/client/import-types.js'
+import { RemoteStash } from '../../../../src/client/remote-stash.js'
+import {
+  checkedAs,
+  makeTableOperation,
+  readAnswer,
+} from '../../../../src/client/table-operation.js'
+import type { Api, Schema, StashInfo } from '../base/api.js'
+import type { ReadFile, Sample } from './import-file.js'
+
+export type Target =
+  | Readonly<{ mode: 'create'; name: string }>
+  | Readonly<{ mode: 'add' | 'overwrite'; tableId: string }>
+  | Readonly<{ mode: 'merge'; tableId: string; key: readonly string[] }>
+
+/** `row`: counted from 0 in the file. `line`: of a CSV or TSV that was checked in one piece, counted from 1. */
+export type Problem = Omit<ImportProblem, 'place'> & Readonly<{ line?: number }>
+
+/** As the server sends it. `serial`: of the chunk in which it counts. */
+type SentProblem = Problem & Readonly<{ serial?: string }>
+
+type SentCheck = CheckOf<SentProblem>
+
+type CheckOf<P> = Readonly<{ schema: Schema; problems: readonly P[]; problemCount: number }>
+
+/** What a check found, and what a merge would do. */
+export type Check = CheckOf<Problem> & Readonly<{ merge?: MergeCounts }>
+
+/** `skipped`: what of it was staged before. */
+export type StageProgress = ImportProgress & Readonly<{ skipped: { rows: number; bytes: number } }>
+
+export type Receipt = Readonly<{
+  rows: number
+  columns: Readonly<{ added: readonly string[]; changed: readonly unknown[] }>
+  dropped: Readonly<{ count: number }>
+  merge?: MergeCounts
+}>
+
+export type Imported = Readonly<{ tableId: string; version: string; receipt: Receipt | undefined }>
+
+/** Bytes of a chunk, and chunks at the same time: 8 MiB of a file are in memory. */
+const CHUNK_BYTES = 1024 * 1024
+const PARALLEL = 4
+
+const JSON_BODY = { 'content-type': 'application/json' }
+
+export class ImportRun {
+  readonly #api: Api
+  readonly #target: Target
+  readonly #onSchemaError: OnSchemaError
+  readonly #stashId: string
+  #stash: RemoteStash | undefined
+  /** The rows of the file before each of its chunks. */
+  #firstRows: number[] = []
+
+  /** @param stashId - The stash of an import of this file that goes on, or a new one. */
+  constructor(api: Api, stashId: string, target: Target, onSchemaError: OnSchemaError) {
+    this.#api = api
+    this.#stashId = stashId
+    this.#target = target
+    this.#onSchemaError = onSchemaError
+  }
+
+  /** Stages the rows of a file that are not staged yet. @returns how many rows there are */
+  stage(
+    file: ReadFile,
+    format: SourceFormat,
+    signal: AbortSignal,
+    onProgress: (progress: StageProgress) => void,
+  ): Promise<number> {
+    const skipped = { rows: 0, bytes: 0 }
+    let last = { rows: 0, bytes: 0 }
+    let chunksSkipped = 0
+    const stash = new RemoteStash(this.#api.requests, {
+      stashId: this.#stashId,
+      resume: true,
+      startAt: 0,
+      parallel: PARALLEL,
+      signal,
+      onProgress: (progress) => {
+        // Of chunks at the same time another one may be counted in its place, which is as long.
+        if (stash.skipped > chunksSkipped) {
+          chunksSkipped++
+          skipped.rows += progress.rows - last.rows
+          skipped.bytes += progress.bytes - last.bytes
+        }
+        last = progress
+        onProgress({ ...progress, skipped })
+      },
+    })
+    this.#stash = stash
+    return stash.putAll(
+      this.#counted(chunkInput(file, { format, chunkBytes: CHUNK_BYTES, dialect: 'plain' })),
+    )
+  }
+
+  async *#counted(chunks: AsyncIterable<RowChunk>): AsyncGenerator<RowChunk> {
+    this.#firstRows = []
+    let rows = 0
+    for await (const chunk of chunks) {
+      this.#firstRows.push(rows)
+      rows += chunk.rows
+      yield chunk
+    }
+  }
+
+  /** Checks all staged rows, and changes nothing. */
+  async check(signal: AbortSignal): Promise<Check> {
+    const { method, path, body, query } = this.#operation(checkedAs(clientTarget(this.#target)))
+    const request = { method, path, query, signal }
+    const found = await checkBy<SentCheck>(this.#api, request, JSON_BODY, JSON.stringify(body))
+    const problems = found.problems.map((problem) => this.#inFile(problem))
+    const isRefused = problems.length > 0 && this.#onSchemaError !== 'dropColumns'
+    if (this.#target.mode !== 'merge' || isRefused) return { ...found, problems }
+    return { ...found, problems, merge: await this.#wouldMerge(signal) }
+  }
+
+  #wouldMerge(signal: AbortSignal): Promise<MergeCounts> {
+    const { method, path, body, query } = this.#operation(clientTarget(this.#target))
+    return checkBy(this.#api, { method, path, query, signal }, JSON_BODY, JSON.stringify(body))
+  }
+
+  /** The server counts rows in their chunk, and lines too, which says nothing of the file. */
+  #inFile({ serial, line: _, ...problem }: SentProblem): Problem {
+    const place = serial === undefined ? undefined : this.#stash?.placeOf(serial)
+    if (place === undefined) return problem
+    return { ...problem, row: problem.row + place.row + (this.#firstRows[place.chunk] ?? 0) }
+  }
+
+  async commit(signal: AbortSignal): Promise<Imported> {
+    const { method, path, body, query } = this.#operation(clientTarget(this.#target))
+    const isPost = method === 'POST'
+    const request = {
+      method,
+      path: `${path}?${query}`,
+      headers: {
+        ...JSON_BODY,
+        prefer: 'return=receipt',
+        ...(isPost && { 'idempotency-key': this.#stashId }),
+      },
+      body: JSON.stringify(body),
+      isRepeatable: true,
+      signal,
+    }
+    const { requests } = this.#api
+    const { tableId, version } = await requests.send(request, async (answer) => ({
+      ...(await readAnswer(answer, clientTarget(this.#target))),
+      version: versionOf(answer),
+    }))
+    await this.discard()
+    // A merge that changed nothing has none.
+    const receipt = await fetchReceipt<Receipt>(requests, tableId, version, undefined)
+    return { tableId, version, receipt }
+  }
+
+  /** Deletes what was staged. It would end by itself, so a failure is none of the import. */
+  async discard(): Promise<void> {
+    await this.#api.deleteStash(this.#stashId).catch(() => undefined)
+  }
+
+  #operation(target: ImportTarget) {
+    const operation = makeTableOperation(target, this.#stashId)
+    operation.query.set('onSchemaError', this.#onSchemaError)
+    return operation
+  }
+}
+
+/** The beginning of the IDs of stashes of a file: of its name, length and time, and how it is read. */
+export function makeStashPrefix({ file }: ReadFile, format: SourceFormat): string {
+  const identity = JSON.stringify([file.name, file.size, file.lastModified, format])
+  return `page-${toHex(sha256Now(new TextEncoder().encode(identity))).slice(0, 24)}-`
+}
+
+/** The ID of a new stash of a file: the idempotency key of its import, so another one for each import. */
+export function newStashId(prefix: string): string {
+  return prefix + toHex(openSystemRandom().bytes(8))
+}
+
+/** What was staged of a file by an import that did not end: here, or in a tab that was closed. */
+export async function findBegun(api: Api, prefix: string): Promise<StashInfo | undefined> {
+  const begun = (await api.stashes()).filter(({ id }) => id.startsWith(prefix))
+  return begun.toSorted((one, other) => other.createdAt - one.createdAt)[0]
+}
+
+/** Checks the first rows of a file against a target. What they would do in a merge says nothing of the file. */
+export function checkSample(
+  api: Api,
+  { type, body }: Sample,
+  target: Target,
+  onSchemaError: OnSchemaError,
+  signal: AbortSignal,
+): Promise<Check> {
+  const { method, path, query } = makeTableOperation(checkedAs(clientTarget(target)), '-')
+  query.set('onSchemaError', onSchemaError)
+  if (target.mode === 'create') query.set('name', target.name || '-')
+  return checkBy(api, { method, path, query, signal }, { 'content-type': type }, body)
+}
+
+type CheckRequest = Readonly<{
+  method: string
+  path: string
+  query: URLSearchParams
+  signal: AbortSignal
+}>
+
+function checkBy<T>(
+  api: Api,
+  { method, path, query, signal }: CheckRequest,
+  headers: Readonly<Record<string, string>>,
+  body: string | Uint8Array<ArrayBuffer>,
+): Promise<T> {
+  query.set('validate', 'only')
+  const request = { method, path: `${path}?${query}`, headers, body, isRepeatable: true, signal }
+  return api.requests.send(request, (answer) => readAnswerData<T>(answer, {}))
+}
+
+/** The target as the client knows it. */
+function clientTarget(target: Target): ImportTarget {
+  if (target.mode === 'create') return { name: target.name }
+  const { tableId, mode } = target
+  return mode === 'merge' ? { tableId, mode, key: target.key } : { tableId, mode }
+}

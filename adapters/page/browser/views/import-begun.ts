@@ -1,0 +1,64 @@
+// An import of a file that was begun and did not end: here, in a tab that was closed, or before a server was started
+// again.
+import type { SourceFormat } from '../../../../src/base/source-format.js'
+import type { Api } from '../base/api.js'
+import { button, el, fill, start } from '../base/dom.js'
+import { shownAge, shownCount, shownTime } from '../base/show.js'
+import { TEXT } from '../base/texts.js'
+import type { ReadFile } from '../import/import-file.js'
+import { findBegun, makeStashPrefix, newStashId } from '../import/import-run.js'
+import type { ViewContext } from './shell.js'
+
+/** Tells which of several looks at the same thing is the last. */
+export class Looks {
+  #last = 0
+
+  next(): () => boolean {
+    const own = ++this.#last
+    return () => own === this.#last
+  }
+}
+
+/** Says that rows of a file are staged already. An import goes on with them unless a person gives them up. */
+export class BegunNotice {
+  readonly element = el('div', { class: 'notice', role: 'status', hidden: true })
+  readonly #api: Api
+  readonly #file: ReadFile
+  readonly #context: ViewContext
+  readonly #looks = new Looks()
+  #stashId = ''
+
+  constructor(api: Api, file: ReadFile, context: ViewContext) {
+    this.#api = api
+    this.#file = file
+    this.#context = context
+  }
+
+  /** The stash of the import: the one that was begun, or a new one. */
+  get stashId(): string {
+    return this.#stashId
+  }
+
+  find(format: SourceFormat): void {
+    const isLast = this.#looks.next()
+    const prefix = makeStashPrefix(this.#file, format)
+    this.#stashId = newStashId(prefix)
+    this.element.hidden = true
+    const found = findBegun(this.#api, prefix).then((begun) => {
+      if (begun === undefined || !isLast()) return
+      this.#stashId = begun.id
+      const { rows, createdAt, expiresAt } = begun
+      const age = shownAge(createdAt, this.#context.now())
+      const text = TEXT.begun(shownCount(rows), age, shownTime(expiresAt))
+      const forget = button(TEXT.beginAnew, () => {
+        start(
+          this.#api.deleteStash(begun.id).then(() => this.find(format)),
+          this.#context.fail,
+        )
+      })
+      fill(this.element, el('span', {}, text), forget)
+      this.element.hidden = false
+    })
+    start(found, () => undefined) // A server without such a list: the import begins anew.
+  }
+}

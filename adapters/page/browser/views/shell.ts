@@ -1,0 +1,225 @@
+// What stands around every view: the head with the ways to the views, the place for messages, and the choice of the view
+// by the part of the address behind `#`, which browsers do not send.
+
+import { systemClock } from '../../../../src/base/clock.js'
+import { messageOf } from '../../../../src/base/shown-text.js'
+import { type Api, isRefused } from '../base/api.js'
+import { button, el, fill, setText, shownText } from '../base/dom.js'
+import type { PageSession } from '../base/session.js'
+import { TEXT } from '../base/texts.js'
+import { WidthsOfTables } from '../grid/grid-columns.js'
+
+export type View = Readonly<{
+  element: HTMLElement
+  title: string
+  /** Called once it is in the document. */
+  onShown?: () => void
+  /** Takes a file that was dropped anywhere on the page. Files that no view takes open the import. */
+  onFile?: (file: File) => void
+  /** Whether it goes on while others are shown: it is not closed then, and is there again when its tab is opened. */
+  isGoingOn?: () => boolean
+  close(): void
+}>
+
+export type ViewContext = Readonly<{
+  api: Api
+  session: PageSession
+  /** Ends when another view is opened. */
+  signal: AbortSignal
+  now: () => number
+  widths: WidthsOfTables
+  /** Tells a person that something was done. */
+  say: (message: string) => void
+  /** Shows a failure. */
+  fail: (failure: unknown) => void
+  /** Opens the view again. */
+  reload: () => void
+  /** Opens another view, by the part of its address behind `#`. */
+  go: (place: string) => void
+}>
+
+/** The key of a person may turn out to be for reading only. */
+export function mayWrite({ session }: ViewContext): boolean {
+  return session.mode === 'key' || session.writable
+}
+
+/** Opens the view of a place, whose parameters are decoded. */
+export type OpenView = (context: ViewContext, parameter: string) => Promise<View>
+
+const TABS = ['tables', 'import', 'stored', 'health'] as const
+
+export class Shell {
+  readonly #api: Api
+  readonly #session: PageSession
+  readonly #views: Readonly<Record<string, OpenView>>
+  readonly #main = el('main', { id: 'main', tabindex: -1 })
+  readonly #said = el('div', { class: 'said', role: 'status' })
+  readonly #failed = el('div', { class: 'failed', role: 'alert', hidden: true })
+  readonly #tabs: readonly HTMLElement[]
+  readonly #onSignOut: () => void
+  #view: View | undefined
+  /** The name of the view that is shown, and those that go on meanwhile. */
+  #name = ''
+  readonly #goingOn = new Map<string, View>()
+  readonly #widths = new WidthsOfTables()
+  #ending = new AbortController()
+  #quiet: ReturnType<typeof setTimeout> | undefined
+  /** A file that was dropped on another view than the import. */
+  #dropped: File | undefined
+
+  constructor(
+    api: Api,
+    session: PageSession,
+    views: Readonly<Record<string, OpenView>>,
+    onSignOut: () => void,
+  ) {
+    this.#api = api
+    this.#session = session
+    this.#views = views
+    this.#onSignOut = onSignOut
+    this.#tabs = TABS.map((name) => el('a', { href: `#/${name}` }, TEXT.tabs[name]))
+  }
+
+  open(): void {
+    const skip = button(TEXT.skip, () => this.#main.focus(), { class: 'skip' })
+    const head = el(
+      'header',
+      { class: 'top' },
+      el('span', { class: 'brand' }, 'rowstash'),
+      el('nav', { 'aria-label': TEXT.views }, ...this.#tabs),
+      this.#place(),
+    )
+    this.#api.onRetry = () => this.#say(TEXT.retrying)
+    fill(document.body, skip, head, this.#failed, this.#main, this.#said)
+    addEventListener('hashchange', () => this.#show())
+    takeDrops((files) => this.#drop(files))
+    this.#show()
+  }
+
+  #place(): HTMLElement {
+    const session = this.#session
+    if (session.mode === 'key') {
+      return el(
+        'span',
+        { class: 'where' },
+        button(TEXT.signOut, this.#onSignOut, { class: 'plain' }),
+      )
+    }
+    const right = session.writable ? TEXT.writable : TEXT.readOnly
+    const badge = el('span', { class: 'badge' }, right)
+    return el('span', { class: 'where' }, el('span', { class: 'store' }, session.place), badge)
+  }
+
+  #show(): void {
+    const [, name = 'tables', given = ''] = location.hash.slice(1).split('/')
+    const open = this.#views[name] ?? this.#views['tables']
+    this.#ending.abort()
+    this.#ending = new AbortController()
+    const { signal } = this.#ending
+    this.#failed.hidden = true
+    for (const tab of this.#tabs) {
+      const isShown = tab.getAttribute('href') === `#/${name === 'table' ? 'tables' : name}`
+      if (isShown) tab.setAttribute('aria-current', 'page')
+      else tab.removeAttribute('aria-current')
+    }
+    const there = name === this.#name ? this.#view : this.#goingOn.get(name)
+    if (there?.isGoingOn?.() === true) {
+      this.#put(name, there)
+      return
+    }
+    open?.(this.#contextOf(signal), decode(given)).then(
+      (view) => {
+        if (signal.aborted) view.close()
+        else this.#put(name, view)
+      },
+      (failure: unknown) => {
+        if (!signal.aborted) this.#fail(failure)
+      },
+    )
+  }
+
+  #put(name: string, view: View): void {
+    const before = this.#view
+    this.#goingOn.delete(name)
+    if (before !== undefined && before !== view) {
+      if (before.isGoingOn?.() === true) this.#goingOn.set(this.#name, before)
+      else before.close()
+    }
+    this.#view = view
+    this.#name = name
+    document.title = shownText(TEXT.titleOf(view.title))
+    fill(this.#main, view.element)
+    view.onShown?.()
+    const dropped = this.#dropped
+    this.#dropped = undefined
+    if (dropped !== undefined) view.onFile?.(dropped)
+  }
+
+  #drop([file, ...more]: readonly File[]): void {
+    if (file === undefined) return
+    if (more.length > 0) this.#say(TEXT.oneFile)
+    if (this.#view?.onFile !== undefined) {
+      this.#view.onFile(file)
+      return
+    }
+    this.#dropped = file
+    location.hash = '#/import'
+  }
+
+  #contextOf(signal: AbortSignal): ViewContext {
+    return {
+      api: this.#api,
+      session: this.#session,
+      signal,
+      now: () => systemClock.now(),
+      widths: this.#widths,
+      say: (message) => this.#say(message),
+      fail: (failure) => this.#fail(failure),
+      reload: () => this.#show(),
+      go: (place) => {
+        location.hash = place
+      },
+    }
+  }
+
+  #say(message: string): void {
+    clearTimeout(this.#quiet)
+    setText(this.#said, message)
+    this.#quiet = setTimeout(() => fill(this.#said), 4_000)
+  }
+
+  #fail(failure: unknown): void {
+    const again = button(TEXT.tryAgain, () => this.#show())
+    const isOfKey = this.#session.mode === 'key' && isRefused(failure)
+    const other = isOfKey ? button(TEXT.otherKey, this.#onSignOut) : null
+    fill(this.#failed, el('span', {}, messageOf(failure)), again, other)
+    this.#failed.hidden = false
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The browser would open a file that is dropped where nothing takes it, in the place of the page. */
+function takeDrops(onFiles: (files: readonly File[]) => void): void {
+  const mark = (isOver: boolean): void => {
+    document.body.classList.toggle('dropping', isOver)
+  }
+  addEventListener('dragover', (event) => {
+    if (event.dataTransfer?.types.includes('Files') !== true) return
+    event.preventDefault()
+    mark(true)
+  })
+  addEventListener('dragleave', ({ relatedTarget }) => mark(relatedTarget !== null))
+  addEventListener('drop', (event) => {
+    mark(false)
+    if (event.dataTransfer === null || event.dataTransfer.files.length === 0) return
+    event.preventDefault()
+    onFiles([...event.dataTransfer.files])
+  })
+}

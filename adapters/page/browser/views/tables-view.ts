@@ -1,0 +1,165 @@
+// The list of tables.
+import type { TableName } from '../base/api.js'
+import { confirmDeletion } from '../base/confirm.js'
+import { button, el, fill, setText, start } from '../base/dom.js'
+import { runForEach } from '../base/held.js'
+import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
+import { TEXT } from '../base/texts.js'
+import { mayWrite, type View, type ViewContext } from './shell.js'
+
+/** Tables that are listed at once; more on demand, because each is asked for its numbers. */
+const SHOWN_AT_ONCE = 100
+
+export async function openTables(context: ViewContext): Promise<View> {
+  const tables = await context.api.tables(context.signal)
+  const list = new TableList(context, tables)
+  return { element: list.element, title: TEXT.tabs.tables, close: () => undefined }
+}
+
+class TableList {
+  readonly element: HTMLElement
+  readonly #context: ViewContext
+  #tables: readonly TableName[]
+  /** Lines that were shown; none is asked for its numbers twice. */
+  readonly #lines = new Map<TableName, TableLine>()
+  readonly #body = el('tbody')
+  readonly #more = el('p', { class: 'actions' })
+  #wanted = ''
+  #shown = SHOWN_AT_ONCE
+
+  constructor(context: ViewContext, tables: readonly TableName[]) {
+    this.#context = context
+    this.#tables = tables
+    const search = el('input', {
+      type: 'search',
+      'aria-label': TEXT.findTable,
+      placeholder: TEXT.findTable,
+      oninput: () => {
+        this.#wanted = search.value.toLowerCase()
+        this.#shown = SHOWN_AT_ONCE
+        this.#draw()
+      },
+    })
+    const shown = mayWrite(context) ? TEXT.tableColumns : TEXT.tableColumns.slice(0, -1)
+    const names = shown.map((name, index) => {
+      return el('th', { class: index === 0 || index === 4 ? '' : 'number', scope: 'col' }, name)
+    })
+    const table = el(
+      'table',
+      { class: 'tables list' },
+      el('thead', {}, el('tr', {}, ...names)),
+      this.#body,
+    )
+    this.element = el(
+      'section',
+      { class: 'page' },
+      el('div', { class: 'listHead' }, el('h1', {}, TEXT.tabs.tables), search),
+      tables.length === 0 ? this.#nothing() : el('div', { class: 'wide' }, table),
+      this.#more,
+    )
+    this.#draw()
+  }
+
+  #nothing(): HTMLElement {
+    return el(
+      'div',
+      { class: 'nothing' },
+      el('p', {}, TEXT.noTables),
+      el('a', { href: '#/import' }, TEXT.importFirst),
+    )
+  }
+
+  #draw(): void {
+    const found = this.#tables.filter(({ name }) => name.toLowerCase().includes(this.#wanted))
+    const shown = found.slice(0, this.#shown)
+    const rows = shown.map((table) => this.#lineOf(table))
+    fill(this.#body, ...rows.map(({ element }) => element))
+    const more = button(TEXT.moreTables(found.length - shown.length), () => {
+      this.#shown += SHOWN_AT_ONCE
+      this.#draw()
+    })
+    fill(this.#more, found.length > shown.length ? more : null)
+    start(
+      runForEach(rows, (line) => line.read()),
+      this.#context.fail,
+    )
+  }
+
+  #lineOf(table: TableName): TableLine {
+    const known = this.#lines.get(table)
+    if (known !== undefined) return known
+    const line = new TableLine(table, this.#context, () => this.#forget(table))
+    this.#lines.set(table, line)
+    return line
+  }
+
+  #forget(table: TableName): void {
+    this.#tables = this.#tables.filter((each) => each !== table)
+    this.#lines.delete(table)
+    this.#draw()
+  }
+}
+
+class TableLine {
+  readonly element: HTMLElement
+  readonly #table: TableName
+  readonly #context: ViewContext
+  readonly #onDeleted: () => void
+  readonly #numbers = Array.from({ length: 3 }, () => el('td', { class: 'number' }, '…'))
+  readonly #age = el('td', {}, '…')
+  #reading: Promise<void> | undefined
+
+  constructor(table: TableName, context: ViewContext, onDeleted: () => void) {
+    this.#table = table
+    this.#context = context
+    this.#onDeleted = onDeleted
+    const { id, name } = table
+    const link = el('a', { href: `#/table/${encodeURIComponent(id)}` }, name || TEXT.noName)
+    this.element = el('tr', {}, el('td', { class: 'name' }, link), ...this.#numbers, this.#age)
+    if (mayWrite(context)) this.element.append(this.#actions())
+  }
+
+  /** Asks for the numbers, unless that was done. After a failure it is done again. */
+  read(): Promise<void> {
+    this.#reading ??= this.#read().catch((failure: unknown) => {
+      this.#reading = undefined
+      throw failure
+    })
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    const { api, signal } = this.#context
+    const { rowCount, bytes, schema, version, updatedAt } = await api.info(this.#table.id, signal)
+    const [rows, size, columns] = this.#numbers
+    if (rows) setText(rows, shownCount(rowCount))
+    if (size) setText(size, shownBytes(bytes))
+    if (columns) setText(columns, shownCount(schema.columns.length))
+    const age = shownAge(updatedAt, this.#context.now())
+    fill(
+      this.#age,
+      el('span', { title: shownTime(updatedAt) }, age),
+      ` · ${TEXT.version(shownCount(version))}`,
+    )
+  }
+
+  #actions(): HTMLElement {
+    const remove = button(TEXT.deleteTable, () => this.#ask(), {
+      class: 'plain danger',
+      'aria-label': TEXT.deleteNamed(this.#table.name),
+    })
+    return el('td', { class: 'number' }, remove)
+  }
+
+  /** A table is gone for good, so its deletion is confirmed. */
+  #ask(): void {
+    const { name, id } = this.#table
+    confirmDeletion(TEXT.deleteNamed(name), TEXT.deleteQuestion(name), () => {
+      const removed = this.#context.api.deleteTable(id).then(() => {
+        this.#onDeleted()
+        this.#context.say(TEXT.deleted(name))
+      })
+      start(removed, this.#context.fail)
+    })
+  }
+}

@@ -1,0 +1,201 @@
+// One connection to PostgreSQL. Statements are sent at once, without waiting for the answers of earlier ones.
+import { Socket } from 'node:net'
+import type pg from 'pg'
+import type { Bytes } from '../../../src/base/bytes.js'
+import { monotonicMs } from '../../../src/base/clock.js'
+import { StoreError } from '../../../src/base/store-error.js'
+import { decodeBytea } from './bytea-array.js'
+import { leavesConnection } from './postgres-error.js'
+import type { ResolvedPostgresOptions } from './postgres-options.js'
+
+/** A value of a result: bytea as bytes, integers as numbers, everything else as text. */
+export type Cell = Bytes | number | boolean | string | null
+
+export type Row = readonly Cell[]
+
+/** A statement with a name is prepared once on each connection. */
+export type Statement = Readonly<{ text: string; name?: string }>
+
+/** A parameter: bytes, an array of bytes in its binary form, or a number. */
+export type Parameter = Bytes | number
+
+/** How long the connection that a dead process left behind keeps what its transaction saw, in milliseconds. */
+const IDLE_TRANSACTION_MS_MAX = 300_000
+
+/** How much longer than the server we wait for the end of a statement, in milliseconds. */
+const STATEMENT_GRACE_MS = 1_000
+
+/** The plans that fit every table of ours: one probe of the index for each key, whatever the statistics say. */
+const PLANNER_SETTINGS = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'jit=off',
+]
+
+/** The PostgreSQL function that warns if a commit was not replicated although it should have been. */
+const REPLICATION_WAIT = 'SyncRepWaitForLSN'
+
+const BOOL_OID = 16
+const BYTEA_OID = 17
+const INTEGER_OIDS: ReadonlySet<number> = new Set([20, 21, 23])
+
+function parserOf(oid: number): (text: string) => Cell {
+  if (oid === BYTEA_OID) return decodeBytea
+  if (oid === BOOL_OID) return (text) => text === 't'
+  return INTEGER_OIDS.has(oid) ? Number : String
+}
+
+/** What is used of the package `pg`. */
+type Driver = Pick<typeof pg, 'Client' | 'Query'>
+
+const TYPES = { getTypeParser: parserOf } as pg.CustomTypesConfig
+
+/** The connection of a view or a commit. */
+export class PostgresConnection {
+  /** When it was opened, by the monotonic clock. */
+  readonly openedAt = monotonicMs()
+  readonly #client: pg.Client
+  readonly #Query: typeof pg.Query
+  readonly #socket: Socket
+  readonly #isPrepared: boolean
+  #isBroken = false
+  #isUnreplicated = false
+
+  private constructor({ Client, Query }: Driver, url: string, options: ResolvedPostgresOptions) {
+    const { connectTimeoutMs, statementTimeoutMs, pgBouncer } = options
+    this.#Query = Query
+    this.#isPrepared = !pgBouncer
+    this.#socket = new Socket()
+    this.#client = new Client({
+      connectionString: url,
+      stream: () => this.#socket,
+      pipeline: true,
+      keepAlive: true,
+      application_name: 'rowstash',
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: statementTimeoutMs + STATEMENT_GRACE_MS,
+      types: TYPES,
+      ...(pgBouncer ? {} : { options: startOptions(statementTimeoutMs) }),
+    })
+    this.#client.on('error', () => this.destroy())
+    this.#client.on('end', () => this.destroy())
+    this.#client.on('notice', ({ routine }) => {
+      if (routine === REPLICATION_WAIT) this.#isUnreplicated = true
+    })
+  }
+
+  /**
+   * Connects to one URL. Other failures are those of the system and of PostgreSQL.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: the package `pg` is not installed
+   */
+  static async open(url: string, options: ResolvedPostgresOptions): Promise<PostgresConnection> {
+    const connection = new PostgresConnection(await loadDriver(), url, options)
+    try {
+      await connection.#client.connect()
+      return connection
+    } catch (failure) {
+      connection.destroy()
+      throw failure
+    }
+  }
+
+  /** Whether further statements may be sent. */
+  get isUsable(): boolean {
+    return !this.#isBroken
+  }
+
+  /** Whether PostgreSQL ended the wait for a standby: the last commit may be on the primary alone. */
+  get isUnreplicated(): boolean {
+    return this.#isUnreplicated
+  }
+
+  /** Sends a statement, and resolves to its rows when it has ended. */
+  async query(statement: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    const { text, name } = statement
+    const isNamed = name !== undefined && this.#isPrepared
+    const { rows } = await this.#ended(
+      this.#client.query<Cell[]>({
+        text,
+        values: [...parameters],
+        rowMode: 'array',
+        ...(isNamed ? { name } : {}),
+      }),
+    )
+    return rows
+  }
+
+  /**
+   * Sends a `COPY … TO STDOUT`, and resolves when it has ended.
+   * @param onMessage - Takes what comes; the driver uses the memory of a message again. Its failure is that of the copy.
+   */
+  copy(text: string, onMessage: (message: Bytes) => void): Promise<void> {
+    let isOpen = true
+    let refused: { failure: unknown } | undefined
+    const receive = ({ chunk }: { chunk: Bytes }): void => {
+      if (!isOpen || refused !== undefined) return
+      try {
+        onMessage(chunk)
+      } catch (failure) {
+        refused = { failure } // The driver would not catch it.
+      }
+    }
+    const ended = new Promise<void>((resolve, reject) => {
+      const callback = (failure?: Error | null): void => {
+        isOpen = false // After a timeout more may come.
+        if (failure) reject(failure)
+        else if (refused) reject(refused.failure)
+        else resolve()
+      }
+      this.#client.query(
+        Object.assign(new this.#Query(text), { handleCopyData: receive, callback }),
+      )
+    })
+    return this.#ended(ended)
+  }
+
+  /** Destroys the connection if the failure of a statement leaves it in doubt. */
+  async #ended<T>(result: Promise<T>): Promise<T> {
+    try {
+      return await result
+    } catch (failure) {
+      if (!leavesConnection(failure)) this.destroy()
+      throw failure
+    }
+  }
+
+  /** Ends the connection when the statements under way have ended. */
+  async close(): Promise<void> {
+    if (this.#isBroken) return
+    await this.#client.end()
+  }
+
+  /** Ends the connection at once. */
+  destroy(): void {
+    this.#isBroken = true
+    this.#socket.destroy()
+  }
+}
+
+/** The package `pg` is an optional peer: it is loaded when it is needed. */
+async function loadDriver(): Promise<Driver> {
+  try {
+    return await import('pg')
+  } catch (cause) {
+    const message =
+      'Records in PostgreSQL need the package pg, which cannot be loaded: npm install pg'
+    throw new StoreError('STORAGE_UNAVAILABLE', message, { cause, outcome: 'unchanged' })
+  }
+}
+
+function startOptions(statementTimeoutMs: number): string {
+  const settings = [
+    ...PLANNER_SETTINGS,
+    'bytea_output=hex',
+    `statement_timeout=${statementTimeoutMs}`,
+    `idle_in_transaction_session_timeout=${IDLE_TRANSACTION_MS_MAX}`,
+  ]
+  return settings.map((setting) => `-c ${setting}`).join(' ')
+}

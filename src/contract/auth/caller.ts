@@ -1,0 +1,91 @@
+// The sender of a request, as its key names it, and what a key may do (CONTRACT.md, section 1, Scopes).
+import { isTeamId, TEAM_ID_RULE } from '../../engine/arguments/arguments.js'
+import { scopesProblem, tablesProblem } from '../../engine/arguments/key-arguments.js'
+import { isName, NAME_CHARS_MAX } from '../../engine/files/file-arguments.js'
+import { KEY_SCOPES, type KeyRights, type KeyScope } from '../../engine/types/key-types.js'
+import { Refusal } from '../http/refusal.js'
+
+/** What a host knows about a key: its team and its rights. */
+export type Identity = KeyRights &
+  Readonly<{
+    /** The team whose tables the key reaches: 1 to 128 UTF-16 units of well-formed text. */
+    teamId: string
+    /**
+     * A name of the key for hooks and limits, which must not reveal the key: 1 to 256 characters. Default: a part of a
+     * digest of the key.
+     */
+    keyId?: string | undefined
+    /** Whose changes those of the key are, for the logs of tables: 1 to 256 characters. Default: `keyId`. */
+    author?: string | undefined
+  }>
+
+/** The sender of a request: an identity with all defaults. */
+export type Caller = Readonly<{
+  teamId: string
+  keyId: string
+  /** Whose changes those of the key are. */
+  author: string
+  scopes: ReadonlySet<KeyScope>
+  /** undefined: all tables of the team. */
+  tables: ReadonlySet<string> | undefined
+}>
+
+/** What a route demands of a key. */
+export type Access = Readonly<{
+  /** The key must have one of these. */
+  scopes: readonly KeyScope[]
+  /** `team`: the route reaches more than one table of the team, so keys that are limited to tables cannot use it. */
+  reach: 'tables' | 'team'
+  /**
+   * Whether it may store more, which the hook `quota` decides on. `unlessChecked`: not with the parameter `validate`,
+   * with which the operation only checks, or refuses.
+   */
+  stores: boolean | 'unlessChecked'
+}>
+
+const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES)
+
+/** @param keyId - For a key without a name. */
+export function makeCaller(
+  { teamId, keyId, author, scopes, tables }: Identity,
+  digest: string,
+): Caller {
+  return {
+    teamId,
+    keyId: keyId ?? digest,
+    author: author ?? keyId ?? digest,
+    scopes: scopes === undefined ? ALL_SCOPES : new Set(scopes),
+    tables: tables === undefined ? undefined : new Set(tables),
+  }
+}
+
+/** Checks an identity. @returns The wrong member and its rule, or undefined. */
+export function identityProblem(
+  given: Readonly<Partial<Record<keyof Identity, unknown>>>,
+): readonly [member: keyof Identity, rule: string] | undefined {
+  const { teamId, scopes, tables } = given
+  if (!isTeamId(teamId)) return ['teamId', `must be ${TEAM_ID_RULE}`]
+  for (const name of ['keyId', 'author'] as const) {
+    if (given[name] === undefined || isName(given[name])) continue
+    return [name, `must be a string of 1 to ${NAME_CHARS_MAX} characters`]
+  }
+  const wrongScopes = scopesProblem(scopes)
+  if (wrongScopes !== undefined) return ['scopes', wrongScopes]
+  const wrongTables = tablesProblem(tables)
+  return wrongTables === undefined ? undefined : ['tables', wrongTables]
+}
+
+/** @throws {Refusal} SCOPE_MISSING */
+export function checkAccess(caller: Caller, { scopes, reach }: Access): void {
+  if (!scopes.some((scope) => caller.scopes.has(scope))) {
+    throw new Refusal('SCOPE_MISSING', `The key lacks the scope ${scopes.join(' or ')}`)
+  }
+  if (reach === 'team' && caller.tables !== undefined) throw limitedToTables()
+}
+
+/** The refusal of a key that is limited to tables. */
+export function limitedToTables(): Refusal {
+  const problem =
+    'The key is limited to certain tables, so it cannot create tables, use stashes or list files'
+  return new Refusal('SCOPE_MISSING', problem)
+}

@@ -1,0 +1,54 @@
+// What a key without the scope `read` is told about rows (CONTRACT.md, section 1, Scopes): values that its own request
+// brings, but none that a table or a stash holds, and no row ID in a message.
+import { withoutValue } from '../../base/data-error.js'
+import { isStoreError } from '../../base/store-error.js'
+import type { PreflightProblem } from '../../engine/types/preflight-types.js'
+import type { Receipt } from '../../engine/types/receipt-types.js'
+import { Refusal } from '../http/refusal.js'
+import type { Caller } from './caller.js'
+
+export function maySee({ scopes }: Pick<Caller, 'scopes'>): boolean {
+  return scopes.has('read')
+}
+
+/** @param what - The part of the operation that compares stored values. @throws {Refusal} SCOPE_MISSING */
+export function checkMaySee(caller: Caller, what: string): void {
+  if (maySee(caller)) return
+  throw new Refusal('SCOPE_MISSING', `The key lacks the scope read, which ${what} needs`)
+}
+
+/**
+ * The failure of an operation as its sender may see it.
+ * @param isOwn - Whether the rows, unless they are of a stash, came with the request. A job may be of another key.
+ */
+export function shownFailure(caller: Caller, failure: unknown, isOwn = true): unknown {
+  if (maySee(caller) || !isStoreError(failure)) return failure
+  if (failure.code === 'KEY_NOT_UNIQUE') {
+    return withoutValue(failure, 'The key is not unique', 'one that no other row has')
+  }
+  const { column, value, chunk } = failure
+  if (value === undefined || (isOwn && chunk === undefined)) return failure
+  // Clients know the beginning of the message.
+  const where = column === undefined ? 'row' : `value for column '${column}'`
+  return withoutValue(failure, `Invalid ${where}`)
+}
+
+/** The problems of a check as its sender may see them. */
+export function shownProblems(
+  caller: Caller,
+  problems: readonly PreflightProblem[],
+): readonly PreflightProblem[] {
+  if (maySee(caller)) return problems
+  return problems.map((problem) => (problem.serial === undefined ? problem : valueless(problem)))
+}
+
+/** A receipt as the sender may see it: another key may have made it. */
+export function shownReceipt(caller: Caller, receipt: Receipt): Receipt {
+  if (maySee(caller)) return receipt
+  const { dropped } = receipt
+  return { ...receipt, dropped: { ...dropped, first: dropped.first.map(valueless) } }
+}
+
+function valueless({ value: _, ...rest }: PreflightProblem): PreflightProblem {
+  return rest
+}

@@ -1,0 +1,50 @@
+import type { Caller } from '../auth/caller.js'
+import type { CallTeam } from '../auth/limited-team.js'
+import type { BodyFormat, ReceivedBody } from '../bodies/read-body.js'
+import type { ContractResponse, HeaderList } from '../http/message.js'
+import type { Query } from '../http/query.js'
+import type { AnswerRoom } from '../memory/answer-memory.js'
+import type { Repeatable } from './repeatable.js'
+
+/** A request with a known key, path and method, as an operation receives it. */
+export type Call = Readonly<{
+  caller: Caller
+  team: CallTeam
+  query: Query
+  headers: HeaderList
+  /** Maximum number of rows of one page. */
+  pageRowsMax: number
+  /** Apps that exist; undefined: every app ID is known. */
+  apps: ReadonlySet<string> | undefined
+  /** @throws {Refusal} REQUEST_VALIDATION_ERROR if they derive from the request and it names no host. */
+  baseUrls: () => BaseUrls
+  /** The arguments by which an operation is safe to repeat. @param key - The `Idempotency-Key` of the request. */
+  repeatable: (key: string | undefined, body: ReceivedBody) => Promise<Repeatable>
+  /** Opens a room for the memory of a response. The caller closes it, or leaves that to the response. */
+  openAnswerRoom: () => AnswerRoom
+  /** What the operation does, for the hook `audit`. */
+  effect: Effect
+  /** Fetches a file from a URL, in a turn of the key. */
+  fetching<T>(fetch: () => Promise<T>): Promise<T>
+  /** Reads the body, calls `use` with it, and then releases its memory. */
+  receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
+}>
+
+/** What an operation did. The operation sets it. */
+export type Effect = {
+  tableId?: string
+  rowId?: string
+  rows?: number
+  version?: number
+  /** It was a check only. */
+  unchanged?: true
+}
+
+/** The base URLs of the contract and of files, without a slash at the end. */
+export type BaseUrls = Readonly<{ api: string; files: string }>
+
+/** @param parameters - The parameters of the path, in order. */
+export type Operation = (call: Call, ...parameters: readonly string[]) => Promise<ContractResponse>
+
+/** The body types of tabular operations. */
+export const TABULAR: readonly BodyFormat[] = ['json', 'csv', 'tsv']

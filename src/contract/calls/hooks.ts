@@ -1,0 +1,170 @@
+// Hooks of the host around the operations of keys: whether a request may go on now, whether a team may store more, and
+// what was changed. A hook that is not given costs nothing.
+//
+// Invariants:
+// - `rateLimit` and `quota` are asked after the key, the path, the method and the scope, before the values of parameters
+//   are checked, and before anything is read or changed. One that fails refuses the request: a limit that cannot be
+//   checked is not lifted.
+// - `audit` is told after the operation. It cannot change the answer, and nothing waits for it.
+import type { Awaitable } from '../../base/awaitable.js'
+import { systemClock } from '../../base/clock.js'
+import { StoreError } from '../../base/store-error.js'
+import type { Caller } from '../auth/caller.js'
+import { announcedBytes } from '../bodies/read-body.js'
+import type { HeaderList } from '../http/message.js'
+import { Refusal, rateLimited } from '../http/refusal.js'
+import type { SeenRequest } from './access-log.js'
+
+/** A request with a known key, before its operation. */
+export type HookRequest = Readonly<{
+  /** The team of the key. */
+  teamId: string
+  /** The name of the key: `keyId` of the identity, the ID of a key of the store, or a part of a digest. */
+  keyId: string
+  /** Method and route, such as `POST /tables/{tableID}/rows`. */
+  operation: string
+  /** The table in the path; absent if the path has none. It may not exist. */
+  tableId?: string
+  /** The size of the body, if the request gives it. */
+  bodyBytes?: number
+}>
+
+/** A request that changed something, or may have. */
+export type AuditEvent = Readonly<{
+  /** The time of the answer, in milliseconds since 1970 UTC. */
+  at: number
+  /** Absent for keys of the operator. */
+  teamId?: string
+  /** The name of the key, as in `HookRequest`. */
+  keyId: string
+  /** Method and route, such as `POST /tables/{tableID}/rows`. */
+  operation: string
+  /** The table that was created or changed; absent if the operation is about none. */
+  tableId?: string
+  /** The row that was changed or deleted; absent if the path names none. */
+  rowId?: string
+  /**
+   * The version of the table after it, which it has made if it changed anything: `Table.change` says what else is known
+   * of it. Absent if the answer has none, as that of a job that goes on.
+   */
+  version?: number
+  /** Rows that were created, staged, stored anew, changed or deleted; absent if the operation counts none. */
+  rows?: number
+  /** Below 300; or 500 and above, after which a change may be there or not. */
+  status: number
+  /** Milliseconds from the request to its answer. */
+  ms: number
+}>
+
+/** The hooks of a host. */
+export interface ContractHooks {
+  /**
+   * Called before each operation of a team's key. A result refuses the request with status 429 and `Retry-After`. If it
+   * fails, the status is 503. Default: no limit of the host.
+   */
+  readonly rateLimit?:
+    | ((request: HookRequest) => Awaitable<Readonly<{ retryAfterMs: number }> | undefined | null>)
+    | undefined
+  /**
+   * Called before each operation of a team's key that may store more: creates, imports, overwrites, adds, updates,
+   * chunks and uploads; not before checks with `validate=only`, nor before deletes, nor before the completion of an
+   * upload, for which the store has a hook of the same name. If it returns false, the status is 402. If it fails,
+   * the status is 503. Default: no quota.
+   */
+  readonly quota?: ((request: HookRequest) => Awaitable<boolean>) | undefined
+  /**
+   * Called after each operation with a key that has changed something, or may have: all but GET, HEAD and checks with
+   * `validate=only` that were answered with a status below 300, or 500 and above. Nothing waits for a promise that it
+   * returns; its failures go to `onFailure`. Default: none.
+   */
+  readonly audit?: ((event: AuditEvent) => Awaitable<void>) | undefined
+}
+
+export const HOOK_NAMES = [
+  'rateLimit',
+  'quota',
+  'audit',
+] as const satisfies readonly (keyof ContractHooks)[]
+
+/** A request as `askHooks` needs it. */
+type Asked = Readonly<{
+  caller: Caller
+  operation: string
+  tableId: string | undefined
+  headers: HeaderList
+}>
+
+/** @param mayStore - Whether the operation may store more. @throws {Refusal | StoreError} */
+export async function askHooks(
+  { rateLimit, quota }: ContractHooks,
+  { caller, operation, tableId, headers }: Asked,
+  mayStore: boolean,
+): Promise<void> {
+  const bodyBytes = announcedBytes(headers)
+  const request = {
+    teamId: caller.teamId,
+    keyId: caller.keyId,
+    operation,
+    ...(tableId !== undefined && { tableId }),
+    ...(bodyBytes !== undefined && { bodyBytes }),
+  }
+  if (rateLimit !== undefined) {
+    const refused = await callHook('rateLimit', () => rateLimit(request))
+    if (refused !== undefined && refused !== null) {
+      throw rateLimited('Too many requests; try again later', waitOf(refused))
+    }
+  }
+  if (quota === undefined || !mayStore) return
+  const isWithin = await callHook('quota', () => quota(request))
+  if (typeof isWithin !== 'boolean') throw failedHook('quota', 'it must return a boolean')
+  if (!isWithin) throw new Refusal('PAYMENT_REQUIRED', 'The quota of the team is used up')
+}
+
+function waitOf({ retryAfterMs }: Readonly<{ retryAfterMs: number }>): number {
+  if (Number.isFinite(retryAfterMs) && retryAfterMs >= 0) return retryAfterMs
+  throw failedHook('rateLimit', 'retryAfterMs must be a number of milliseconds')
+}
+
+async function callHook<T>(name: string, call: () => Awaitable<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (cause) {
+    throw failedHook(name, 'it failed', cause)
+  }
+}
+
+/** The client sees that nothing was changed; `onFailure` gets the cause. */
+function failedHook(name: string, problem: string, cause?: unknown): StoreError {
+  const message = `The hook ${name} gave no valid answer: ${problem}`
+  return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged', cause })
+}
+
+/** Calls `audit`, if there is one, for a request that changed something, or may have. Never fails. */
+export function tellAudit(
+  {
+    hooks: { audit },
+    onFailure,
+  }: Readonly<{
+    hooks: ContractHooks
+    onFailure: (failure: unknown) => void
+  }>,
+  method: string,
+  { operation, team, change }: SeenRequest,
+  status: number,
+  ms: number,
+): void {
+  if (audit === undefined || change === undefined) return
+  const { unchanged, ...effect } = change.effect
+  if (method === 'GET' || method === 'HEAD' || unchanged) return
+  if (status >= 300 && status < 500) return
+  const event = {
+    at: systemClock.now(),
+    ...(team !== undefined && { teamId: team }),
+    keyId: change.keyId,
+    operation,
+    ...effect,
+    status,
+    ms,
+  }
+  void (async () => audit(event))().catch(onFailure)
+}

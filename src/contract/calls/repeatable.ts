@@ -1,0 +1,49 @@
+// Requests with an `Idempotency-Key` (CONTRACT.md, section 6): what is kept, and by what a repeat is recognized.
+import { type Bytes, utf8 } from '../../base/bytes.js'
+import { sha256 } from '../../base/platform.js'
+import { heldKey } from '../../engine/commit/idempotency.js'
+import { digestRequest } from '../../engine/table/request-digest.js'
+import type { Caller } from '../auth/caller.js'
+import { maySee } from '../auth/without-read.js'
+import type { ReceivedBody } from '../bodies/read-body.js'
+import type { ContractRequest } from '../http/message.js'
+
+/** Arguments of a create, an add or a merge; none without an `Idempotency-Key`. */
+export type Repeatable = Readonly<{ idempotencyKey?: string; requestDigest?: Bytes }>
+
+export async function makeRepeatable(
+  caller: Caller,
+  request: ContractRequest,
+  key: string | undefined,
+  body: ReceivedBody,
+): Promise<Repeatable> {
+  if (key === undefined) return {}
+  return {
+    idempotencyKey: await keptResultKey(caller, key),
+    requestDigest: await digestRepeatable(caller, request, body),
+  }
+}
+
+/**
+ * The key under which the team keeps a result. Keys of callers that are limited to tables are apart from all others, so
+ * that such a caller takes none that the rest of the team uses. FORMAT.md, section 4: it is stored.
+ */
+async function keptResultKey({ keyId, tables }: Caller, key: string): Promise<string> {
+  if (tables === undefined) return key
+  const digest = (...parts: string[]) => sha256(utf8(JSON.stringify(['limited', ...parts])))
+  return heldKey(await digest(keyId), await digest(keyId, key))
+}
+
+/**
+ * The digest of method, path, query, media type and body, by which two requests are the same. Those of a key without
+ * `read` are the same only if it sent both: the first result has row IDs.
+ */
+function digestRepeatable(
+  caller: Caller,
+  { method, path, query }: ContractRequest,
+  body: ReceivedBody,
+): Promise<Bytes> {
+  const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
+  if (!maySee(caller)) about.push(caller.keyId)
+  return digestRequest(about, body.bytes)
+}

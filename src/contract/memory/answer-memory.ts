@@ -1,0 +1,100 @@
+// Charges the memory of responses to a budget (memory-budget.ts), and releases it as clients read them. Short responses,
+// and responses that are made while they are read, are not charged.
+import { type Bytes, utf8 } from '../../base/bytes.js'
+import type { ContractResponse } from '../http/message.js'
+import type { MemoryBudget, Room } from './memory-budget.js'
+
+/** Largest response that is not charged, in bytes. Connections are bounded, so the sum of these is too. */
+export const FREE_BYTES_MAX = 64 * 1_024
+
+/** Size of the slices in which larger responses are sent, in bytes, so that the pace of a client can be measured. */
+const SLICE_BYTES = 256 * 1_024
+
+/** Factor for a response that is text: its UTF-16 units and its UTF-8 bytes. */
+const TEXT_COPIES = 3
+
+/** The room of a response. The signal is aborted if the budget takes the memory back. */
+export type AnswerRoom = Readonly<{ room: Room; signal: AbortSignal }>
+
+export function openAnswerRoom(budget: MemoryBudget, team: string, key?: string): AnswerRoom {
+  const loss = new AbortController()
+  return { room: budget.open(team, () => loss.abort(), key), signal: loss.signal }
+}
+
+/**
+ * Makes a response whose size is known only afterwards. If there is no memory for it, the response is dropped, and made
+ * again when there is memory.
+ */
+export async function chargedAnswer(
+  make: () => Promise<ContractResponse>,
+  openRoom: () => AnswerRoom,
+): Promise<ContractResponse> {
+  let response = await make()
+  if (memoryOf(response) <= FREE_BYTES_MAX) return response
+  const answer = openRoom()
+  const { room } = answer
+  try {
+    for (let bytes = memoryOf(response); !room.tryResize(bytes); bytes = memoryOf(response)) {
+      response = { ...response, body: null }
+      await room.resize(bytes)
+      response = await make()
+    }
+    const { body } = response
+    const bytes = typeof body === 'string' ? utf8(body) : body
+    if (bytes instanceof Uint8Array) return heldAnswer(response, [bytes], answer)
+    room.close()
+    return response
+  } catch (failure) {
+    room.close()
+    throw failure
+  }
+}
+
+function memoryOf({ body }: ContractResponse): number {
+  if (typeof body === 'string') return TEXT_COPIES * body.length
+  return body instanceof Uint8Array ? body.length : 0
+}
+
+/** A response that is sent from pieces in memory. The room shrinks with each sent piece, and is closed at the end. */
+export function heldAnswer(
+  { status, headers }: ContractResponse,
+  pieces: Bytes[],
+  { room, signal }: AnswerRoom,
+): ContractResponse {
+  const length = pieces.reduce((bytes, piece) => bytes + piece.length, 0)
+  room.tryResize(heldBytes(pieces))
+  room.setMoving(true)
+  return {
+    status,
+    headers: { ...headers, 'content-length': String(length) },
+    body: heldPieces(pieces, room),
+    signal,
+  }
+}
+
+async function* heldPieces(pieces: Bytes[], room: Room): AsyncGenerator<Bytes, void> {
+  try {
+    let held = heldBytes(pieces)
+    for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
+      yield* cutIntoSlices(piece, room)
+      held -= piece.buffer.byteLength
+      room.tryResize(held)
+    }
+  } finally {
+    room.close()
+  }
+}
+
+/** The memory of pieces, in bytes. */
+export function heldBytes(pieces: readonly Bytes[]): number {
+  return pieces.reduce((bytes, { buffer }) => bytes + buffer.byteLength, 0)
+}
+
+/** Divides a piece into slices. A slice is counted when the client has taken it. */
+export function* cutIntoSlices(piece: Bytes, room: Room): Generator<Bytes, void> {
+  for (let start = 0; start < piece.length; start += SLICE_BYTES) {
+    const slice = piece.subarray(start, start + SLICE_BYTES)
+    yield slice
+    room.moved(slice.length)
+  }
+}

@@ -1,0 +1,136 @@
+// Turns of keys: how much of one kind a key may do at the same time. More waits in order of arrival.
+//
+// Invariants:
+// - A key never has more turns than its limit. Other keys do not wait for it.
+// - A wait ends: with a turn, or with a refusal after `waitMsMax`.
+// - A team fills at most half of all waiting places.
+import { monotonicMs } from '../../base/clock.js'
+import { every } from '../../base/platform.js'
+import { busy, type Refusal } from '../http/refusal.js'
+
+/** Waiting requests, at most; each holds a connection. Beyond it a request is refused at once. */
+const WAITING_MAX = 1_000
+/** Waiting requests of one team, at most. */
+const TEAM_WAITING_MAX = WAITING_MAX / 2
+
+/** Shortest and longest period of the checks for waits that took too long, in milliseconds. */
+const CHECK_MS_MIN = 10
+const CHECK_MS_MAX = 500
+
+/** Whose turn it is. `key` is a name that no key of another team has. */
+export type Holder = Readonly<{ team: string; key: string }>
+
+type Waiting = Readonly<{
+  holder: Holder
+  since: number
+  admit: () => void
+  refuse: (refusal: Refusal) => void
+}>
+
+/** The turns of a key that has some. */
+type Held = {
+  count: number
+  /** In order of arrival. */
+  readonly line: Set<Waiting>
+}
+
+export type TurnLimits = Readonly<{
+  /** Turns of one key, at most. */
+  atOnceMax: number
+  waitMsMax: number
+  /** The use of the turns and its option, for messages. */
+  name: string
+}>
+
+export class KeyTurns {
+  readonly #limits: TurnLimits
+  readonly #held = new Map<string, Held>()
+  /** All that wait, oldest first. */
+  readonly #line = new Set<Waiting>()
+  /** How many of them are of a team. */
+  readonly #waitingOf = new Map<string, number>()
+  #stopChecks: (() => void) | undefined
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits
+  }
+
+  /** Requests that wait for a turn. */
+  get waitingCount(): number {
+    return this.#line.size
+  }
+
+  /**
+   * Does something in a turn of a key.
+   * @throws {Refusal} STORAGE_UNAVAILABLE: it waited too long, or too many wait
+   */
+  async run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
+    const { key } = holder
+    const held = this.#held.get(key)
+    if (held === undefined) this.#held.set(key, { count: 1, line: new Set() })
+    else if (held.count < this.#limits.atOnceMax) held.count++
+    else await this.#wait(holder, held)
+    try {
+      return await work()
+    } finally {
+      this.#end(key)
+    }
+  }
+
+  /** Gives the turn to the first in line of the key. */
+  #end(key: string): void {
+    const held = this.#held.get(key)
+    if (held === undefined) return
+    const [next] = held.line
+    if (next !== undefined) {
+      this.#leave(next)
+      next.admit()
+    } else if (held.count > 1) held.count--
+    else this.#held.delete(key)
+  }
+
+  #wait(holder: Holder, { line }: Held): Promise<void> {
+    const ofTeam = this.#waitingOf.get(holder.team) ?? 0
+    if (this.#line.size >= WAITING_MAX || ofTeam >= TEAM_WAITING_MAX) {
+      throw this.#refusal('too many are already waiting')
+    }
+    return new Promise((admit, refuse) => {
+      const waiting = { holder, since: monotonicMs(), admit, refuse }
+      line.add(waiting)
+      this.#line.add(waiting)
+      this.#waitingOf.set(holder.team, ofTeam + 1)
+      this.#stopChecks ??= every(this.#checkMs(), () => this.#check(monotonicMs()))
+    })
+  }
+
+  #leave(waiting: Waiting): void {
+    const { holder } = waiting
+    this.#line.delete(waiting)
+    this.#held.get(holder.key)?.line.delete(waiting)
+    const ofTeam = (this.#waitingOf.get(holder.team) ?? 0) - 1
+    if (ofTeam > 0) this.#waitingOf.set(holder.team, ofTeam)
+    else this.#waitingOf.delete(holder.team)
+    if (this.#line.size > 0) return
+    this.#stopChecks?.()
+    this.#stopChecks = undefined
+  }
+
+  #checkMs(): number {
+    return Math.min(CHECK_MS_MAX, Math.max(CHECK_MS_MIN, this.#limits.waitMsMax / 10))
+  }
+
+  /** Refuses those that waited too long. */
+  #check(now: number): void {
+    const { waitMsMax } = this.#limits
+    for (const waiting of this.#line) {
+      if (now - waiting.since < waitMsMax) return // All others came later.
+      this.#leave(waiting)
+      waiting.refuse(this.#refusal(`none ended within ${waitMsMax / 1_000} s`))
+    }
+  }
+
+  #refusal(problem: string): Refusal {
+    const { atOnceMax, name } = this.#limits
+    return busy(`This key is at its limit of ${atOnceMax} ${name}, and ${problem}`)
+  }
+}

@@ -1,0 +1,125 @@
+// Accounts of a budget: its holders and their bytes. Order and time are decided in memory-budget.ts.
+//
+// Invariant: the common part holds no more than its size, of each team no more than half of it, and of each key no more
+// than its limit; the reserve belongs to one holder at most. So the sum never exceeds the budget.
+
+export type Holder = {
+  readonly team: string
+  /** A name for the key of the request; undefined: it has none. */
+  readonly key?: string | undefined
+  /** Bytes that the holder has. Only the accounts change this. */
+  bytes: number
+}
+
+export type BudgetSize = Readonly<{
+  /** All holders together, in bytes; not less than `holderBytesMax`. */
+  bytesMax: number
+  /** One holder, in bytes. */
+  holderBytesMax: number
+  /** Of the common part, the holders of one key together, in bytes. Default: no limit of its own. */
+  keyBytesMax?: number | undefined
+}>
+
+/** Share of the common part, and of a team's half of it, that optional memory (`trySpare`) may fill. */
+const SPARE_SHARE = 3 / 4
+
+export class MemoryAccounts<H extends Holder> {
+  readonly #holderMax: number
+  readonly #commonMax: number
+  readonly #teamMax: number
+  readonly #keyMax: number | undefined
+  #common = 0
+  /** Bytes of the common part that each team holds; no entry: none. */
+  readonly #teams = new Map<string, number>()
+  /** As `#teams`, by key; empty without a limit of keys. */
+  readonly #keys = new Map<string, number>()
+  #reserved: H | undefined
+
+  constructor({ bytesMax, holderBytesMax, keyBytesMax }: BudgetSize) {
+    this.#keyMax = keyBytesMax
+    this.#holderMax = holderBytesMax
+    this.#commonMax = bytesMax - holderBytesMax
+    this.#teamMax = Math.floor(this.#commonMax / 2)
+  }
+
+  /** Bytes of all holders together; `bytesMax` is their limit. */
+  get bytes(): number {
+    return this.#common + (this.#reserved?.bytes ?? 0)
+  }
+
+  get bytesMax(): number {
+    return this.#commonMax + this.#holderMax
+  }
+
+  /** The holder of the reserve. */
+  get reserveHolder(): H | undefined {
+    return this.#reserved
+  }
+
+  /** Whether `hold` may be called. A holder gets at most `holderBytesMax`. */
+  mayHold(holder: H, bytes: number): boolean {
+    const more = Math.min(bytes, this.#holderMax) - holder.bytes
+    return more <= 0 || holder === this.#reserved || this.#isFree(holder, more)
+  }
+
+  /** Whether enough is left after `hold` that other holders are unlikely to wait. */
+  hasSpare(holder: H, bytes: number): boolean {
+    const more = bytes - holder.bytes
+    const team = this.#commonOf(holder.team) + more
+    return (
+      this.#common + more <= SPARE_SHARE * this.#commonMax && team <= SPARE_SHARE * this.#teamMax
+    )
+  }
+
+  hold(holder: H, bytes: number): void {
+    const held = Math.min(bytes, this.#holderMax)
+    if (holder !== this.#reserved) this.#charge(holder, held - holder.bytes)
+    else if (held === 0) this.#reserved = undefined
+    holder.bytes = held
+  }
+
+  /** Gives the unused reserve to a holder, and moves the holder's bytes there. */
+  giveReserve(holder: H): void {
+    this.#charge(holder, -holder.bytes)
+    this.#reserved = holder
+  }
+
+  /** Moves the holder of the reserve to the common part if there is room, which frees the reserve. */
+  clearReserve(): boolean {
+    const holder = this.#reserved
+    if (holder === undefined) return true
+    if (!this.#isFree(holder, holder.bytes)) return false
+    this.#charge(holder, holder.bytes)
+    this.#reserved = undefined
+    return true
+  }
+
+  /** Bytes that a team holds in both parts. */
+  heldBy(team: string): number {
+    const { bytes } = this.#reserved?.team === team ? this.#reserved : { bytes: 0 }
+    return this.#commonOf(team) + bytes
+  }
+
+  #isFree({ team, key }: H, bytes: number): boolean {
+    if (this.#common + bytes > this.#commonMax) return false
+    if (this.#commonOf(team) + bytes > this.#teamMax) return false
+    if (this.#keyMax === undefined || key === undefined) return true
+    return (this.#keys.get(key) ?? 0) + bytes <= this.#keyMax
+  }
+
+  #commonOf(team: string): number {
+    return this.#teams.get(team) ?? 0
+  }
+
+  #charge({ team, key }: H, more: number): void {
+    this.#common += more
+    chargeTo(this.#teams, team, more)
+    if (this.#keyMax !== undefined && key !== undefined) chargeTo(this.#keys, key, more)
+  }
+}
+
+function chargeTo(held: Map<string, number>, name: string, more: number): void {
+  const bytes = (held.get(name) ?? 0) + more
+  if (bytes === 0) held.delete(name)
+  else held.set(name, bytes)
+}

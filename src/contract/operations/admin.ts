@@ -1,0 +1,153 @@
+// Verify, backup, keys and metrics over HTTP (ours), for the operator of a store that only its own process can open.
+// They need an admin key, and keys of teams are refused; without `adminKeys` their paths are unknown.
+import { type Bytes, utf8 } from '../../base/bytes.js'
+import type { Store } from '../../engine/types/store-types.js'
+import type { VerifyCounts, VerifyFinding } from '../../engine/types/verify-types.js'
+import type { Receive } from '../bodies/read-body.js'
+import type { AuthenticateAdmin } from '../calls/auth.js'
+import type { OnRoute } from '../calls/order-of-refusals.js'
+import { errorResponse } from '../http/error-response.js'
+import type { ContractRequest, ContractResponse } from '../http/message.js'
+import { parseQuery, type Query, queryChoice } from '../http/query.js'
+import { methodNotAllowed } from '../http/refusal.js'
+import { ADMIN_ROUTES, type AdminOperationName, createRouter } from '../http/router.js'
+import type { Metrics } from '../metrics/metrics.js'
+import { addKey, listKeys, revokeKey } from './admin-keys.js'
+import { type BodyWatch, watchedBody } from './public-routes.js'
+
+/** The services behind the routes of the operator. */
+export type AdminServices = Readonly<{
+  store: Store
+  metrics: Metrics
+  authenticate: AuthenticateAdmin
+  watch: BodyWatch
+  receive: Receive
+}>
+
+type AdminOperation = (
+  services: AdminServices,
+  request: ContractRequest,
+  ...parameters: readonly string[]
+) => ContractResponse | Promise<ContractResponse>
+
+const OPERATIONS: Readonly<Record<AdminOperationName, AdminOperation>> = {
+  'POST /admin/verify': ({ store }, { query }) => answerVerify(store, parseQuery(query)),
+  'POST /admin/backup': ({ store }, { query }) => backup(store, parseQuery(query)),
+  'GET /admin/keys': ({ store }) => listKeys(store.keys),
+  'POST /admin/keys': ({ store, receive }, request) => addKey(store.keys, receive, request),
+  'DELETE /admin/keys/{keyID}': ({ store }, _, keyId = '') => revokeKey(store.keys, keyId),
+  'GET /metrics': ({ metrics }) => showMetrics(metrics),
+}
+
+const router = createRouter<AdminOperation>(
+  ADMIN_ROUTES.map(([method, path]) => {
+    return [method, path, OPERATIONS[`${method} ${path}` as AdminOperationName]]
+  }),
+)
+
+/** @throws {Refusal} REQUEST_ERROR, METHOD_NOT_ALLOWED, REQUEST_VALIDATION_ERROR */
+export async function answerAdmin(
+  services: AdminServices,
+  request: ContractRequest,
+  onRoute: OnRoute,
+): Promise<ContractResponse> {
+  const { keyId } = await services.authenticate(request.headers)
+  request.onKey?.({ keyId })
+  const { path, methods, parameters } = router(request.path, request.method)
+  const operation = methods.get(request.method)
+  if (operation === undefined) {
+    throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
+  }
+  onRoute(path, { keyId }, {})
+  const response = await operation(services, request, ...parameters)
+  return { ...response, body: watchedBody(response.body, services.watch) }
+}
+
+/** GET /metrics */
+function showMetrics(metrics: Metrics): ContractResponse {
+  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
+  return { status: 200, headers, body: metrics.render() }
+}
+
+/**
+ * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` for each finding, `{ "checked" }` while the work goes on,
+ * and `{ "report" }` or `{ "error" }` at the end.
+ */
+function answerVerify(store: Store, query: Query): ContractResponse {
+  const full = queryChoice(query, 'full', ['true', 'false'])
+  const headers = { 'content-type': 'application/x-ndjson; charset=utf-8' }
+  return { status: 200, headers, body: verifyLines(store, full === 'true') }
+}
+
+/** Time between lines that say how far it has come, in milliseconds. Proxies may cut a silent connection. */
+const PROGRESS_MS = 1_000
+
+/** Findings that wait for a slow reader, at most. Further ones are only counted in the report. */
+const FINDINGS_WAITING_MAX = 10_000
+
+async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, void> {
+  const waiting: VerifyFinding[] = []
+  const ending = new AbortController()
+  let checked: VerifyCounts | undefined
+  let last: object | undefined
+  const running = store
+    .verify({
+      full,
+      signal: ending.signal,
+      onFinding: (finding) => {
+        if (waiting.length < FINDINGS_WAITING_MAX) waiting.push(finding)
+      },
+      onProgress: (counts) => {
+        checked = counts
+      },
+    })
+    .then(
+      (report) => {
+        last = { report: { ...report, findings: [] } } // Each of them had its line.
+      },
+      (failure: unknown) => {
+        last = errorLine(failure)
+      },
+    )
+  try {
+    yield line() // So that the reader sees the status at once.
+    while (last === undefined) {
+      await within(PROGRESS_MS, running)
+      const found = waiting.splice(0).map((finding) => ({ finding }))
+      const progress = last === undefined && checked !== undefined ? [{ checked }] : []
+      yield line(...found, ...progress)
+    }
+    yield line(last)
+  } finally {
+    ending.abort() // The reader has gone, or it is over.
+    await running
+  }
+}
+
+function line(...values: readonly object[]): Bytes {
+  return utf8(
+    values.length === 0 ? '\n' : values.map((value) => `${JSON.stringify(value)}\n`).join(''),
+  )
+}
+
+function errorLine(failure: unknown): object {
+  const { body } = errorResponse(failure)
+  return JSON.parse(String(body)) as object
+}
+
+/** Waits for work to end, at most for `milliseconds`. */
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work, over])
+  clearTimeout(timer)
+}
+
+/** POST /admin/backup?files=include|reference: the bytes of a backup. An interrupted response is not a backup. */
+function backup(store: Store, query: Query): ContractResponse {
+  const files = queryChoice(query, 'files', ['include', 'reference']) ?? 'include'
+  const headers = { 'content-type': 'application/octet-stream' }
+  return { status: 200, headers, body: store.backup({ files }) }
+}

@@ -1,0 +1,162 @@
+// CONTRACT.md, section 6.
+
+import { rowNotFound } from '../../engine/read/row-lookup.js'
+import type { FindBounds } from '../../engine/types/find-types.js'
+import type { PageBounds, Table } from '../../engine/types/store-types.js'
+import { answerFound, answerPage, asQueryError } from '../answers/page-answer.js'
+import {
+  jsonResponse,
+  renderPreflight,
+  renderReceipt,
+  renderRowIds,
+  withReceiptApplied,
+} from '../answers/render.js'
+import { maySee } from '../auth/without-read.js'
+import { parseAddBody, parseCellsBody } from '../bodies/body-shapes.js'
+import { inSteps } from '../bodies/body-steps.js'
+import type { Call } from '../calls/call.js'
+import { TABULAR } from '../calls/call.js'
+import { inOrder } from '../calls/order-of-refusals.js'
+import { isKnown } from '../http/file-conditions.js'
+import { parseFindBounds } from '../http/find-query.js'
+import { type ContractResponse, headerValues } from '../http/message.js'
+import { parseIfMatch, renderETag } from '../http/precondition.js'
+import {
+  parseAt,
+  parseLimit,
+  parseOnSchemaError,
+  parseValidate,
+  queryValue,
+  refuseValidate,
+} from '../http/query.js'
+import { parseIdempotencyKey, prefersReceipt } from '../http/request-headers.js'
+
+/** HEAD /tables/{tableID}/rows */
+export async function headRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const version = await call.team.table(tableId).version()
+  const etag = renderETag(version)
+  return { status: isKnown(call.headers, etag) ? 304 : 200, headers: { etag }, body: null }
+}
+
+/** GET /tables/{tableID}/rows */
+export async function listRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const limit = parseLimit(call.query, call.pageRowsMax)
+  const continuation = queryValue(call.query, 'continuation') || undefined
+
+  const bounds = {
+    ...(limit !== undefined && { limit }),
+    ...(continuation !== undefined && { continuation }),
+  }
+  const table = call.team.table(tableId)
+  const found = parseFindBounds(call.query)
+  if (headerValues(call.headers, 'if-none-match').length > 0) {
+    const etag = renderETag(await versionOfPage(table, { ...bounds, ...found }))
+    if (isKnown(call.headers, etag)) return { status: 304, headers: { etag }, body: null }
+  }
+  return found === undefined
+    ? answerPage(table, bounds, call.openAnswerRoom())
+    : answerFound(table, { ...bounds, ...found }, call.openAnswerRoom())
+}
+
+async function versionOfPage(table: Table, bounds: PageBounds & FindBounds): Promise<number> {
+  try {
+    return await table.pageVersion(bounds)
+  } catch (failure) {
+    throw asQueryError(failure)
+  }
+}
+
+/** POST /tables/{tableID}/rows */
+export async function answerAddRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const table = call.team.table(tableId)
+  return inOrder(call, {
+    parse: () => ({
+      onSchemaError: parseOnSchemaError(call.query),
+      isCheck: parseValidate(call.query),
+      idempotencyKey: parseIdempotencyKey(call.headers),
+      receipt: prefersReceipt(call.headers),
+    }),
+    table,
+    formats: TABULAR,
+    change: async (body, { onSchemaError, isCheck, idempotencyKey, receipt }) => {
+      const rows = await inSteps(parseAddBody(body, call.team))
+      if (isCheck) {
+        const report = await table.preflight({
+          rows,
+          operation: 'add',
+          comparesTable: maySee(call.caller), // It would tell which keys the table has, and leave no trace.
+          ...(onSchemaError && { onSchemaError }),
+        })
+        return renderPreflight(call, report, report.version)
+      }
+      const added = await table.addRows(rows, {
+        receipt,
+        author: call.caller.author,
+        ...(onSchemaError && { onSchemaError }),
+        ...(await call.repeatable(idempotencyKey, body)),
+      })
+      const { rowIds, version } = added
+      Object.assign(call.effect, { rows: rowIds.length, version })
+      const answer = renderRowIds('{"data":{', rowIds, `${renderReceipt(call.caller, added)}}}`)
+      return withReceiptApplied(jsonResponse(201, answer, version), added)
+    },
+  })
+}
+
+/** GET /tables/{tableID}/rows/{rowID} */
+export async function readRow(
+  call: Call,
+  tableId: string,
+  rowId: string,
+): Promise<ContractResponse> {
+  const at = parseAt(call.query)
+  const table = call.team.table(tableId)
+  const found = await (at === undefined ? table : table.at(at)).getJson(rowId)
+  if (found === null) throw rowNotFound(rowId)
+  const { json, version } = found
+  const etag = renderETag(version)
+  if (isKnown(call.headers, etag)) return { status: 304, headers: { etag }, body: null }
+  return jsonResponse(200, `{"data":${json}}`, version)
+}
+
+/** PATCH /tables/{tableID}/rows/{rowID} */
+export async function updateRow(
+  call: Call,
+  tableId: string,
+  rowId: string,
+): Promise<ContractResponse> {
+  const table = call.team.table(tableId)
+  return inOrder(call, {
+    parse: () => {
+      refuseValidate(call.query)
+      return {
+        onSchemaError: parseOnSchemaError(call.query),
+        ifMatch: parseIfMatch(call.headers),
+      }
+    },
+    table,
+    formats: ['json'],
+    change: async (body, { onSchemaError, ifMatch }) => {
+      const { version } = await table.updateRowJson(rowId, parseCellsBody(body), {
+        author: call.caller.author,
+        ...(ifMatch !== undefined && { ifMatch }),
+        ...(onSchemaError && { onSchemaError }),
+      })
+      Object.assign(call.effect, { rows: 1, version })
+      return jsonResponse(200, '{}', version)
+    },
+  })
+}
+
+/** DELETE /tables/{tableID}/rows/{rowID} */
+export async function answerDeleteRow(
+  call: Call,
+  tableId: string,
+  rowId: string,
+): Promise<ContractResponse> {
+  refuseValidate(call.query)
+  const { author } = call.caller
+  const { version, deleted } = await call.team.table(tableId).deleteRow(rowId, { author })
+  Object.assign(call.effect, { rows: deleted ? 1 : 0, version })
+  return jsonResponse(200, '{}', version)
+}

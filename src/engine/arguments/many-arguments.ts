@@ -1,0 +1,58 @@
+// Checks the arguments of calls that take many rows.
+import { isRecord, shown, typeName } from '../../base/options.js'
+import { invalidArgument, StoreError } from '../../base/store-error.js'
+import type { Where } from '../types/find-types.js'
+import type { RowsToDelete } from '../types/many-types.js'
+import { checkArguments, checkFlag, checkText } from './arguments.js'
+import { checkWhere } from './find-arguments.js'
+
+/** Rows of one call, at most: they are found, and written, in one go. */
+export const ROWS_PER_CALL_MAX = 10_000
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowIds(what: string, given: unknown): readonly string[] {
+  checkRowList(what, 'an array of row IDs', given)
+  return given.map((rowId, index) => checkText(`The row ID at index ${index}`, rowId))
+}
+
+/**
+ * @param wanted - What the call takes, for the message.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export function checkRowList(
+  what: string,
+  wanted: string,
+  given: unknown,
+): asserts given is readonly unknown[] {
+  if (!Array.isArray(given))
+    throw invalidArgument(`${what} takes ${wanted}, not ${typeName(given)}`)
+  if (given.length > ROWS_PER_CALL_MAX) {
+    throw invalidArgument(
+      `${what} takes at most ${ROWS_PER_CALL_MAX} rows, not ${shown(given.length)}: use several calls`,
+    )
+  }
+  for (let index = 0; index < given.length; index++) {
+    if (!(index in given)) throw invalidArgument(`${what} takes ${wanted}; index ${index} has none`)
+  }
+}
+
+type DeleteCondition = Readonly<{ where: Where; all: boolean }>
+
+/** The condition that names rows; undefined: there is none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function conditionIn(which: RowsToDelete): DeleteCondition | undefined {
+  if (Array.isArray(which) || !isRecord(which)) return undefined
+  checkArguments('deleteRows', which, ['where', 'all'])
+  const { all: given, where } = which as Readonly<Record<string, unknown>>
+  const all = checkFlag('all', given)
+  return { where: all && !('where' in which) ? {} : checkWhere(where), all }
+}
+
+/** The ID of a row to change. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowId(given: unknown): string {
+  if (typeof given === 'object' && given !== null) {
+    const remedy = 'get the row ID first, with (await table.get(key))?.row.$rowID'
+    const message = `A row is changed by its row ID, not by the values of its key: ${remedy}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  return checkText('A row ID', given)
+}

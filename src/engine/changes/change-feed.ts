@@ -1,0 +1,323 @@
+// The feed of a table's changes, read from what was committed.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { disposable } from '../../base/disposable.js'
+import { waitAtMost } from '../../base/platform.js'
+import { checkNotAborted } from '../../base/signals.js'
+import { StoreError } from '../../base/store-error.js'
+import {
+  type ChangeRecord,
+  changesRange,
+  decodeChange,
+  positionsOf,
+  type SlotRun,
+  versionOfChangeKey,
+} from '../../format/change-records.js'
+import type { ForwardMap } from '../../format/forward.js'
+import type { Position, TableKey } from '../../format/keys.js'
+import { decodeLogEntry, type LogEntry, logKey } from '../../format/log-records.js'
+import type { Generation } from '../../format/records.js'
+import type { KvView } from '../../kv/kv.js'
+import { checkArguments, checkSignal, checkVersion } from '../arguments/arguments.js'
+import { versionBase } from '../context/public-versions.js'
+import type { TablePlace } from '../context/store-context.js'
+import { type RowIdRun, rowIdsOf } from '../ids/row-ids.js'
+import { readHead } from '../read/generations.js'
+import type { ChangesRequest, TableChange, WatchRequest } from '../types/history-types.js'
+import type { ReadOptions, RowWithId } from '../types/read-types.js'
+import { comparePositions, endOf } from './generation-end.js'
+import {
+  checkKept,
+  checkNotLater,
+  findKeptGeneration,
+  hasNone,
+  missingChange,
+  recordVersion,
+} from './past-generation.js'
+import { TableAtVersion } from './past-table.js'
+
+/** Changes that one query reads, and bytes of them, at most; one that is larger is read by itself. */
+const CHANGES_COUNT = 100
+const CHANGES_BYTES = 4 * 1024 * 1024
+
+/** How often a watch looks for changes of other processes, in milliseconds. */
+const WATCH_POLL_MS = 1_000
+
+/** What a feed is asked for. @param since - As callers know it. undefined: the version now. */
+type Wanted = Readonly<{ since: number | undefined; signal: AbortSignal | undefined }>
+
+/** The changes after a version, up to the last. */
+export async function* readChangesSince(
+  place: () => TablePlace,
+  request: ChangesRequest,
+): AsyncGenerator<TableChange, void> {
+  checkArguments('changes', request, ['since', 'signal'])
+  const { since, signal } = request
+  checkVersion(since, 'since')
+  yield* feedChanges(place, { since, signal: checkSignal(signal) }, false)
+}
+
+/** The changes after a version, and those that are made from then on. */
+export async function* watchChanges(
+  place: () => TablePlace,
+  request: WatchRequest,
+): AsyncGenerator<TableChange, void> {
+  checkArguments('watch', request, ['since', 'signal'])
+  const { since, signal } = request
+  if (since !== undefined) checkVersion(since, 'since')
+  yield* feedChanges(place, { since, signal: checkSignal(signal) }, true)
+}
+
+/** @param follows - Whether it waits for more at the end. */
+async function* feedChanges(
+  place: () => TablePlace,
+  { since, signal }: Wanted,
+  follows: boolean,
+): AsyncGenerator<TableChange, void> {
+  const { team, table } = place() // Throws what is wrong with the ID of the table.
+  const run = <T>(step: () => Promise<T>) => team.lifecycle.run(step)
+  checkNotAborted('reading of changes', signal)
+  if (follows && team.history === undefined) throw hasNone(team) // It would fail with the first change.
+  let last = await run(() => resolveFeedStart(place(), since))
+  for (;;) {
+    checkNotAborted('reading of changes', signal)
+    const woken = follows ? team.wakes.next(table) : undefined // Before the look, so that no change is missed.
+    const found = await run(() => readChanges(place, last))
+    for (const change of found) {
+      yield change.change
+      last = change.version
+      checkNotAborted('reading of changes', signal)
+    }
+    if (found.length > 0) continue
+    if (woken === undefined) return
+    team.lifecycle.checkOpen()
+    await team.lifecycle.untilClosed((closing) => waitFor(woken, team.kv.shared, [closing, signal]))
+  }
+}
+
+/** The version of the records that a feed begins after. */
+async function resolveFeedStart(place: TablePlace, since: number | undefined): Promise<number> {
+  const { team, table, tableId } = place
+  const own = since === undefined ? undefined : recordVersion(team, since)
+  return team.partition.read(async (view) => {
+    const head = await readHead(team, view, table, tableId)
+    const start = own ?? head.version
+    checkNotLater(team, head, start)
+    if (start < head.version) await checkKept(team, view, table, head, start)
+    return start
+  })
+}
+
+type Found = Readonly<{ version: number; change: TableChange }>
+
+/** The next changes after a version; none: there are none yet. */
+async function readChanges(place: () => TablePlace, since: number): Promise<readonly Found[]> {
+  const at = place()
+  const { team, table, tableId } = at
+  return team.partition.read(async (view) => {
+    const head = await readHead(team, view, table, tableId)
+    if (head.version === since) return []
+    await checkKept(team, view, table, head, since)
+    const count = CHANGES_COUNT + 1
+    const range = changesRange(table, since + 1)
+    const entries = await view.scan({ ...range, count, bytesMax: CHANGES_BYTES })
+    const records = entries.map(([key, value]) => {
+      return { version: versionOfChangeKey(key) ?? 0, record: decodeChange(value) }
+    })
+    const log = await view.getMany(records.map(({ version }) => logKey(table, version)))
+    const found: Found[] = []
+    for (const [index, { version, record }] of records.entries()) {
+      if (version !== since + 1 + index) throw missingChange(since + 1 + index)
+      const next = version === head.version ? head.generation : records[index + 1]?.record.before
+      const after = next ?? (await generationBefore(view, table, version + 1))
+      const now = await findKeptGeneration(view, table, head, after)
+      if (now === null) break // Its rows are gone: the next look says so, if it is the first.
+      const entry = log[index] ?? null
+      const made = { version, record, after, now, entry: entry && decodeLogEntry(entry) }
+      found.push({ version, change: await resolveTableChange(place, view, made) })
+    }
+    if (found.length === 0) throw gone()
+    return found
+  })
+}
+
+async function generationBefore(
+  view: KvView,
+  table: TableKey,
+  version: number,
+): Promise<Generation> {
+  const [entry] = await view.scan({ ...changesRange(table, version), count: 1 })
+  if (entry === undefined || versionOfChangeKey(entry[0]) !== version) throw missingChange(version)
+  return decodeChange(entry[1]).before
+}
+
+/** A change with the generation that it made, and what that generation is now. */
+type Made = Readonly<{
+  version: number
+  record: ChangeRecord
+  after: Generation
+  now: Generation
+  /** null: none is kept, or an earlier version of this package made the change. */
+  entry: LogEntry | null
+}>
+
+async function resolveTableChange(
+  place: () => TablePlace,
+  view: KvView,
+  { version, record, after, now, entry }: Made,
+): Promise<TableChange> {
+  const { team } = place()
+  const replaced = !sameBytes(after.nonce, record.before.nonce)
+  const start = replaced ? { extent: after.firstExtent, slot: 0 } : endOf(record.before)
+  const lookup = new RowIdLookup(place(), view, now, await team.forwards.of(after))
+  const isNew = (run: SlotRun): boolean => comparePositions(run, start) >= 0
+  const gone = record.removed.filter(isNew)
+  const added = await lookup.idsOf(without(await addedRuns(lookup, start, after), gone))
+  const changed = await lookup.idsOf(replaced ? [] : record.changed)
+  const removed = await lookup.idsOf(replaced ? [] : record.removed.filter((run) => !isNew(run)))
+  const ids = { added: rowIdsOf(added), changed: rowIdsOf(changed), removed: rowIdsOf(removed) }
+  const shown = version + versionBase(team)
+  const { author = null, note = null } = entry ?? {}
+  return {
+    version: shown,
+    at: record.at,
+    ...(entry && { operation: entry.operation }),
+    ...(author !== null && { author }),
+    ...(note !== null && { note }),
+    replaced,
+    retyped: after.widenedAt === version,
+    ...ids,
+    rows: (options) => disposable(readChangedRows(place, shown, ids, start, options)),
+  }
+}
+
+/** The positions behind the rows from before, up to the end of the generation. */
+async function addedRuns(
+  lookup: RowIdLookup,
+  start: Position,
+  after: Generation,
+): Promise<readonly SlotRun[]> {
+  const runs: SlotRun[] = []
+  for (let { extent, slot } = start; extent < after.nextExtent; extent++, slot = 0) {
+    const isOpen = after.open?.extent === extent
+    const limit = isOpen ? after.open.nextSlot : (await lookup.extent(extent)).rowCount
+    if (limit > slot) runs.push({ extent, slot, count: limit - slot })
+  }
+  return runs
+}
+
+/** Runs without the positions of others, which are in order and lie within them. */
+function without(runs: readonly SlotRun[], others: readonly SlotRun[]): readonly SlotRun[] {
+  const left: SlotRun[] = []
+  let next = 0
+  for (const { extent, slot, count } of runs) {
+    let from = slot
+    const limit = slot + count
+    for (; next < others.length; next++) {
+      const other = others[next]
+      if (other === undefined || other.extent > extent || other.slot >= limit) break
+      if (other.slot > from) left.push({ extent, slot: from, count: other.slot - from })
+      from = other.slot + other.count
+    }
+    if (limit > from) left.push({ extent, slot: from, count: limit - from })
+  }
+  return left
+}
+
+async function* readChangedRows(
+  place: () => TablePlace,
+  version: number,
+  { added, changed }: Pick<TableChange, 'added' | 'changed'>,
+  start: Position,
+  options: ReadOptions | undefined,
+): AsyncGenerator<RowWithId, void> {
+  const past = new TableAtVersion(place, version)
+  for (const rowId of changed) {
+    const found = await past.get(rowId, options)
+    if (found !== null) yield found.row
+  }
+  if (added.length > 0) yield* past.from(start, options)
+}
+
+/** The IDs of rows by their positions, in one generation. */
+class RowIdLookup {
+  readonly #place: TablePlace
+  readonly #view: KvView
+  readonly #now: Generation
+  readonly #forward: ForwardMap | null
+
+  constructor(place: TablePlace, view: KvView, now: Generation, forward: ForwardMap | null) {
+    this.#place = place
+    this.#view = view
+    this.#now = now
+    this.#forward = forward
+  }
+
+  async extent(extent: number): Promise<Readonly<{ nonce: Bytes; rowCount: number }>> {
+    const { open } = this.#now
+    if (open?.extent === extent) return { nonce: open.nonce, rowCount: open.nextSlot }
+    const { team, table } = this.#place
+    return team.extents.read((key) => this.#view.get(key), table, extent)
+  }
+
+  async idsOf(runs: readonly SlotRun[]): Promise<readonly RowIdRun[]> {
+    const ids: RowIdRun[] = []
+    for (const run of runs) {
+      const { nonce } = await this.extent(run.extent)
+      const { extent, slot, count } = run
+      if (this.#forward === null) ids.push({ nonce, extent, firstSlot: slot, count })
+      else ids.push(...this.#kept(this.#forward, nonce, run))
+    }
+    return ids
+  }
+
+  /** As `idsOf`, where rows may have kept the IDs of an earlier generation. */
+  *#kept(forward: ForwardMap, nonce: Bytes, run: SlotRun): Generator<RowIdRun, void> {
+    const { firstExtent } = this.#now
+    let last: { nonce: Bytes; extent: number; firstSlot: number; count: number } | undefined
+    for (const { extent, slot } of positionsOf([run])) {
+      const kept = forward.idAt({ extent: extent - firstExtent, slot })
+      const id = kept ?? { nonce, extent, slot }
+      const isNext =
+        last !== undefined &&
+        last.extent === id.extent &&
+        last.firstSlot + last.count === id.slot &&
+        sameBytes(last.nonce, id.nonce)
+      if (isNext && last !== undefined) {
+        last.count++
+        continue
+      }
+      if (last !== undefined) yield last
+      last = { nonce: id.nonce, extent: id.extent, firstSlot: id.slot, count: 1 }
+    }
+    if (last !== undefined) yield last
+  }
+}
+
+/** Waits for a change of this process, or for the time of the next look. @throws {StoreError} ABORTED, STORE_CLOSED */
+async function waitFor(
+  woken: Promise<void>,
+  isShared: boolean,
+  signals: readonly (AbortSignal | undefined)[],
+): Promise<void> {
+  let end = (): void => undefined
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  for (const signal of signals) {
+    checkNotAborted('reading of changes', signal)
+    signal?.addEventListener('abort', end, { once: true })
+  }
+  try {
+    const first = Promise.race([woken, ended])
+    await (isShared ? waitAtMost(first, WATCH_POLL_MS) : first)
+  } finally {
+    for (const signal of signals) signal?.removeEventListener('abort', end)
+  }
+  for (const signal of signals) checkNotAborted('reading of changes', signal)
+}
+
+function gone(): StoreError {
+  const message =
+    'The rows of a change are no longer kept: read the whole table again, and continue from there'
+  return new StoreError('HISTORY_GONE', message)
+}

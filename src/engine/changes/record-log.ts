@@ -1,0 +1,71 @@
+// What a commit adds to the log of its table.
+import { sameBytes } from '../../base/bytes.js'
+import { decodeRowKey, KEY_SPACE, type TableKey, tableOfKey } from '../../format/keys.js'
+import {
+  encodeLogEntry,
+  LOG_ENTRIES_MAX,
+  logKey,
+  type RowCounts,
+} from '../../format/log-records.js'
+import { isTombstone, type TableHead } from '../../format/records.js'
+import type { ResolvedOptions } from '../arguments/resolve-options.js'
+import type { Change } from '../commit/table-writer.js'
+import type { WriterPlace } from '../commit/table-writers.js'
+import { versionBase } from '../context/public-versions.js'
+import type { StoreContext } from '../context/store-context.js'
+import { comparePositions, endOf } from './generation-end.js'
+
+type LogContext = Readonly<{
+  kv: Pick<StoreContext['kv'], 'versionBase'>
+  options: Pick<ResolvedOptions, 'clock' | 'historyRetentionMs'>
+}>
+
+/** @param before - The head that the change was planned on; null: it creates the table. */
+export function loggedChange(
+  { kv, options }: LogContext,
+  { table, by }: Pick<WriterPlace, 'table' | 'by'>,
+  before: TableHead | null,
+  change: Change,
+): Change {
+  const { next, operation, receipt = null } = change
+  if (next === null) return change // With the table its log goes.
+  const version = (before?.version ?? 0) + 1
+  const entry = encodeLogEntry({
+    operation,
+    at: options.clock.now(),
+    base: versionBase({ kv }),
+    counts: change.counts ?? countChangedRows(table, before, next, change.puts),
+    author: by?.author ?? null,
+    note: by?.note ?? null,
+    detail: receipt,
+  })
+  const puts = [...change.puts, [logKey(table, version), entry] as const]
+  const over = version - LOG_ENTRIES_MAX
+  if (over < 1 || options.historyRetentionMs > 0) return { ...change, puts }
+  return { ...change, puts, deletes: [...(change.deletes ?? []), logKey(table, over)] }
+}
+
+/**
+ * The rows that a change adds, changes and removes, from what is committed; of extents that it rewrites nothing is
+ * seen.
+ */
+function countChangedRows(
+  table: TableKey,
+  before: TableHead | null,
+  next: TableHead['generation'],
+  puts: Change['puts'],
+): RowCounts {
+  const old = before?.generation
+  if (old === undefined || !sameBytes(old.nonce, next.nonce)) {
+    return { added: next.liveRows, changed: 0, removed: old?.liveRows ?? 0 }
+  }
+  const end = endOf(old)
+  let [changed, removed] = [0, 0]
+  for (const [key, value] of puts) {
+    if (key[0] !== KEY_SPACE.row || !sameBytes(tableOfKey(key), table)) continue
+    if (comparePositions(decodeRowKey(key), end) >= 0) continue // Added by this very commit.
+    if (isTombstone(value)) removed++
+    else changed++
+  }
+  return { added: next.liveRows - old.liveRows + removed, changed, removed }
+}

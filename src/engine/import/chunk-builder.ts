@@ -1,0 +1,118 @@
+// Turns scanned rows into row texts and column summaries, a segment's worth at a time: exact-rows and scanned-rows feed
+// one set of columns, and a chunk may have rows of both.
+import type { Steps } from '../../base/time-slices.js'
+import type { ChunkColumn } from '../../format/chunk-records.js'
+import type { ClaimRun } from '../../format/claims.js'
+import type { ColumnSummary } from '../../schema/column-summary.js'
+import type { CsvByteScanner } from '../../schema/scan-csv-bytes.js'
+import type { JsonByteScanner } from '../../schema/scan-json-bytes.js'
+import type { ScannedRow } from '../../schema/scanned-row.js'
+import type { FieldSummarizer } from '../../schema/summarize-field-bytes.js'
+import { type BuilderLimits, ColumnsOfChunk } from './columns-of-chunk.js'
+import { ExactRows } from './exact-rows.js'
+import type { LongValues } from './long-values.js'
+import { addScannedJson, addScannedText } from './scanned-rows.js'
+
+/** Rows of one segment, not yet stored, with what is known of their columns. */
+export type RowBatch = Readonly<{
+  texts: readonly string[]
+  columns: readonly ColumnSummary[]
+  /** `$rowID`s that the rows carried; row numbers count from the batch's first. */
+  claims: readonly ClaimRun[]
+}>
+
+export class ChunkBuilder {
+  readonly #columns: ColumnsOfChunk
+  readonly #exact: ExactRows
+
+  /** @param header - Columns known before any row, in order; only of CSV and TSV. */
+  constructor(limits: BuilderLimits, header: readonly string[] | null) {
+    this.#columns = new ColumnsOfChunk(limits, header)
+    this.#exact = new ExactRows(this.#columns)
+  }
+
+  get rowCount(): number {
+    return this.#columns.rowCount
+  }
+
+  /** Rows and UTF-16 units since the last segment was taken. */
+  get openSize(): { rows: number; chars: number } {
+    const { rows, chars } = this.#columns
+    return { rows, chars }
+  }
+
+  /** How much was done so far, in characters; empty rows and cells cost some too. */
+  get work(): number {
+    return this.#columns.work
+  }
+
+  get isFull(): boolean {
+    const { rows, chars, limits } = this.#columns
+    return rows >= limits.segmentRowsMax || chars >= limits.segmentBytesMax
+  }
+
+  /** Values that are not judged yet: the caller does that in steps, else `take` does. */
+  get longValues(): LongValues {
+    return this.#columns.longValues
+  }
+
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the row or the number of columns is too large. */
+  add(row: ScannedRow): void {
+    this.#exact.add(row)
+  }
+
+  /** See `addScannedJson`. */
+  addScanned(row: JsonByteScanner, textOf: (from: number, to: number) => string): boolean {
+    return addScannedJson(this.#columns, row, textOf)
+  }
+
+  /** See `addScannedText`. */
+  addScannedText(row: CsvByteScanner, summarizer: FieldSummarizer): boolean {
+    return addScannedText(this.#columns, row, summarizer)
+  }
+
+  /**
+   * The texts of rows that are ready, in order, each given once. Rows of CSV and TSV are ready only when
+   * their segment ends, as all of its cells decide in which form they are stored.
+   */
+  drain(): readonly string[] {
+    return this.#exact.drain()
+  }
+
+  /** Ends the segment being built and begins the next; gives the rows that were not drained. */
+  take(): RowBatch {
+    const texts = this.#exact.take(this.#columns.judgeAll())
+    return { texts, ...this.#columns.endSegment() }
+  }
+
+  /** As `take`, but the rows that were not drained go to `write`. */
+  *takeInSteps(write: (texts: readonly string[]) => void): Steps<RowBatch> {
+    yield* this.#exact.takeInSteps(this.#columns.judgeAll(), write)
+    return { texts: [], ...this.#columns.endSegment() }
+  }
+
+  /** What it counts for to look at `columnsOfSegment`. */
+  get workOfColumns(): number {
+    return this.#columns.workOfColumns
+  }
+
+  /** As `columns`, of the segment being built, as far as its values are judged. */
+  get columnsOfSegment(): ChunkColumn[] {
+    return this.#columns.ofSegment
+  }
+
+  /** Summaries of the columns of all segments that were taken. */
+  get columns(): ChunkColumn[] {
+    return this.#columns.summaries
+  }
+
+  /** Whether a row of a segment that was taken carried a `$rowID`. */
+  get hasClaims(): boolean {
+    return this.#columns.hasClaims
+  }
+
+  /** See StoredChunk.firstLine. */
+  get firstLine(): number {
+    return this.#columns.firstLine
+  }
+}

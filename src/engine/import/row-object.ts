@@ -1,0 +1,82 @@
+// Row objects of the library ⇄ cells: each value as the JSON token that is stored.
+import { dataError } from '../../base/data-error.js'
+import { didYouMean } from '../../base/nearest-word.js'
+import { shown } from '../../base/options.js'
+import { cellToken, membersOf, ValueFault } from '../../base/plain-value.js'
+import type { ErrorPlace, StoreError } from '../../base/store-error.js'
+import type { ScannedRow } from '../../schema/scanned-row.js'
+import { reservedColumn } from '../../schema/table-schema.js'
+
+/**
+ * The cells of a row object, as the scanners give them. Names are data here: `__proto__` is a column
+ * like any other.
+ * @param drops - Whether values that mean nothing are left to be dropped, as others that do not fit.
+ * @param index - 0-based place of the row in its input, for errors; none for the cells of an update.
+ */
+export function scanRowObject(row: unknown, drops: boolean, index?: number): ScannedRow {
+  const place: ErrorPlace = index === undefined ? {} : { row: index }
+  const members = membersOf(row)
+  if (members === undefined) throw noRow(row, place)
+  const ids: string[] = []
+  const tokens: (string | null)[] = []
+  let rowId: string | undefined
+  for (const id of Object.keys(members)) {
+    if (id === '$stashID') throw reservedColumn(id, place)
+    if (id === '$rowID') {
+      const value = members[id]
+      if (typeof value === 'string') rowId = value
+      continue
+    }
+    const token = readCellToken(members, id, drops, place)
+    if (token === undefined) continue
+    ids.push(id)
+    tokens.push(token)
+  }
+  return { ids, tokens, rowId }
+}
+
+/** As `cellToken`. @throws {StoreError} COLUMN_HAS_INVALID_VALUE */
+function readCellToken(
+  members: Readonly<Record<string, unknown>>,
+  id: string,
+  drops: boolean,
+  place: ErrorPlace,
+): string | null | undefined {
+  try {
+    return cellToken(members, id, drops)
+  } catch (failure) {
+    if (!(failure instanceof ValueFault)) throw failure
+    const { value, rule, cause } = failure
+    throw invalidValue(id, { ...place, value, rule, cause })
+  }
+}
+
+/** The error for what holds no cells, such as a Map or a Date: it would be stored as an empty row. */
+function noRow(row: unknown, place: ErrorPlace): StoreError {
+  const phrase = place.row === undefined ? 'Invalid cells' : 'Invalid row'
+  const rule = 'an object of cells by column ID'
+  return dataError('REQUEST_VALIDATION_ERROR', phrase, { ...place, rule, value: shown(row) })
+}
+
+/** The error of a value that does not fit its column. Clients know the beginning of its message. */
+export function invalidValue(
+  column: string,
+  details: ErrorPlace & Readonly<{ isField?: boolean; cause?: unknown }>,
+): StoreError {
+  const phrase = `Invalid value for column '${column}'`
+  return dataError('COLUMN_HAS_INVALID_VALUE', phrase, { column, ...details })
+}
+
+/**
+ * The error of a column that the table lacks. Clients know the beginning of its message.
+ * @param known - The columns of the table, by ID: the message names the one that was probably meant.
+ */
+export function unknownColumn(
+  column: string,
+  known: ReadonlyMap<string, unknown>,
+  place: ErrorPlace = {},
+): StoreError {
+  const phrase = `Unknown column ID '${column}'`
+  const advice = didYouMean(column, known.keys(), (nearest) => `'${nearest}'`)
+  return dataError('COLUMN_ID_NOT_FOUND', phrase, { column, ...place, advice })
+}

@@ -1,0 +1,337 @@
+// The rows of a table operation, from a body or from a stash, made ready to be linked: checked against a policy in
+// O(chunks), misfits named, chunks that need another form rewritten.
+
+import type { Awaitable } from '../../base/awaitable.js'
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { shiftPlace } from '../../base/data-error.js'
+import { invariant } from '../../base/invariant.js'
+import { checkNotAborted } from '../../base/signals.js'
+import { StoreError } from '../../base/store-error.js'
+import { ITEM_WORK } from '../../base/time-slices.js'
+import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import type { FileIds } from '../../format/file-references.js'
+import { stashHeadKey } from '../../format/keys.js'
+import type { ColumnKinds } from '../../intake/conversions.js'
+import type { KvCheck, KvView } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { IndexedSchema } from '../caches/schema-cache.js'
+import { newMarkedFiles } from '../commit/file-markers.js'
+import { versionBase } from '../context/public-versions.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
+import type { OnSchemaError, RowsInput, Stash, TextRows } from '../types/row-types.js'
+import { abortableRows } from './abortable-rows.js'
+import type { RowBatch } from './chunk-builder.js'
+import { withoutDialect } from './dialect-rows.js'
+import { prepareRows } from './prepare-rows.js'
+import { planRowPolicy } from './schema-of-rows.js'
+import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
+import { readSource, SourceRows, sharedColumns } from './source-rows.js'
+import { TeamStash, tooManyChunks } from './stash.js'
+import { readStash, type SerialChunk } from './stash-records.js'
+import {
+  areRefused,
+  batchToStoredForm,
+  chunkToStoredForm,
+  decideColumns,
+  findMisfit,
+  type RowPolicy,
+  rowsOfChunk,
+  type Verdict,
+} from './stored-form.js'
+import { chunksOf, findRowStream } from './stream-rows.js'
+
+/** What a chunk counts for besides its rows: its records, an object that is read, a hash. */
+export const CHUNK_WORK = 4 * 1024
+
+/** Rows as they came, judged by nothing yet. */
+export type OperationRows = Readonly<{
+  chunks: readonly Readonly<{ serial?: string; chunk: SerialChunk['chunk'] }>[]
+  inline: RowBatch | null
+  /** Holds as long as the stash has the same chunks. */
+  check: KvCheck | null
+}>
+
+/** The rows that an operation gets: of a caller, or of a source that the store reads itself. */
+export type GivenRows = RowsInput | Stash | SourceRows
+
+/** What the rows of an operation must fit. */
+export type ExpectedRows = Readonly<{
+  /** null: the schema is inferred from the rows. */
+  readSchema: () => Awaitable<IndexedSchema | null>
+  onSchemaError: OnSchemaError
+}>
+
+/** Where an operation's rows come from; bodies are read once, stashes again for every try. */
+export class RowsReader {
+  readonly #team: TeamContext
+  readonly #what: string
+  readonly #signal: AbortSignal | undefined
+  readonly #stash: TeamStash | null
+  readonly #expected: ExpectedRows | undefined
+  #schema: IndexedSchema | null | undefined
+  #prepared: OperationRows | null = null
+  readonly #objects: ObjectId[] = []
+  /** Files named by the segments that the operation writes: those of a stash were marked when they were put. */
+  readonly #files = newMarkedFiles()
+
+  /**
+   * @param what - The operation, for the message when its caller aborts it.
+   * @param rows - A stash must be of the same team.
+   * @param expected - Ends the reading of an iterable or a stream after a misfit. Default: all rows are read.
+   */
+  constructor(
+    team: TeamContext,
+    what: string,
+    rows: GivenRows,
+    signal?: AbortSignal,
+    expected?: ExpectedRows,
+  ) {
+    this.#expected = expected
+    this.#team = team
+    this.#what = what
+    this.#signal = signal
+    this.#stash = rows instanceof TeamStash ? rows : null
+    if (this.#stash !== null && !this.#stash.belongsTo(team)) {
+      throw new StoreError('REQUEST_VALIDATION_ERROR', 'The stash belongs to another team or store')
+    }
+  }
+
+  /** @throws {StoreError} ABORTED */
+  checkGoesOn(): void {
+    checkNotAborted(this.#what, this.#signal)
+  }
+
+  /** Reads a body; nothing for a stash. */
+  async prepare(given: GivenRows): Promise<void> {
+    if (this.#stash !== null) return
+    if (given instanceof SourceRows) return this.#prepareSource(given)
+    const plain = withoutDialect(given as RowsInput, this.#kindsOf)
+    const rows = abortableRows(this.#what, plain, this.#signal)
+    const stream = findRowStream(rows)
+    if (stream !== null) {
+      const pieces = this.#team.lifecycle.whileOpen(stream.pieces)
+      return this.#prepareSource(new SourceRows({ ...stream, pieces }))
+    }
+    const chunks = chunksOf(rows)
+    if (chunks !== null) return this.#prepareChunks(chunks)
+    const { chunk, inline, files, isCut } = await prepareRows(this.#team, rows, {
+      mayInline: true,
+      drops: this.#expected?.onSchemaError === 'dropColumns',
+      areRefused: this.#expected && this.#areRefused,
+    })
+    this.#files.addAll(files)
+    for (const { object } of chunk.segments) this.#objects.push(object)
+    this.#prepared = { chunks: [{ chunk }], inline, check: null }
+    if (isCut) await this.#refuse(this.#prepared)
+  }
+
+  /** The kinds of the columns that are known. */
+  #kindsOf = async (): Promise<ColumnKinds | undefined> => {
+    if (this.#expected === undefined) return undefined
+    const schema = await this.#schemaOf(this.#expected)
+    if (schema === null) return undefined
+    const kinds = new Map(schema.schema.columns.map(({ id, type }) => [id, type.kind]))
+    return { kinds, areFixed: this.#expected.onSchemaError !== 'updateSchema' }
+  }
+
+  async #schemaOf({ readSchema }: ExpectedRows): Promise<IndexedSchema | null> {
+    if (this.#schema === undefined) this.#schema = await readSchema()
+    return this.#schema
+  }
+
+  #areRefused = async (columns: StoredChunk['columns']): Promise<boolean> => {
+    if (this.#expected === undefined) return false
+    const schema = await this.#schemaOf(this.#expected)
+    return areRefused(this.#team, columns, schema, this.#expected.onSchemaError)
+  }
+
+  /** Rows of which some were not read must not be linked. @throws the error of the first misfit */
+  async #refuse(read: OperationRows): Promise<never> {
+    const onSchemaError = this.#expected?.onSchemaError ?? 'abort'
+    const policy = await planRowPolicy(this.#team, read, this.#schema ?? null, onSchemaError)
+    await this.toStoredForm(read, policy)
+    invariant(false, 'rows that are refused have a misfit')
+  }
+
+  async #prepareSource(rows: SourceRows): Promise<void> {
+    const chunks: { chunk: SerialChunk['chunk'] }[] = []
+    let isCut = false
+    await readSource(this.#team, rows, async (chunk, files) => {
+      chunks.push({ chunk })
+      isCut = await this.#take(chunk, files)
+      return !isCut
+    })
+    await this.#end(chunks, isCut)
+  }
+
+  async #prepareChunks(texts: AsyncIterable<TextRows>): Promise<void> {
+    const chunks: { serial: string; chunk: SerialChunk['chunk'] }[] = []
+    let isCut = false
+    for await (const text of this.#team.lifecycle.whileOpen(texts)) {
+      const { chunk, files } = await prepareRows(this.#team, text)
+      const columns = sharedColumns(chunks.at(-1)?.chunk.columns, chunk)
+      chunks.push({ serial: String(chunks.length), chunk: { ...chunk, columns } })
+      isCut = await this.#take(chunk, files)
+      if (isCut) break
+    }
+    await this.#end(chunks, isCut)
+  }
+
+  /** @returns whether the rows are refused, so that no others are read */
+  #take({ segments, columns }: StoredChunk, files: FileIds): Promise<boolean> {
+    this.#files.addAll(files)
+    for (const { object } of segments) this.#objects.push(object)
+    this.checkGoesOn() // When its objects are known, which are released.
+    if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
+    return this.#areRefused(columns)
+  }
+
+  async #end(chunks: OperationRows['chunks'], isCut: boolean): Promise<void> {
+    this.#prepared = { chunks, inline: null, check: null }
+    if (isCut) await this.#refuse(this.#prepared)
+  }
+
+  /** The rows of a body that was read; null: they are in a stash. */
+  get bodyRows(): OperationRows | null {
+    return this.#prepared
+  }
+
+  /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
+  async read(view: KvView): Promise<OperationRows> {
+    if (this.#prepared !== null) return this.#prepared
+    const stashId = this.#stash?.id ?? ''
+    const { options } = this.#team
+    const { chunks, check } = await readStash(
+      view,
+      stashId,
+      versionBase(this.#team),
+      this.#stash?.staged,
+    )
+    const { stashChunksMax } = options
+    if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
+    const isWhole = this.#stash?.isWhole() === true
+    return {
+      chunks: isWhole ? chunks.map(({ chunk }) => ({ chunk })) : chunks,
+      inline: null,
+      check,
+    }
+  }
+
+  /** Makes rows linkable; the objects that this writes are pending until `released`. */
+  async toStoredForm(source: OperationRows, policy: RowPolicy): Promise<LinkableRows> {
+    if (source.inline !== null) return inlineToStoredForm(this.#team, source, source.inline, policy)
+    const segments: LinkableSegment[] = []
+    const slices = this.#team.slices.begin()
+    for (const { chunk, verdict } of await this.#decideAll(source, policy)) {
+      this.checkGoesOn()
+      if (slices.spend(CHUNK_WORK)) await slices.pause()
+      const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, policy) : chunk
+      const form = { needsQuoting: verdict === 'convert', namesFiles: linked.namesFiles }
+      for (const ref of linked.segments) segments.push({ ref, ...form })
+    }
+    return { segments, files: this.#files }
+  }
+
+  /** The verdict on each chunk, before any is rewritten. @throws the error of the first misfit */
+  async #decideAll(
+    source: OperationRows,
+    policy: RowPolicy,
+  ): Promise<{ chunk: SerialChunk['chunk']; verdict: Verdict }[]> {
+    const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
+    let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
+    const slices = this.#team.slices.begin()
+    let rows = 0 // Of the chunks before: a chunk without a serial is a part of one input.
+    for (const { chunk, serial } of source.chunks) {
+      const { columns } = chunk
+      if (judged?.columns !== columns) {
+        judged = { columns, verdict: decideColumns(policy, columns) }
+        if (slices.spend(ITEM_WORK * columns.length)) await slices.pause()
+      }
+      const { verdict } = judged
+      if (verdict === 'misfit') {
+        const searched = rowsOfChunk(this.#team, chunk)
+        const misfit = await findMisfit(this.#team, policy, chunk, searched, serial)
+        throw serial === undefined ? shiftPlace(misfit, { rows, lines: 0 }) : misfit
+      }
+      rows += chunk.rowCount
+      verdicts.push({ chunk, verdict })
+    }
+    return verdicts
+  }
+
+  async #rewrite(chunk: SerialChunk['chunk'], policy: RowPolicy): Promise<SerialChunk['chunk']> {
+    const conformed = await chunkToStoredForm(this.#team, chunk, policy)
+    for (const { object } of conformed.chunk.segments) this.#objects.push(object)
+    this.#files.addAll(conformed.files)
+    return conformed.chunk
+  }
+
+  /** Another object of the operation, pending until `released`. */
+  add(written: Readonly<{ object: ObjectId }> | null | undefined): void {
+    if (written) this.#objects.push(written.object)
+  }
+
+  /** The new objects of the operation so far. */
+  get objects(): readonly ObjectId[] {
+    return this.#objects
+  }
+
+  /** The operation has ended: its objects are named by a commit, or are garbage collection's. */
+  released<T>(result: T): T {
+    this.#team.ids.release(this.#objects)
+    return result
+  }
+
+  /** The operation has failed. */
+  releaseAfter(failure: unknown): void {
+    this.#team.ids.releaseAfter(failure, this.#objects)
+  }
+}
+
+/** The records that `RowsReader.read` and `sourceHolds` ask for, beside the chunks of a stash. */
+export function recordsOfSource(rows: GivenRows): readonly Bytes[] {
+  return rows instanceof TeamStash ? [stashHeadKey(rows.id)] : []
+}
+
+/** Whether a plan may still link what was read: its stash must not have changed. */
+export async function sourceHolds(
+  { check }: OperationRows,
+  read: (key: Bytes) => Awaitable<Bytes | null>,
+): Promise<boolean> {
+  if (check === null) return true
+  const now = await read(check.key)
+  return now !== null && check.equals !== null && sameBytes(now, check.equals)
+}
+
+async function inlineToStoredForm(
+  context: StoreContext,
+  source: OperationRows,
+  batch: RowBatch,
+  policy: RowPolicy,
+): Promise<LinkableRows> {
+  const chunk = source.chunks[0]?.chunk
+  if (chunk === undefined || decideColumns(policy, chunk.columns) !== 'misfit') {
+    return { texts: await batchToStoredForm(context, batch, policy) }
+  }
+  async function* rows(): AsyncGenerator<RowBatch> {
+    yield batch
+  }
+  throw await findMisfit(context, policy, chunk, rows(), undefined)
+}
+
+/** Rows that fit their schema and only have to be linked. */
+export type LinkableRows =
+  | Readonly<{
+      segments: readonly LinkableSegment[]
+      /** Files named by the segments that the operation wrote itself. */
+      files: FileIds
+    }>
+  | Readonly<{ texts: readonly string[] }>
+
+/** `needsQuoting`: some stored numbers or booleans must be read back as text. */
+export type LinkableSegment = Readonly<{
+  ref: SegmentRef
+  needsQuoting: boolean
+  namesFiles: boolean
+}>

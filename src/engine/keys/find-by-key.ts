@@ -1,0 +1,149 @@
+// The row with a key, without a scan: the index leads to it.
+import { type Awaitable, chain } from '../../base/awaitable.js'
+import { NO_BYTES, toHex } from '../../base/bytes.js'
+import { shown } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import {
+  hashOfValues,
+  hasValues,
+  isTextKind,
+  type KeyColumn,
+  valuesOfTokens,
+} from '../../format/key-hash.js'
+import type { Position, TableKey } from '../../format/keys.js'
+import type { TableHead } from '../../format/records.js'
+import { renderRowObject } from '../../format/row-text.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import { readAwaitable } from '../../kv/read-awaitable.js'
+import type { RowJson } from '../caches/hot-row-cache.js'
+import type { KeyOfHead } from '../caches/keys-of-heads.js'
+import { toPublicVersion } from '../context/public-versions.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { readHead } from '../read/generations.js'
+import { findRowAt } from '../read/row-lookup.js'
+import type { KeyValues } from '../types/call-types.js'
+import type { ReadJsonResult } from '../types/store-types.js'
+import { resolveKeyColumns } from './key-columns.js'
+import { rowIdAt } from './key-conflict.js'
+import { KeyIndex, readKeyIndex } from './key-index.js'
+
+/** Characters of the values of a key that name its row in the cache; the name of longer ones is their hash. */
+const NAME_CHARS_MAX = 200
+
+/** @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT */
+export function readByKey(
+  { team, table, tableId }: TablePlace,
+  values: KeyValues,
+): Awaitable<ReadJsonResult | null> {
+  return readAwaitable(team.partition, (view) =>
+    chain(readHead(team, view, table, tableId), (head) => {
+      const read: ReadRecord = (key) => view.get(key)
+      return chain(readTableKey(team, table, head, read), (key) => {
+        const { columns, prefix } = key
+        const wanted = valuesOfTokens(columns, encodeKeyValues(columns, values))
+        const text = wanted.join('\0')
+        const isShort = text.length <= NAME_CHARS_MAX
+        const name = `${prefix}${isShort ? text : toHex(hashOfValues(wanted))}`
+        const kept = team.hotRows.get(head, name)
+        if (kept !== undefined) return told(team, kept)
+        return chain(findByKey({ team, table, head, read, key }, wanted), (row) => {
+          if (row === null) return null
+          team.hotRows.note(head, name, row)
+          return told(team, row)
+        })
+      })
+    }),
+  )
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR: the table has no key */
+function readTableKey(
+  team: TeamContext,
+  table: TableKey,
+  head: TableHead,
+  read: ReadRecord,
+): Awaitable<KeyOfHead> {
+  const known = team.keysOfHeads.get(head)
+  if (known !== undefined) return known
+  const { keyIndex, schemaNumber } = head.generation
+  if (keyIndex === null) {
+    throw invalidRowKey('the table has no key: set one with alter({ key }), or use find')
+  }
+  return chain(readKeyIndex(table, keyIndex, read), ({ record }) =>
+    chain(team.schemas.get(table, schemaNumber, read), (schema) => {
+      const columns = resolveKeyColumns(record.columns, schema.columns)
+      // No row ID is as long as this.
+      const prefix = `key ${toHex(keyIndex)} `
+      return team.keysOfHeads.set(head, { record, columns, prefix })
+    }),
+  )
+}
+
+/** A table with a key, in one view. */
+type KeyedTable = Readonly<{
+  team: TeamContext
+  table: TableKey
+  head: TableHead
+  read: ReadRecord
+  key: KeyOfHead
+}>
+
+/** @param wanted - The values of the key. */
+function findByKey(keyed: KeyedTable, wanted: readonly string[]): Awaitable<RowJson | null> {
+  const { table, head, read, key } = keyed
+  const place = { table, index: head.generation.keyIndex ?? NO_BYTES }
+  const index = new KeyIndex(place, key.record, read)
+  return chain(index.positionsOf(hashOfValues(wanted)), (positions) =>
+    rowAmong(keyed, positions, wanted),
+  )
+}
+
+function told(team: TeamContext, { json, version }: RowJson): ReadJsonResult {
+  team.activity.rowsOut++
+  return toPublicVersion(team, { json, version })
+}
+
+/** The first row with a key among the rows at some positions. */
+function rowAmong(
+  keyed: KeyedTable,
+  [position, ...others]: readonly Position[],
+  wanted: readonly string[],
+): Awaitable<RowJson | null> {
+  if (position === undefined) return null
+  const { team, table, head, read, key } = keyed
+  const { generation } = head
+  return chain(
+    findRowAt(team, read, table, generation, position),
+    (row): Awaitable<RowJson | null> => {
+      if (row === null || !hasValues(row.text, key.columns, wanted)) {
+        return rowAmong(keyed, others, wanted)
+      }
+      return chain(rowIdAt(team, read, table, generation, position), (rowId) => {
+        return { json: renderRowObject(rowId, row.text), version: row.version }
+      })
+    },
+  )
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function encodeKeyValues(columns: readonly KeyColumn[], values: KeyValues): string[] {
+  const wanted = columns.map(({ id }) => id)
+  const other = Object.keys(values).find((id) => !wanted.includes(id))
+  if (other !== undefined) {
+    throw invalidRowKey(`${shown(other)} is not one of its columns, which are ${wanted.join(', ')}`)
+  }
+  return columns.map((column) => encodeKeyValue(column, values[column.id]))
+}
+
+function encodeKeyValue({ id, kind }: KeyColumn, value: unknown): string {
+  if (isTextKind(kind) && typeof value === 'string') return JSON.stringify(value)
+  if (kind === 'boolean' && typeof value === 'boolean') return String(value)
+  if (kind === 'number' && typeof value === 'bigint') return String(value)
+  if (kind === 'number' && typeof value === 'number' && Number.isFinite(value)) return String(value)
+  const type = isTextKind(kind) ? 'string' : kind
+  throw invalidRowKey(`the value of column '${id}' must be a ${type}, not ${shown(value)}`)
+}
+
+function invalidRowKey(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid row key: ${problem}`)
+}

@@ -1,0 +1,236 @@
+// The garbage collection of the history and the log of tables.
+//
+// Invariant: before anything of a history is deleted, a commit says up to which version it goes. Readers of the history
+// look at that in the view in which they read it.
+
+import { type Bytes, toHex } from '../../base/bytes.js'
+import {
+  CHANGES_RANGE,
+  changeKey,
+  changesRange,
+  decodeChange,
+  decodeChangeStart,
+  encodeHistory,
+  historyKey,
+  positionsOf,
+  ROWS_BEFORE_RANGE,
+  rowBeforeKey,
+  type SlotRun,
+  tableRange,
+  versionOfChangeKey,
+} from '../../format/change-records.js'
+import { type TableKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
+import {
+  LOG_BYTES_MAX,
+  LOG_ENTRIES_MAX,
+  LOG_RANGE,
+  LOG_RETENTION_MS,
+  logKey,
+  logRange,
+  timeOfLogEntry,
+  versionOfLogKey,
+} from '../../format/log-records.js'
+import { decodeTableHead } from '../../format/records.js'
+import { prefixRange } from '../../kv/key-range.js'
+import type { KeyRange, KvPartition, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import { deleteKeys, deleteRanges } from '../commit/delete-records.js'
+import type { StoreContext } from '../context/store-context.js'
+import { hintedNames } from './hinted-records.js'
+import type { Visit } from './team-visits.js'
+
+/** Records of one query for changes, and bytes of them, at most. */
+const SCAN_COUNT = 500
+const SCAN_BYTES = 4 * 1024 * 1024
+
+/** Keys that are in memory to be deleted, at most. */
+const DELETE_COUNT = 10_000
+
+/** In the order in which they are deleted. */
+const RANGES = [ROWS_BEFORE_RANGE, CHANGES_RANGE, LOG_RANGE]
+
+/** Deletes what is older than the history is kept, and histories and logs of tables that are gone. */
+export async function collectHistory(context: StoreContext, visit: Visit): Promise<void> {
+  const { partition } = visit
+  const tables = hintedNames(visit, 'table') ?? (await partition.read(tablesWithHistory))
+  const heads = await partition.read((view) => view.getMany(tables.map(tableHeadKey)))
+  const dead = tables.filter((_, i) => heads[i] === null)
+  for (const { start } of RANGES) {
+    await deleteRanges(
+      partition,
+      dead.map((table) => tableRange(start, table)),
+    )
+  }
+  for (const [i, table] of tables.entries()) {
+    if (heads[i] === null) continue
+    await shortenHistory(context, partition, table)
+    await shortenLog(context, partition, table)
+  }
+}
+
+/**
+ * Whether a table has a history that this opening of the store does not shorten: it was opened without a retention, so
+ * it may be a command on a store that keeps a history otherwise. A change without a history ends it, and leaves it to
+ * garbage collection.
+ */
+export async function isLeftAlone(
+  { options }: StoreContext,
+  view: KvView,
+  table: TableKey,
+): Promise<boolean> {
+  if (!options.leavesHistory) return false
+  const head = await view.get(tableHeadKey(table))
+  return head !== null && (await view.get(changeKey(table, decodeTableHead(head).version))) !== null
+}
+
+/** Finds one table after the other: of each, a single key is read. */
+async function tablesWithHistory(view: KvView): Promise<readonly TableKey[]> {
+  const tables = new Map<string, TableKey>()
+  for (const range of RANGES) {
+    let { start } = range
+    for (;;) {
+      const [entry] = await view.scan({ start, limit: range.limit, count: 1, keysOnly: true })
+      if (entry === undefined) break
+      const table = tableOfKey(entry[0])
+      tables.set(toHex(table), table)
+      start = prefixRange(entry[0].slice(0, 17)).limit
+    }
+  }
+  return [...tables.values()]
+}
+
+async function shortenHistory(
+  context: StoreContext,
+  partition: KvPartition,
+  table: TableKey,
+): Promise<void> {
+  for (let first = 0; ; ) {
+    const from = first
+    const over = await partition.read((view) => findOldChanges(context, view, table, from))
+    const last = over[over.length - 1]
+    if (last === undefined) return
+    const key = historyKey(table)
+    const before = await partition.read((view) => view.get(key))
+    const puts = [[key, encodeHistory(last.version)] as const]
+    if (!(await partition.commit({ checks: [{ key, equals: before }], puts })).ok) return // Another garbage collection is at it.
+    for (const { version, record, key: changeKey } of over) {
+      const { changed, removed } = decodeChange(record)
+      for (const runs of [changed, removed]) await deleteRowsBefore(partition, table, version, runs)
+      await deleteKeys(partition, [changeKey]) // Last, so that a garbage collection after a crash finds the rows.
+    }
+    first = last.version + 1
+  }
+}
+
+async function deleteRowsBefore(
+  partition: KvPartition,
+  table: TableKey,
+  version: number,
+  runs: readonly SlotRun[],
+): Promise<void> {
+  let keys: Bytes[] = []
+  for (const position of positionsOf(runs)) {
+    keys.push(rowBeforeKey(table, position, version))
+    if (keys.length < DELETE_COUNT) continue
+    await deleteKeys(partition, keys)
+    keys = []
+  }
+  await deleteKeys(partition, keys)
+}
+
+type Over = Readonly<{ key: Bytes; version: number; record: Bytes }>
+
+/** The oldest changes that are not to be kept any more. */
+async function findOldChanges(
+  context: StoreContext,
+  view: KvView,
+  table: TableKey,
+  first: number,
+): Promise<readonly Over[]> {
+  if (await isLeftAlone(context, view, table)) return []
+  const { historyRetentionMs, clock } = context.options
+  const now = clock.lifetimeMs()
+  const range = changesRange(table, first)
+  const entries = await view.scan({ ...range, count: SCAN_COUNT, bytesMax: SCAN_BYTES })
+  const over: Over[] = []
+  for (const [key, record] of entries) {
+    const isKept =
+      historyRetentionMs > 0 && now - decodeChangeStart(record).at <= historyRetentionMs
+    if (isKept) break
+    over.push({ key, version: versionOfChangeKey(key) ?? 0, record })
+  }
+  return over
+}
+
+/** Deletes the entries of a log that are not to be kept any more; the newest is. */
+async function shortenLog(
+  context: StoreContext,
+  partition: KvPartition,
+  table: TableKey,
+): Promise<void> {
+  const first = await partition.read(async (view) => {
+    return (await isLeftAlone(context, view, table)) ? null : firstKept(context, view, table)
+  })
+  if (first !== null) await deleteRanges(partition, [{ start: logKey(table, 0), limit: first }])
+}
+
+/** The key of the oldest entry that is kept. null: there is none. */
+async function firstKept(
+  { options: { historyRetentionMs, clock } }: StoreContext,
+  view: KvView,
+  table: TableKey,
+): Promise<Bytes | null> {
+  const hasHistory = historyRetentionMs > 0
+  const oldest = clock.lifetimeMs() - (hasHistory ? historyRetentionMs : LOG_RETENTION_MS)
+  const range = logRange(table, 0)
+  if (!hasHistory) return firstWithin(view, range, oldest)
+  const changes = { ...changesRange(table, 0), count: 1, keysOnly: true }
+  const [change] = await view.scan(changes)
+  const first = change === undefined ? null : versionOfChangeKey(change[0])
+  return firstSince(view, range, oldest, first ?? Number.POSITIVE_INFINITY)
+}
+
+/**
+ * @param oldest - The time of an entry that is kept, at least.
+ * @param firstChange - The version from which on the changes are kept, and so are the entries.
+ */
+async function firstSince(
+  view: KvView,
+  range: KeyRange,
+  oldest: number,
+  firstChange: number,
+): Promise<Bytes | null> {
+  let last: Bytes | null = null
+  for await (const entries of scanBatches(view, range)) {
+    for (const [key, entry] of entries) {
+      if (timeOfLogEntry(entry) >= oldest || versionOfLogKey(key) >= firstChange) return key
+      last = key
+    }
+  }
+  return last
+}
+
+/** As `firstSince`, of so many entries, and bytes of them, as are kept without a history: from the newest on. */
+async function firstWithin(view: KvView, range: KeyRange, oldest: number): Promise<Bytes | null> {
+  let kept: Bytes | null = null
+  let [count, bytes] = [0, 0]
+  for (;;) {
+    const before = { start: range.start, limit: kept ?? range.limit }
+    const bounds = { count: SCAN_COUNT, bytesMax: SCAN_BYTES, reverse: true }
+    const entries = await view.scan({ ...before, ...bounds })
+    for (const [key, entry] of entries) {
+      count++
+      bytes += entry.length
+      const isMore = count > LOG_ENTRIES_MAX || bytes > LOG_BYTES_MAX
+      if (kept !== null && (isMore || timeOfLogEntry(entry) < oldest)) return kept
+      kept = key
+    }
+    if (entries.length === 0) return kept
+  }
+}
+
+/** The first change of the history of a table; null: it has none. */
+export async function firstChange(view: KvView, table: TableKey): Promise<Bytes | null> {
+  const [entry] = await view.scan({ ...changesRange(table, 0), count: 1 })
+  return entry === undefined ? null : entry[1]
+}

@@ -1,0 +1,59 @@
+// The garbage collection of indexes of keys that no table uses any more: of overwritten rows, and of keys that were
+// changed.
+//
+// Invariant: a table names its index in its head, from the commit that makes the index on, and an index that it does not
+// name is never named again. So what a view shows to be unused may be deleted later.
+import { sameValue } from '../../base/bytes.js'
+import {
+  type IndexPlace,
+  indexOfKey,
+  KEY_ENTRIES_RANGE,
+  KEY_INDEXES_RANGE,
+  rangesOfIndex,
+} from '../../format/key-index.js'
+import { type TableKey, tableHeadKey } from '../../format/keys.js'
+import { decodeTableHead } from '../../format/records.js'
+import { prefixRange } from '../../kv/key-range.js'
+import type { KeyRange, KvView } from '../../kv/kv.js'
+import { deleteRanges } from '../commit/delete-records.js'
+import { tablesOf } from './collect-generations.js'
+import type { Visit } from './team-visits.js'
+
+/** Bytes of a key with the name of an index. */
+const INDEX_KEY_BYTES = 25
+
+export async function collectKeyIndexes(visit: Visit): Promise<void> {
+  const { partition } = visit
+  const tables = tablesOf(visit)
+  if (tables?.length === 0) return
+  const unused = await partition.read((view) => unusedIndexes(view, tables))
+  await deleteRanges(partition, unused.flatMap(rangesOfIndex))
+}
+
+/** Finds one index after the other: of each, a single key is read. */
+async function unusedIndexes(
+  view: KvView,
+  tables: readonly TableKey[] | null,
+): Promise<readonly IndexPlace[]> {
+  const unused: IndexPlace[] = []
+  for (const range of [KEY_ENTRIES_RANGE, KEY_INDEXES_RANGE].flatMap((all) =>
+    rangesOfTables(all, tables),
+  )) {
+    let { start } = range
+    for (;;) {
+      const [entry] = await view.scan({ start, limit: range.limit, count: 1, keysOnly: true })
+      if (entry === undefined) break
+      const place = indexOfKey(entry[0])
+      const head = await view.get(tableHeadKey(place.table))
+      const used = head === null ? null : decodeTableHead(head).generation.keyIndex
+      if (!sameValue(used, place.index)) unused.push(place)
+      start = prefixRange(entry[0].slice(0, INDEX_KEY_BYTES)).limit
+    }
+  }
+  return unused
+}
+
+function rangesOfTables(all: KeyRange, tables: readonly TableKey[] | null): readonly KeyRange[] {
+  if (tables === null) return [all]
+  return tables.map((table) => prefixRange(Uint8Array.of(...all.start, ...table)))
+}

@@ -1,0 +1,107 @@
+// One run of a duty (garbage collection, compaction, garbage collection of files, deletion of objects) over the
+// partitions of a store. On a store that several processes share, each duty on each partition is done by the process
+// whose lease is there.
+//
+// Invariants:
+// - Every commit of a duty checks its lease (commit/lease). A lease is taken by a commit that checks the one before, and
+//   its bytes never come back. So what decides when to take one decides about work done twice, never about data.
+// - A lease lasts as long as the incarnation of its owner (leases/incarnation), whose record is renewed anyway: a
+//   process that goes on with its duties writes no lease, and one that leaves them to others reads one record for each.
+// - The record of an incarnation is durable before its first lease. An incarnation that has ended, or has no record,
+//   never lives again.
+// - Of a store that is not shared nothing of this is read or written.
+import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../format/duty-records.js'
+import { decodeIncarnation } from '../../format/incarnation-records.js'
+import { type Duty, dutyKey, incarnationKey } from '../../format/keys.js'
+import type { KvCheck, KvPartition } from '../../kv/kv.js'
+import { LeaseLost, underLease } from '../commit/lease.js'
+import { type CheckGoesOn, stepwise } from '../commit/stepwise.js'
+import type { StoreContext } from '../context/store-context.js'
+
+type DutyContext = Pick<StoreContext, 'kv' | 'ids' | 'incarnation'>
+
+/** A lease that this process has, and whether this run took it. */
+type Held = KvCheck & Readonly<{ isTaken: boolean }>
+
+export class DutyRun {
+  /** Whether also from processes that live; what this run takes, it gives back. */
+  readonly takesOver: boolean
+  /** Called before each step. @throws what ends the run */
+  readonly checkGoesOn: CheckGoesOn
+  readonly #context: DutyContext
+  /** Whether incarnations live, as far as this run has looked. */
+  readonly #living = new Map<string, boolean>()
+
+  constructor(context: DutyContext, takesOver: boolean, checkGoesOn: CheckGoesOn) {
+    this.#context = context
+    this.takesOver = takesOver
+    this.checkGoesOn = checkGoesOn
+  }
+
+  /**
+   * Does a duty on a partition, unless another process does it.
+   * @param name - Of the partition.
+   * @param work - Commits through the partition that it gets, and no other.
+   * @returns undefined: another process does it, or has taken it over meanwhile.
+   */
+  async on<T>(
+    duty: Duty,
+    name: string,
+    work: (partition: KvPartition) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { kv } = this.#context
+    const partition = kv.partition(name)
+    this.checkGoesOn()
+    if (!kv.shared) return work(stepwise(partition, this.checkGoesOn))
+    const held = await this.#hold(partition, dutyKey(duty))
+    if (held === null) return undefined
+    try {
+      return await work(stepwise(underLease(partition, held), this.checkGoesOn))
+    } catch (failure) {
+      if (failure instanceof LeaseLost) return undefined
+      throw failure
+    } finally {
+      // If it cannot be given back, others take it over when this process has ended.
+      if (this.takesOver && held.isTaken) await giveBack(partition, held).catch(() => undefined)
+    }
+  }
+
+  async #hold(partition: KvPartition, key: KvCheck['key']): Promise<Held | null> {
+    const { ids, incarnation } = this.#context
+    const bytes = await partition.read((view) => view.get(key))
+    const there = bytes === null ? null : decodeDutyLease(bytes)
+    if (bytes !== null && there?.owner === ids.incarnation) {
+      return { key, equals: bytes, isTaken: false }
+    }
+    if (there !== null && !this.takesOver && (await this.#isLiving(there.owner))) return null
+    await incarnation.ready()
+    const next = encodeDutyLease({ owner: ids.incarnation, epoch: (there?.epoch ?? 0) + 1 })
+    const { ok } = await partition.commit({
+      checks: [{ key, equals: bytes }],
+      puts: [[key, next]],
+    })
+    return ok ? { key, equals: next, isTaken: true } : null // Another process was faster.
+  }
+
+  async #isLiving(name: string): Promise<boolean> {
+    if (name === NO_INCARNATION) return false
+    const known = this.#living.get(name)
+    if (known !== undefined) return known
+    const record = await this.#context.kv
+      .partition('')
+      .read((view) => view.get(incarnationKey(name)))
+    const isLiving = record !== null && !decodeIncarnation(record).hasEnded
+    this.#living.set(name, isLiving)
+    return isLiving
+  }
+}
+
+/** Lets any process take a lease at its next turn. */
+async function giveBack(partition: KvPartition, { key, equals }: KvCheck): Promise<void> {
+  if (equals === null) return
+  const { epoch } = decodeDutyLease(equals)
+  await partition.commit({
+    checks: [{ key, equals }],
+    puts: [[key, encodeDutyLease({ owner: NO_INCARNATION, epoch })]],
+  })
+}

@@ -1,0 +1,63 @@
+// The records that a step of a garbage collection looks at: all of a range, or those that hints name.
+import type { Awaitable } from '../../base/awaitable.js'
+import { inBatches } from '../../base/batches.js'
+import type { Bytes } from '../../base/bytes.js'
+import type { Hint, HintKind } from '../../format/work-records.js'
+import type { KeyRange, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { Visit } from './team-visits.js'
+
+/** Records that one query reads by their keys, at most. */
+const READ_COUNT = 500
+
+type Entry = [key: Bytes, value: Bytes]
+
+/** Names to look at; null: everything is looked at. */
+export type Names = readonly Bytes[] | null
+
+export function hintedNames({ isFull, about }: Visit, kind: HintKind): Names {
+  return isFull ? null : about(kind)
+}
+
+/** The records of a range, or those of them with the keys given, in batches. */
+export async function* scanHintedRecords(
+  view: KvView,
+  range: KeyRange,
+  keys: readonly Bytes[] | null,
+): AsyncGenerator<Entry[], void> {
+  if (keys === null) {
+    yield* scanBatches(view, range)
+    return
+  }
+  for (const some of inBatches(keys, READ_COUNT)) {
+    const values = await view.getMany(some)
+    yield some.flatMap((key, at): Entry[] => {
+      const value = values[at] ?? null
+      return value === null ? [] : [[key, value]]
+    })
+  }
+}
+
+/**
+ * Hints of what was looked at too early, of the records that are there still.
+ * @param dueOf - When it is time to look again.
+ */
+export async function laterHints(
+  { partition, about }: Visit,
+  kind: HintKind,
+  keyOf: (name: Bytes) => Bytes,
+  dueOf: (record: Bytes, view: KvView) => Awaitable<number>,
+): Promise<Hint[]> {
+  const names = about(kind)
+  const later: Hint[] = []
+  for (const some of inBatches(names, READ_COUNT)) {
+    await partition.read(async (view) => {
+      const records = await view.getMany(some.map(keyOf))
+      for (const [at, name] of some.entries()) {
+        const record = records[at] ?? null
+        if (record !== null) later.push({ due: await dueOf(record, view), kind, about: name })
+      }
+    })
+  }
+  return later
+}

@@ -1,0 +1,324 @@
+// The segments of some extent pages on their way into a smaller form.
+//
+// Invariants:
+// - The commit that swaps segments checks their pages, and swaps an entry only if it still has the segment that was
+//   rewritten: so it takes back nothing that a compaction, a merge or an append wrote. Chunks that name such a segment are
+//   swapped by the same commit (staged-chunks).
+// - A new segment is durable before that commit. The old one is left to garbage collection, which spares it while readers may
+//   still use it.
+// - An entry is flagged as recompressed by the commit that names the recompressed segment, or that finds its segment not worth it.
+// - Small segments that wait to be stored have their own memory, of `GATHERED_BYTES_MAX` and one object more.
+import type { Bytes } from '../../base/bytes.js'
+import type { CodecName } from '../../base/codecs.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
+import {
+  decodeExtentPage,
+  type ExtentEntry,
+  encodeExtentPage,
+  type SegmentRef,
+} from '../../format/extent-page.js'
+import { firstExtentOfPageKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
+import { decodeTableHead } from '../../format/records.js'
+import {
+  isPacked,
+  PACKED_SEEN_BYTES,
+  type RepackedSegment,
+  repackSegment,
+} from '../../format/repack-segment.js'
+import { rangeInObject, storedIn } from '../../format/shared-objects.js'
+import type { KvCheck, KvView } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { RecompressedCounts } from '../context/activity.js'
+import { versionBase } from '../context/public-versions.js'
+import { SegmentPuts, SMALL_SEGMENT_BYTES_MAX } from '../context/segment-puts.js'
+import type { StoreContext } from '../context/store-context.js'
+import { putSharing } from '../context/stored-segments.js'
+import { type Found, type Group, segmentGroupBytes } from './recompression-groups.js'
+import { planChunkSwaps, type StagedSwap } from './staged-chunks.js'
+import type { Visit } from './team-visits.js'
+
+/** A page that others change in between is read again; after so many times it is left to the next run. */
+const SWAP_TRIES_MAX = 8
+
+/** Bytes of small segments that are stored together. */
+const GATHERED_BYTES_MAX = 512 * 1024
+
+const START = { start: 0, limit: PACKED_SEEN_BYTES }
+
+/** `built`: to be stored under the ID of `object`. */
+type Repacked = Found & Readonly<{ object: ObjectId; built: RepackedSegment }>
+
+/** Entries to be swapped. `after`: null if their segment stays. */
+type Swap = Readonly<{ found: Found; after: SegmentRef | null }>
+
+/** A commit that swaps segments, in their pages and in the chunks that name some of them. */
+type SwapPlan = Readonly<{
+  due: readonly Swap[]
+  checks: readonly KvCheck[]
+  puts: readonly (readonly [Bytes, Bytes])[]
+}>
+
+/** A page in a view. */
+type Page = Readonly<{ key: Bytes; bytes: Bytes; entries: ExtentEntry[] }>
+
+/** Counts that grow while a run goes on. */
+export type Sum = { -readonly [K in keyof RecompressedCounts]: RecompressedCounts[K] }
+
+/** `noteDamaged` is told of segments that cannot be rewritten. */
+type PagesWork = Readonly<{
+  codec: CodecName
+  sum: Sum
+  noteDamaged: (ref: SegmentRef, failure: StoreError) => void
+}>
+
+export class RecompressedPages {
+  /** Bytes of the segments that were read since the last swap. */
+  bytes = 0
+  readonly #context: StoreContext
+  readonly #visit: Visit
+  readonly #of: PagesWork
+  readonly #segmentPuts: SegmentPuts
+  #swaps: Swap[] = []
+  /** Small segments that were packed and are not stored yet, and their bytes. */
+  readonly #small: Repacked[] = []
+  #smallBytes = 0
+
+  constructor(context: StoreContext, visit: Visit, of: PagesWork) {
+    this.#context = context
+    this.#segmentPuts = new SegmentPuts(context)
+    this.#visit = visit
+    this.#of = of
+  }
+
+  /** Those of the table's generation: rows that were overwritten, or are of a deleted table, stay as they are. */
+  async entries(key: Bytes): Promise<readonly ExtentEntry[]> {
+    return (await this.#visit.partition.read((view) => readLivePage(view, key)))?.entries ?? []
+  }
+
+  /**
+   * Reads the segments of an object, and packs them if one of them is not. Small ones are gathered. If one is damaged,
+   * the object stays, so the others are left too.
+   */
+  async take(group: Group): Promise<void> {
+    if (await this.#isInVain(group)) return this.#leave(group)
+    const packed = await this.#packAll(group)
+    if (packed === undefined) return
+    this.bytes += segmentGroupBytes(group)
+    if (group.some(({ ref }) => ref.objectBytes > SMALL_SEGMENT_BYTES_MAX)) {
+      return this.#store(packed)
+    }
+    this.#small.push(...packed)
+    for (const { built } of packed) this.#smallBytes += built.bytes.length
+    if (this.#smallBytes >= GATHERED_BYTES_MAX) await this.#storeSmall()
+  }
+
+  /** Whether all segments are compressed, or their object would stay for others. */
+  async #isInVain(group: Group): Promise<boolean> {
+    const { objects } = this.#context
+    const object = group[0]?.ref.shared?.object
+    if (object !== undefined) {
+      // Together they are as long as the object, unless it has more than them, or is damaged.
+      const end = segmentGroupBytes(group)
+      const last = await objects.get(object, { start: end - 1, limit: end + 1 })
+      if (last !== null && last.length > 1) return true
+    }
+    for (const { ref } of group) {
+      const start = await objects.get(storedIn(ref), rangeInObject(ref, START))
+      if (start === null || !isPacked(start)) return false
+    }
+    return true
+  }
+
+  /** @returns undefined: one of them is damaged, or gone because something has come in its place. */
+  async #packAll(group: Group): Promise<Repacked[] | undefined> {
+    const packed: Repacked[] = []
+    for (const found of group) {
+      try {
+        packed.push(await this.#pack(found))
+      } catch (failure) {
+        this.#giveUp(packed)
+        if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
+        if (await this.#isNamed(found)) this.#of.noteDamaged(found.ref, failure)
+        return undefined
+      }
+    }
+    return packed
+  }
+
+  /** Whether an entry still names a segment: an object that is gone was not damaged if none does. */
+  async #isNamed({ ref, at }: Found): Promise<boolean> {
+    for (const { key, index } of at) {
+      if ((await this.entries(key))[index]?.segment?.object === ref.object) return true
+    }
+    return false
+  }
+
+  #leave(group: Group): void {
+    for (const found of group) this.#swaps.push({ found, after: null })
+  }
+
+  #giveUp(packed: readonly Repacked[]): void {
+    const { ids, buffers } = this.#context
+    ids.release(packed.map(({ object }) => object))
+    for (const { built } of packed) buffers.give(built.bytes)
+  }
+
+  async #pack(found: Found): Promise<Repacked> {
+    const { objects, ids, buffers } = this.#context
+    const { ref } = found
+    const memory = buffers.take(ref.objectBytes)
+    const object = ids.next()
+    try {
+      const range = rangeInObject(ref, { start: 0, limit: ref.objectBytes })
+      const bytes = await objects.get(storedIn(ref), range, memory)
+      if (bytes === null) throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
+      const takeBuffer = (count: number): Uint8Array<ArrayBuffer> => buffers.take(count)
+      const target = { object, codec: this.#of.codec, takeBuffer }
+      const built = await repackSegment(ref, bytes, target)
+      if (built.bytes.length > SMALL_SEGMENT_BYTES_MAX) return { ...found, object, built }
+      const own = built.bytes.slice() // A lent buffer is larger, and many wait.
+      buffers.give(built.bytes)
+      return { ...found, object, built: { ...built, bytes: own } }
+    } catch (failure) {
+      ids.release([object])
+      throw failure
+    } finally {
+      buffers.give(memory)
+    }
+  }
+
+  async #storeSmall(): Promise<void> {
+    this.#smallBytes = 0
+    if (this.#small.length > 0) await this.#store(this.#small.splice(0))
+  }
+
+  /** Stores all of them or, if that is not worth it, none. */
+  async #store(all: readonly Repacked[]): Promise<void> {
+    const { ids, buffers, options } = this.#context
+    const bytesMax = Math.floor((1 - options.recompressionSavingMin / 100) * segmentGroupBytes(all))
+    const objects = all.map(({ object }) => object)
+    try {
+      if (all.reduce((sum, { built }) => sum + built.bytes.length, 0) > bytesMax) {
+        ids.release(objects)
+        this.#leave(all)
+        return
+      }
+      // Begun in one turn, so that small ones share an object.
+      const puts = await Promise.allSettled(all.map((one) => this.#put(one)))
+      for (const put of puts) if (put.status === 'rejected') throw put.reason
+      for (const [at, put] of puts.entries()) {
+        const found = all[at]
+        if (found === undefined || put.status === 'rejected') continue
+        this.#swaps.push({ found, after: put.value })
+      }
+    } catch (failure) {
+      ids.release(objects)
+      throw failure
+    } finally {
+      for (const { built } of all) buffers.give(built.bytes)
+    }
+  }
+
+  #put({ ref, object, built }: Repacked): Promise<SegmentRef> {
+    const { rowCount } = ref
+    const { footerBytes } = built
+    const next = { object, rowCount, objectBytes: built.bytes.length, footerBytes }
+    return putSharing({ ...this.#context, segmentPuts: this.#segmentPuts }, next, built)
+  }
+
+  /** Names what was rewritten so far, where nothing else has come in its place. @returns false: the page is too busy. */
+  async swap(): Promise<boolean> {
+    const { ids } = this.#context
+    await this.#storeSmall()
+    for (let tries = 0; tries < SWAP_TRIES_MAX && this.#swaps.length > 0; tries++) {
+      if (!(await this.#trySwap())) continue
+      ids.release(objectsOf(this.#swaps))
+      this.#forget()
+    }
+    const isDone = this.#swaps.length === 0
+    this.abandon(undefined)
+    return isDone
+  }
+
+  async #trySwap(): Promise<boolean> {
+    const { partition, teamId } = this.#visit
+    const plan = await partition.read((view) => this.#planSwap(view))
+    if (plan === null) return true
+    const { due, checks, puts } = plan
+    const writer = { teamId, partition }
+    const { ok } = await this.#context.incarnation.commit(writer, objectsOf(due), { checks, puts })
+    if (ok) this.#count(due)
+    return ok
+  }
+
+  /** @returns null: nothing is left to swap. */
+  async #planSwap(view: KvView): Promise<SwapPlan | null> {
+    const pages = new Map<Bytes, Page | null>()
+    const due = new Set<Swap>()
+    for (const swap of this.#swaps) {
+      for (const { key, index } of swap.found.at) {
+        if (!pages.has(key)) pages.set(key, await readLivePage(view, key))
+        const entries = pages.get(key)?.entries
+        const entry = entries?.[index]
+        if (entries === undefined || entry?.segment?.object !== swap.found.ref.object) continue
+        entries[index] = { ...entry, segment: swap.after ?? entry.segment, recompressed: true }
+        due.add(swap)
+      }
+    }
+    if (due.size === 0) return null
+    const found = [...pages.values()].filter((page) => page !== null)
+    const chunks = await planChunkSwaps(view, stagedOf(due), versionBase(this.#context))
+    const checks = found.map(({ key, bytes }) => ({ key, equals: bytes }))
+    const puts = found.map(({ key, entries }) => [key, encodeExtentPage(entries)] as const)
+    return {
+      due: [...due],
+      checks: [...checks, ...chunks.checks],
+      puts: [...puts, ...chunks.puts],
+    }
+  }
+
+  #count(swaps: readonly Swap[]): void {
+    const { sum } = this.#of
+    for (const { found, after } of swaps) {
+      if (after === null) continue
+      sum.recompressed++
+      sum.bytesBefore += found.ref.objectBytes
+      sum.bytesAfter += after.objectBytes
+    }
+  }
+
+  /** Gives up what no commit names. @param failure - Why: if its outcome is unknown, one may name it after all. */
+  abandon(failure: unknown): void {
+    this.#context.ids.releaseAfter(failure, objectsOf(this.#swaps))
+    this.#giveUp(this.#small.splice(0))
+    this.#smallBytes = 0
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#swaps = []
+    this.bytes = 0
+  }
+}
+
+/** @returns null: it is not of its table's generation. */
+async function readLivePage(view: KvView, key: Bytes): Promise<Page | null> {
+  const head = await view.get(tableHeadKey(tableOfKey(key)))
+  if (head === null) return null
+  const { firstExtent, nextExtent } = decodeTableHead(head).generation
+  const first = firstExtentOfPageKey(key)
+  const page = first < firstExtent || first >= nextExtent ? null : await view.get(key)
+  if (page === null) return null
+  const bytes = page.slice() // Those of a view are read within it.
+  return { key, bytes, entries: decodeExtentPage(bytes) }
+}
+
+function objectsOf(swaps: readonly Swap[]): ObjectId[] {
+  return swaps.flatMap(({ after }) => (after === null ? [] : [after.object]))
+}
+
+function stagedOf(swaps: Iterable<Swap>): StagedSwap[] {
+  return [...swaps].flatMap(({ found: { ref, staged }, after }) => {
+    return after === null || staged === undefined ? [] : [{ before: ref, after, staged }]
+  })
+}

@@ -1,0 +1,49 @@
+// How old segments are, as far as this process can tell: objects have no time, but their IDs count up.
+//
+// Invariant: a segment is never taken for older than it is, unless another process of a shared store wrote it.
+
+import { counterOf, incarnationOf } from '../../format/object-id.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { StoreContext } from '../context/store-context.js'
+
+/** At this monotonic time the objects of the incarnation with lower counters were there. */
+type Mark = Readonly<{ at: number; incarnation: string; count: number }>
+
+/** Marks are kept for ages that differ by this share of `recompressionAgeMs`, so that there are few. */
+const MARKS_MAX = 1_000
+
+export class SegmentAges {
+  readonly #context: Pick<StoreContext, 'ids' | 'options'>
+  /** Ascending by time: one that is older than the age that counts, and all that are younger. */
+  #marks: Mark[] = []
+
+  constructor(context: Pick<StoreContext, 'ids' | 'options'>) {
+    this.#context = context
+    this.mark()
+  }
+
+  /** Notes what there is now. */
+  mark(): void {
+    const { ids, options } = this.#context
+    const now = options.clock.monotonicMs()
+    const marks = this.#marks
+    const last = marks.at(-1)
+    if (last?.at === now) marks.pop()
+    else if (last !== undefined && now - last.at < options.recompressionAgeMs / MARKS_MAX) return
+    const old = marks.findLastIndex(({ at }) => at <= now - options.recompressionAgeMs)
+    marks.push({ at: now, incarnation: ids.incarnation, count: ids.count })
+    this.#marks = marks.slice(Math.max(0, old))
+  }
+
+  /** Whether an object is there for `recompressionAgeMs`. Of objects of other openings only the present one counts. */
+  isOld(object: ObjectId): boolean {
+    const { ids, options } = this.#context
+    if (options.recompressionAgeMs === 0) return true
+    const limit = options.clock.monotonicMs() - options.recompressionAgeMs
+    const mark = this.#marks.findLast(({ at }) => at <= limit)
+    if (mark === undefined) return false
+    const incarnation = incarnationOf(object)
+    if (incarnation === mark.incarnation) return counterOf(object) < mark.count
+    return incarnation !== ids.incarnation
+  }
+}

@@ -1,0 +1,78 @@
+// Runs of a duty, of which one is under way at a time.
+import { aborted, checkNotAborted } from '../../base/signals.js'
+import type { CheckGoesOn } from '../commit/stepwise.js'
+
+/** What callers wait for, in messages. */
+const WHAT = 'garbageCollection'
+
+/** One run at a time, which calls share; one that takes duties over waits for one that does not, and follows it. */
+export class SharedRun<T> {
+  #last: Readonly<{ takesOver: boolean; callers: Callers; result: Promise<T> }> | undefined
+
+  /**
+   * @param run - Calls `checkGoesOn` between its steps, which fails when all its callers have aborted.
+   * @throws {StoreError} ABORTED: by this caller. The run goes on for the others.
+   */
+  async join(
+    { takesOver }: Readonly<{ takesOver: boolean }>,
+    signal: AbortSignal | undefined,
+    run: (checkGoesOn: CheckGoesOn) => Promise<T>,
+  ): Promise<T> {
+    checkNotAborted(WHAT, signal)
+    const last = this.#last
+    if (last !== undefined && !last.callers.areGone && (last.takesOver || !takesOver)) {
+      return last.callers.wait(last.result, signal)
+    }
+    const callers = new Callers()
+    const begin = () => callers.begin(run)
+    const result = last === undefined ? begin() : last.result.then(begin, begin)
+    const joined = { takesOver, callers, result }
+    this.#last = joined
+    const end = (): void => {
+      if (this.#last === joined) this.#last = undefined
+    }
+    result.then(end, end)
+    return callers.wait(result, signal)
+  }
+}
+
+/** Those who wait for one run. */
+class Callers {
+  /** How many have not aborted. */
+  #count = 0
+  #hasBegun = false
+  /** Of the last caller who has aborted, if all have. */
+  #reason: unknown
+  #areGone = false
+
+  /** Whether all have aborted: then the run ends, and nobody joins it any more. */
+  get areGone(): boolean {
+    return this.#areGone
+  }
+
+  async begin<T>(run: (checkGoesOn: CheckGoesOn) => Promise<T>): Promise<T> {
+    this.#hasBegun = true
+    const checkGoesOn = (): void => {
+      if (this.#areGone) throw aborted(WHAT, this.#reason)
+    }
+    checkGoesOn()
+    return run(checkGoesOn)
+  }
+
+  /** The result of the run. A caller who aborts waits for its end only if it ends because of that. */
+  wait<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    this.#count++
+    if (signal === undefined) return result
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#count--
+        this.#areGone = this.#count === 0
+        this.#reason = signal.reason
+        if (!this.#areGone || !this.#hasBegun) reject(aborted(WHAT, signal.reason))
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      const end = (): void => signal.removeEventListener('abort', onAbort)
+      result.then(resolve, reject).then(end, end)
+    })
+  }
+}

@@ -1,0 +1,42 @@
+// The footers of compacted segments, which say which of their rows are deleted. Where a view keeps a connection, they
+// are not read within it: a plan goes on without those that are not at hand, and is made again when they are.
+import type { SegmentRef } from '../../format/extent-page.js'
+import type { SegmentFooter } from '../../format/segment-reader.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { SegmentCache } from '../segments/segment-cache.js'
+
+/** Footers that are read at once, at most. */
+const READS_MAX = 8
+
+export class CompactedFooters {
+  readonly #segments: SegmentCache
+  readonly #known = new Map<ObjectId, SegmentFooter>()
+  #missing: SegmentRef[] = []
+
+  constructor(segments: SegmentCache) {
+    this.#segments = segments
+  }
+
+  /** Whether a plan asked for footers that were not at hand. */
+  get isIncomplete(): boolean {
+    return this.#missing.length > 0
+  }
+
+  /** undefined: it is not at hand, and will be read. */
+  get(ref: SegmentRef): SegmentFooter | undefined {
+    const known = this.#known.get(ref.object) ?? this.#segments.footerNow(ref)
+    if (known === undefined) this.#missing.push(ref)
+    return known
+  }
+
+  /** Reads those that are missing. @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
+  async read(): Promise<void> {
+    const missing = this.#missing.splice(0)
+    const readNext = async (): Promise<void> => {
+      for (let ref = missing.pop(); ref !== undefined; ref = missing.pop()) {
+        this.#known.set(ref.object, await this.#segments.footer(ref))
+      }
+    }
+    await Promise.all(Array.from({ length: READS_MAX }, readNext))
+  }
+}

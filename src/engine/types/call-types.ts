@@ -1,0 +1,22 @@
+// What many calls take: a signal, an author, the values of a key.
+
+/** A call that its caller may abort. */
+export type Abortable = Readonly<{
+  /**
+   * Ends the call with ABORTED, and nothing is changed. It has no effect once the commit has begun. Reading an iterable
+   * or a stream ends at once; a body in memory is read to its end first. A call of `rowstash/client` throws the reason of
+   * the signal instead, and a request that was sent may have taken effect. Default: none.
+   */
+  signal?: AbortSignal | undefined
+}>
+
+/** Whose change it is, and why. The log of the table keeps both. */
+export type Authored = Readonly<{
+  /** Who makes the change: 1 to 256 UTF-16 units of well-formed text. Default: none. */
+  author?: string | undefined
+  /** Why, for people: 1 to 1,000 UTF-16 units of well-formed text. Default: none. */
+  note?: string | undefined
+}>
+
+/** The values of the key columns of a row, by their IDs. */
+export type KeyValues = Readonly<Record<string, string | number | bigint | boolean>>

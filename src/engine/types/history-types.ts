@@ -1,0 +1,105 @@
+// The history of a table: what its commits changed, and its rows as they were.
+import type { DisposableIterator } from '../../base/disposable.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
+import type { RowIds } from './row-types.js'
+
+/** What the log of a table says about the commit that made a version. */
+export type ChangeEntry = Readonly<{
+  /** The version that the commit made. */
+  version: number
+  /** What was done; `transaction`: several of these in a transaction. An import is a create. */
+  operation:
+    | 'create'
+    | 'add'
+    | 'overwrite'
+    | 'merge'
+    | 'update'
+    | 'delete'
+    | 'alter'
+    | 'transaction'
+  /** When, in milliseconds since 1970 UTC. */
+  at: number
+  /** Who, if the call said so; over HTTP the `author` or the `keyId` of the key. */
+  author?: string
+  /** Why, if the call said so. */
+  note?: string
+  /** The numbers of rows. An overwrite removes all rows from before and adds all of its own. */
+  counts: Readonly<{ added: number; changed: number; removed: number }>
+}>
+
+/** The changes that one commit made to a table. */
+export type TableChange = Readonly<{
+  /** The version that the commit made. */
+  version: number
+  /** As in `ChangeEntry`; absent in a change of an earlier version of this package. */
+  operation?: ChangeEntry['operation']
+  /** When, in milliseconds since 1970 UTC. */
+  at: number
+  /** As in `ChangeEntry`. */
+  author?: string
+  /** As in `ChangeEntry`. */
+  note?: string
+  /**
+   * Whether the commit replaced all rows, as an overwrite does: then no earlier row is left, `added` has all rows of
+   * the table, those that kept their IDs among them, and `changed` and `removed` are empty.
+   */
+  replaced: boolean
+  /**
+   * Whether the commit changed the type of a column: from then on any row may read differently, as `at(version)` shows.
+   */
+  retyped: boolean
+  /** In the order of the table. Added rows come after all others. */
+  added: RowIds
+  /** Rows that were there before, with other cells. In the order of the table. */
+  changed: RowIds
+  /** Rows that the commit deleted. In the order of the table. */
+  removed: RowIds
+  /**
+   * The changed rows, then the added ones, as they were at this version.
+   * @throws {StoreError} from the iterator: HISTORY_GONE if they are no longer kept; as `get` of a table
+   */
+  rows(options?: ReadOptions): DisposableIterator<RowWithId>
+}>
+
+/** Which changes of a table to read. */
+export type ChangesRequest = Readonly<{
+  /** The changes after this version of the table. Range: 0 to 2^53 - 1. */
+  since: number
+  /** Ends the iterator with ABORTED. Default: none. */
+  signal?: AbortSignal | undefined
+}>
+
+/** Which changes of a table to follow. */
+export type WatchRequest = Readonly<{
+  /**
+   * The changes after this version of the table. Default: the current version when the first change is requested.
+   * Range: 0 to 2^53 - 1.
+   */
+  since?: number | undefined
+  /** Ends the iterator with ABORTED. Default: none. */
+  signal?: AbortSignal | undefined
+}>
+
+/** Options of a scan of past rows. */
+export type PastScanOptions = ReadOptions &
+  Readonly<{
+    /** Ends the iterator with ABORTED before the next page, of 1,000 rows. Default: none. */
+    signal?: AbortSignal | undefined
+  }>
+
+/** A table as it was at a version. Errors are those of `Table`, and HISTORY_GONE. */
+export interface PastTable {
+  /** The version that it shows. */
+  readonly version: number
+  /** A row as it was; null: there was none. */
+  get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
+  /** As `get`, as JSON text. */
+  getJson(rowId: string): Promise<Readonly<{ json: string; version: number }> | null>
+  /** A continuation is one of the same version. */
+  page(request?: PageRequest): Promise<Page>
+  /** All rows as they were, in order. */
+  scan(options?: PastScanOptions): DisposableIterator<RowWithId>
+  /** The columns as they were. */
+  schema(): Promise<TableSchema>
+}

@@ -1,0 +1,122 @@
+// The life of a table: what it is now, its name and columns, and its end.
+import type { Bytes } from '../../base/bytes.js'
+import type { DisposableIterator } from '../../base/disposable.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { Authored } from './call-types.js'
+import type { Where } from './find-types.js'
+import type { SchemaInput } from './row-types.js'
+
+/** The ID and the name of a table. */
+export type TableEntry = Readonly<{ id: string; name: string }>
+
+/** How the names of tables are read. */
+export type TableNamesOptions = Readonly<{
+  /**
+   * Called before the names take more memory than the last call reserved, in bytes. Returns undefined if no wait is
+   * needed. Default: nothing is reserved.
+   */
+  reserve?: ((bytes: number) => Promise<void> | undefined) | undefined
+}>
+
+/** A table as it is now. */
+export type TableInfo = TableEntry &
+  Readonly<{
+    /** The columns, in order. */
+    schema: TableSchema
+    /** IDs of the columns of its key; absent: it has none. */
+    key?: readonly string[]
+    /** The number of rows. */
+    rowCount: number
+    /** The version of the table: each change makes it greater. */
+    version: number
+    /**
+     * When it was created, in milliseconds since 1970 UTC; null: by an earlier version of this package, which did not
+     * record it.
+     */
+    createdAt: number | null
+    /**
+     * When it was last changed, in milliseconds since 1970 UTC; null: not since an earlier version of this package.
+     * Every change counts, also of the name.
+     */
+    updatedAt: number | null
+    /**
+     * Bytes of its rows as they are stored, compressed where they are: of segments, and of the row records that no
+     * segment has yet. Records that lie over a segment until the next compaction, and overwritten rows, are not counted.
+     */
+    bytes: number
+  }>
+
+/** A condition on the version of a table. */
+export type IfTableMatch = Readonly<{
+  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
+  ifMatch?: number | bigint | undefined
+}>
+
+/** A change of a table that touches no row. It has a name or a schema, or both; or a key alone. */
+export type AlterRequest = Authored &
+  IfTableMatch &
+  Readonly<{
+    /** The new name: 1 to 1,000 UTF-16 units. Two tables may have the same. Default: the name stays. */
+    name?: string | undefined
+    /**
+     * The new columns, all of them. A column that the table has keeps its type; its display name and its place may
+     * change. A column that it does not have is added, without a cell. A column that is left out must be in `drop`. A
+     * type cannot be changed this way: `overwrite` does, and `updateSchema` of `addRows` widens one. Default: the columns
+     * stay.
+     */
+    schema?: SchemaInput | undefined
+    /**
+     * IDs of the columns that `schema` leaves out, in any order. Their cells are not shown any more, not even if a column
+     * with the same ID is added later. They stay stored until the rows are overwritten or their cells are changed.
+     * Default: none; a schema without a column of the table fails with REQUEST_VALIDATION_ERROR, whose message names such
+     * columns and the number of their cells, in tables of up to 1,000,000 cells of such columns.
+     */
+    drop?: readonly string[] | undefined
+    /** Whether that message has the number of their cells. Default: true. */
+    countsCells?: boolean | undefined
+    /**
+     * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then
+     * on no two rows have the same values in all of them, in whatever form the values are written: an operation that
+     * would make two fails with KEY_NOT_UNIQUE. Rows with an empty cell in one of them are not compared. An overwrite
+     * keeps the key. All rows are read once, and other changes of the table wait meanwhile. A table with more than
+     * 2,097,152 rows without an empty cell in these columns is refused: create one with the key, and add them in parts.
+     * Default: the key stays.
+     */
+    key?: readonly string[] | null | undefined
+    /**
+     * Ends the call with ABORTED, and nothing is changed. With `key` that is before the next 256 KiB of rows. It has no
+     * effect once the commit has begun. Default: none.
+     */
+    signal?: AbortSignal | undefined
+  }>
+
+/** Options of an export. */
+export type ExportOptions = Readonly<{
+  /** Only the rows that match. Default: all. */
+  where?: Where | undefined
+  /** Only the cells of these columns, in this order; `$rowID` puts the row IDs in front. Default: all. */
+  columns?: readonly string[] | undefined
+  /** Maximum number of rows: a positive integer. Default: all. */
+  limit?: number | undefined
+  /** Ends the export, which fails with ABORTED before its next page. Default: none. */
+  signal?: AbortSignal | undefined
+}>
+
+/** Options of an export as CSV. */
+export type CsvOptions = ExportOptions &
+  Readonly<{
+    /** The separator of fields: a comma, or a tab for TSV. Default: a comma. */
+    delimiter?: ',' | '\t' | undefined
+  }>
+
+/** Bytes of text, a page of rows at a time. They can be read once; `await using` ends them early. */
+export type ExportedRows = DisposableIterator<Bytes>
+
+/** Options of `deleteAll`. */
+export type DeleteAllOptions = Readonly<{
+  /**
+   * Ends the call with ABORTED before the next step: a commit, or a batch of 50 tables or stashes. What was deleted
+   * before stays deleted; call again to delete the rest. Default: none.
+   */
+  signal?: AbortSignal | undefined
+}>

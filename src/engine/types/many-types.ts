@@ -1,0 +1,36 @@
+// Changes of many rows of a table in one call.
+
+import type { Authored } from './call-types.js'
+import type { Where } from './find-types.js'
+import type { OnSchemaError, RowInput } from './row-types.js'
+
+/** One row of `updateRows`, and its new cells. */
+export type RowUpdate = Readonly<{
+  /** The ID of the row. */
+  rowId: string
+  /** As of `updateRow`: null empties a cell, absent columns stay. */
+  cells: RowInput
+  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. Default: no condition. */
+  ifMatch?: number | bigint | undefined
+}>
+
+/** Options of `updateRows`. */
+export type UpdateRowsOptions = Authored &
+  Readonly<{
+    /** What to do with cells that do not fit the schema. Default: `abort`. */
+    onSchemaError?: OnSchemaError | undefined
+  }>
+
+/** The version of the table, how many rows were deleted, and how many IDs named no row. */
+export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
+
+/**
+ * The rows that match a condition. One that every row matches needs `all: true`, which may also stand alone.
+ * Default of `all`: false.
+ */
+export type ConditionToDelete<W = Where> =
+  | Readonly<{ where: W; all?: boolean | undefined }>
+  | Readonly<{ all: true }>
+
+/** Rows by their IDs, or those that match a condition, at most 10,000. */
+export type RowsToDelete = readonly string[] | ConditionToDelete

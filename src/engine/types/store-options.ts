@@ -1,0 +1,325 @@
+// The options of a store in three groups, which are members of one flat object, and those of its background work.
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import type { Compression } from '../../format/frame-codec.js'
+import type { StoreEvent } from './event-types.js'
+import type { QuotaRequest } from './file-types.js'
+import type { UrlFetcher } from './url-fetcher.js'
+
+/** Limits of rows, pages, stashes, overwritten rows, files and the disk. */
+export interface LimitOptions {
+  /**
+   * Free space that writes must leave on the disk of the store, in bytes. Below it, changes that need space fail with
+   * INSUFFICIENT_STORAGE; reads and deletions still work. Only for stores that know their free space, such as those of
+   * `openDirectory`; it is measured once a second. 0 is no limit: the disk may then become full.
+   * Default: 256 MiB. Range: 0 to 2^53 - 1.
+   */
+  readonly freeDiskBytesMin?: number
+  /** Maximum number of tables of one team; one more fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to 1,000,000. */
+  readonly tablesMax?: number
+  /**
+   * Maximum size of the names of all tables of one team, in bytes of UTF-8: they are read whole to list them. A longer
+   * name than the limit divided by `tablesMax` fails with LIMIT_EXCEEDED if it exceeds the limit together with the
+   * others; a shorter one is always accepted. On a shared store, processes may exceed it together. Default: 4 MiB.
+   * Range: 0 to 2^53 - 1.
+   */
+  readonly tableNamesBytesMax?: number
+  /**
+   * Maximum number of unexpired stashes of one team; a chunk of one more fails with LIMIT_EXCEEDED. Chunks that are put
+   * at the same time may exceed it together. Processes that share a store each use a share of the limit before they
+   * count what the others have put, so together they may exceed it somewhat. The same is true of the limits of bytes,
+   * keys and uploads below. Default: 1,000. Range: 0 to 1,000,000.
+   */
+  readonly stashesMax?: number
+  /**
+   * Maximum stored size of all chunks in the stashes of one team, in bytes. A chunk beyond it fails with
+   * LIMIT_EXCEEDED; chunks that are put at the same time may exceed it together. With a limit, the first put of a team
+   * after an open reads the records of all its chunks. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
+   */
+  readonly stashBytesMax?: number
+  /**
+   * Maximum stored size of all rows of one team, in bytes, with its history, logs and jobs; overwritten rows count
+   * until a garbage collection drops them. Rows and jobs beyond it fail with LIMIT_EXCEEDED; concurrent operations may
+   * exceed it together, and updates, history and logs count after the next garbage collection. With a limit, the first
+   * import of a team after an open or a garbage collection reads the records of all its tables. Default: 2^53 - 1,
+   * which is no limit. Range: 0 to 2^53 - 1.
+   */
+  readonly teamRowBytesMax?: number
+  /**
+   * Maximum number of idempotency keys kept for one team; a create or an add with one more fails with LIMIT_EXCEEDED
+   * until some have expired and a garbage collection has run. Over HTTP, an API key that is limited to tables leaves
+   * free as many as it has. Default: 100,000. Range: 0 to 10,000,000.
+   */
+  readonly idempotencyKeysMax?: number
+  /** Maximum number of columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
+  readonly columnsMax?: number
+  /** Maximum size of the text of one row, also after an update, in bytes. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  readonly rowBytesMax?: number
+  /** Maximum number of rows of one page. Default: 10,000. Range: 1 to 100,000. */
+  readonly pageRowsMax?: number
+  /**
+   * Maximum size of the text of one page, in bytes; a page of a single row may be larger. Default: 16 MiB. Range: 1 KiB
+   * to 256 MiB.
+   */
+  readonly pageBytesMax?: number
+  /**
+   * Maximum number of chunks of one stash; a stash to which several processes added more cannot be used. Default:
+   * 20,000. Range: 1 to 65,535.
+   */
+  readonly stashChunksMax?: number
+  /** Maximum number of overwritten row sets of a table that stay readable. Default: 2. Range: 0 to 100. */
+  readonly overwrittenRowSetsMax?: number
+  /**
+   * Maximum size of the segments of all overwritten row sets of a table, in bytes. The garbage collection drops the
+   * oldest first; a row set that a `scan()` reads is dropped after the scan has ended. Default: 8 GiB. Range: 0 to 2^53
+   * - 1.
+   */
+  readonly overwrittenBytesMax?: number
+  /** Maximum size of one file, in bytes. Default: 5 GiB. Range: 1 byte to 1 TiB. */
+  readonly fileBytesMax?: number
+  /**
+   * Maximum size of all files of one team, in bytes; received and incoming bytes of uploads count.
+   * Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
+   */
+  readonly teamFileBytesMax?: number
+  /** Maximum number of open uploads of one owner. Default: 50. Range: 1 to 10,000. */
+  readonly uploadsOpenMax?: number
+  /**
+   * Maximum number of uploads and source URLs that are read at the same time. A team starts one only while it has fewer
+   * in progress than there are free places, so a single team uses at most half of the places. Further ones wait. Beyond
+   * 1,000 waiting, or 500 of one team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   */
+  readonly filesInFlightMax?: number
+  /**
+   * Maximum number of jobs that run at the same time. A team starts one only while it has fewer than there are free
+   * places; the others wait. Default: 4. Range: 1 to 1,000.
+   */
+  readonly jobsInFlightMax?: number
+}
+
+/** Accepted values, lifetimes of data that expires, and hooks into the host. */
+export interface BehaviorOptions {
+  /**
+   * `off`: any string fits the kinds uri, imageURI, audioURI, emailAddress, phoneNumber and emoji.
+   * Default: `on`.
+   */
+  readonly formatChecks?: 'on' | 'off'
+  /** Fetches files from URLs. Default: none, and `fromUrl` and imports from URLs fail; `openDirectory` has one. */
+  readonly sources?: UrlFetcher
+  /**
+   * Called before a file is stored, for one file of a team at a time; it must not change files itself. If it
+   * returns false, the file is deleted and the operation fails with PAYMENT_REQUIRED. Default: no quota.
+   */
+  readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
+  /**
+   * Called with each failure of background work, because no caller awaits that work; it is retried later. A failure
+   * that recurs, such as DATA_CORRUPT, needs an operator: run `store.verify()`. Default: one process warning for each
+   * task, with its first failure.
+   */
+  readonly onBackgroundFailure?: (failure: unknown, task: BackgroundTask) => void
+  /**
+   * Called with each event of the store: commits, compactions, garbage collections, jobs. No event contains a value or
+   * a key. Default: nothing; `openDirectory` publishes events to `diagnostics_channel`.
+   */
+  readonly onEvent?: ((event: StoreEvent) => void) | undefined
+  /**
+   * How long a stash is kept after its last acknowledged chunk, in milliseconds.
+   * Default: 48 hours. Range: 1 minute to 30 days.
+   */
+  readonly stashTtlMs?: number
+  /**
+   * How long the result of a create or an add with an `idempotencyKey` is kept for repeats, in
+   * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
+   */
+  readonly idempotencyTtlMs?: number
+  /**
+   * How long overwritten rows of a table stay readable for walks in progress, in milliseconds. Default: 1 hour. Range:
+   * 0 to 30 days.
+   */
+  readonly overwrittenRowsTtlMs?: number
+  /**
+   * How long the changes of a table and its rows as they were are kept for `table.changes`, `table.watch` and
+   * `table.at`, in milliseconds. A garbage collection deletes what is older; on a shared store within a day.
+   * Overwritten rows stay readable for them as long, up to `overwrittenBytesMax`. Each change of a row then stores the
+   * row as it was, too. 0 keeps no history, and deletes what there is. Without the option, no history is recorded, and
+   * that of a table stays until the table changes, so a command or a program that only reads does not delete it. All
+   * processes of a shared store must have the same value. Default: not set, which records as much as 0. Range: 0 to 30
+   * days.
+   */
+  readonly historyRetentionMs?: number
+  /**
+   * How long an object must have been unreferenced before garbage collection deletes it, in milliseconds.
+   * The delay protects readers that looked the object up earlier; those of a process that stood still for longer fail
+   * with STORAGE_UNAVAILABLE. Default: 10 minutes. Range: 0 to 1 day.
+   */
+  readonly orphanGraceMs?: number
+  /**
+   * How long the signed location of an upload is valid, in milliseconds. Default: 15 minutes. Range: 1 second to 1 day.
+   */
+  readonly uploadUrlTtlMs?: number
+  /**
+   * How long an upload may take from its creation to its completion, in milliseconds. Default: 24 hours. Range: 1
+   * minute to 30 days.
+   */
+  readonly uploadTtlMs?: number
+  /**
+   * How long an upload may take from the receipt of its bytes to its completion, in milliseconds; never longer
+   * than `uploadTtlMs` in all. Default: 1 hour. Range: 1 minute to 30 days.
+   */
+  readonly uploadReceivedTtlMs?: number
+  /**
+   * How long a file that no row refers to is kept after its completion, in milliseconds.
+   * Default: 7 days. Range: 24 hours to 29 days.
+   */
+  readonly fileRetentionMs?: number
+  /** How long a job is kept after its end, in milliseconds. Default: 7 days. Range: 1 minute to 30 days. */
+  readonly jobTtlMs?: number
+  /**
+   * How long a process may go without renewing its lease, or that of a job, before others consider it ended, in
+   * milliseconds: they then take over its jobs, garbage collections and compactions, and delete the objects that it had
+   * not linked. If it is still alive, its operations in progress fail with STORAGE_UNAVAILABLE. All processes of a
+   * store must have the same value. Only for a key-value store that several processes share. Default: 30 seconds.
+   * Range: 100 ms to 10 minutes.
+   */
+  readonly jobLeaseMs?: number
+  /**
+   * How far the clock of a process may be from that of the database of a shared store, in milliseconds; they are
+   * compared at the opening and three times per `jobLeaseMs`. While it is farther, what begins or ends a lifetime fails
+   * with STORAGE_UNAVAILABLE, garbage collections included. Default: 5 minutes. Range: 1 second to 2^53 - 1, which is
+   * no limit.
+   */
+  readonly clockSkewMs?: number
+  /** The time source. Default: the system's. */
+  readonly clock?: Clock
+  /** The source of IDs and nonces. Default: the system's, fit for secrets. */
+  readonly random?: Random
+}
+
+/** Memory, the form of new segments, and background work. They change speed and space. */
+export interface PerformanceOptions {
+  /**
+   * Maximum memory of all caches of the store together, estimated, in bytes. Each cache has a share, which
+   * `store.memory()` reports. A quarter is for frames, footers and rows of point reads. 0 caches nothing.
+   * Default: 80 MiB. Range: 0 to 16 GiB.
+   */
+  readonly cacheBytesMax?: number
+  /**
+   * Maximum memory of the idle buffers that are kept for the next segment, read or request body, in bytes. Buffers in
+   * use do not count. 0 keeps none. Default: 28 MiB. Range: 0 to 1 GiB.
+   */
+  readonly bufferBytesMax?: number
+  /**
+   * Compression of new segments; existing ones stay as they are and are still read. `zstd` takes about a
+   * quarter of the space and needs Node 22.15 or later, also for reading. `deflate` takes as much space, is
+   * slower, and can be read everywhere. `none` is the fastest to write and to read. Compression runs on other threads.
+   * Default: `auto`, which is `none`; but segments of rows of fewer than 128 bytes on average are written with
+   * `recompression` at once, as they would take more space than in a database, and so are all segments of a store
+   * that several processes share, as they go over a network.
+   */
+  readonly compression?: 'auto' | Compression
+  /**
+   * Compression of the segments of tables that have reached the age of `recompressionAgeMs`: a background task rewrites
+   * those that are not compressed, with the same rows, row IDs and versions. `none` rewrites none. Default: `auto`,
+   * which is `zstd` if `compression` is `auto` and the runtime has zstd, else `none`.
+   */
+  readonly recompression?: 'auto' | Compression
+  /**
+   * Whether new segments store the least and the greatest value of their columns, and a filter of the values, so that
+   * reads with a condition skip segments without a matching row. They take up to 256 KiB of a segment. `true` is for
+   * all columns, and makes writing rows two thirds to four fifths slower; a list of 1 to 32 IDs is for the columns with
+   * these IDs, in any table: one makes it a tenth to a fifth slower. A column with a text of more than 128 bytes has no
+   * filter. Stores without the option can read such segments too. Default: false.
+   */
+  readonly valueFilters?: boolean | readonly string[]
+  /** Maximum number of rows of one segment. Default: 65,536. Range: 1 to 65,536. */
+  readonly segmentRowsMax?: number
+  /**
+   * Maximum size of the text of one segment, in bytes; a segment of a single row may be larger. Default: 4 MiB. Range:
+   * 1 KiB to 64 MiB.
+   */
+  readonly segmentBytesMax?: number
+  /**
+   * Maximum number of rows of an add that become row records instead of a segment, if their text has at most
+   * `inlineBytesMax` too. Default: 1,000. Range: 0 to 1,000.
+   */
+  readonly inlineRowsMax?: number
+  /** Maximum size of the text of such an add, in bytes. See `inlineRowsMax`. Default: 256 KiB. Range: 0 to 1 MiB. */
+  readonly inlineBytesMax?: number
+  /**
+   * Maximum memory of a merge for the keys of its rows, in bytes: 31 for each row. A merge of more rows reads both
+   * sides once for each part of the keys. Each of several concurrent merges may use that much. Default: 128 MiB. Range:
+   * 1 MiB to 16 GiB.
+   */
+  readonly mergeBytesMax?: number
+  /**
+   * Background work: garbage collection, compaction, recompression and jobs. `false` does none, and continues no job that
+   * an earlier opening started; `store.maintain()` still works. Default: the defaults of its members.
+   */
+  readonly maintenance?: false | MaintenanceOptions
+}
+
+/** When the background work of a store runs, and how much it does. */
+export interface MaintenanceOptions {
+  /**
+   * Time between two background garbage collections, in milliseconds; 0 disables them. A store also collects garbage
+   * when it is opened, if the last garbage collection ended that long ago. Default: 5 minutes. Range: 0 to 1 day.
+   */
+  readonly garbageCollectionIntervalMs?: number
+  /**
+   * Time between two background garbage collections of files, in milliseconds; with 0 only `store.maintain()` collects
+   * them. At the open, as for `garbageCollectionIntervalMs`. Default: 1 hour. Range: 0 to 1 day.
+   */
+  readonly fileCollectionIntervalMs?: number
+  /**
+   * Time between two background compactions, in milliseconds; 0 disables them. Default: 30 seconds. Range: 0 to 1 day.
+   */
+  readonly compactionIntervalMs?: number
+  /**
+   * A compaction rewrites a segment that has at least this many row records over it. Fewer cost readers less than
+   * the rewrite does. Default: 64. Range: 1 to 65,536.
+   */
+  readonly compactionRecordsMin?: number
+  /**
+   * Time between two searches for segments to compress, in milliseconds; 0 disables them. Default: 1 minute. Range: 0
+   * to 1 day.
+   */
+  readonly recompressionIntervalMs?: number
+  /**
+   * Minimum age of a segment before it is compressed, in milliseconds. The age of a segment that an earlier opening
+   * of the store wrote counts from the present opening. Default: 10 minutes. Range: 0 to 30 days.
+   */
+  readonly recompressionAgeMs?: number
+  /**
+   * How much smaller a segment must get to be compressed, in percent; one that saves less is left as it is. With 0 all
+   * are rewritten. Default: 10. Range: 0 to 99.
+   */
+  readonly recompressionSavingMin?: number
+  /**
+   * Maximum number of bytes of segments that the background task of each process reads per second to compress them.
+   * `store.maintain()` ignores it. Default: 16 MiB. Range: 64 KiB to 16 GiB.
+   */
+  readonly recompressionBytesPerSecond?: number
+  /**
+   * Time between two searches for jobs that no process runs, in milliseconds; 0 disables them, and then jobs that an
+   * earlier opening started are not continued. The first search is at open. Default: 5 seconds. Range: 0 to 1 day.
+   */
+  readonly jobIntervalMs?: number
+}
+
+/** Options of a store. Each has a default; an unknown name is OPTION_NOT_ALLOWED. */
+export interface StoreOptions extends LimitOptions, BehaviorOptions, PerformanceOptions {}
+
+/**
+ * A background task of a store. `garbageCollection` deletes unreferenced and expired data, `fileCollection` deletes
+ * files that no row names, `compaction` rewrites segments with their row records, `recompression` compresses segments
+ * of some age, `codecs` records at open which compressions the segments use, `jobs` runs jobs and takes over those that
+ * another process left, and `lease` shows the processes that share the store that this one lives.
+ */
+export type BackgroundTask =
+  | 'garbageCollection'
+  | 'fileCollection'
+  | 'compaction'
+  | 'recompression'
+  | 'codecs'
+  | 'jobs'
+  | 'lease'

@@ -1,0 +1,433 @@
+// The public interface of a table.
+import type { Bytes } from '../../base/bytes.js'
+import type { DisposableIterator } from '../../base/disposable.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { Abortable, Authored, KeyValues } from './call-types.js'
+import type { CountOptions, FindBounds, FindPageRequest, ScanOptions, Where } from './find-types.js'
+import type {
+  ChangeEntry,
+  ChangesRequest,
+  PastTable,
+  TableChange,
+  WatchRequest,
+} from './history-types.js'
+import type {
+  FindBytesRequest,
+  OpenPage,
+  OpenPageRequest,
+  PageBytes,
+  PageBytesRequest,
+  ReadJsonResult,
+} from './json-types.js'
+import type {
+  AlterRequest,
+  CsvOptions,
+  ExportedRows,
+  ExportOptions,
+  IfTableMatch,
+  TableInfo,
+} from './life-types.js'
+import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
+import type { MergeRequest, MergeResult } from './merge-types.js'
+import type { TablePreflightReport } from './preflight-types.js'
+import type {
+  DeleteResult,
+  Page,
+  PageBounds,
+  ReadOptions,
+  ReadResult,
+  RowWithId,
+} from './read-types.js'
+import type { Receipt } from './receipt-types.js'
+import type {
+  AddOptions,
+  ChangeResult,
+  OverwriteRequest,
+  RowInput,
+  RowsInput,
+  Stash,
+  TablePreflightRequest,
+  UpdateOptions,
+} from './row-types.js'
+
+/**
+ * A table, as objects and values. Every change is atomic, durable when it resolves, and makes a new version.
+ *
+ * A read of a missing row returns null, and a delete returns whether the row existed; so do the files and stashes of a
+ * team. A change of a missing row fails with ROW_NOT_FOUND, any operation on a missing table with TABLE_NOT_FOUND.
+ * `Store` says with which codes every call may fail.
+ */
+export interface Table {
+  /** The ID of the table, which `createTable` gave. */
+  readonly id: string
+  /**
+   * The table as it is now. Reads a few records, however many rows it has.
+   * @throws {StoreError} TABLE_NOT_FOUND
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { name, rowCount, schema } = await team.table(tableId).info()
+   * console.log(name, rowCount, schema.columns.length) // Orders 2 1
+   */
+  info(): Promise<TableInfo>
+  /**
+   * The schema of the table.
+   * @throws {StoreError} TABLE_NOT_FOUND
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1, day: '2024-02-15' }] })
+   * const { columns } = await team.table(tableId).schema() // inferred from the rows
+   * console.log(columns.map(({ id, type }) => `${id}: ${type.kind}`)) // ["id: number","day: date"]
+   */
+  schema(): Promise<TableSchema>
+  /**
+   * The version of the table.
+   * @throws {StoreError} TABLE_NOT_FOUND
+   * @example
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).addRows([{ id: 2 }])
+   * console.log((await team.table(tableId).version()) > version) // true
+   */
+  version(): Promise<number>
+  /**
+   * One page of rows in order of insertion. Pass its `continuation` to get the next one. A walk to the end shows
+   * each row that existed all the time exactly once.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, CONTINUATION_INVALID, DATA_CORRUPT
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { rows, continuation } = await team.table(tableId).page({ limit: 1 })
+   * const next = await team.table(tableId).page({ limit: 1, continuation })
+   * console.log(rows[0]?.id, next.rows[0]?.id, next.continuation) // 1 2 undefined
+   */
+  page(request?: FindPageRequest): Promise<Page>
+  /**
+   * One row and its version; null if the table has no such row.
+   * @param row - Its ID, or the values of the key columns of a table with a key: `{ email: 'a@b.example' }`. The index of
+   *   the key leads to the row, without a scan.
+   * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT; REQUEST_VALIDATION_ERROR: these are not the columns of the key
+   * @example
+   * const rows = [{ email: 'a@example.com', plan: 'pro' }]
+   * const { tableId, rowIds } = await team.createTable({ name: 'Customers', rows, key: ['email'] })
+   * const table = team.table(tableId)
+   * const found = await table.get(rowIds.get(0)) // by ID
+   * console.log(found?.row.plan, (await table.get({ email: 'a@example.com' }))?.row.plan) // pro pro
+   */
+  get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null>
+  /**
+   * Rows by their IDs, in the order of the IDs, all as they were at one moment; null for an ID without a row.
+   * @param rowIds - At most 10,000.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const found = await team.table(tableId).getMany([rowIds.get(1), rowIds.get(0)])
+   * console.log(found.map((result) => result?.row.id)) // [2,1]
+   */
+  getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
+  /**
+   * All rows, or those that `options` select, in order, in bounded memory: 1,000 at a time. A concurrent overwrite does
+   * not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current ones.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
+   * for await (const row of team.table(tableId).scan({ columns: ['total'], from: 1 })) console.log(row.total) // 12
+   */
+  scan(options?: ScanOptions): DisposableIterator<RowWithId>
+  /**
+   * The rows that match: `scan` with `where`. A condition is compared to the stored bytes; a row that does not match
+   * never becomes an object.
+   * @throws {StoreError} as `scan`
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
+   * for await (const { id } of team.table(tableId).find({ total: { gt: 10 } })) console.log(id) // 2
+   */
+  find(where: Where, options?: Omit<ScanOptions, 'where'>): DisposableIterator<RowWithId>
+  /**
+   * The number of rows that match. Without a condition no row is read.
+   * @throws {StoreError} as `scan`
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
+   * console.log(await team.table(tableId).count({ total: { gte: 5, lt: 10 } })) // 1
+   */
+  count(where?: Where, options?: CountOptions): Promise<number>
+  /**
+   * Adds rows at the end, all or none. Adding no rows makes no version.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED,
+   *   LIMIT_EXCEEDED, ABORTED; of the rows, with their place: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE,
+   *   COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE, KEY_NOT_UNIQUE
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { rowIds } = await team.table(tableId).addRows([{ id: 3 }], { idempotencyKey: 'order-3' })
+   * console.log((await team.table(tableId).get(rowIds.get(0)))?.row.id) // 3
+   */
+  addRows(rows: RowsInput | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>
+  /**
+   * Changes the given cells of a row: null empties a cell, absent columns stay.
+   * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND,
+   * PRECONDITION_FAILED (`ifMatch` against the row's version), then those of the cells.
+   * @throws {StoreError} those above; of the cells: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED,
+   *   KEY_NOT_UNIQUE
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const table = team.table(tableId)
+   * const found = await table.get(rowIds.get(0))
+   * await table.updateRow(rowIds.get(0), { id: 7 }, { ifMatch: found?.version })
+   * console.log((await table.get(rowIds.get(0)))?.row.id) // 7
+   */
+  updateRow(
+    rowId: string,
+    cells: RowInput,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+  /**
+   * Changes the given cells of many rows, all or none, in one commit: all of them get the same version. At most 10,000
+   * rows, and 16 MiB of their text after the update. No row may occur twice. An update without cells only checks its
+   * row.
+   *
+   * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), then for the first
+   * update that fails ROW_NOT_FOUND and PRECONDITION_FAILED (`ifMatch` against the row's version), then those of its
+   * cells. The error's `row` is the index of the update; its message has the index and the row ID.
+   * @throws {StoreError} those above; of the cells: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED,
+   *   KEY_NOT_UNIQUE
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const updates = [...rowIds].map((rowId) => ({ rowId, cells: { id: 7 } }))
+   * await team.table(tableId).updateRows(updates)
+   * console.log(await team.table(tableId).count({ id: 7 })) // 2
+   */
+  updateRows(
+    updates: readonly RowUpdate[],
+    options?: UpdateRowsOptions,
+  ): Promise<Readonly<{ version: number }>>
+  /**
+   * Deletes a row. The result says whether there was such a row; if not, the version stays.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { deleted } = await team.table(tableId).deleteRow(rowIds.get(0))
+   * console.log(deleted, await team.table(tableId).count()) // true 1
+   */
+  deleteRow(rowId: string, options?: Authored): Promise<DeleteResult>
+  /**
+   * Deletes rows, all in one commit. An ID without a row is not an error: it is counted as missing, and so is the
+   * second occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted,
+   * all of them as the table is at that moment. A condition that every row matches, such as `{}`, is refused without
+   * `all: true`.
+   * @param options - `signal`, which ends the search with ABORTED before the next 256 KiB of rows.
+   * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows; ABORTED;
+   *   TRANSACTION_CONFLICT with outcome `unchanged` if other processes changed the table during each of 8 searches
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * await team.table(tableId).deleteRows([rowIds.get(0)])
+   * const { deleted } = await team.table(tableId).deleteRows({ where: { id: { gt: 1 } } })
+   * console.log(deleted, await team.table(tableId).count()) // 1 0
+   */
+  deleteRows(rows: RowsToDelete, options?: Abortable & Authored): Promise<DeleteRowsResult>
+  /**
+   * Merges rows into the table by key, in one operation: rows with a key that the table has change it, others are
+   * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of
+   * table and input.
+   * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have one key, or a row of the input has the key of two
+   *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; PRECONDITION_FAILED; as
+   *   `addRows`
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Stock', rows: [{ code: 'a', left: 1 }, { code: 'b', left: 2 }] })
+   * const rows = [{ code: 'b', left: 5 }, { code: 'c', left: 7 }]
+   * const { added, changed } = await team.table(tableId).merge({ rows, key: ['code'] })
+   * console.log(added, changed) // 1 1
+   */
+  merge(request: MergeRequest): Promise<MergeResult>
+  /**
+   * Replaces all rows at once, and with `schema` the schema too. A row with the `$rowID` of a row of the table
+   * keeps that ID. Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (schema and rows),
+   * PRECONDITION_FAILED (`ifMatch` against the table's version), then those of the rows.
+   * @throws {StoreError} those above; STASH_NOT_FOUND, LIMIT_EXCEEDED, ABORTED; of the rows, with their place:
+   *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE, KEY_NOT_UNIQUE
+   * @example
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * await team.table(tableId).overwrite({ rows: { csv: 'id\n7\n' }, ifMatch: version })
+   * console.log((await team.table(tableId).page()).rows.map(({ id }) => id)) // [7]
+   */
+  overwrite(request: OverwriteRequest & Abortable): Promise<ChangeResult>
+  /**
+   * Checks the request of an overwrite, or with `operation: 'add'` that of an add, and writes nothing. Values that do not
+   * fit, and columns that the schema lacks, are in the report. Every other failure is the error that the operation would
+   * fail with: KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a
+   * stash too.
+   * @param request - With `signal`, which ends the call with ABORTED before the next segment of rows.
+   * @throws {StoreError} as `overwrite` and `addRows`
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ total: 5 }] })
+   * const { problems } = await team.table(tableId).preflight({ rows: [{ total: 'five' }], operation: 'add' })
+   * console.log(problems.map(({ row, column }) => `row ${row}, ${column}`)) // ["row 0, total"]
+   */
+  preflight(request: TablePreflightRequest & Abortable): Promise<TablePreflightReport>
+  /**
+   * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the receipt
+   * is not kept any more: it is as long as `change` finds the version.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
+   * @example
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], receipt: true })
+   * const receipt = await team.table(tableId).receipt(version)
+   * console.log(receipt?.operation, receipt?.rows) // create 1
+   */
+  receipt(version: number): Promise<Receipt | null>
+  /**
+   * What made a version of the table, when, and who; the version of a row is that of its last change. null: it is not
+   * kept, or an earlier version of this package made it. A table keeps it for `historyRetentionMs`; without a history
+   * for 24 hours, and after a garbage collection at most 10,000 of them and 1 MiB, the newest always.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * const table = team.table(tableId)
+   * const { version } = await table.updateRow(rowIds.get(0), { id: 2 }, { author: 'ann', note: 'a typo' })
+   * const change = await table.change(version)
+   * console.log(change?.operation, change?.author, change?.note) // update ann a typo
+   */
+  change(version: number): Promise<ChangeEntry | null>
+  /**
+   * The changes after a version, one for each version, in order, up to the version of the table when the iterator is at
+   * its end. They are read from what was committed, so each is there once: also after a crash, with several processes,
+   * and after compactions and garbage collections. A change of the schema alone has no rows.
+   *
+   * The history of a table is kept for `historyRetentionMs`. It begins with the first change made while the store was
+   * open with that option. A request for a version before the earliest one that is kept, or before a restore or a loss of
+   * commits, fails with HISTORY_GONE: read the whole table again, and continue from the version of the page.
+   * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, ABORTED
+   * @example
+   * // of a store with `historyRetentionMs`
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).addRows([{ id: 2 }, { id: 3 }])
+   * for await (const { added } of team.table(tableId).changes({ since: version })) console.log(added.length) // 2
+   */
+  changes(request: ChangesRequest): DisposableIterator<TableChange>
+  /**
+   * As `changes`, then continues with new changes as they are made: those of this process at once, those of other
+   * processes on a shared store within a second.
+   * @throws {StoreError} as `changes`
+   * @example
+   * // of a store with `historyRetentionMs`
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).addRows([{ id: 2 }])
+   * for await (const change of team.table(tableId).watch({ since: version })) {
+   *   for await (const { id } of change.rows()) console.log(id) // 2
+   *   break // without it, it waits for the next change
+   * }
+   */
+  watch(request?: WatchRequest): DisposableIterator<TableChange>
+  /**
+   * The table as it was at a version that is still kept; the current version is kept until it changes. Files that only
+   * past rows name are not kept.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no version; the calls of the result as `PastTable`
+   * @example
+   * // of a store with `historyRetentionMs`
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).overwrite({ rows: [{ id: 2 }] })
+   * console.log((await team.table(tableId).at(version).page()).rows[0]?.id) // 1
+   */
+  at(version: number): PastTable
+  /**
+   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then a line for each row, in order. A
+   * table with columns that is created from it with the same schema has the same rows, with new IDs; an empty text
+   * becomes an empty cell. Arrays are JSON.
+   * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * let text = ''
+   * for await (const bytes of team.table(tableId).toCSV()) text += new TextDecoder().decode(bytes)
+   * console.log(text.split('\n')) // ["id","1","2",""]
+   */
+  toCSV(options?: CsvOptions): ExportedRows
+  /**
+   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost.
+   * @throws {StoreError} as `toCSV`
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * let text = ''
+   * for await (const bytes of team.table(tableId).toNDJSON({ limit: 1 })) text += new TextDecoder().decode(bytes)
+   * console.log(JSON.parse(text)) // {"id":1}
+   */
+  toNDJSON(options?: ExportOptions): ExportedRows
+  /**
+   * Renames the table. The same name makes no version.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED, LIMIT_EXCEEDED
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * await team.table(tableId).rename('Orders of 2026')
+   * console.log((await team.table(tableId).info()).name) // Orders of 2026
+   */
+  rename(name: string, options?: IfTableMatch & Authored): Promise<Readonly<{ version: number }>>
+  /**
+   * Changes the name and the columns of the table in one version, without reading or writing a row, however many there
+   * are. A request that changes nothing makes no version. If a column is dropped, all rows have the new version. A
+   * column of the key can neither be dropped nor changed from numbers to texts. With `key`, the rows are read.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
+   *   PRECONDITION_FAILED, LIMIT_EXCEEDED, KEY_NOT_UNIQUE, ABORTED
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const columns = [{ id: 'id', type: 'number' }, { id: 'paid', type: 'boolean' }] as const
+   * await team.table(tableId).alter({ schema: { columns } }) // adds the column "paid", and writes no row
+   * console.log((await team.table(tableId).schema()).columns.map(({ id }) => id)) // ["id","paid"]
+   */
+  alter(request: AlterRequest): Promise<Readonly<{ version: number }>>
+  /**
+   * Deletes the table with all its rows, at once: from then on its operations fail with TABLE_NOT_FOUND. Scans in
+   * progress still read all rows. The garbage collection frees the space; files that no other row names are deleted as
+   * after an overwrite. The ID is never used again.
+   * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * await team.table(tableId).delete()
+   * console.log((await team.tables()).length) // 0
+   */
+  delete(options?: IfTableMatch): Promise<void>
+  /**
+   * As `page`, as JSON bytes.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { json } = await team.table(tableId).pageBytes({ limit: 1 }) // for a server, which neither parses nor renders rows
+   * console.log(JSON.parse(new TextDecoder().decode(json))[0].id) // 1
+   */
+  pageBytes(request?: PageBytesRequest): Promise<PageBytes>
+  /**
+   * As `page` with `where`, `columns` or `from`, as JSON bytes.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { json } = await team.table(tableId).findBytes({ where: { id: 2 } })
+   * console.log(JSON.parse(new TextDecoder().decode(json))[0].id) // 2
+   */
+  findBytes(request: FindBytesRequest): Promise<PageBytes>
+  /**
+   * The `version` of the page that such a request gets, without reading rows. Fails as `page` does.
+   * @example
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * console.log((await team.table(tableId).pageVersion({ limit: 1 })) === version) // true
+   */
+  pageVersion(request?: PageBounds & FindBounds): Promise<number>
+  /**
+   * As `pageBytes`, read in pieces: for a server that sends many pages at the same time.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const page = await team.table(tableId).openPage()
+   * const piece = await page.piece({ bytes: 65_536, memoryBytes: 262_144 })
+   * console.log('json' in piece && JSON.parse(new TextDecoder().decode(piece.json)).length) // 2
+   */
+  openPage(request?: OpenPageRequest): Promise<OpenPage>
+  /**
+   * As `get`, with the row as JSON text.
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const found = await team.table(tableId).getJson(rowIds.get(1))
+   * console.log(JSON.parse(found?.json ?? '{}').id) // 2
+   */
+  getJson(rowId: string): Promise<ReadJsonResult | null>
+  /**
+   * As `updateRow`, from the text of a JSON object, whose tokens are stored as they are.
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * await team.table(tableId).updateRowJson(rowIds.get(0), '{ "id": 7.0 }')
+   * console.log((await team.table(tableId).getJson(rowIds.get(0)))?.json.includes('7.0')) // true
+   */
+  updateRowJson(
+    rowId: string,
+    json: Bytes | string,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+}

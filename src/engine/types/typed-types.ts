@@ -1,0 +1,164 @@
+// The rows of a table that was opened with a defined schema, as the compiler knows them.
+import type { DisposableIterator } from '../../base/disposable.js'
+import type { NumberForm } from '../../schema/parse-rendered.js'
+import type {
+  AnySchema,
+  CellsOf,
+  ColumnOf,
+  KeyOf,
+  RowOf,
+  SpecsOf,
+  TypedWhere,
+} from '../../schema/row-types.js'
+import type { Abortable, Authored } from './call-types.js'
+import type { CountOptions } from './find-types.js'
+import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
+import type { ConditionToDelete, DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
+import type { MergeRequest, MergeResult } from './merge-types.js'
+import type { PageBounds } from './read-types.js'
+import type {
+  AddOptions,
+  ChangeResult,
+  OverwriteRequest,
+  Stash,
+  TypedRowsInput,
+  UpdateOptions,
+} from './row-types.js'
+import type { Table } from './table-types.js'
+
+/** As `FindBounds`, and `numbers` as in `ReadOptions`. */
+export type TypedFindOptions<
+  S extends AnySchema,
+  Column extends ColumnOf<S>,
+  Form extends NumberForm,
+> = Readonly<{
+  where?: TypedWhere<S> | undefined
+  columns?: readonly Column[] | undefined
+  from?: number | undefined
+  numbers?: Form
+}>
+
+/** As `ScanOptions`. */
+export type TypedScanOptions<
+  S extends AnySchema,
+  Column extends ColumnOf<S> = ColumnOf<S>,
+  Form extends NumberForm = 'number',
+> = TypedFindOptions<S, Column, Form> & CountOptions & Readonly<{ limit?: number | undefined }>
+
+/** As `FindPageRequest`. */
+export type TypedPageRequest<
+  S extends AnySchema,
+  Column extends ColumnOf<S> = ColumnOf<S>,
+  Form extends NumberForm = 'number',
+> = TypedFindOptions<S, Column, Form> & PageBounds
+
+/** A row with these columns, as it is read. */
+export type TypedRow<
+  S extends AnySchema,
+  Column extends ColumnOf<S>,
+  Form extends NumberForm,
+> = RowOf<Pick<SpecsOf<S>, Column>, Form>
+
+/** As `ReadResult`. */
+export type TypedReadResult<S extends AnySchema, Form extends NumberForm> = Readonly<{
+  row: RowOf<SpecsOf<S>, Form>
+  version: number
+}>
+
+/**
+ * As `TableChange`. A change of a version in which the table had other columns has the rows of those: `retyped` says
+ * where a type changed.
+ */
+export type TypedChange<S extends AnySchema> = Omit<TableChange, 'rows'> &
+  Readonly<{
+    /** As those of `TableChange`. */
+    rows<Form extends NumberForm = 'number'>(
+      options?: Readonly<{ numbers?: Form }>,
+    ): DisposableIterator<RowOf<SpecsOf<S>, Form>>
+  }>
+
+/** As `RowUpdate`. */
+export type TypedRowUpdate<S extends AnySchema> = Readonly<{
+  rowId: string
+  cells: CellsOf<S>
+  ifMatch?: number | bigint | undefined
+}>
+
+/**
+ * A table with the rows of a schema. Options and errors are as those of `Table`.
+ *
+ * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it
+ * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the compiler
+ * does not know them. What others do to the columns afterwards is not noticed: get the table from the team again. The
+ * rows of `at` are those of the columns of its version, which may be others: they have no types.
+ */
+export interface TypedTable<S extends AnySchema>
+  extends Pick<
+    Table,
+    | 'id'
+    | 'info'
+    | 'schema'
+    | 'version'
+    | 'deleteRow'
+    | 'receipt'
+    | 'change'
+    | 'at'
+    | 'toCSV'
+    | 'toNDJSON'
+    | 'rename'
+    | 'alter'
+    | 'delete'
+  > {
+  /** The same table without types and checks: for JSON text, preflights, and columns that the schema lacks. */
+  readonly untyped: Table
+  addRows(rows: TypedRowsInput<S> | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>
+  overwrite(
+    request: Omit<OverwriteRequest, 'rows' | 'schema'> &
+      Abortable &
+      Readonly<{ rows: TypedRowsInput<S> | Stash }>,
+  ): Promise<ChangeResult>
+  merge(
+    request: Omit<MergeRequest, 'rows' | 'key'> &
+      Readonly<{ rows: TypedRowsInput<S> | Stash; key: readonly ColumnOf<S>[] }>,
+  ): Promise<MergeResult>
+  page<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
+    request?: TypedPageRequest<S, Column, Form>,
+  ): Promise<
+    Readonly<{
+      rows: readonly TypedRow<S, Column, Form>[]
+      continuation?: string
+      version: number
+    }>
+  >
+  get<Form extends NumberForm = 'number'>(
+    row: string | KeyOf<S>,
+    options?: Readonly<{ numbers?: Form }>,
+  ): Promise<TypedReadResult<S, Form> | null>
+  getMany<Form extends NumberForm = 'number'>(
+    rowIds: readonly string[],
+    options?: Readonly<{ numbers?: Form }>,
+  ): Promise<readonly (TypedReadResult<S, Form> | null)[]>
+  scan<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
+    options?: TypedScanOptions<S, Column, Form>,
+  ): DisposableIterator<TypedRow<S, Column, Form>>
+  find<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
+    where: TypedWhere<S>,
+    options?: Omit<TypedScanOptions<S, Column, Form>, 'where'>,
+  ): DisposableIterator<TypedRow<S, Column, Form>>
+  count(where?: TypedWhere<S>, options?: CountOptions): Promise<number>
+  updateRow(
+    rowId: string,
+    cells: CellsOf<S>,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+  updateRows(
+    updates: readonly TypedRowUpdate<S>[],
+    options?: UpdateRowsOptions,
+  ): Promise<Readonly<{ version: number }>>
+  deleteRows(
+    rows: readonly string[] | ConditionToDelete<TypedWhere<S>>,
+    options?: Abortable & Authored,
+  ): Promise<DeleteRowsResult>
+  changes(request: ChangesRequest): DisposableIterator<TypedChange<S>>
+  watch(request?: WatchRequest): DisposableIterator<TypedChange<S>>
+}

@@ -3,6 +3,7 @@
 import { MemoryLevel } from 'memory-level'
 import { expect, onTestFinished, test } from 'vitest'
 import {
+  createContract,
   memoryObjects,
   openLevelKv,
   openStore,
@@ -22,6 +23,11 @@ const SCHEMA = {
   ],
 } as const
 const UPDATES_AT_ONCE = 32
+const KEY = 'key-of-the-operator-of-t'
+
+async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text)
+}
 
 type Place = Readonly<{ store: Store; team: Team; counter: Counter }>
 
@@ -216,6 +222,28 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     for (let i = 0; i < 3; i++) await place.team.stash('s').put(i, SEGMENT_ROWS)
     return () => table.overwrite({ rows: place.team.stash('s'), schema: SCHEMA })
   },
+  'PATCH of a row over HTTP': async (place) => {
+    const table = await tableOf(place)
+    const [id, other] = await idsOf(table)
+    const { handle } = createContract(place.store, { keys: [{ key: KEY, teamId: 't' }] })
+    const { id: tableId } = await table.info()
+    const patch = async (rowId: string | undefined, n: number) => {
+      const { status } = await handle({
+        method: 'PATCH',
+        path: `/tables/${tableId}/rows/${rowId}`,
+        query: '',
+        headers: [
+          ['authorization', `Bearer ${KEY}`],
+          ['content-type', 'application/json'],
+          ['content-length', '7'],
+        ],
+        body: bodyOf(`{"n":${n}}`),
+      })
+      expect(status).toBe(200)
+    }
+    await patch(other, 1)
+    return () => patch(id, 2)
+  },
   [`${UPDATES_AT_ONCE} updates at once`]: async (place) => {
     const table = await tableOf(place)
     const ids = (await idsOf(table)).slice(0, UPDATES_AT_ONCE)
@@ -250,6 +278,7 @@ const COSTS: Readonly<Record<string, Costs>> = {
   'create from a stash of 3 chunks': costs({ reads: 3, views: 2, commits: 1 }),
   'create from a stash of 2,000 chunks': costs({ reads: 5, views: 2, commits: 1 }),
   'overwrite with a schema': costs({ reads: 3, views: 2, commits: 1 }),
+  'PATCH of a row over HTTP': costs({ reads: 1, commits: 1 }), // As an update: its head is read once.
   [`${UPDATES_AT_ONCE} updates at once`]: costs({ reads: 1, commits: 1 }),
 }
 

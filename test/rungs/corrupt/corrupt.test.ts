@@ -22,6 +22,7 @@ import { openDirectory } from '../../../adapters/node.js'
 import { isStoreError, type Store, type Team } from '../../../src/index.js'
 import { testClock } from '../../conformance/test-clock.js'
 import { report, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 import {
   type Answers,
   askEverything,
@@ -54,7 +55,12 @@ beforeAll(async () => {
   await fillRichly(store, clock)
   await store.close()
   await cp(directory, older, { recursive: true })
-  const again = await openDirectory(directory, { ...RICH_SIZES, ...SETTLES, clock })
+  const again = await openDirectory(directory, {
+    ...RICH_SIZES,
+    ...SETTLES,
+    maintenance: joinedMaintenance(RICH_SIZES.maintenance, SETTLES.maintenance),
+    clock,
+  })
   const files = await changeMore(again)
   await again.close()
   const last = await openDirectory(directory, { ...RICH_SIZES, clock })

@@ -975,7 +975,7 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
   const flushBytes = isHasty ? 8_192 : 1_024
   return {
     ...relaxed,
-    store: isHasty ? { ...store, ...HASTY } : store,
+    store: isHasty ? hasty(store) : store,
     kv: { ...relaxed.kv, flushBytes },
     // The database's own log is twice as long as what is written before it is flushed.
     disk: { ...disk, logBytesMax: 2 * flushBytes },
@@ -989,6 +989,11 @@ const HASTY = {
   maintenance: { compactionRecordsMin: 1 },
   inlineRowsMax: 0,
 } satisfies StoreOptions
+
+function hasty(store: StoreOptions): StoreOptions {
+  const maintenance = joinedMaintenance(store.maintenance, HASTY.maintenance)
+  return { ...store, ...HASTY, maintenance }
+}
 
 const FITS: readonly Readonly<{ text: string; most: number; fits(step: PortStep): boolean }>[] = [
   { text: 'write', most: 5, fits: ({ operation }) => operation === 'write' },

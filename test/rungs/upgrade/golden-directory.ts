@@ -7,6 +7,7 @@ import { backupToFile, openDirectory } from '../../../adapters/node.js'
 import type { Store, StoreOptions } from '../../../src/index.js'
 import { putTo, textOf } from '../../conformance/store/upload-request.js'
 import { testClock } from '../../conformance/test-clock.js'
+import { joinedMaintenance } from '../../support/maintenance.js'
 
 const QUIET = {
   maintenance: {
@@ -37,7 +38,8 @@ export type GoldenContent = Readonly<{
 }>
 
 export function openGolden(directory: string, options: StoreOptions = {}): Promise<Store> {
-  return openDirectory(directory, { ...SIZES, ...options, clock: testClock() })
+  const maintenance = joinedMaintenance(SIZES.maintenance, options.maintenance)
+  return openDirectory(directory, { ...SIZES, ...options, maintenance, clock: testClock() })
 }
 
 /** Makes the store, a backup of it beside it, and the list of what they hold. */

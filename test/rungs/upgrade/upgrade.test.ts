@@ -100,7 +100,7 @@ test.each(FORMATS)(
 
     expect((await store.maintain()).recompressed).toBeGreaterThan(0)
     await store.maintain() // Deletes the old objects.
-    expect(await store.maintain()).toMatchObject({ settled: 0, objects: 0 })
+    expect(await store.maintain()).toMatchObject({ recompressed: 0, objects: 0 })
     expect(await contentOf(store, files)).toEqual(content)
     await store.close()
     const again = await openGolden(copy)

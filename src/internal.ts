@@ -9,6 +9,7 @@ export { CONTRACT_LIMITS } from './contract/memory/contract-limits.js'
 export {
   checkStoreOptions,
   MAINTENANCE_LIMITS,
+  NO_MAINTENANCE,
   STORE_LIMITS,
 } from './engine/arguments/resolve-options.js'
 export type {

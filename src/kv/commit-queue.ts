@@ -16,7 +16,7 @@ import { NO_BYTES, sameValue } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
 import { invariant } from '../base/invariant.js'
 import { every, yieldToEventLoop } from '../base/platform.js'
-import { isStoreError, StoreError, withOutcome } from '../base/store-error.js'
+import { isStoreError, StoreError, storeClosed, withOutcome } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
 import { planCommitRecord } from './commit-log.js'
@@ -142,7 +142,7 @@ export class CommitQueue {
   commit(prefix: Prefix, commit: KvCommit, isBarrier = false): Promise<KvCommitResult> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
-        throw new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
+        throw storeClosed()
       }
       if (this.#failed !== undefined) throw this.#refusal(this.#failed)
       this.#waiting.push({ prefix, commit, isBarrier, size: measure(commit), resolve, reject })

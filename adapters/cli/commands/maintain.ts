@@ -1,6 +1,7 @@
 // `rowstash maintain`: the maintenance of a store that no server has open.
 import { parseArgs } from 'node:util'
 import type { MaintenanceReport, StoreOptions } from '../../../src/index.js'
+import { NO_MAINTENANCE } from '../../../src/internal.js'
 import type { CommandIo } from '../command/command.js'
 import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -36,14 +37,7 @@ export const MAINTAIN_COMMAND: CommandSpec = {
 
 /** The command does not live until segments have their age, so none is too young. */
 const OPTIONS_OF_STORE: StoreOptions = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    recompressionIntervalMs: 0,
-    recompressionAgeMs: 0,
-    jobIntervalMs: 0,
-  },
+  maintenance: { ...NO_MAINTENANCE, recompressionAgeMs: 0 },
 }
 
 /** Runs `rowstash maintain`. @throws {ProgramFailure} */

@@ -89,11 +89,12 @@ export async function inOrder<P>(
   { parse, table, formats, change }: Steps<P>,
 ): Promise<ContractResponse> {
   const parsed = parse()
-  if (table !== undefined && isWorthALook(call)) await table.version()
+  const looksFirst = table !== undefined && isWorthALook(call)
+  if (looksFirst) await table.version()
   try {
     return await call.receive(formats, (body) => change(body, parsed))
   } catch (failure) {
-    await table?.version() // Its absence comes first. A change that is made has found it, with one read of its head.
+    if (!looksFirst) await table?.version() // Its absence comes first. A change that is made has found it, with one read of its head.
     throw failure
   }
 }

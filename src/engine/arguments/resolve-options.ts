@@ -90,13 +90,13 @@ export const MAINTENANCE_LIMITS = {
 } as const satisfies Record<MaintenanceOption, IntegerRange>
 
 /** No background work. What `store.maintain()` does stays as it is. */
-const NO_MAINTENANCE: MaintenanceOptions = Object.freeze({
+export const NO_MAINTENANCE = Object.freeze({
   garbageCollectionIntervalMs: 0,
   fileCollectionIntervalMs: 0,
   compactionIntervalMs: 0,
   recompressionIntervalMs: 0,
   jobIntervalMs: 0,
-})
+} satisfies MaintenanceOptions)
 
 type MaintenanceOption = keyof MaintenanceOptions
 

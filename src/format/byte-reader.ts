@@ -1,18 +1,16 @@
-import { type Bytes, fromUtf8 } from '../base/bytes.js'
+import { type Bytes, fromUtf8, readUint32 } from '../base/bytes.js'
 import { sameRanges } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 
 /** Reads what ByteWriter wrote. Bytes that end early or go on too long are DATA_CORRUPT. */
 export class ByteReader {
   readonly #bytes: Bytes
-  readonly #view: DataView
   readonly #what: string
   #at = 0
 
   /** @param what - Names the record in errors. */
   constructor(bytes: Bytes, what: string) {
     this.#bytes = bytes
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#what = what
   }
 
@@ -21,25 +19,25 @@ export class ByteReader {
   }
 
   u8(): number {
-    return this.#view.getUint8(this.#take(1))
+    return this.#bytes[this.#take(1)] ?? 0
   }
 
   u16(): number {
-    return this.#view.getUint16(this.#take(2))
+    return this.#uint16(this.#take(2))
   }
 
   u32(): number {
-    return this.#view.getUint32(this.#take(4))
+    return readUint32(this.#bytes, this.#take(4))
   }
 
   u48(): number {
     const at = this.#take(6)
-    return this.#view.getUint16(at) * 2 ** 32 + this.#view.getUint32(at + 2)
+    return this.#uint16(at) * 2 ** 32 + readUint32(this.#bytes, at + 2)
   }
 
   u64(): number {
     const at = this.#take(8)
-    const value = this.#view.getUint32(at) * 2 ** 32 + this.#view.getUint32(at + 4)
+    const value = readUint32(this.#bytes, at) * 2 ** 32 + readUint32(this.#bytes, at + 4)
     if (!Number.isSafeInteger(value)) throw this.corrupt('an integer is out of range')
     return value
   }
@@ -87,6 +85,10 @@ export class ByteReader {
     return new StoreError('DATA_CORRUPT', `Stored ${this.#what} cannot be read: ${problem}`, {
       cause,
     })
+  }
+
+  #uint16(at: number): number {
+    return (this.#bytes[at] ?? 0) * 256 + (this.#bytes[at + 1] ?? 0)
   }
 
   #take(count: number): number {

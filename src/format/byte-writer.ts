@@ -1,4 +1,4 @@
-import { type Bytes, utf8 } from '../base/bytes.js'
+import { type Bytes, putUint32, putUint64, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 
 const UINT48_MAX = 2 ** 48 - 1
@@ -6,13 +6,11 @@ const UINT48_MAX = 2 ** 48 - 1
 /** Encodes a record of big-endian integers, byte runs and counted texts; grows as needed. */
 export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
-  #view: DataView
   #length = 0
 
   /** @param capacity - How many bytes to begin with. */
   constructor(capacity = 64) {
     this.#bytes = new Uint8Array(capacity)
-    this.#view = new DataView(this.#bytes.buffer)
   }
 
   get length(): number {
@@ -22,29 +20,32 @@ export class ByteWriter {
   u8(value: number): this {
     invariant(Number.isInteger(value) && value >= 0 && value <= 0xff, 'a u8 has one byte')
     const at = this.#grow(1)
-    this.#view.setUint8(at, value)
+    this.#bytes[at] = value
     return this
   }
 
   u16(value: number): this {
     invariant(Number.isInteger(value) && value >= 0 && value <= 0xffff, 'a u16 has two bytes')
     const at = this.#grow(2)
-    this.#view.setUint16(at, value)
+    this.#bytes[at] = value >>> 8
+    this.#bytes[at + 1] = value
     return this
   }
 
   u32(value: number): this {
     invariant(Number.isInteger(value) && value >= 0 && value <= 0xffffffff, 'a u32 has four bytes')
     const at = this.#grow(4)
-    this.#view.setUint32(at, value)
+    putUint32(this.#bytes, at, value)
     return this
   }
 
   u48(value: number): this {
     invariant(Number.isInteger(value) && value >= 0 && value <= UINT48_MAX, 'a u48 has six bytes')
     const at = this.#grow(6)
-    this.#view.setUint16(at, Math.floor(value / 2 ** 32))
-    this.#view.setUint32(at + 2, value % 2 ** 32)
+    const high = Math.floor(value / 2 ** 32)
+    this.#bytes[at] = high >>> 8
+    this.#bytes[at + 1] = high
+    putUint32(this.#bytes, at + 2, value % 2 ** 32)
     return this
   }
 
@@ -52,8 +53,7 @@ export class ByteWriter {
   u64(value: number): this {
     invariant(Number.isSafeInteger(value) && value >= 0, 'a u64 here is a safe integer')
     const at = this.#grow(8)
-    this.#view.setUint32(at, Math.floor(value / 2 ** 32))
-    this.#view.setUint32(at + 4, value % 2 ** 32)
+    putUint64(this.#bytes, at, value)
     return this
   }
 
@@ -76,16 +76,13 @@ export class ByteWriter {
 
   /** The bytes so far. The writer must not be used afterwards. */
   finish(): Bytes {
-    return this.#bytes.subarray(0, this.#length)
+    return this.#length === this.#bytes.length ? this.#bytes : this.written(0)
   }
 
   #grow(count: number): number {
     const at = this.#length
     const needed = at + count
-    if (needed > this.#bytes.length) {
-      this.#bytes = grownBytes(this.#bytes, needed)
-      this.#view = new DataView(this.#bytes.buffer)
-    }
+    if (needed > this.#bytes.length) this.#bytes = grownBytes(this.#bytes, needed)
     this.#length = needed
     return at
   }

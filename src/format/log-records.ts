@@ -101,7 +101,7 @@ export function encodeLogEntry(entry: LogEntry): Bytes {
     (note === null ? 0 : HAS_NOTE) |
     (detail === null ? 0 : HAS_DETAIL) |
     (base === 0 ? 0 : HAS_BASE)
-  const writer = newRecord(64).u8(OPERATION[operation]).u8(flags).u48(at)
+  const writer = newRecord(27).u8(OPERATION[operation]).u8(flags).u48(at)
   writer.u48(counts.added).u48(counts.changed).u48(counts.removed)
   if (base !== 0) writer.u64(base)
   if (author !== null) writer.text(author)

@@ -149,7 +149,7 @@ export const EMPTY_RECORD: Bytes = Uint8Array.of(RECORD_VERSION)
 export function encodeTableHead(head: TableHead): Bytes {
   const { version, commitNonce, order, generation, times } = head
   invariant(commitNonce.length === 8, 'a commit nonce has 8 bytes')
-  const writer = newRecord(96).u64(version).bytes(commitNonce).u48(order)
+  const writer = newRecord(160).u64(version).bytes(commitNonce).u48(order)
   writeGeneration(writer, generation)
   if (times !== undefined) writer.u48(times.createdAt).u48(times.updatedAt)
   return writer.finish()

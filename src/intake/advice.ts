@@ -15,7 +15,7 @@ export type AdviceCode =
   | 'headerLooksLikeData'
   /** A column without a name was given one. */
   | 'columnNamed'
-  /** A column without a name and without values was left out. */
+  /** A column without a name and without values was left out; or so many that tell why rows did not fit before. */
   | 'columnDropped'
   /** Blanks around fields and quotes were left out. */
   | 'trimmed'

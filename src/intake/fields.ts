@@ -130,6 +130,9 @@ function unescaped(text: string): string {
 }
 
 /** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
+/** The columns that a program puts in front of rows that do not fit, to tell why: an import of that file leaves them out. */
+export const REJECT_COLUMNS = ['$file', '$line', '$column', '$problem'] as const
+
 export const EMPTY_ROW = '""\n'
 
 /** A field as RFC 4180 writes it. A broken one is written as it is. */

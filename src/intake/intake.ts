@@ -14,6 +14,7 @@ import type { Dialect } from './dialect.js'
 import { checkDialect } from './dialect-rules.js'
 import { writeField } from './fields.js'
 import { openJson } from './json-source.js'
+import { PassedLines } from './passed-lines.js'
 import { type Plan, planIntake } from './plan.js'
 import { openDialectScanner } from './record-bounds.js'
 import { RowRewriter } from './rewritten-rows.js'
@@ -66,12 +67,19 @@ export type IntakeReport = Readonly<{
 
 export class Intake {
   readonly runs: AsyncIterable<IntakeRun>
+  readonly #lines: PassedLines
   readonly #reportOf: () => IntakeReport
 
   /** Use `openIntake`. */
-  constructor(runs: AsyncIterable<IntakeRun>, reportOf: () => IntakeReport) {
+  constructor(runs: AsyncIterable<IntakeRun>, lines: PassedLines, reportOf: () => IntakeReport) {
     this.runs = runs
+    this.#lines = lines
     this.#reportOf = reportOf
+  }
+
+  /** The line, from 1, of an offset in the run that was taken last, or of a fault behind it. */
+  lineAt(offset: number): number {
+    return this.#lines.lineAt(offset)
   }
 
   get report(): IntakeReport {
@@ -90,30 +98,41 @@ export async function openIntake(
 ): Promise<Intake> {
   const dialect = checkDialect(options.dialect ?? {})
   const { format, detects } = options
-  const text = await openTextBytes(source, dialect.encoding, allowedGuesses(format, detects))
+  const begun = await openTextBytes(source, dialect.encoding, allowedGuesses(format, detects))
+  const lines = new PassedLines()
+  const text = { ...begun, all: lines.watch(begun.all) }
   const guessed: Advice = { code: 'encoding', example: text.encoding }
   const ofText = text.isGuessed ? [guessed] : []
   return isJson(format)
-    ? jsonIntake(text, ofText, options)
-    : linesIntake(text, ofText, dialect, options)
+    ? jsonIntake(text, lines, ofText, options)
+    : linesIntake(text, lines, ofText, dialect, options)
 }
 
-function jsonIntake(text: TextBytes, ofText: readonly Advice[], options: IntakeOptions): Intake {
+function jsonIntake(
+  text: TextBytes,
+  lines: PassedLines,
+  ofText: readonly Advice[],
+  options: IntakeOptions,
+): Intake {
   const { format, bytes, shift, advice } = openJson(text, options)
   let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
     const { limits, allowEmpty } = options
     for await (const run of cutRecords(bytes, format, limits, { allowEmpty })) {
       rows += run.starts.length
-      yield { ...run, format, offsets: run.starts.map((start) => run.offset + start + shift()) }
+      const before = run.offset + shift()
+      lines.forget(before)
+      yield { ...run, format, offsets: run.starts.map((start) => before + start) }
     }
   }
   const { encoding } = text
-  return new Intake(runs(), () => ({ format, encoding, rows, advice: [...ofText, ...advice] }))
+  const reportOf = () => ({ format, encoding, rows, advice: [...ofText, ...advice] })
+  return new Intake(runs(), lines, reportOf)
 }
 
 async function linesIntake(
   text: TextBytes,
+  lines: PassedLines,
   ofText: readonly Advice[],
   dialect: Dialect,
   { format: given, detects, limits, allowEmpty, kindsOf = async () => undefined }: IntakeOptions,
@@ -126,7 +145,7 @@ async function linesIntake(
   const isTabbed = said === 'tsv' && plan.isPlain
   const format = isTabbed ? 'tsv' : 'csv'
   const header = plan.hasHeader ? undefined : headerOfPlan(plan)
-  const rewriter = new RowRewriter(plan, isTabbed, header?.length ?? 0)
+  const rewriter = new RowRewriter(plan, isTabbed, header?.length ?? 0, lines)
   let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
     const scanner = openDialectScanner(plan.marks, plan.comment)
@@ -140,7 +159,7 @@ async function linesIntake(
   }
   const { encoding } = text
   const { marks, hasHeader } = plan
-  return new Intake(runs(), () => {
+  return new Intake(runs(), lines, () => {
     const advice = [...ofText, ...plan.advice, ...rewriter.advice]
     const headerLine = hasHeader ? plan.skippedLines + 1 : undefined
     return { format: said, encoding, delimiter: marks.delimiter, headerLine, rows, advice }

@@ -15,7 +15,7 @@ import {
   haveTwoReadings,
 } from './conversions.js'
 import type { Dialect } from './dialect.js'
-import { areStandard, type Marks } from './fields.js'
+import { areStandard, type Marks, REJECT_COLUMNS } from './fields.js'
 import {
   findPreamble,
   marksIn,
@@ -42,6 +42,8 @@ export type Plan = Readonly<{
   columns: readonly string[]
   /** By the index of a field, whether its column is left out. */
   dropped: ReadonlySet<number>
+  /** Fields in front that are left out with their values. */
+  rejectColumns: number
   fieldCount: number
   nulls: ReadonlySet<string>
   skipsBlankLines: boolean
@@ -94,6 +96,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
     names: header.names,
     columns: header.columns,
     dropped: header.dropped,
+    rejectColumns: header.rejectColumns,
     fieldCount: header.fieldCount,
     nulls,
     skipsBlankLines:
@@ -116,6 +119,7 @@ type Header = Readonly<{
   /** The names of all fields, also of those that are left out. */
   columns: readonly string[]
   dropped: ReadonlySet<number>
+  rejectColumns: number
   fieldCount: number
   advice: readonly Advice[]
 }>
@@ -139,14 +143,17 @@ function planHeader(
   if (header !== 'present') {
     const given = header === 'absent' ? first.map((_, i) => fieldColumnName(i)) : header
     const of = { hasHeader: false, names: given, columns: given, dropped: new Set<number>() }
-    return { ...of, fieldCount: given.length, advice: [] }
+    return { ...of, rejectColumns: 0, fieldCount: given.length, advice: [] }
   }
   const columns = first.map(({ text }) => text)
   const isBroken = first.some((field) => field.isBroken)
   const nameless = columns.flatMap((name, i) => (name.trim() === '' ? [i] : []))
-  const of = { hasHeader: true, fieldCount: columns.length }
-  const data = detects ? adviceOfData(records, line) : []
-  if (!detects || isBroken || nameless.length === 0 || columns.length < 2) {
+  const isOfRejects = detects && REJECT_COLUMNS.every((name, i) => columns[i] === name)
+  const rejectColumns = isOfRejects ? REJECT_COLUMNS.length : 0
+  const of = { hasHeader: true, fieldCount: columns.length, rejectColumns }
+  const data = detects && !isOfRejects ? adviceOfData(records, line) : []
+  const isAsItIs = nameless.length + rejectColumns === 0
+  if (!detects || isBroken || isAsItIs || columns.length < 2) {
     return { ...of, names: undefined, columns, dropped: new Set(), advice: data }
   }
   const rows = records.slice(1)
@@ -157,6 +164,10 @@ function planHeader(
   const advice = nameless.map((i): Advice => {
     return { code: dropped.has(i) ? 'columnDropped' : 'columnNamed', column: fieldColumnName(i) }
   })
+  if (isOfRejects) {
+    advice.push({ code: 'columnDropped', column: REJECT_COLUMNS[0], count: rejectColumns })
+  }
+  for (let i = 0; i < rejectColumns; i++) dropped.add(i)
   return { ...of, names, columns: names, dropped, advice: [...data, ...advice] }
 }
 

@@ -6,10 +6,11 @@
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { concatBytes, fromUtf8, utf8 } from '../base/bytes.js'
 import type { CutRun } from '../base/record-cutter.js'
-import { countLineBreaks, SourceFault } from '../base/record-scanner.js'
+import { SourceFault } from '../base/record-scanner.js'
 import type { Advice, AdviceCode } from './advice.js'
 import type { Conversion } from './conversions.js'
 import { EMPTY_ROW, type Field, splitRecordFields, writeField } from './fields.js'
+import type { PassedLines } from './passed-lines.js'
 import type { Plan } from './plan.js'
 
 /** The rows of a run. Row i is the bytes from starts[i] up to ends[i]. */
@@ -32,16 +33,15 @@ export class RowRewriter {
   readonly #shift: number
   readonly #tallies = new Map<AdviceCode, Tally>()
   readonly #converters: ReadonlyMap<number, Converter>
+  readonly #lines: PassedLines
   #header: Uint8Array | undefined
-  /** The line, from 1, on which the next record begins. */
-  #line: number
 
   /** @param headerBytes - Bytes of a header that was put in front of a source without one. */
-  constructor(plan: Plan, isTabbed: boolean, headerBytes: number) {
+  constructor(plan: Plan, isTabbed: boolean, headerBytes: number, lines: PassedLines) {
     this.#plan = plan
+    this.#lines = lines
     this.#delimiter = isTabbed ? '\t' : ','
     this.#shift = plan.skippedBytes - headerBytes
-    this.#line = plan.skippedLines + 1
     const converters = [...plan.conversions].map(([i, conversion]) => {
       return [i, new Converter(conversion, plan.columns[i] ?? '')] as const
     })
@@ -58,11 +58,9 @@ export class RowRewriter {
   }
 
   rewrite(run: CutRun): RewrittenRun {
-    if (this.#header === undefined) {
-      this.#header = this.#headerOf(run.header)
-      if (this.#plan.hasHeader) this.#line += countLineBreaks(run.header)
-    }
-    const { bytes, starts, ends } = run
+    this.#header ??= this.#headerOf(run.header)
+    const { bytes, starts, ends, offset } = run
+    this.#lines.forget(Math.max(0, offset + this.#shift))
     const isPlain =
       this.#plan.isPlain && starts.every((start, i) => !this.#isBlank(bytes, start, ends[i] ?? 0))
     const rewritten = isPlain ? this.#asItIs(run) : this.#rewritten(run)
@@ -81,7 +79,6 @@ export class RowRewriter {
 
   #asItIs({ bytes, starts, ends, offset }: CutRun): Omit<RewrittenRun, 'header'> {
     const offsets = starts.map((start) => offset + start + this.#shift)
-    this.#line += countLineBreaks(bytes)
     return { bytes, starts, ends, offsets }
   }
 
@@ -98,7 +95,6 @@ export class RowRewriter {
         rows.push(row)
         offsets.push(at + breaks.length)
       }
-      this.#line += countLineBreaks(bytes.subarray(start + breaks.length, ends[i]))
     }
     const written = rows.map((row) => utf8(row))
     const bounds = boundsOf(written)
@@ -116,13 +112,12 @@ export class RowRewriter {
     let offset = at
     const lines = breaks.match(/\r\n|\r|\n/g) ?? []
     for (const [i, line] of lines.entries()) {
-      if (this.#plan.skipsBlankLines) this.#note('blankLines')
+      if (this.#plan.skipsBlankLines) this.#note('blankLines', offset)
       else if (!isLast || i < lines.length - 1) {
         rows.push(EMPTY_ROW)
         offsets.push(offset)
       }
       offset += line.length
-      this.#line++
     }
   }
 
@@ -131,16 +126,16 @@ export class RowRewriter {
     const plan = this.#plan
     if (record === '') return undefined
     if (plan.comment !== undefined && record.startsWith(plan.comment)) {
-      this.#note('comments')
+      this.#note('comments', offset)
       return undefined
     }
     const fields = splitRecordFields(record, plan.marks)
     if (plan.skipsBlankLines && fields.length > 1 && fields.every(isBare)) {
-      this.#note('blankLines')
+      this.#note('blankLines', offset)
       return undefined
     }
     const cells = fields
-      .slice(0, this.#kept(fields))
+      .slice(0, this.#kept(fields, offset))
       .flatMap((field, i) =>
         plan.dropped.has(i) ? this.#dropped(field, i, offset) : [this.#cell(field, i, offset)],
       )
@@ -148,18 +143,18 @@ export class RowRewriter {
   }
 
   /** How many of the fields are passed on: one too many is refused where rows are read. */
-  #kept(fields: readonly Field[]): number {
+  #kept(fields: readonly Field[], offset: number): number {
     const { extraFields, fieldCount } = this.#plan
     if (fields.length <= fieldCount || extraFields === 'refuse') return fields.length
     if (extraFields === 'dropEmpty' && !fields.slice(fieldCount).every(isEmptyField))
       return fields.length
-    this.#note('extraFields')
+    this.#note('extraFields', offset)
     return fieldCount
   }
 
   #dropped({ text }: Field, i: number, offset: number): readonly string[] {
-    if (text === '') return []
-    const place = { offset, line: this.#line }
+    if (text === '' || i < this.#plan.rejectColumns) return []
+    const place = { offset, line: this.#lines.lineAt(offset) }
     const name = `column${i + 1}`
     throw new SourceFault(`the column without a name has a value; name it, such as ${name}`, place)
   }
@@ -168,18 +163,18 @@ export class RowRewriter {
     if (field.isBroken) return field.text
     const { nulls } = this.#plan
     if (!field.isQuoted && nulls.has(field.text)) {
-      this.#note('nulls')
+      this.#note('nulls', offset)
       return ''
     }
     const converter = field.text === '' ? undefined : this.#converters.get(i)
-    const text = converter?.convert(field.text, { offset, line: this.#line }) ?? field.text
+    const text = converter?.convert(field.text, offset, this.#lines) ?? field.text
     return writeField(text, field.isQuoted && text === field.text, false, this.#delimiter)
   }
 
-  #note(code: AdviceCode): void {
+  #note(code: AdviceCode, offset: number): void {
     const tally = this.#tallies.get(code)
-    if (tally === undefined) this.#tallies.set(code, { count: 1, line: this.#line })
-    else tally.count++
+    if (tally !== undefined) tally.count++
+    else this.#tallies.set(code, { count: 1, line: this.#lines.lineAt(offset) })
   }
 
   #headerOf(header: Uint8Array): Uint8Array {
@@ -217,18 +212,21 @@ class Converter {
   }
 
   /** @throws {SourceFault} if it is not of the form, and cells were changed before, or it has another reading */
-  convert(text: string, place: Readonly<{ offset: number; line: number }>): string {
+  convert(text: string, offset: number, lines: PassedLines): string {
     if (this.#isOver) return text
     const converted = this.#conversion.convert(text)
     if (converted === undefined) {
       if (this.#first !== undefined || this.#conversion.isAmbiguous(text))
-        throw new SourceFault(contradiction(this.#column, text, this.#conversion), place)
+        throw new SourceFault(contradiction(this.#column, text, this.#conversion), {
+          offset,
+          line: lines.lineAt(offset),
+        })
       this.#isOver = true
       return text
     }
     if (converted !== text) {
       this.#count++
-      this.#first ??= { line: place.line, text }
+      this.#first ??= { line: lines.lineAt(offset), text }
     }
     return converted
   }

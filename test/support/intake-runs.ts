@@ -13,7 +13,9 @@ export async function* cutRuns(
   how: How = {},
 ): AsyncGenerator<RowRun> {
   const intake = await openFileText(source, format, rowsMax, { detects: false, ...how })
-  for await (const run of intake.runs) yield { ...run, isNumbered: false }
+  const placeOf = (offset: number) =>
+    ({ path: '', line: intake.lineAt(offset), unit: 'line' }) as const
+  for await (const run of intake.runs) yield { ...run, placeOf }
 }
 
 export function bodyOf(run: RowRun, first = 0, limit = run.starts.length): Uint8Array {

@@ -1,4 +1,5 @@
 // The arguments of `rowstash import`.
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { OnSchemaError } from '../../../src/client/client.js'
 import { type CommandIo, parseChoice, parseIntegerOption } from '../command/command.js'
@@ -52,6 +53,8 @@ export type ImportCommand = Pick<
     /** The file with the schema of the table. */
     schemaPath: string | undefined
     isCheck: boolean
+    /** The file for rows that do not fit. */
+    rejectsPath: string | undefined
     isResumable: boolean
     isJson: boolean
   }>
@@ -103,6 +106,12 @@ const OPTIONS = {
     type: 'string',
     value: 'abort|strict|drop|update',
     help: 'misfits (default: abort); strict refuses short lines too',
+  },
+  rejects: {
+    type: 'string',
+    value: 'FILE',
+    help: 'write rows that do not fit to FILE, with their reasons, and import the others',
+    isRare: true,
   },
   check: {
     type: 'boolean',
@@ -188,12 +197,15 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   }
   const onError = values['on-error']
   const onSchemaError = parseOnError(onError)
+  const paths = filesOf(positionals)
+  if (values.rejects !== undefined) checkRejects(values.rejects, paths, values)
   return {
-    files: filesOf(positionals).map((path) => {
+    files: paths.map((path) => {
       return { ...parseSourceFile(path, given), ...(values['allow-empty'] && { allowEmpty: true }) }
     }),
     place: parseServerOrDirectory(values, env),
     isCheck: values.check,
+    rejectsPath: values.rejects,
     isResumable: values.resume,
     isJson: values.json,
     target,
@@ -203,6 +215,30 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
     chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
     parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
   }
+}
+
+/** @throws {ProgramFailure} for a file of rejects that is read, too, or options by which rows are lost */
+function checkRejects(
+  path: string,
+  paths: readonly string[],
+  {
+    check,
+    missing,
+    'on-error': onError = 'abort',
+  }: Readonly<{ check: boolean; missing?: string | undefined; 'on-error'?: string | undefined }>,
+): void {
+  if (path === STANDARD_INPUT) throw new ProgramFailure('usage', '--rejects needs a file')
+  if (paths.some((read) => resolve(read) === resolve(path))) {
+    throw new ProgramFailure('usage', `--rejects must not be a file that is read: "${path}"`)
+  }
+  const [other] = [
+    ...(check ? ['--check'] : []),
+    ...(onError === 'abort' || onError === 'strict' ? [] : [`--on-error ${onError}`]),
+    // The rows of the table that the rejected ones mean would be deleted.
+    ...(missing === 'delete' ? ['--missing delete'] : []),
+  ]
+  if (other === undefined) return
+  throw new ProgramFailure('usage', `--rejects cannot be combined with ${other}`)
 }
 
 type GivenFormat = Readonly<{ format: FileFormat | undefined; values: DialectValues }>

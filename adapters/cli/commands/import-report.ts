@@ -4,11 +4,10 @@ import { ClientError } from '../../../src/client/client.js'
 import type { Column, ReceiptDropped } from '../../../src/index.js'
 import type { CommandIo } from '../command/command.js'
 import { renderCount } from '../command/progress.js'
-import { renderName, renderText, VALUE_CHARS_MAX } from '../command/shown-values.js'
+import { renderName } from '../command/shown-values.js'
 import type { CheckResult, FileImport, FileImported, FoundProblem } from '../import/import-files.js'
-import { inWordsOfCsv, warningsOfMisfits } from '../import/import-misfits.js'
+import { problemText, warningsOfMisfits } from '../import/import-misfits.js'
 import { findOddColumns } from '../import/import-oddities.js'
-import { renderPlace } from '../import/import-places.js'
 import type { FileReport } from '../import/import-reports.js'
 import {
   type ImportWarning,
@@ -18,6 +17,7 @@ import {
   warningsOfNames,
   warningsOfReading,
 } from '../import/import-warnings.js'
+import { renderPlace } from '../import/source-file.js'
 import { openClient } from '../stores/command-client.js'
 import { renderType } from './table-types.js'
 
@@ -41,6 +41,8 @@ export async function reportImport(
 ): Promise<void> {
   const { tableId, version, rows, seconds, skipped, merged, shortLines, read } = imported
   const dropped = droppedOf(imported)
+  const { rejects } = given
+  const rejected = rejects && { count: rejects.count, path: rejects.path }
   const { columns, unread } = await readTableColumns(given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
   const warnings = async () => [
@@ -58,6 +60,7 @@ export async function reportImport(
       rowsPerSecond,
       skippedChunks: skipped,
       ...(dropped && { dropped }),
+      ...(rejected && { rejected }),
       ...(shortLines && { shortLines }),
       read: read.map(withoutAdvice),
       warnings: await warnings(),
@@ -68,6 +71,7 @@ export async function reportImport(
   if (merged === undefined) io.print(`rows: ${rows}`)
   for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
   if (dropped !== undefined && dropped.count > 0) io.print(renderDropped(dropped))
+  if (rejected !== undefined) io.print(`rejected: ${rejected.count} in ${rejected.path}`)
   if (skipped > 0) io.print(`chunks that were there: ${skipped}`)
   io.print(`seconds: ${seconds.toFixed(2)}`)
   if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
@@ -199,13 +203,9 @@ function firstOfAll(problems: readonly FoundProblem[]): readonly FoundProblem[] 
   })
 }
 
-function renderProblem({ place, column, value, rule: ofServer }: FoundProblem): string {
-  const rule = inWordsOfCsv(ofServer)
+function renderProblem({ place, ...problem }: FoundProblem): string {
   const where = place === undefined ? '' : `${renderPlace(place)}: `
-  if (column === undefined) return `${where}${rule}`
-  const name = renderName(column)
-  if (value === undefined) return `${where}column '${name}' must be ${rule}`
-  return `${where}value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
+  return where + problemText(problem)
 }
 
 function renderColumns(columns: readonly Column[]): string[] {

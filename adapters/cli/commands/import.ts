@@ -19,6 +19,7 @@ import {
 import { checkKeyOfTable } from '../import/import-keys.js'
 import { ImportSample } from '../import/import-sample.js'
 import type { ImportWarning } from '../import/import-warnings.js'
+import { RowRejects } from '../import/row-rejects.js'
 import { readParquetSchema } from '../parquet/parquet-read.js'
 import {
   type Asking,
@@ -67,10 +68,16 @@ async function importInto(
   const progress = openProgress(progressOutput, bytes, command.isJson)
   const asking = { ...server, onRetry: retryNotes((line) => progress.note(line)) }
   const client = openClient(asking)
+  let rejects: RowRejects | undefined
   try {
     const target = await resolveImportTarget(command, client, server, io.signal)
     const sample = target.name !== undefined ? new ImportSample() : undefined
-    const kindsOf = () => readTargetKinds(command, target, client, asking, io.signal)
+    const schemaOf = () => readTargetSchema(target, client, asking, io.signal)
+    const kindsOf = async () => kindsIn(await schemaOf(), command)
+    if (command.rejectsPath !== undefined) {
+      const { rejectsPath: path, refusesShortLines = false } = command
+      rejects = await RowRejects.open({ path, schema: await schemaOf(), refusesShortLines })
+    }
     const given: FileImport = {
       ...command,
       files: command.files.map((file) => ({ ...file, kindsOf })),
@@ -79,6 +86,7 @@ async function importInto(
       target,
       signal: io.signal,
       ...(sample !== undefined && { sample }),
+      ...(rejects !== undefined && { rejects, refusesShortLines: false }),
       onProgress: (rows, bytes) => progress.show(rows, bytes),
     }
     if (command.isCheck) {
@@ -89,11 +97,13 @@ async function importInto(
       return checked.problemCount === 0 ? EXIT_CODE.done : EXIT_CODE.misfits
     }
     const imported = await (command.isResumable ? resumed(given, client) : importFiles(given))
+    await rejects?.finish()
     progress.close()
     await reportImport(io, given, imported, command.isJson)
     return EXIT_CODE.done
   } finally {
     progress.close()
+    await rejects?.close()
   }
 }
 
@@ -124,8 +134,10 @@ async function stashOf({
   files,
   chunkRowsMax,
   onSchemaError,
+  rejects,
 }: FileImport): Promise<string> {
   const about: unknown[] = [target, chunkRowsMax, onSchemaError]
+  if (rejects !== undefined) about.push('rejects')
   for (const { path, ...how } of files) {
     if (path === STANDARD_INPUT) {
       about.push([path, how])
@@ -205,17 +217,23 @@ async function takenBy(
   return `A table "${name}" exists (${taken.id}); ${what}`
 }
 
-/** The kinds of the columns that the table has or gets; undefined: they are inferred. */
-async function readTargetKinds(
-  { onSchemaError }: ImportCommand,
-  target: ImportTarget,
+/** The schema that the table has or gets; undefined: it is inferred. */
+async function readTargetSchema(
+  { schema, tableId }: ImportTarget,
   client: Client,
   server: Asking,
   signal: AbortSignal,
-): Promise<ColumnKinds | undefined> {
-  const { schema: given, tableId } = target
-  if (given === undefined && tableId === undefined) return undefined
-  const schema = given ?? (await askTableSchema(client, tableId ?? '', server, signal))
+): Promise<TableSchema | undefined> {
+  if (schema !== undefined || tableId === undefined) return schema
+  return askTableSchema(client, tableId, server, signal)
+}
+
+/** The kinds of its columns. */
+function kindsIn(
+  schema: TableSchema | undefined,
+  { onSchemaError }: ImportCommand,
+): ColumnKinds | undefined {
+  if (schema === undefined) return undefined
   const kinds = new Map(schema.columns.map(({ id, type }) => [id, type.kind]))
   return { kinds, areFixed: onSchemaError !== 'updateSchema' }
 }

@@ -24,7 +24,9 @@ export function adviceMessage(advice: Advice): string {
     case 'columnNamed':
       return `a column without a name is called ${name}`
     case 'columnDropped':
-      return 'a column without a name and without values is left out'
+      return count > 0
+        ? `${name} and the next ${count - 1}, which --rejects has written, are left out`
+        : 'a column without a name and without values is left out'
     case 'trimmed':
       return 'blanks around fields are left out, for quotes follow them; --quotes strict keeps them'
     case 'backslashes':

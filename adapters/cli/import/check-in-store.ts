@@ -70,7 +70,7 @@ function preflight(
 }
 
 /** Codes of failures that are about rows. */
-const OF_ROWS = /^(?:REQUEST_VALIDATION_ERROR|KEY_NOT_UNIQUE|COLUMN_\w+)$/
+export const OF_ROWS = /^(?:REQUEST_VALIDATION_ERROR|KEY_NOT_UNIQUE|COLUMN_\w+)$/
 
 /** A row in a message; without a chunk it is in the one that is being read. */
 const ROW = /\brow \d{1,15} \(counted from 0\)(?! of the input)(?: of chunk '(\d{1,15})')?/gi
@@ -106,7 +106,8 @@ class ChunkTexts {
   }
 }
 
-function textRowsOfChunk(chunk: RowChunk): TextRows {
+/** A chunk as text of the library. */
+export function textRowsOfChunk(chunk: RowChunk): TextRows {
   const body = chunk.body(0, chunk.rows)
   if (chunk.type.startsWith('text/csv')) return { csv: body }
   return chunk.type.startsWith('text/') ? { tsv: body } : { json: body }

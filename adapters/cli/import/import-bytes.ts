@@ -1,18 +1,11 @@
-// The bytes and lines of an imported file, whatever its compression.
+// The bytes of an imported file, whatever its compression.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type Duplex, Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
-import {
-  allowedGuesses,
-  begin,
-  binaryKindOf,
-  openTextBytes,
-  SNIFFED_BYTES,
-} from '../../base/intake.js'
+import { begin, binaryKindOf, SNIFFED_BYTES } from '../../base/intake.js'
 import { ProgramFailure } from '../command/program-failure.js'
-import type { FileBytes } from './source-file.js'
+import type { SourceFile } from './source-file.js'
 
 export const PIECE_BYTES = 1024 * 1024
 
@@ -78,40 +71,6 @@ function reportsCutZstd(given: Partial<Zstd>): given is Zstd {
 }
 
 /** Whether all of a file can be read a second time: a pipe cannot. */
-export async function canReadAgain({ path }: Pick<FileBytes, 'path'>): Promise<boolean> {
+export async function canReadAgain({ path }: Pick<SourceFile, 'path'>): Promise<boolean> {
   return path !== STANDARD_INPUT && (await stat(path)).isFile()
-}
-
-/** The line in which a byte of a file is, as linesAt; null if the file cannot be read again. */
-export async function lineAt(file: FileBytes, offset: number): Promise<number | null> {
-  if (!(await canReadAgain(file))) return null
-  const [line = 1] = await linesAt(file, [offset])
-  return line
-}
-
-/**
- * The numbers of the lines, from 1, in which bytes of a file are.
- * @param offsets - Of the bytes as they are read, in ascending order, the byte order mark not counted.
- */
-export async function linesAt(
-  { path, format, encoding, detects = true }: FileBytes,
-  offsets: readonly number[],
-): Promise<number[]> {
-  const lines: number[] = []
-  let line = 1
-  let at = 0
-  let afterReturn = false // A line feed after it does not end another line.
-  const text = await openTextBytes(openFileBytes(path), encoding, allowedGuesses(format, detects))
-  for await (const piece of text.all) {
-    for (let i = 0; i < piece.length && lines.length < offsets.length; i++) {
-      while (offsets[lines.length] === at + i) lines.push(line)
-      const byte = piece[i]
-      if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && !afterReturn)) line++
-      afterReturn = byte === CARRIAGE_RETURN
-    }
-    at += piece.length
-    if (lines.length === offsets.length) break
-  }
-  while (lines.length < offsets.length) lines.push(line)
-  return lines
 }

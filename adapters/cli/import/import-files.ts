@@ -23,13 +23,14 @@ import { canReadAgain } from './import-bytes.js'
 import { hintOfRefusal } from './import-hints.js'
 import { checkKeyOfFile, isMerge } from './import-keys.js'
 import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
-import { findPlaces, placeMessage, type RowPlace } from './import-places.js'
+import { findPlaces, placeMessage } from './import-places.js'
 import type { FileReport, FoundLines } from './import-reports.js'
 import type { ImportSample } from './import-sample.js'
-import { chunkOf, readFileRuns } from './import-source.js'
+import { chunkOf, isEmptied, type RowRun, readFileRuns } from './import-source.js'
 import { LongLines } from './long-lines.js'
-import { placeOfShort, ShortLines } from './short-lines.js'
-import type { SourceFile } from './source-file.js'
+import type { RowRejects } from './row-rejects.js'
+import { placeOfShort, ShortLines, type ShortRows } from './short-lines.js'
+import type { RowPlace, SourceFile } from './source-file.js'
 
 export type FileImport = Asking &
   Readonly<{
@@ -53,6 +54,8 @@ export type FileImport = Asking &
     sample?: ImportSample
     /** Takes lines with too many fields out of every run. Default: the server refuses the first one. */
     longLines?: LongLines
+    /** Takes rows that do not fit out of every run. Default: all rows are refused for one. */
+    rejects?: RowRejects
     /** Called with the rows that are on the server, and the bytes that were read. */
     onProgress?: (rows: number, bytes: number) => void
   }>
@@ -116,7 +119,7 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
   const ofValues = problems.map(({ column, value, rule }, i): FoundProblem => {
     return { place: places[i], column, value, rule }
   })
-  const found = [...(await longLines.found()), ...ofValues].slice(0, PROBLEMS_MAX)
+  const found = [...longLines.found, ...ofValues].slice(0, PROBLEMS_MAX)
   return {
     rowCount: rows,
     problems: found,
@@ -154,7 +157,7 @@ async function sending<T>(
   try {
     const input = { chunks, readAgain: () => chunksAgain(given) }
     const result = await send(openClient(given), input, options)
-    const shortLines = await short.found()
+    const shortLines = short.found
     return { result, lines: { read, ...(shortLines && { shortLines }) } }
   } catch (failure) {
     throw failure instanceof ClientError ? await explain(failure, given, ending) : failure
@@ -172,7 +175,8 @@ async function* readFileChunks(
   given: FileImport,
   { short, onRead, onReport }: Noting,
 ): AsyncGenerator<RowChunk> {
-  let isEmpty = true
+  let hasRuns = false
+  let hasSent = false
   for (const file of given.files) {
     let isFirst = true
     const { path } = file
@@ -180,15 +184,19 @@ async function* readFileChunks(
     for await (const run of readFileRuns(file, given.chunkRowsMax, onRead, noted)) {
       if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, path)
       isFirst = false
-      isEmpty = false
-      short.add(run, file)
-      if (given.refusesShortLines === true && short.hasLacking) throw await refusedShort(short)
-      const sent = given.longLines?.shorten(run, file) ?? run
+      hasRuns = true
+      const fitting = (await given.rejects?.take(run)) ?? run
+      if (isEmptied(fitting, run)) continue
+      hasSent = true
+      short.add(fitting)
+      if (given.refusesShortLines === true && short.found) throw refusedShort(short.found)
+      const sent = given.longLines?.shorten(fitting) ?? fitting
       given.sample?.add(sent, path)
       yield chunkOf(sent)
     }
   }
-  if (isEmpty) yield NO_ROWS
+  if (!hasRuns) yield NO_ROWS
+  else if (!hasSent && given.rejects !== undefined) throw await allRejected(given.rejects)
 }
 
 /** The chunks once more, of which nothing is noted. @throws {ProgramFailure} if a file cannot be read twice */
@@ -215,11 +223,19 @@ const NO_ROWS: RowChunk = {
   body: () => new TextEncoder().encode('[]'),
 }
 
-async function refusedShort(short: ShortLines): Promise<ProgramFailure> {
-  const found = await short.found()
-  const where = found === undefined ? '' : placeOfShort(found)
+/** No table loses all its rows, or is made without any, because no row fits. */
+async function allRejected(rejects: RowRejects): Promise<ProgramFailure> {
+  await rejects.finish()
+  const problem = `No row fits: all ${rejects.count} are in ${rejects.path}, with their reasons`
+  return new ProgramFailure('failed', `${problem}; nothing is imported`)
+}
+
+function refusedShort(found: ShortRows): ProgramFailure {
   const hint = '--on-error abort leaves the missing cells empty'
-  return new ProgramFailure('failed', `${where}: fewer fields than the header; ${hint}`)
+  return new ProgramFailure(
+    'failed',
+    `${placeOfShort(found)}: fewer fields than the header; ${hint}`,
+  )
 }
 
 const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
@@ -227,7 +243,10 @@ const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 /** The error for a refused request, with the place of a refused row in the files. */
 async function explain(failure: ClientError, given: FileImport, ending: string): Promise<unknown> {
   if (!STATUSES_OF_ROWS.has(failure.status)) return explained(failure, given)
-  const message = await placeMessage(forPeople(failure.message), failure.places, given)
+  const { rejects } = given
+  const sentOf = rejects && ((run: RowRun) => rejects.again(run))
+  const cut = { ...given, sentOf }
+  const message = await placeMessage(forPeople(failure.message), failure.places, cut)
   const isUnread = failure.type === 'request_validation_error' && failure.place !== undefined
   const isMisfit = failure.type === 'column_has_invalid_value'
   const hint = isMisfit ? hintOfMisfit(message, given) : hintOfRefusal(message, given.files)

@@ -1,7 +1,7 @@
 // What the command says of values that do not fit, besides what the server says: it knows the files and the options.
 
 import { renderCount } from '../command/progress.js'
-import { renderName } from '../command/shown-values.js'
+import { renderName, renderText, VALUE_CHARS_MAX } from '../command/shown-values.js'
 import { mayBeThousands, withPoint } from './decimal-commas.js'
 import { shapeOf } from './import-oddities.js'
 import { decimalOption, type ImportWarning } from './import-warnings.js'
@@ -15,6 +15,19 @@ const KEY_RULE = /, because the column is a key of the merge, /
 /** A rule, or a message with one, in the words of whoever has a CSV file. */
 export function inWordsOfCsv(text: string): string {
   return text.replace(NUMBER_RULE, 'a number such as -1.5')
+}
+
+/** What is wrong with a value, a column or a line. */
+export function problemText({
+  column,
+  value,
+  rule: ofServer,
+}: Readonly<{ column?: string; value?: string | undefined; rule: string }>): string {
+  const rule = inWordsOfCsv(ofServer)
+  if (column === undefined) return rule
+  const name = renderName(column)
+  if (value === undefined) return `column '${name}' must be ${rule}`
+  return `value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
 }
 
 /** What to do about a refused value, at the end of the message about it. */

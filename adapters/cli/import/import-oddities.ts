@@ -3,9 +3,8 @@
 import { isJson } from '../../base/records.js'
 import { mayBeThousands } from './decimal-commas.js'
 import { canReadAgain } from './import-bytes.js'
-import type { RowPlace } from './import-places.js'
 import type { Tally } from './import-sample.js'
-import { placesAt, type RowRun, readFileRuns, unitOf } from './import-source.js'
+import { type RowRun, readFileRuns } from './import-source.js'
 import {
   classifyValue,
   HeaderReader,
@@ -14,7 +13,7 @@ import {
   readRecordCells,
   type ValueClass,
 } from './import-values.js'
-import type { SourceFile } from './source-file.js'
+import type { RowPlace, SourceFile } from './source-file.js'
 
 /** Odd values of a reported column, in percent: fewer than this. */
 const ODD_PERCENT = 1
@@ -85,7 +84,7 @@ export async function findOddColumns(
   chunkRowsMax: number,
   signal: AbortSignal,
 ): Promise<readonly OddColumn[]> {
-  const counts = new Map<string, OddCount<RawValue>>()
+  const counts = new Map<string, OddCount>()
   for (const [column, tally] of columns) {
     const others = nearlyAll(tally) ?? (hasTokens(tally) ? 'text' : null)
     if (others !== null) counts.set(column, new OddCount(others))
@@ -100,52 +99,50 @@ export async function findOddColumns(
     const headers = new HeaderReader()
     for await (const run of readFileRuns(file, chunkRowsMax)) {
       signal.throwIfAborted()
-      countRun(run, headers.read(run), file, counts)
+      countRun(run, headers.read(run), counts)
     }
   }
-  return withLines(counts)
+  const reported = [...counts].filter(([, count]) => count.isOdd || count.isMixed)
+  return reported.map(([column, count]) => ({ column, isSample: false, ...foundIn(count) }))
 }
 
 function countRun(
   run: RowRun,
   header: readonly string[],
-  file: SourceFile,
-  counts: ReadonlyMap<string, OddCount<RawValue>>,
+  counts: ReadonlyMap<string, OddCount>,
 ): void {
   const isField = !isJson(run.format)
   for (let record = 0; record < run.starts.length; record++) {
     for (const { column, value } of readRecordCells(run, header, record, (id) => counts.has(id))) {
       const valueClass = classifyValue(value, isField)
       if (valueClass === undefined) continue
-      counts.get(column)?.add(valueClass, { value, file, offset: run.offsets[record] ?? 0 })
+      counts.get(column)?.add(valueClass, value, () => run.placeOf(run.offsets[record] ?? 0))
     }
   }
 }
 
-type RawValue = Readonly<{ value: unknown; file: SourceFile; offset: number }>
-
 /** Values that are counted, with the first of them as they are seen. */
-class ClassCount<Seen> {
+class ClassCount implements SeenClass {
   count = 0
-  readonly first: Seen[] = []
+  readonly first: SeenValue[] = []
 
-  add(seen: Seen, count: number): void {
+  add(value: unknown, place: () => RowPlace, count: number): void {
     this.count += count
-    if (this.first.length < FIRST_MAX) this.first.push(seen)
+    if (this.first.length < FIRST_MAX) this.first.push({ value, ...place() })
   }
 }
 
-class OddCount<Seen extends Readonly<{ value: unknown }>> {
+class OddCount {
   readonly others: Group
-  readonly odd = new ClassCount<Seen>()
+  readonly odd = new ClassCount()
   readonly oddShapes = new Set<OddShape>()
-  readonly asText: Readonly<Record<NumberAsText, ClassCount<Seen>>> = {
+  readonly asText: Readonly<Record<NumberAsText, ClassCount>> = {
     decimalComma: new ClassCount(),
     longInteger: new ClassCount(),
     spacedNumber: new ClassCount(),
     looseNumber: new ClassCount(),
   }
-  readonly tokens = new ClassCount<Seen>()
+  readonly tokens = new ClassCount()
   valueCount = 0
   mayBeThousands = true
 
@@ -164,16 +161,16 @@ class OddCount<Seen extends Readonly<{ value: unknown }>> {
     return odd.count > 0 || NUMBERS_AS_TEXT.some((name) => this.asText[name].count > 0)
   }
 
-  add(valueClass: ValueClass, seen: Seen, count = 1): void {
+  add(valueClass: ValueClass, value: unknown, place: () => RowPlace, count = 1): void {
     this.valueCount += count
-    if (typeof seen.value !== 'string') this.tokens.add(seen, count)
+    if (typeof value !== 'string') this.tokens.add(value, place, count)
     if (this.others === 'text') return
     if (GROUP_OF[valueClass] !== this.others) {
-      this.odd.add(seen, count)
-      this.oddShapes.add(this.others === 'numbers' ? shapeOf(seen.value) : 'other')
+      this.odd.add(value, place, count)
+      this.oddShapes.add(this.others === 'numbers' ? shapeOf(value) : 'other')
     } else if (isNumberAsText(valueClass)) {
-      this.asText[valueClass].add(seen, count)
-      if (valueClass === 'decimalComma') this.mayBeThousands &&= mayBeThousands(String(seen.value))
+      this.asText[valueClass].add(value, place, count)
+      if (valueClass === 'decimalComma') this.mayBeThousands &&= mayBeThousands(String(value))
     }
   }
 }
@@ -191,59 +188,20 @@ export function shapeOf(value: unknown): OddShape {
 
 /** What a sample tells of a column of a file that cannot be read again. */
 function sampled(column: string, others: Group, tally: Tally | undefined): OddColumn {
-  const count = new OddCount<SeenValue>(others)
+  const count = new OddCount(others)
   for (const [valueClass, weight] of tally?.counts ?? []) {
     const first = tally?.first.get(valueClass) ?? []
     for (const [i, { value, path, record }] of first.entries()) {
-      const seen: SeenValue = { value, path, line: record, unit: 'row' }
-      count.add(valueClass, seen, i === 0 ? weight - first.length + 1 : 1)
+      const place = () => ({ path, line: record, unit: 'row' }) as const
+      count.add(valueClass, value, place, i === 0 ? weight - first.length + 1 : 1)
     }
   }
-  const { valueCount, odd, oddShapes, asText, tokens, mayBeThousands } = count
-  const isMixed = others === 'text'
-  const seen = { valueCount, odd, oddShapes, isMixed, tokens, asText, mayBeThousands }
-  return { column, others, isSample: true, ...seen }
+  return { column, isSample: true, ...foundIn(count), isMixed: others === 'text' }
 }
 
-/** The columns to report, with the lines of their first values. */
-async function withLines(
-  counts: ReadonlyMap<string, OddCount<RawValue>>,
-): Promise<readonly OddColumn[]> {
-  const reported = [...counts].filter(([, count]) => count.isOdd || count.isMixed)
-  const firsts = reported.flatMap(([, { odd, tokens, asText }]) => [
-    ...odd.first,
-    ...tokens.first,
-    ...Object.values(asText).flatMap(({ first }) => first),
-  ])
-  const seen = new Map<RawValue, SeenValue>()
-  for (const file of new Set(firsts.map((first) => first.file))) {
-    const ofFile = firsts.filter((first) => first.file === file)
-    ofFile.sort((left, right) => left.offset - right.offset)
-    const lines = await placesAt(
-      file,
-      ofFile.map(({ offset }) => offset),
-    )
-    for (const [i, first] of ofFile.entries()) {
-      const { value } = first
-      seen.set(first, { value, path: file.path, line: lines[i] ?? 1, unit: unitOf(file) })
-    }
-  }
-  const placed = ({ count, first }: ClassCount<RawValue>): SeenClass => {
-    return { count, first: first.flatMap((value) => seen.get(value) ?? []) }
-  }
-  return reported.map(([column, count]) => {
-    const { others, valueCount, oddShapes, isMixed, mayBeThousands } = count
-    const { decimalComma, longInteger, spacedNumber, looseNumber } = count.asText
-    const asText = {
-      decimalComma: placed(decimalComma),
-      longInteger: placed(longInteger),
-      spacedNumber: placed(spacedNumber),
-      looseNumber: placed(looseNumber),
-    }
-    const [odd, tokens] = [placed(count.odd), placed(count.tokens)]
-    const found = { valueCount, odd, oddShapes, isMixed, tokens, asText, mayBeThousands }
-    return { column, others, isSample: false, ...found }
-  })
+function foundIn(count: OddCount): Omit<OddColumn, 'column' | 'isSample'> {
+  const { others, valueCount, odd, oddShapes, isMixed, asText, tokens, mayBeThousands } = count
+  return { others, valueCount, odd, oddShapes, isMixed, asText, tokens, mayBeThousands }
 }
 
 /** Whether a sample has values that JSON does not have as text. */

@@ -4,8 +4,8 @@
 // itself. The files are read again to find that row, so a successful import pays nothing.
 import type { ChunkPlace } from '../../../src/client/client.js'
 import { canReadAgain, openFileBytes } from './import-bytes.js'
-import { openFileText, placesAt, readFileRuns, unitOf } from './import-source.js'
-import type { SourceFile } from './source-file.js'
+import { isEmptied, openFileText, type RowRun, readFileRuns } from './import-source.js'
+import { type RowPlace, renderPlace, type SourceFile } from './source-file.js'
 
 /** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
 const ROW_PLACE =
@@ -15,7 +15,17 @@ const ROW_PLACE =
 const HEADER_PLACE = / in line 1(?!\d)/
 
 /** How the chunks of an import were cut from its files: each is a run. */
-export type Cut = Readonly<{ files: readonly SourceFile[]; chunkRowsMax: number }>
+export type Cut = Readonly<{
+  files: readonly SourceFile[]
+  chunkRowsMax: number
+  /** The rows of a run that were sent; a run of which none was is no chunk. Default: all. */
+  sentOf?: ((run: RowRun) => Promise<RowRun>) | undefined
+}>
+
+/** A message of a server, without the row and the line in it. */
+export function messageWithoutPlace(message: string): string {
+  return message.replace(ROW_PLACE, '')
+}
 
 /**
  * The message of a server, with the file and the line in it in place of the chunk and the row.
@@ -54,22 +64,15 @@ async function findHeaderLine(path: string, { files }: Cut): Promise<number> {
   return intake.report.headerLine ?? 1
 }
 
-/** A line of a text file, from 1, or a row of a Parquet file, from 1. */
-export type RowPlace = Readonly<{ path: string; line: number; unit: 'line' | 'row' }>
-
-export function renderPlace({ path, line, unit }: RowPlace): string {
-  return `${path}, ${unit} ${line}`
-}
-
 /** A row: where its chunk begins, or a part of it, and its index from there on, as the server counts rows. */
 type WantedRow = Readonly<{ start: ChunkPlace | undefined; row: number }>
 
 /**
- * Finds the places of rows, in the order of `wanted`, with two passes over each file that has one.
+ * Finds the places of rows, in the order of `wanted`, with one pass over each file that has one.
  * undefined: no chunk of this import, or a file that cannot be read again or is not what it was.
  */
 export async function findPlaces(
-  { files, chunkRowsMax }: Cut,
+  { files, chunkRowsMax, sentOf }: Cut,
   wanted: readonly WantedRow[],
 ): Promise<readonly (RowPlace | undefined)[]> {
   const places = Array.from<RowPlace | undefined>({ length: wanted.length })
@@ -80,22 +83,16 @@ export async function findPlaces(
   let runIndex = 0
   for (const file of files) {
     if (ofRuns.size === 0 || !(await canReadAgain(file))) break
-    const found: { at: number; offset: number }[] = []
-    for await (const run of readFileRuns(file, chunkRowsMax)) {
+    for await (const whole of readFileRuns(file, chunkRowsMax)) {
+      const run = (await sentOf?.(whole)) ?? whole
+      if (isEmptied(run, whole)) continue
       for (const at of ofRuns.get(runIndex) ?? []) {
         const { start, row = 0 } = wanted[at] ?? {}
         const offset = run.offsets[(start?.row ?? 0) + row] ?? (row === 0 ? 0 : undefined)
-        if (offset !== undefined) found.push({ at, offset })
+        if (offset !== undefined) places[at] = run.placeOf(offset)
       }
       ofRuns.delete(runIndex++)
       if (ofRuns.size === 0) break
-    }
-    if (found.length === 0) continue
-    found.sort((left, right) => left.offset - right.offset)
-    const offsets = found.map(({ offset }) => offset)
-    const lines = await placesAt(file, offsets)
-    for (const [i, { at }] of found.entries()) {
-      places[at] = { path: file.path, line: lines[i] ?? 1, unit: unitOf(file) }
     }
   }
   return places

@@ -12,9 +12,9 @@ import {
 } from '../../base/records.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { readParquetRuns } from '../parquet/parquet-read.js'
-import { lineAt, linesAt, openFileBytes } from './import-bytes.js'
+import { openFileBytes } from './import-bytes.js'
 import { hintOfFault } from './import-hints.js'
-import { FILE_FORMATS, type FileFormat, type SourceFile } from './source-file.js'
+import { FILE_FORMATS, type FileFormat, type RowPlace, type SourceFile } from './source-file.js'
 
 /** Bytes of the body that a run makes, brackets or header included. The server takes twice as much. */
 export const RUN_BYTES_MAX = 8 * 1024 * 1024
@@ -22,8 +22,8 @@ export const RUN_BYTES_MAX = 8 * 1024 * 1024
 /** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
 export type RowRun = IntakeRun &
   Readonly<{
-    /** `offsets` are the numbers of the rows, from 0, as in Parquet, and not those of their first bytes. */
-    isNumbered: boolean
+    /** Where an offset of a row is, as long as no other run was taken. */
+    placeOf: (offset: number) => RowPlace
   }>
 
 /** The format that a file's name announces. */
@@ -40,6 +40,57 @@ export function formatOfPath(path: string): FileFormat {
 /** The byte between the fields of a run of csv or tsv. */
 export function delimiterOfRun({ format }: Pick<RowRun, 'format'>): number {
   return format === 'tsv' ? TAB : COMMA
+}
+
+/** The text of a record. */
+export function textOfRecord({ bytes, starts, ends }: RowRun, record: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(
+    'utf8',
+    starts[record],
+    ends[record],
+  )
+}
+
+const ROW_COMMA = Buffer.from(',')
+
+/**
+ * A run with some of its records.
+ * @param changed - Other bytes of records. Default: all have their own.
+ */
+export function withRecords(
+  run: RowRun,
+  records: readonly number[],
+  changed: ReadonlyMap<number, readonly Uint8Array[]> = new Map(),
+): RowRun {
+  const pieces: Uint8Array[] = []
+  const starts: number[] = []
+  const ends: number[] = []
+  let length = 0
+  const add = (piece: Uint8Array) => {
+    pieces.push(piece)
+    length += piece.length
+  }
+  for (const record of records) {
+    if (isJson(run.format) && length > 0) add(ROW_COMMA)
+    starts.push(length)
+    const own = run.bytes.subarray(run.starts[record], run.ends[record])
+    for (const piece of changed.get(record) ?? [own]) add(piece)
+    ends.push(length)
+  }
+  const naming = new Set(run.namingRecords)
+  return {
+    ...run,
+    bytes: Buffer.concat(pieces),
+    starts,
+    ends,
+    offsets: records.map((record) => run.offsets[record] ?? 0),
+    namingRecords: [...records.keys()].filter((i) => naming.has(records[i] ?? 0)),
+  }
+}
+
+/** Whether no row of a run is left. */
+export function isEmptied(left: RowRun, whole: RowRun): boolean {
+  return left.starts.length === 0 && whole.starts.length > 0
 }
 
 /** A run as a chunk of the client. */
@@ -69,18 +120,24 @@ export async function* readFileRuns(
   onReport?: (report: IntakeReport) => void,
 ): AsyncGenerator<RowRun> {
   const { path, format } = file
+  let intake: Intake | undefined
   try {
     if (format === 'parquet') yield* parquetRuns(path, rowsMax, onRead)
     else {
-      const intake = await openFileText(openFileBytes(path, onRead), format, rowsMax, file)
-      for await (const run of intake.runs) yield { ...run, isNumbered: false }
-      onReport?.(intake.report)
+      const text = await openFileText(openFileBytes(path, onRead), format, rowsMax, file)
+      intake = text
+      const placeOf = (offset: number) =>
+        ({ path, line: text.lineAt(offset), unit: 'line' }) as const
+      for await (const run of text.runs) yield { ...run, placeOf }
+      onReport?.(text.report)
     }
   } catch (failure) {
     const message = failure instanceof Error ? failure.message : String(failure)
-    const hint = failure instanceof SourceFault ? hintOfFault(failure, file) : ''
-    const place = failure instanceof SourceFault ? await findFaultLine(failure, file) : null
-    const where = place === null ? path : `${path}, line ${place}`
+    const isFault = failure instanceof SourceFault
+    const hint = isFault ? hintOfFault(failure, file) : ''
+    const { line, offset } = isFault ? failure : {}
+    const place = line ?? (offset === undefined ? undefined : intake?.lineAt(offset))
+    const where = place === undefined ? path : `${path}, line ${place}`
     throw new ProgramFailure('failed', `${where}: ${message}${hint}`, { cause: failure })
   }
 }
@@ -104,36 +161,14 @@ export function openFileText(
   return openIntake(bytes, { format, dialect: said, detects, limits, at, allowEmpty, kindsOf })
 }
 
-async function findFaultLine(
-  { line, offset }: SourceFault,
-  { format, ...file }: SourceFile,
-): Promise<number | null> {
-  if (line !== undefined) return line
-  if (offset === undefined || format === 'parquet') return null
-  return lineAt({ ...file, format }, offset)
-}
-
 async function* parquetRuns(
   path: string,
   rowsMax: number,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RowRun> {
+  const placeOf = (row: number) => ({ path, line: row + 1, unit: 'row' }) as const
   for await (const run of readParquetRuns(path, { rowsMax, bytesMax: RUN_BYTES_MAX }, onRead)) {
     const offsets = run.starts.map((_, i) => run.offset + i)
-    yield { ...run, format: 'json', offsets, isNumbered: true }
+    yield { ...run, format: 'json', offsets, placeOf }
   }
-}
-
-/** As `linesAt`; of a file whose runs are numbered, the numbers of the rows from 1. */
-export async function placesAt(
-  { format, ...file }: SourceFile,
-  offsets: readonly number[],
-): Promise<number[]> {
-  if (format === 'parquet') return offsets.map((offset) => offset + 1)
-  return linesAt({ ...file, format }, offsets)
-}
-
-/** What the numbers of `placesAt` count. */
-export function unitOf({ format }: SourceFile): 'line' | 'row' {
-  return format === 'parquet' ? 'row' : 'line'
 }

@@ -4,11 +4,11 @@ import { renderCount } from '../command/progress.js'
 import { renderName, renderText, VALUE_CHARS_MAX } from '../command/shown-values.js'
 import { adviceMessage } from './advice-messages.js'
 import type { OddColumn, OddShape, SeenClass, SeenValue } from './import-oddities.js'
-import { renderPlace } from './import-places.js'
 import type { FileReport, FoundLines } from './import-reports.js'
 import type { ImportSample } from './import-sample.js'
 import { NUMBERS_AS_TEXT, type NumberAsText } from './import-values.js'
 import { placeOfShort, type ShortRows } from './short-lines.js'
+import { renderPlace } from './source-file.js'
 
 const NAMES_SHOWN_MAX = 5
 

@@ -2,32 +2,29 @@
 // empty cells, so nobody else would tell.
 import { isJson } from '../../base/records.js'
 import { findFields } from './csv-fields.js'
-import { canReadAgain } from './import-bytes.js'
-import { delimiterOfRun, placesAt, type RowRun } from './import-source.js'
-import type { SourceFile } from './source-file.js'
+import { delimiterOfRun, type RowRun } from './import-source.js'
 
 /** Rows that are shorter than the header of their file. */
 export type ShortRows = Readonly<{
   count: number
   /** The path of the file with the first. */
   path: string
-  /** Its line, from 1. Absent: the file cannot be read again. */
-  line?: number
+  /** Its line, from 1. */
+  line: number
 }>
 
 export class ShortLines {
   readonly #bounds: number[] = []
-  #count = 0
-  #first: Readonly<{ file: SourceFile; offset: number }> | undefined
+  #found: ShortRows | undefined
   #header: Uint8Array | undefined
   #headerFields = 0
 
-  /** Whether a line lacks fields. */
-  get hasLacking(): boolean {
-    return this.#count > 0
+  /** The lines that lack fields; undefined: none does. */
+  get found(): ShortRows | undefined {
+    return this.#found
   }
 
-  add(run: RowRun, file: SourceFile): void {
+  add(run: RowRun): void {
     const { format, header, bytes, starts, ends, offsets } = run
     if (isJson(format)) return
     const delimiter = delimiterOfRun(run)
@@ -39,23 +36,13 @@ export class ShortLines {
     for (let row = 0; row < starts.length; row++) {
       const fields = findFields(bytes, starts[row] ?? 0, ends[row] ?? 0, delimiter, this.#bounds)
       if (fields >= this.#headerFields) continue
-      this.#count++
-      this.#first ??= { file, offset: offsets[row] ?? 0 }
+      const { path, line } = this.#found ?? run.placeOf(offsets[row] ?? 0)
+      this.#found = { count: (this.#found?.count ?? 0) + 1, path, line }
     }
-  }
-
-  /** The lines that lack fields; undefined: none does. */
-  async found(): Promise<ShortRows | undefined> {
-    if (this.#first === undefined) return undefined
-    const { file, offset } = this.#first
-    const found = { count: this.#count, path: file.path }
-    if (!(await canReadAgain(file))) return found
-    const [line = 1] = await placesAt(file, [offset])
-    return { ...found, line }
   }
 }
 
 /** Where the first of the lines is. */
 export function placeOfShort({ path, line }: ShortRows): string {
-  return line === undefined ? path : `${path}, line ${line}`
+  return `${path}, line ${line}`
 }

@@ -1,15 +1,6 @@
 // A file of rows, and how it is read.
 import type { ColumnKinds, Dialect } from '../../base/intake.js'
-import { SOURCE_FORMATS, type SourceFormat } from '../../base/records.js'
-
-/** What is read of a text file, and in which encoding: a label of the Encoding Standard. Default: as its bytes show. */
-export type FileBytes = Readonly<{
-  path: string
-  format: SourceFormat
-  encoding?: string | undefined
-  /** Whether an encoding that nobody said is guessed. Default: true. */
-  detects?: boolean
-}>
+import { SOURCE_FORMATS } from '../../base/records.js'
 
 /** The formats of files. */
 export const FILE_FORMATS = [...SOURCE_FORMATS, 'parquet'] as const
@@ -17,15 +8,26 @@ export const FILE_FORMATS = [...SOURCE_FORMATS, 'parquet'] as const
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
 /** A file, and how it is read. */
-export type SourceFile = Omit<FileBytes, 'format'> &
-  Readonly<{
-    format: FileFormat
-    /** What is said of a csv or tsv file. Default: nothing. */
-    dialect?: Dialect
-    /** The path to the array of rows in a JSON object. Default: the only one. */
-    at?: string
-    /** Whether a file of nothing but blanks has no rows. Default: false, it is refused. */
-    allowEmpty?: boolean
-    /** The kinds of the columns of the table, if they are known. Default: they are not. */
-    kindsOf?: () => Promise<ColumnKinds | undefined>
-  }>
+export type SourceFile = Readonly<{
+  path: string
+  format: FileFormat
+  /** A label of the Encoding Standard. Default: as its bytes show. */
+  encoding?: string | undefined
+  /** Whether what nobody said is detected. Default: true. */
+  detects?: boolean
+  /** What is said of a csv or tsv file. Default: nothing. */
+  dialect?: Dialect
+  /** The path to the array of rows in a JSON object. Default: the only one. */
+  at?: string
+  /** Whether a file of nothing but blanks has no rows. Default: false, it is refused. */
+  allowEmpty?: boolean
+  /** The kinds of the columns of the table, if they are known. Default: they are not. */
+  kindsOf?: () => Promise<ColumnKinds | undefined>
+}>
+
+/** A line of a text file, from 1, or a row of a Parquet file, from 1. */
+export type RowPlace = Readonly<{ path: string; line: number; unit: 'line' | 'row' }>
+
+export function renderPlace({ path, line, unit }: RowPlace): string {
+  return `${path}, ${unit} ${line}`
+}

@@ -223,8 +223,8 @@ describe('the command line', () => {
       'use --format csv, tsv, json, ndjson',
     ],
     [
-      ['import', 'a.json', '--url', 'http://x', '--key', 'k'],
-      'Specify either --table or --table-id',
+      ['import', 'a.json', 'b.json', '--url', 'http://x', '--key', 'k'],
+      'Several files need --table or --table-id',
     ],
     [
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'x'],

@@ -1,5 +1,5 @@
 // The arguments of `rowstash import`.
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { OnSchemaError } from '../../../src/client/client.js'
 import { type CommandIo, parseChoice, parseIntegerOption } from '../command/command.js'
@@ -66,7 +66,7 @@ const OPTIONS = {
   },
   ...SERVER_OPTIONS,
   team: TEAM_OPTION,
-  table: { type: 'string', value: 'NAME', help: 'a new table, or the only one with that name' },
+  table: { type: 'string', value: 'NAME', help: "a table, new or not (default: the file's name)" },
   'table-id': { type: 'string', value: 'ID', help: 'the table with that ID' },
   'new-table': {
     type: 'boolean',
@@ -156,7 +156,7 @@ const OPTIONS = {
 export const IMPORT_COMMAND: CommandSpec = {
   name: 'import',
   summary: 'import files into a table',
-  usage: [`import FILE... ${PLACE_FORM} --table NAME`],
+  usage: [`import FILE... ${PLACE_FORM} [--table NAME]`],
   about: 'Imports files into one table, all rows at once. "-" is the standard input.',
   options: OPTIONS,
   hasOperands: true,
@@ -190,14 +190,14 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
         : parseChoice('--format', values.format, FILE_FORMATS),
     values,
   }
-  const target = parseImportTarget(values)
+  const paths = filesOf(positionals)
+  const target = parseImportTarget(values, paths)
   const { schema: schemaPath } = values
   if (schemaPath !== undefined && target.mode !== 'create' && target.mode !== 'overwrite') {
     throw new ProgramFailure('usage', '--schema needs --mode create or overwrite')
   }
   const onError = values['on-error']
   const onSchemaError = parseOnError(onError)
-  const paths = filesOf(positionals)
   if (values.rejects !== undefined) checkRejects(values.rejects, paths, values)
   return {
     files: paths.map((path) => {
@@ -290,13 +290,25 @@ type TargetValues = Readonly<{
   unnamed?: string | undefined
 }>
 
-function parseImportTarget(values: TargetValues): GivenTarget {
-  const { table: name, 'table-id': tableId } = values
+function parseImportTarget(values: TargetValues, paths: readonly string[]): GivenTarget {
+  const { table: given, 'table-id': tableId } = values
   const mode = values.mode === undefined ? undefined : parseChoice('--mode', values.mode, MODES)
-  if ((name === undefined) === (tableId === undefined)) {
+  if (given !== undefined && tableId !== undefined) {
     throw new ProgramFailure('usage', 'Specify either --table or --table-id')
   }
-  return targetIn(mode ?? (tableId === undefined ? 'create' : undefined), values)
+  const table = given ?? (tableId === undefined ? tableNameOf(paths) : undefined)
+  return targetIn(mode ?? (tableId === undefined ? 'create' : undefined), { ...values, table })
+}
+
+/** The name of a file without its extensions. @throws {ProgramFailure} if there is no file with a name, or several */
+function tableNameOf(paths: readonly string[]): string {
+  const [path = STANDARD_INPUT, ...others] = paths
+  if (path === STANDARD_INPUT || others.length > 0) {
+    const which = others.length > 0 ? 'Several files need' : 'The standard input needs'
+    throw new ProgramFailure('usage', `${which} --table or --table-id`)
+  }
+  const name = basename(path).replace(/(?<=.)\.(?:gz|zst)$/i, '')
+  return name.replace(/(?<=.)\.[^.]+$/, '')
 }
 
 const MODES = ['create', 'add', 'overwrite', 'merge'] as const

@@ -40,7 +40,8 @@ function withoutCurrency(text: string, currency: string | undefined): string {
 
 /** Whether separators stand between groups of three digits, in front of the decimals. */
 function isGrouped(text: string, thousands: string, decimal: DecimalMark): boolean {
-  const [integer = ''] = text.replace(/^-/, '').split(decimal, 1)
+  const [integer = '', decimals = ''] = text.replace(/^-/, '').split(decimal)
+  if (decimals.includes(thousands)) return false
   const groups = integer.split(thousands)
   return groups.every((group, i) => (i === 0 ? /^[0-9]{1,3}$/ : /^[0-9]{3}$/).test(group))
 }

@@ -79,23 +79,16 @@ function chunksOfBlob(blob: Blob, settings: ChunkSettings): AsyncIterable<RowChu
   const { name = '' } = blob as Partial<File>
   const [type = ''] = blob.type.split(';')
   const format =
-    settings.format ??
-    formatOfName(name.replace(/\.gz$/i, '')) ??
-    FORMAT_OF_TYPE.get(type.trim().toLowerCase())
+    settings.format ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
   if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, settings)
   throw invalidCall('The format of the rows is unknown: set `format`')
 }
 
-async function* checkedStream(
-  pieces: AsyncIterable<unknown>,
-  onRead: (bytes: number) => void,
-): AsyncGenerator<Bytes> {
+async function* checkedStream(pieces: AsyncIterable<unknown>): AsyncGenerator<Bytes> {
   for await (const piece of pieces) {
     const bytes = bytesOf(piece)
-    if (bytes !== undefined) {
-      onRead(bytes.length)
-      yield bytes
-    } else
+    if (bytes !== undefined) yield bytes
+    else
       throw invalidCall(`With \`format\`, a stream must be of Uint8Array, not ${typeName(piece)}`)
   }
 }
@@ -107,23 +100,15 @@ async function* chunksOfBytes(
 ): AsyncGenerator<RowChunk> {
   const { chunkBytes, allowEmpty } = settings
   const limits = { rowsMax: ROWS_MAX, bytesMax: chunkBytes, rowBytesMax: ROW_BYTES_MAX }
-  let bytesRead = 0
-  let bytesTold = 0
-  const source = checkedStream(pieces, (bytes) => {
-    bytesRead += bytes
-  })
+  const source = checkedStream(pieces)
   let isEmpty = true
-  const isPlain = isPlainSource(settings)
   try {
-    const runs: AsyncIterable<Cut> = isPlain
+    const runs: AsyncIterable<Cut> = isPlainSource(settings)
       ? cutRecords(source, format, limits, { allowEmpty })
       : runsOfIntake(source, format, limits, settings)
     for await (const run of runs) {
       isEmpty = false
-      const chunk = makeCountedChunk(run, run.format ?? format)
-      // What is unpacked, decoded or written anew has not the bytes that were read for it.
-      yield isPlain ? chunk : { ...chunk, bytes: bytesRead - bytesTold }
-      bytesTold = bytesRead
+      yield makeCountedChunk(run, run.format ?? format)
     }
     if (isEmpty) yield* chunksOfRows([], chunkBytes)
   } catch (failure) {
@@ -131,14 +116,10 @@ async function* chunksOfBytes(
     if (failure.isEmpty) {
       throw invalidCall('The input is empty; allowEmpty: true says that this is meant')
     }
-    throw invalidCall(`The input is not valid ${format.toUpperCase()}${placeOfFault(failure)}`)
+    const { line, offset, message } = failure
+    const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
+    throw invalidCall(`The input is not valid ${format.toUpperCase()} at ${where}: ${message}`)
   }
-}
-
-/** The message of a fault with its place. */
-export function placeOfFault({ line, offset, message }: SourceFault): string {
-  if (line !== undefined) return ` at line ${line}: ${message}`
-  return offset === undefined ? `: ${message}` : ` at byte ${offset}: ${message}`
 }
 
 /** Whether a source is read as its format says, and nothing else is said of it. */
@@ -162,7 +143,7 @@ async function* runsOfIntake(
   const { dialect, at, allowEmpty, kindsOf, onReport } = settings
   const { openIntake } = await import('../intake/intake.js')
   const said = { dialect: saidOf(settings), detects: dialect === 'detect', at, allowEmpty }
-  const intake = await openIntake(source, { format, ...said, unpacks: true, limits, kindsOf })
+  const intake = await openIntake(source, { format, ...said, limits, kindsOf })
   yield* intake.runs
   onReport?.(intake.report)
 }

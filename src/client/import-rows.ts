@@ -86,14 +86,9 @@ async function throughStash<T>(
 }
 
 /** The kinds of the columns that the table has or gets; undefined: they are inferred. */
-export async function kindsIn(
+async function kindsIn(
   requests: Requests,
-  {
-    schema,
-    tableId,
-    onSchemaError,
-    signal,
-  }: Pick<ImportSettings, 'schema' | 'tableId' | 'onSchemaError' | 'signal'>,
+  { schema, tableId, onSchemaError, signal }: ImportSettings,
 ): Promise<ColumnKinds | undefined> {
   const areFixed = onSchemaError !== 'updateSchema'
   if (schema !== undefined) return { kinds: kindsOfSchema(schema), areFixed }

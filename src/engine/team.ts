@@ -19,6 +19,7 @@ import { SegmentPuts } from './context/segment-puts.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { deleteAll } from './delete-all.js'
 import { TeamFiles } from './files/files.js'
+import { DIALECT_OPTION_NAMES } from './import/dialect-rows.js'
 import { listStashes } from './import/list-stashes.js'
 import { TeamStash } from './import/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
@@ -94,7 +95,7 @@ export class StoreTeam implements Team {
 
   importTable(request: ImportTableRequest & Abortable): Promise<CreateResult> {
     return this.#context.lifecycle.runWriting(async () => {
-      const source = checkImport('importTable', request, ['signal'])
+      const source = checkImport('importTable', request, ['signal', ...DIALECT_OPTION_NAMES])
       const created = await importTable(this.#context, source, () => undefined)
       return this.#created(created, source.receipt)
     })

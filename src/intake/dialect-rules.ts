@@ -95,7 +95,8 @@ function isDecimal(value: unknown): value is DecimalMark {
   return value === '.' || value === ','
 }
 
-function isEncoding(value: unknown): boolean {
+/** Whether a text is a label of the Encoding Standard. */
+export function isEncoding(value: unknown): value is string {
   try {
     return typeof value === 'string' && new TextDecoder(value).encoding !== ''
   } catch {

@@ -138,7 +138,7 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   },
   'PATCH row': { status: 200, hasETag: true, check: checkEmpty },
   'DELETE row': { status: 200, hasETag: true, check: checkEmpty },
-  'PUT chunk': { status: 200, hasETag: false, check: checkEmpty },
+  'PUT chunk': { status: 200, hasETag: false, check: checkChunk },
   'GET stashes': { status: 200, hasETag: false, check: checkStashes },
   'GET jobs': { status: 200, hasETag: false, check: checkJobs },
   'GET uploads': { status: 200, hasETag: false, check: checkUploads },
@@ -408,11 +408,12 @@ function checkImported(body: unknown): void {
 }
 
 function checkCreated(body: unknown): void {
-  const { tableID, rowIDs, linkedAppIDs, receipt } = closed(
+  const { tableID, rowIDs, linkedAppIDs, receipt, read } = closed(
     closed(body, ['data'])['data'],
     ['tableID', 'rowIDs'],
-    ['linkedAppIDs', 'receipt'],
+    ['linkedAppIDs', 'receipt', 'read'],
   )
+  checkRead(read)
   assert.match(String(tableID), UUID)
   checkRowIds(rowIDs)
   if (receipt !== undefined) checkReceipt(receipt)
@@ -421,7 +422,9 @@ function checkCreated(body: unknown): void {
 }
 
 function checkChanged(body: unknown): void {
-  const { rowIDs, receipt } = closed(closed(body, ['data'])['data'], ['rowIDs'], ['receipt'])
+  const { data } = closed(body, ['data'])
+  const { rowIDs, receipt, read } = closed(data, ['rowIDs'], ['receipt', 'read'])
+  checkRead(read)
   checkRowIds(rowIDs)
   if (receipt !== undefined) checkReceipt(receipt)
 }
@@ -429,7 +432,9 @@ function checkChanged(body: unknown): void {
 const MERGE_COUNTS = ['added', 'changed', 'unchanged', 'removed'] as const
 
 function checkMerged(body: unknown): void {
-  const data = closed(closed(body, ['data'])['data'], [...MERGE_COUNTS, 'rowIDs'], ['receipt'])
+  const members = [...MERGE_COUNTS, 'rowIDs']
+  const data = closed(closed(body, ['data'])['data'], members, ['receipt', 'read'])
+  checkRead(data['read'])
   checkCounts(data)
   checkRowIds(data['rowIDs'])
   assert.equal(array(data['rowIDs']).length, data['added'])
@@ -437,7 +442,9 @@ function checkMerged(body: unknown): void {
 }
 
 function checkMergeCounts(body: unknown): void {
-  checkCounts(closed(closed(body, ['data'])['data'], MERGE_COUNTS))
+  const data = closed(closed(body, ['data'])['data'], MERGE_COUNTS, ['read'])
+  checkCounts(data)
+  checkRead(data['read'])
 }
 
 function checkCounts(data: Readonly<Record<string, unknown>>): void {
@@ -470,7 +477,9 @@ function checkChangeEntry(entry: unknown): void {
 
 function checkReport(body: unknown): void {
   const members = ['rows', 'schema', 'problems', 'problemCount']
-  const { rows, schema, problems, problemCount } = closed(closed(body, ['data'])['data'], members)
+  const data = closed(closed(body, ['data'])['data'], members, ['read'])
+  const { rows, schema, problems, problemCount, read } = data
+  checkRead(read)
   assert.ok(Number.isSafeInteger(rows) && Number.isSafeInteger(problemCount))
   array(closed(schema, ['columns'])['columns'])
   const listed = array(problems)
@@ -483,6 +492,25 @@ function checkReport(body: unknown): void {
     )
     assert.ok(Number.isSafeInteger(row))
     assert.deepEqual([typeof column, typeof rule], ['string', 'string'])
+  }
+}
+
+function checkChunk(body: unknown): void {
+  const { data } = closed(body, [], ['data'])
+  if (data === undefined) checkEmpty(body)
+  else checkRead(closed(data, ['read'])['read'])
+}
+
+/** What was read of rows whose request says how they are written. */
+function checkRead(read: unknown): void {
+  if (read === undefined) return
+  const members = ['format', 'encoding', 'rows', 'advice']
+  const { format, encoding, rows, advice } = closed(read, members, ['delimiter', 'headerLine'])
+  assert.match(String(format), /^(?:csv|tsv|json|ndjson)$/)
+  assert.ok(typeof encoding === 'string' && Number.isSafeInteger(rows))
+  for (const told of array(advice)) {
+    const { code } = closed(told, ['code'], ['column', 'line', 'count', 'example', 'remedy'])
+    assert.equal(typeof code, 'string')
   }
 }
 

@@ -8,6 +8,7 @@ import { authCases } from './contract/auth-cases.js'
 import { bodyCases } from './contract/body-cases.js'
 import { clientCases } from './contract/client-cases.js'
 import { dataErrorCases } from './contract/data-error-cases.js'
+import { dialectCases } from './contract/dialect-cases.js'
 import { documentCases } from './contract/document-cases.js'
 import { errorCases } from './contract/error-cases.js'
 import { fileCases } from './contract/file-cases.js'
@@ -76,6 +77,7 @@ const CASES: readonly ContractCase[] = [
   ...valueCases,
   ...inferenceCases,
   ...bodyCases,
+  ...dialectCases,
   ...tableCases,
   ...tableLifeCases,
   ...importCases,

@@ -67,6 +67,16 @@ export const SOURCE_URLS = {
   twice: `${HOST}/twice.csv`,
   /** CSV that says that it is no UTF-8. */
   latin1: `${HOST}/latin1.csv`,
+  /** As Excel of Germany writes it, in windows-1252, with lines in front of the header. */
+  german: `${HOST}/german.csv`,
+  /** The same, whose type says the encoding. */
+  typedGerman: `${HOST}/typed-german.csv`,
+  /** Rows in an object of JSON. */
+  wrapped: `${HOST}/wrapped.json`,
+  /** CSV with a charset that there is not. */
+  oddCharset: `${HOST}/odd-charset.csv`,
+  /** CSV without a header, as its type says. */
+  headerless: `${HOST}/headerless.csv`,
 } as const
 
 /** Late sources that wait. State of the module, as a host has one object of sources for all its stores. */
@@ -116,9 +126,33 @@ const URLS: Readonly<Record<string, MakeSource>> = {
   [SOURCE_URLS.twice]: (url) => source(url, ['a,b,a\n1,2,3\n']),
   [SOURCE_URLS.latin1]: (url) =>
     source(url, ['a\n1\n'], { contentType: 'text/csv; charset=latin1' }),
+  [SOURCE_URLS.german]: (url) => source(url, GERMAN_PIECES, { contentType: 'text/csv' }),
+  [SOURCE_URLS.typedGerman]: (url) =>
+    source(url, GERMAN_PIECES, { contentType: 'text/csv; charset=ISO-8859-1' }),
+  [SOURCE_URLS.wrapped]: (url) => source(url, ['{"data":[{"a":1},{"', 'a":2}]}']),
+  [SOURCE_URLS.oddCharset]: (url) =>
+    source(url, ['a\n1\n'], { contentType: 'text/csv; charset=x-none' }),
+  [SOURCE_URLS.headerless]: (url) =>
+    source(url, ['1,x\n2,y\n'], { contentType: 'text/csv; header=absent' }),
   [SOURCE_URLS.endless]: (url, bytesMax) =>
     source(url, ['hel'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),
 }
+
+/** A text of German as the code page of Western Europe has it. */
+export function encodeWestern(text: string): Uint8Array {
+  return Uint8Array.from(text, (char) => (char === '€' ? 0x80 : char.charCodeAt(0)))
+}
+
+/** Cells as they are written in Germany, behind a title. */
+export const GERMAN_CSV = `Bericht für März 2026
+
+Name;Preis;Tag;Aktiv;Rest
+Müller GmbH;1.234,50 €;31.12.2026;WAHR;1
+"Groß; & Co";-7,00 €;01.02.2026;FALSCH;
+Ärger;n/a;3.4.2026;WAHR;n/a
+`
+
+const GERMAN_PIECES = [encodeWestern(GERMAN_CSV.slice(0, 70)), encodeWestern(GERMAN_CSV.slice(70))]
 
 function lateSource(url: string, end: string): FetchedSource {
   async function* body(): AsyncGenerator<Uint8Array, void> {
@@ -131,12 +165,14 @@ function lateSource(url: string, end: string): FetchedSource {
 
 function source(
   url: string,
-  pieces: readonly string[],
+  pieces: readonly (string | Uint8Array)[],
   names: Partial<Pick<FetchedSource, 'contentType' | 'fileName'>> = {},
   failure?: StoreError,
 ): FetchedSource {
   async function* body(): AsyncGenerator<Uint8Array, void> {
-    for (const piece of pieces) yield new TextEncoder().encode(piece)
+    for (const piece of pieces) {
+      yield typeof piece === 'string' ? new TextEncoder().encode(piece) : piece
+    }
     if (failure !== undefined) throw failure
   }
   const { contentType, fileName } = names

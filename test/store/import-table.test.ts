@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { JobRequest } from '../../src/engine/types/job-types.js'
 import {
   type ImportTableRequest,
   openMemory,
@@ -12,6 +13,7 @@ import {
   type Team,
   type TextRows,
 } from '../../src/index.js'
+import type { IntakeReport } from '../../src/intake/intake.js'
 import type { UrlFetcher } from '../../src/ports.js'
 import { runOptions } from '../support/fast-check-options.js'
 
@@ -106,6 +108,60 @@ test('an import has a receipt, with the digests of its parts in their order', as
   expect(receipt?.chunks[1]?.sha256).toBe(digest)
   expect(await team.table(tableId).receipt(version)).toEqual(receipt)
   expect(await team.importTable({ fromUrl })).not.toHaveProperty('receipt')
+})
+
+describe('a file that is not written as its format says', () => {
+  const german = Buffer.from('n;Tag;Gr\xf6\xdfe\n1;31.12.2026;1.234,50 \x80\n', 'latin1')
+  const cells = [{ n: '1', Tag: '2026-12-31', Größe: '1234.50' }]
+  const said = {
+    delimiter: ';',
+    dates: 'dd.mm.yyyy',
+    decimal: ',',
+    thousands: '.',
+    currency: '€',
+  } as const
+
+  test.each([
+    ['what is said', 'text/csv', { ...said, encoding: 'windows-1252' }],
+    ['what is said, and the charset of its type', 'text/csv; charset=latin1', said],
+    ['what is detected', 'text/csv; charset=utf-8', { dialect: 'detect' }],
+    ['what is detected, whatever its type says', undefined, { dialect: 'detect' }],
+  ] as const)('is read by %s', async (_what, type, options) => {
+    const { load, team } = await open(() => [german.subarray(0, 9), german.subarray(9)], {}, type)
+    const reports: IntakeReport[] = []
+    const table = await load({ ...options, onReport: (report) => reports.push(report) })
+
+    expect(await cellsOf(table)).toEqual(cells)
+    expect(reports).toMatchObject([{ encoding: 'windows-1252', delimiter: ';', rows: 1 }])
+    const { csv, ...beside } = { csv: german, ...said, encoding: 'windows-1252' }
+    const direct = await team.createTable({ name: 'direct', rows: { csv, ...beside } })
+    expect(await team.table(direct.tableId).schema()).toEqual(await table.schema())
+    expect(await cellsOf(team.table(direct.tableId))).toEqual(cells)
+  })
+
+  test('fails as a whole, and as a request that is none', async () => {
+    const { load, team } = await open(
+      () => piecesOf('n\n1\n', WHOLE),
+      {},
+      'text/csv; charset=x-none',
+    )
+    const invalid = { code: 'REQUEST_VALIDATION_ERROR' }
+    await expect(load({ dialect: 'detect' })).rejects.toMatchObject(invalid)
+    await expect(load({ at: 'data' })).rejects.toThrow('is of json only')
+    await expect(load({ delimiter: 'ab' })).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+    const job = { import: { fromUrl: 'http://source.test/', delimiter: ';' } as object }
+    await expect(team.startJob(job as JobRequest)).rejects.toMatchObject(invalid)
+    expect(await team.tables()).toEqual([])
+  })
+
+  test('an idempotency key belongs to one dialect of a text', async () => {
+    const { team } = await open(() => [])
+    const create = (rows: TextRows) => team.createTable({ name: 'T', idempotencyKey: 'k', rows })
+    const csv = 'a;b\n1;2\n'
+    const { tableId } = await create({ csv, delimiter: ';' })
+    expect(await create({ csv, delimiter: ';' })).toMatchObject({ tableId })
+    await expect(create({ csv })).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+  })
 })
 
 describe('a file at a URL', () => {

@@ -7,6 +7,7 @@ import { jsonOfRowIds } from '../../engine/ids/row-ids.js'
 import type { PreflightReport } from '../../engine/types/preflight-types.js'
 import type { Receipt } from '../../engine/types/receipt-types.js'
 import type { RowIds } from '../../engine/types/row-types.js'
+import type { IntakeReport } from '../../intake/intake.js'
 import type { Caller } from '../auth/caller.js'
 import { shownProblems, shownReceipt } from '../auth/without-read.js'
 import type { Call } from '../calls/call.js'
@@ -29,13 +30,14 @@ export function jsonResponse(
 export function renderPreflight(
   { effect, caller }: Pick<Call, 'effect' | 'caller'>,
   { rows, schema, problems: found, problemCount }: PreflightReport,
+  read: ReadReport,
   version?: number,
 ): ContractResponse {
   effect.unchanged = true
   const problems = shownProblems(caller, found)
   return jsonResponse(
     200,
-    JSON.stringify({ data: { rows, schema, problems, problemCount } }),
+    JSON.stringify({ data: { rows, schema, problems, problemCount, read } }),
     version,
   )
 }
@@ -46,6 +48,14 @@ export function renderReceipt(
   { receipt }: Readonly<{ receipt?: Receipt }>,
 ): string {
   return receipt === undefined ? '' : `,"receipt":${JSON.stringify(shownReceipt(caller, receipt))}`
+}
+
+/** What was read of rows whose request says how they are written; undefined: it says nothing. */
+export type ReadReport = IntakeReport | undefined
+
+/** The member that is the last of `data`, if there is a report. */
+export function renderRead(read: ReadReport): string {
+  return read === undefined ? '' : `,"read":${JSON.stringify(read)}`
 }
 
 /** The response, and that it has what `Prefer: return=receipt` asked for. */

@@ -7,6 +7,8 @@ import type { Call } from '../calls/call.js'
 import type { ContractResponse } from '../http/message.js'
 import {
   jsonResponse,
+  type ReadReport,
+  renderRead,
   renderReceipt,
   renderRowIds,
   renderRowNumber,
@@ -23,11 +25,12 @@ export function tableResponse(
   kind: Kind,
   result: CreateResult,
   linked: LinkedApps,
+  read?: ReadReport,
 ): ContractResponse {
   effect.tableId = result.tableId
   effect.rows = result.rowIds.length
   effect.version = result.version
-  const { head, tail } = renderResponseParts(caller, kind, result, linked)
+  const { head, tail } = renderResponseParts(caller, kind, result, linked, read)
   const body = renderRowIds(`{"data":${head}`, result.rowIds, `${tail}}`)
   const response = jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)
   return withReceiptApplied(response, result)
@@ -53,8 +56,9 @@ function renderResponseParts(
   kind: Kind,
   result: CreateResult,
   linked: LinkedApps,
+  read?: ReadReport,
 ): Readonly<{ head: string; tail: string }> {
-  const receipt = renderReceipt(caller, result)
+  const receipt = `${renderReceipt(caller, result)}${renderRead(read)}`
   if (kind === 'overwrite') return { head: '{', tail: `${receipt}}` }
   const head = `{"tableID":${JSON.stringify(result.tableId)},`
   const apps = linked === undefined ? '' : `,"linkedAppIDs":${JSON.stringify(linked)}`

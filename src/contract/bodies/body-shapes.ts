@@ -20,6 +20,7 @@ import {
   parsePart,
   parseSchema,
 } from './body-members.js'
+import type { DialectBody } from './dialect-body.js'
 import type { ReceivedBody } from './read-body.js'
 
 export type CreateBody = Readonly<{
@@ -45,8 +46,12 @@ const SEND_CREATE = `${SEND_ARRAY} or { name, rows }`
 const SEND_OVERWRITE = `${SEND_ARRAY}, { rows } or { "$stashID" }`
 
 /** POST /tables: `{ name, schema?, rows, appsToLink? }`, an array of rows, or CSV/TSV. */
-export function* parseCreateBody(body: ReceivedBody, team: CallTeam): Steps<CreateBody> {
-  const rows = bareRows(body, SEND_CREATE)
+export function* parseCreateBody(
+  body: ReceivedBody,
+  team: CallTeam,
+  dialect: DialectBody,
+): Steps<CreateBody> {
+  const rows = bareRows(body, dialect, SEND_CREATE)
   if (rows !== undefined) return { rows }
   const names = ['name', 'schema', 'rows', 'appsToLink']
   const members = yield* readMembers(yield* wholeText(body.bytes), names)
@@ -62,8 +67,12 @@ export function* parseCreateBody(body: ReceivedBody, team: CallTeam): Steps<Crea
 }
 
 /** PUT /tables/{tableID}: `{ schema?, rows }`, an array of rows, `{ "$stashID" }`, or CSV/TSV. */
-export function* parseOverwriteBody(body: ReceivedBody, team: CallTeam): Steps<OverwriteBody> {
-  const rows = bareRows(body, SEND_OVERWRITE)
+export function* parseOverwriteBody(
+  body: ReceivedBody,
+  team: CallTeam,
+  dialect: DialectBody,
+): Steps<OverwriteBody> {
+  const rows = bareRows(body, dialect, SEND_OVERWRITE)
   if (rows !== undefined) return { rows }
   const names = ['$stashID', 'schema', 'rows']
   const members = yield* readMembers(yield* wholeText(body.bytes), names)
@@ -77,8 +86,12 @@ export function* parseOverwriteBody(body: ReceivedBody, team: CallTeam): Steps<O
 }
 
 /** POST /tables/{tableID}/rows: an array of rows, `{ "$stashID" }`, or CSV/TSV. */
-export function* parseAddBody(body: ReceivedBody, team: CallTeam): Steps<TextRows | Stash> {
-  const rows = bareRows(body, SEND_ROWS)
+export function* parseAddBody(
+  body: ReceivedBody,
+  team: CallTeam,
+  dialect: DialectBody,
+): Steps<TextRows | Stash> {
+  const rows = bareRows(body, dialect, SEND_ROWS)
   return rows ?? (yield* parseStashObject(yield* wholeText(body.bytes), team))
 }
 
@@ -101,8 +114,8 @@ export function* parseAlterBody({ bytes }: ReceivedBody): Steps<AlterBody> {
 }
 
 /** PUT /stashes/{stashID}/{serial}: an array of rows or CSV/TSV, nothing else. */
-export function parseChunkBody(body: ReceivedBody): TextRows {
-  const rows = bareRows(body, SEND_ARRAY)
+export function parseChunkBody(body: ReceivedBody, dialect: DialectBody): TextRows {
+  const rows = bareRows(body, dialect, SEND_ARRAY)
   if (rows === undefined) throw invalidRequest('body', `it is an object; ${SEND_ARRAY}`)
   return rows
 }
@@ -116,9 +129,10 @@ export function parseCellsBody({ bytes }: ReceivedBody): Bytes {
 }
 
 /** The rows of a body without other members; undefined for a JSON object. @param hint - Advice for the error message. */
-function bareRows({ format, bytes }: ReceivedBody, hint: string): TextRows | undefined {
-  if (format === 'csv') return { csv: bytes }
-  if (format === 'tsv') return { tsv: bytes }
+function bareRows(body: ReceivedBody, dialect: DialectBody, hint: string): TextRows | undefined {
+  const rows = dialect.rowsOf(body)
+  if (rows !== undefined) return rows
+  const { bytes } = body
   const first = firstByte(bytes)
   if (first === OPEN_BRACKET) return { json: bytes }
   if (first === OPEN_BRACE) return undefined

@@ -6,8 +6,9 @@
 
 import type { Bytes } from '../../base/bytes.js'
 import { either } from '../../base/shown-text.js'
-import { BODY_TYPE_OF_FORMAT, type SourceFormat } from '../../base/source-format.js'
-import { parseRowsType } from '../../engine/files/rows-type.js'
+import { BODY_TYPE_OF_FORMAT, isJson, type SourceFormat } from '../../base/source-format.js'
+import { parseRowsType, type RowsType } from '../../engine/files/rows-type.js'
+import { isEncoding } from '../../intake/dialect-rules.js'
 import type { ContractRequest, HeaderList } from '../http/message.js'
 import { headerValues } from '../http/message.js'
 import { invalidRequest, Refusal, shownId } from '../http/refusal.js'
@@ -15,7 +16,14 @@ import { type BodyLimits, type BodySource, bodyPieces, collectBody } from './col
 
 export type BodyFormat = Exclude<SourceFormat, 'ndjson'>
 
-export type ReceivedBody = Readonly<{ format: BodyFormat; bytes: Bytes }>
+export type ReceivedBody = BodyType & Readonly<{ bytes: Bytes }>
+
+/** What the media type of a body says. */
+type BodyType = Readonly<{
+  format: BodyFormat
+  /** Of csv and tsv, what is not as the format has it. */
+  typed: Readonly<{ encoding?: string; header?: 'absent' }>
+}>
 
 /** `withBody` with the limits of a contract. */
 export type Receive = <T>(
@@ -43,11 +51,11 @@ export async function withBody<T>(
   use: (body: ReceivedBody) => Promise<T>,
 ): Promise<T> {
   checkEncoding(request.headers)
-  const format = await resolveBodyFormat(request, formats)
+  const type = await resolveBodyType(request, formats)
   const source = { team, key, announced: announcedBytes(request.headers), pieces: request.body }
   return collectBody(source, limits, async (bytes) => {
     if (bytes.length === 0) throw invalidRequest('body', 'it is empty')
-    return use({ format, bytes })
+    return use({ ...type, bytes })
   })
 }
 
@@ -61,10 +69,10 @@ export function checkEncoding(headers: HeaderList): void {
   }
 }
 
-async function resolveBodyFormat(
+async function resolveBodyType(
   request: ContractRequest,
   formats: readonly BodyFormat[],
-): Promise<BodyFormat> {
+): Promise<BodyType> {
   const values = headerValues(request.headers, 'content-type')
   if (values.length === 0 && (await isEmptyBody(request)))
     throw invalidRequest('body', 'it is empty')
@@ -72,8 +80,31 @@ async function resolveBodyFormat(
   const type = values.length === 1 ? parseRowsType(value) : undefined
   const format = formats.find((known) => known === type?.format)
   if (type === undefined || format === undefined) throw unsupportedType(values, formats)
-  if (type.foreignCharset === undefined) return format
-  throw unsupported(`Charset '${shownId(type.foreignCharset)}' is not supported: send UTF-8`)
+  return { format, typed: typedBy(type) }
+}
+
+/** What the parameters of a media type say of the rows. @throws {Refusal} UNSUPPORTED_MEDIA_TYPE */
+function typedBy({ format, foreignCharset, header }: RowsType): BodyType['typed'] {
+  const encoding = foreignCharset?.toLowerCase()
+  if (encoding !== undefined && (isJson(format) || !isEncodingName(encoding))) {
+    const others = isJson(format) ? '' : ', or name the encoding, such as windows-1252'
+    throw unsupported(`Charset '${shownId(encoding)}' is not supported: send UTF-8${others}`)
+  }
+  if (isJson(format) || header === undefined || header === 'present') {
+    return encoding === undefined ? NOTHING_TYPED : { encoding }
+  }
+  if (header === 'absent') return { ...(encoding && { encoding }), header }
+  throw unsupported(`The parameter header must be present or absent, not '${shownId(header)}'`)
+}
+
+const NOTHING_TYPED = Object.freeze({})
+
+/**
+ * Whether a charset is the name of an encoding. Other labels are not taken: the sender may not mean what they stand for,
+ * as `latin1` does for windows-1252.
+ */
+function isEncodingName(charset: string): boolean {
+  return isEncoding(charset) && new TextDecoder(charset).encoding === charset
 }
 
 function unsupportedType(values: readonly string[], formats: readonly BodyFormat[]): Refusal {

@@ -43,7 +43,9 @@ function digestRepeatable(
   { method, path, query }: ContractRequest,
   body: ReceivedBody,
 ): Promise<Bytes> {
-  const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
+  const { encoding, header } = body.typed // They count as the query parameters that say the same.
+  const typed = `${encoding ? `&csv.encoding=${encoding}` : ''}${header ? `&csv.header=${header}` : ''}`
+  const about = ['http', method, path.replace(/\/$/, ''), `${query}${typed}`, body.format]
   if (!maySee(caller)) about.push(caller.keyId)
   return digestRequest(about, body.bytes)
 }

@@ -3,6 +3,7 @@ import type { Bytes } from '../../base/bytes.js'
 import type { Steps } from '../../base/time-slices.js'
 import { tableNameProblem } from '../../engine/arguments/arguments.js'
 import type { JsonPart } from '../../schema/scan-json.js'
+import type { ReadReport } from '../answers/render.js'
 import { tableResponse } from '../answers/table-response.js'
 import { parseAppIds, parseTextPart } from '../bodies/body-members.js'
 import { readMembers, required, wholeText } from '../bodies/body-shapes.js'
@@ -13,6 +14,7 @@ import type { ContractResponse } from '../http/message.js'
 import { parseOnSchemaError, refuseValidate } from '../http/query.js'
 import { invalidRequest } from '../http/refusal.js'
 import { parseAsynchronous, prefersReceipt } from '../http/request-headers.js'
+import { parseQueryDialect } from '../http/rows-query.js'
 import { answerAsJob } from './jobs.js'
 
 /** POST /tables/import */
@@ -20,6 +22,7 @@ export async function answerImportTable(call: Call): Promise<ContractResponse> {
   refuseValidate(call.query)
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
+  const said = parseQueryDialect(call.query)
   const isAsync = parseAsynchronous(call.headers)
   const receipt = prefersReceipt(call.headers)
 
@@ -36,9 +39,14 @@ export async function answerImportTable(call: Call): Promise<ContractResponse> {
     ...(onSchemaError && { onSchemaError }),
   }
   const linked = linkedApps(call, queryAppIds, appIds)
-  if (isAsync) return answerAsJob(call, { import: request }, linked)
-  const imported = await call.fetching(() => call.team.importTable(request))
-  return tableResponse(call, 'import', imported, linked)
+  if (isAsync && said === undefined) return answerAsJob(call, { import: request }, linked)
+  let read: ReadReport
+  const onReport = (report: ReadReport): void => {
+    read = report
+  }
+  const whole = said === undefined ? request : { ...request, ...said, onReport }
+  const imported = await call.fetching(() => call.team.importTable(whole))
+  return tableResponse(call, 'import', imported, linked, read)
 }
 
 type ImportBody = Readonly<{

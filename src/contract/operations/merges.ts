@@ -1,9 +1,17 @@
 // CONTRACT.md, section 6: POST /tables/{tableID}/merge.
 import type { MergeRequest, MergeResult } from '../../engine/types/merge-types.js'
-import { jsonResponse, renderReceipt, renderRowIds, withReceiptApplied } from '../answers/render.js'
+import {
+  jsonResponse,
+  type ReadReport,
+  renderRead,
+  renderReceipt,
+  renderRowIds,
+  withReceiptApplied,
+} from '../answers/render.js'
 import { checkMaySee } from '../auth/without-read.js'
 import { parseAddBody } from '../bodies/body-shapes.js'
 import { inSteps } from '../bodies/body-steps.js'
+import { DialectBody } from '../bodies/dialect-body.js'
 import type { Call } from '../calls/call.js'
 import { TABULAR } from '../calls/call.js'
 import { inOrder } from '../calls/order-of-refusals.js'
@@ -18,6 +26,7 @@ import {
 } from '../http/query.js'
 import { invalidRequest } from '../http/refusal.js'
 import { parseIdempotencyKey, prefersReceipt } from '../http/request-headers.js'
+import { parseQueryDialect } from '../http/rows-query.js'
 
 /** POST /tables/{tableID}/merge */
 export async function mergeRows(call: Call, tableId: string): Promise<ContractResponse> {
@@ -27,6 +36,7 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
   return inOrder(call, {
     parse: () => ({
       key: parseQueryKey(call.query),
+      dialect: new DialectBody(parseQueryDialect(call.query)),
       ...parseLack(call.query),
       onSchemaError: parseOnSchemaError(call.query),
       dryRun: parseValidate(call.query),
@@ -38,10 +48,10 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
     formats: TABULAR,
     change: async (
       body,
-      { key, missing, unnamed, onSchemaError, dryRun, ifMatch, idempotencyKey, receipt },
+      { key, dialect, missing, unnamed, onSchemaError, dryRun, ifMatch, idempotencyKey, receipt },
     ) => {
       const merged = await table.merge({
-        rows: await inSteps(parseAddBody(body, call.team)),
+        rows: await inSteps(parseAddBody(body, call.team, dialect)),
         key,
         missing,
         unnamed,
@@ -52,23 +62,28 @@ export async function mergeRows(call: Call, tableId: string): Promise<ContractRe
         ...(ifMatch !== undefined && { ifMatch }),
         ...(await call.repeatable(idempotencyKey, body)),
       })
-      if (dryRun) return answerMergeCheck(call, merged)
+      if (dryRun) return answerMergeCheck(call, merged, dialect.report)
       const { addedRowIds, version } = merged
       const rows = merged.added + merged.changed + merged.removed
       Object.assign(call.effect, { rows, version })
       const answer = renderRowIds(
         `{"data":{${renderMergeCounts(merged)},`,
         addedRowIds,
-        `${renderReceipt(call.caller, merged)}}}`,
+        `${renderReceipt(call.caller, merged)}${renderRead(dialect.report)}}}`,
       )
       return withReceiptApplied(jsonResponse(200, answer, version), merged)
     },
   })
 }
 
-function answerMergeCheck({ effect }: Call, merged: MergeResult): ContractResponse {
+function answerMergeCheck(
+  { effect }: Call,
+  merged: MergeResult,
+  read: ReadReport,
+): ContractResponse {
   effect.unchanged = true
-  return jsonResponse(200, `{"data":{${renderMergeCounts(merged)}}}`, merged.version)
+  const answer = `{"data":{${renderMergeCounts(merged)}${renderRead(read)}}}`
+  return jsonResponse(200, answer, merged.version)
 }
 
 function renderMergeCounts({ added, changed, unchanged, removed }: MergeResult): string {

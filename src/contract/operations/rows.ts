@@ -7,6 +7,7 @@ import { answerFound, answerPage, asQueryError } from '../answers/page-answer.js
 import {
   jsonResponse,
   renderPreflight,
+  renderRead,
   renderReceipt,
   renderRowIds,
   withReceiptApplied,
@@ -14,6 +15,7 @@ import {
 import { maySee } from '../auth/without-read.js'
 import { parseAddBody, parseCellsBody } from '../bodies/body-shapes.js'
 import { inSteps } from '../bodies/body-steps.js'
+import { DialectBody } from '../bodies/dialect-body.js'
 import type { Call } from '../calls/call.js'
 import { TABULAR } from '../calls/call.js'
 import { inOrder } from '../calls/order-of-refusals.js'
@@ -30,6 +32,7 @@ import {
   refuseValidate,
 } from '../http/query.js'
 import { parseIdempotencyKey, prefersReceipt } from '../http/request-headers.js'
+import { parseQueryDialect } from '../http/rows-query.js'
 
 /** HEAD /tables/{tableID}/rows */
 export async function headRows(call: Call, tableId: string): Promise<ContractResponse> {
@@ -71,6 +74,7 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
   const table = call.team.table(tableId)
   return inOrder(call, {
     parse: () => ({
+      dialect: new DialectBody(parseQueryDialect(call.query)),
       onSchemaError: parseOnSchemaError(call.query),
       isCheck: parseValidate(call.query),
       idempotencyKey: parseIdempotencyKey(call.headers),
@@ -78,8 +82,8 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
     }),
     table,
     formats: TABULAR,
-    change: async (body, { onSchemaError, isCheck, idempotencyKey, receipt }) => {
-      const rows = await inSteps(parseAddBody(body, call.team))
+    change: async (body, { dialect, onSchemaError, isCheck, idempotencyKey, receipt }) => {
+      const rows = await inSteps(parseAddBody(body, call.team, dialect))
       if (isCheck) {
         const report = await table.preflight({
           rows,
@@ -87,7 +91,7 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
           comparesTable: maySee(call.caller), // It would tell which keys the table has, and leave no trace.
           ...(onSchemaError && { onSchemaError }),
         })
-        return renderPreflight(call, report, report.version)
+        return renderPreflight(call, report, dialect.report, report.version)
       }
       const added = await table.addRows(rows, {
         receipt,
@@ -97,7 +101,8 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
       })
       const { rowIds, version } = added
       Object.assign(call.effect, { rows: rowIds.length, version })
-      const answer = renderRowIds('{"data":{', rowIds, `${renderReceipt(call.caller, added)}}}`)
+      const tail = `${renderReceipt(call.caller, added)}${renderRead(dialect.report)}}}`
+      const answer = renderRowIds('{"data":{', rowIds, tail)
       return withReceiptApplied(jsonResponse(201, answer, version), added)
     },
   })

@@ -2,11 +2,13 @@
 import { isDataError } from '../../base/data-error.js'
 import { jsonResponse } from '../answers/render.js'
 import { parseChunkBody } from '../bodies/body-shapes.js'
+import { DialectBody } from '../bodies/dialect-body.js'
 import type { Call } from '../calls/call.js'
 import { TABULAR } from '../calls/call.js'
 import type { ContractResponse } from '../http/message.js'
 import { refuseValidate } from '../http/query.js'
 import { invalidRequest } from '../http/refusal.js'
+import { parseQueryDialect, refuseDetection } from '../http/rows-query.js'
 
 /** PUT /stashes/{stashID}/{serial} */
 export async function putChunk(
@@ -15,15 +17,19 @@ export async function putChunk(
   serial: string,
 ): Promise<ContractResponse> {
   refuseValidate(call.query)
+  const said = parseQueryDialect(call.query)
+  refuseDetection(said)
+  const dialect = new DialectBody(said)
   return call.receive(TABULAR, async (body) => {
-    const rows = parseChunkBody(body)
+    const rows = parseChunkBody(body, dialect)
     try {
       const put = await call.team.stash(stashId).put(serial, rows)
       call.effect.rows = put.rows
     } catch (failure) {
       throw asPublished(failure)
     }
-    return jsonResponse(200, '{}')
+    const read = dialect.report
+    return jsonResponse(200, read === undefined ? '{}' : JSON.stringify({ data: { read } }))
   })
 }
 

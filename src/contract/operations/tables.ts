@@ -11,6 +11,7 @@ import { tableResponse } from '../answers/table-response.js'
 import { COLUMNS_MAX } from '../bodies/body-members.js'
 import { parseCreateBody, parseOverwriteBody } from '../bodies/body-shapes.js'
 import { inSteps } from '../bodies/body-steps.js'
+import { DialectBody } from '../bodies/dialect-body.js'
 import { type Call, TABULAR } from '../calls/call.js'
 import { appIdsOfQuery, linkedApps } from '../calls/linked-apps.js'
 import { inOrder } from '../calls/order-of-refusals.js'
@@ -19,6 +20,7 @@ import { parseIfMatch } from '../http/precondition.js'
 import { parseOnSchemaError, parseValidate, queryValue } from '../http/query.js'
 import { invalidRequest, Refusal, shownId } from '../http/refusal.js'
 import { parseAsynchronous, parseIdempotencyKey, prefersReceipt } from '../http/request-headers.js'
+import { parseQueryDialect } from '../http/rows-query.js'
 import { answerAsJob } from './jobs.js'
 
 /** POST /tables */
@@ -28,7 +30,10 @@ export async function answerCreateTable(call: Call): Promise<ContractResponse> {
     formats: TABULAR,
     change: async (body, given) => {
       const { queryName, queryAppIds, onSchemaError, isCheck, idempotencyKey, isAsync } = given
-      const { name, schema, rows, appIds } = await inSteps(parseCreateBody(body, call.team))
+      const { dialect } = given
+      const { name, schema, rows, appIds } = await inSteps(
+        parseCreateBody(body, call.team, dialect),
+      )
       const create = {
         name: chooseName(queryName, name),
         rows,
@@ -38,11 +43,14 @@ export async function answerCreateTable(call: Call): Promise<ContractResponse> {
         ...(onSchemaError && { onSchemaError }),
         ...(await call.repeatable(idempotencyKey, body)),
       }
-      if (isCheck) return renderPreflight(call, await call.team.preflight(create))
+      if (isCheck) {
+        const report = await call.team.preflight(create)
+        return renderPreflight(call, report, dialect.report)
+      }
       const linked = linkedApps(call, queryAppIds, appIds)
-      if (isAsync) return answerAsJob(call, { create }, linked)
+      if (isAsync && !dialect.isSaid) return answerAsJob(call, { create }, linked)
       const created = await call.team.createTable(create)
-      return tableResponse(call, 'create', created, linked)
+      return tableResponse(call, 'create', created, linked, dialect.report)
     },
   })
 }
@@ -50,12 +58,14 @@ export async function answerCreateTable(call: Call): Promise<ContractResponse> {
 function parseCreate(call: Call) {
   const queryName = nameOfQuery(call)
   const queryAppIds = appIdsOfQuery(call)
+  const dialect = new DialectBody(parseQueryDialect(call.query))
   const onSchemaError = parseOnSchemaError(call.query)
   const isCheck = parseValidate(call.query)
   const isAsync = parseAsynchronous(call.headers)
   return {
     queryName,
     queryAppIds,
+    dialect,
     onSchemaError,
     isCheck,
     isAsync,
@@ -71,8 +81,8 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
     parse: () => parseOverwrite(call),
     table,
     formats: TABULAR,
-    change: async (body, { onSchemaError, isCheck, ifMatch, isAsync, receipt }) => {
-      const { schema, rows } = await inSteps(parseOverwriteBody(body, call.team))
+    change: async (body, { dialect, onSchemaError, isCheck, ifMatch, isAsync, receipt }) => {
+      const { schema, rows } = await inSteps(parseOverwriteBody(body, call.team, dialect))
       if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
       const overwrite = {
         rows,
@@ -84,21 +94,24 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
       }
       if (isCheck) {
         const report = await table.preflight(overwrite)
-        return renderPreflight(call, report, report.version)
+        return renderPreflight(call, report, dialect.report, report.version)
       }
-      if (isAsync) return answerAsJob(call, { overwrite: { ...overwrite, tableId } }, undefined)
+      if (isAsync && !dialect.isSaid)
+        return answerAsJob(call, { overwrite: { ...overwrite, tableId } }, undefined)
       const changed = await table.overwrite(overwrite)
-      return tableResponse(call, 'overwrite', { ...changed, tableId }, undefined)
+      return tableResponse(call, 'overwrite', { ...changed, tableId }, undefined, dialect.report)
     },
   })
 }
 
 function parseOverwrite(call: Call) {
+  const dialect = new DialectBody(parseQueryDialect(call.query))
   const onSchemaError = parseOnSchemaError(call.query)
   const isCheck = parseValidate(call.query)
   const ifMatch = parseIfMatch(call.headers)
   const isAsync = parseAsynchronous(call.headers)
-  return { onSchemaError, isCheck, ifMatch, isAsync, receipt: prefersReceipt(call.headers) }
+  const receipt = prefersReceipt(call.headers)
+  return { dialect, onSchemaError, isCheck, ifMatch, isAsync, receipt }
 }
 
 /** GET /tables/{tableID}/receipts/{version} */

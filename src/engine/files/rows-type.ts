@@ -5,8 +5,14 @@ import { parseMediaType } from './media-type.js'
 /** Accepted charsets. All are read as UTF-8, of which US-ASCII is a subset. */
 const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
-/** A media type of rows. `foreignCharset`: a charset that is not read; undefined: none. */
-export type RowsType = Readonly<{ format: SourceFormat; foreignCharset: string | undefined }>
+/** A media type of rows. */
+export type RowsType = Readonly<{
+  format: SourceFormat
+  /** A charset other than UTF-8; undefined: none. */
+  foreignCharset: string | undefined
+  /** The parameter `header` of RFC 4180, in lower case. */
+  header: string | undefined
+}>
 
 /** Reads the media type of rows; undefined for a text that is not one. */
 export function parseRowsType(text: string): RowsType | undefined {
@@ -15,5 +21,6 @@ export function parseRowsType(text: string): RowsType | undefined {
   if (media === undefined || format === undefined) return undefined
   const charset = media.parameters.get('charset')
   const isRead = charset === undefined || CHARSETS.has(charset.toLowerCase())
-  return { format, foreignCharset: isRead ? undefined : charset }
+  const header = media.parameters.get('header')?.toLowerCase()
+  return { format, foreignCharset: isRead ? undefined : charset, header }
 }

@@ -1,26 +1,28 @@
 // Rows as text whose caller says how it is written, or wants that detected: read through the intake.
 import { type Bytes, bytesOf, utf8 } from '../../base/bytes.js'
 import { checkFunctionOption, isRecord, optionError } from '../../base/options.js'
-import { yieldToEventLoop } from '../../base/platform.js'
 import { partsOfRun } from '../../base/record-cutter.js'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../../base/source-format.js'
+import { ITEM_WORK } from '../../base/time-slices.js'
 import { streamPieces } from '../../base/web-stream.js'
 import type { ColumnKinds } from '../../intake/conversions.js'
 import type { Dialect } from '../../intake/dialect.js'
 import { DIALECT_NAMES } from '../../intake/dialect.js'
-import { type Intake, openIntake } from '../../intake/intake.js'
+import { checkDialect } from '../../intake/dialect-rules.js'
+import { openIntake } from '../../intake/intake.js'
 import { checkFlag } from '../arguments/arguments.js'
+import type { TeamContext } from '../context/store-context.js'
 import type { DialectOptions, RowsInput } from '../types/row-types.js'
-import { piecesOfBytes } from './stream-rows.js'
+import { piecesOfBytes, runLimits } from './stream-rows.js'
 
 /** Rows and bytes that are rewritten in one turn of the event loop. */
 const TURN_ROWS_MAX = 4_096
 const TURN_BYTES_MAX = 256 * 1024
 
-/** The text of a row, at most: more is refused where rows are read. */
-const ROW_BYTES_MAX = 64 * 1024 * 1024
-
 const OTHER_NAMES = ['dialect', 'at', 'onReport'] as const satisfies (keyof DialectOptions)[]
+
+/** The names of what may be said beside rows. */
+export const DIALECT_OPTION_NAMES = [...DIALECT_NAMES, ...OTHER_NAMES]
 
 /**
  * The rows as the formats of bodies have them; rows of which nothing is said as they are.
@@ -28,86 +30,130 @@ const OTHER_NAMES = ['dialect', 'at', 'onReport'] as const satisfies (keyof Dial
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function withoutDialect(
+  team: IntakeTeam,
   rows: RowsInput,
   kindsOf?: () => Promise<ColumnKinds | undefined>,
 ): RowsInput {
   const given: unknown = rows
   if (!isRecord(given)) return rows
   const format = SOURCE_FORMATS.find((name) => Object.hasOwn(given, name))
-  const isSaid = [...DIALECT_NAMES, ...OTHER_NAMES].some((name) => given[name] !== undefined)
+  const isSaid = DIALECT_OPTION_NAMES.some((name) => given[name] !== undefined)
   if (format === undefined || !isSaid) return rows
   const content = given[format]
   const whole = typeof content === 'string' ? utf8(content) : bytesOf(content)
   const pieces = whole === undefined ? streamPieces(content) : piecesOfBytes(whole)
   if (pieces === undefined) return rows
-  const how = parseRowsOptions(given, format)
-  const source = { pieces: pieces as AsyncIterable<Bytes>, format, kindsOf, ...how }
-  // Of a run of tsv the records have commas.
-  return (
-    isJson(format)
-      ? { json: bytesOfRows(source) }
-      : { csv: bytesOfRows(source), allowEmpty: how.allowEmpty }
-  ) as RowsInput
+  const { [format]: _, allowEmpty: isEmptyAllowed, ...options } = given
+  const said = parseDialectOptions(options)
+  const foreign = foreignOption(said, format)
+  if (foreign !== undefined) throw optionError(foreign.name, foreign.problem)
+  const allowEmpty = checkFlag('allowEmpty', isEmptyAllowed)
+  const source = { pieces: pieces as AsyncIterable<Bytes>, format, allowEmpty, kindsOf }
+  const { pieces: plain, format: plainFormat } = readDialect(team, source, said)
+  return (plainFormat === 'json' ? { json: plain } : { csv: plain, allowEmpty }) as RowsInput
 }
 
-type How = Readonly<{
+/** What reads sources: its turns of the event loop, and how long a row may be. */
+export type IntakeTeam = Readonly<{
+  slices: TeamContext['slices']
+  options: Pick<TeamContext['options'], 'rowBytesMax'>
+}>
+
+/** How rows are written, as far as it is said. */
+export type SaidOfRows = Readonly<{
   dialect: Dialect
   detects: boolean
   at: string | undefined
-  allowEmpty: boolean
   onReport: DialectOptions['onReport']
 }>
 
-function parseRowsOptions(rows: Readonly<Record<string, unknown>>, format: SourceFormat): How {
-  const { [format]: _, dialect: how = 'plain', at, onReport, allowEmpty, ...said } = rows
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function parseDialectOptions(given: Readonly<Record<string, unknown>>): SaidOfRows {
+  const { dialect: how = 'plain', at, onReport, ...said } = given
   if (how !== 'plain' && how !== 'detect') throw optionError('dialect', 'must be plain or detect')
-  if (at !== undefined && (typeof at !== 'string' || format !== 'json')) {
-    throw optionError('at', 'must be a path, and is of json only')
-  }
-  const [first] = Object.keys(said)
-  if (isJson(format) && first !== undefined && first !== 'encoding') {
-    throw optionError(first, `is of csv and tsv only, not of ${format}`)
-  }
+  if (at !== undefined && typeof at !== 'string') throw optionError('at', 'must be a path')
   checkFunctionOption('onReport', onReport)
   return {
-    dialect: said,
+    dialect: checkDialect(said),
     detects: how === 'detect',
-    at: at as string | undefined,
-    allowEmpty: checkFlag('allowEmpty', allowEmpty),
+    at,
     onReport: onReport as DialectOptions['onReport'],
   }
 }
 
-type Source = How &
-  Readonly<{
-    pieces: AsyncIterable<Bytes>
-    format: SourceFormat
-    kindsOf: (() => Promise<ColumnKinds | undefined>) | undefined
-  }>
+/** What is said and is of other formats; undefined: nothing. */
+export function foreignOption(
+  { dialect, at }: SaidOfRows,
+  format: SourceFormat,
+): Readonly<{ name: string; problem: string }> | undefined {
+  if (at !== undefined && format !== 'json') {
+    return { name: 'at', problem: `is of json only, not of ${format}` }
+  }
+  const name = isJson(format)
+    ? DIALECT_NAMES.find((known) => known !== 'encoding' && dialect[known] !== undefined)
+    : undefined
+  return name && { name, problem: `is of csv and tsv only, not of ${format}` }
+}
 
-async function* bytesOfRows({
-  pieces,
-  onReport,
-  kindsOf,
-  ...how
-}: Source): AsyncGenerator<Bytes, void> {
-  const limits = { rowsMax: TURN_ROWS_MAX, bytesMax: TURN_BYTES_MAX, rowBytesMax: ROW_BYTES_MAX }
-  const isTabbed = how.format === 'tsv'
+/** A source of rows, and what is known of them. */
+export type DialectSource = Readonly<{
+  pieces: AsyncIterable<Bytes>
+  format: SourceFormat
+  /** Whether a source of blanks has no rows, and is no fault. Default: false. */
+  allowEmpty?: boolean
+  /** The kinds of the columns that are known. Default: none is. */
+  kindsOf?: (() => Promise<ColumnKinds | undefined>) | undefined
+}>
+
+/** The rows of a source as the formats of bodies have them. @throws {SourceFault} while they are read */
+export function readDialect(
+  team: IntakeTeam,
+  source: DialectSource,
+  said: SaidOfRows,
+): Readonly<{ pieces: AsyncIterable<Bytes>; format: 'csv' | 'json' }> {
+  const format = isJson(source.format) ? 'json' : 'csv' // Of tsv the records get commas.
+  return { pieces: bytesOfRows(team, source, said), format }
+}
+
+async function* bytesOfRows(
+  { slices, options }: IntakeTeam,
+  { pieces, format: given, allowEmpty, kindsOf }: DialectSource,
+  { dialect: said, detects, at, onReport }: SaidOfRows,
+): AsyncGenerator<Bytes, void> {
+  const { rowBytesMax } = isJson(given) ? runLimits(options) : recordLimit(options)
+  const limits = { rowsMax: TURN_ROWS_MAX, bytesMax: TURN_BYTES_MAX, rowBytesMax }
+  const isTabbed = given === 'tsv'
   // TSV as CSV whose delimiter is a tab, so that its rows are written with commas as all others are.
-  const format = isTabbed ? 'csv' : how.format
-  const dialect = isTabbed ? { delimiter: '\t', ...how.dialect } : how.dialect
-  const read = { ...how, format, dialect, limits }
-  const intake: Intake = await openIntake(pieces, { ...read, kindsOf })
+  const format = isTabbed ? 'csv' : given
+  const dialect = isTabbed ? { delimiter: '\t', ...said } : said
+  const turns = slices.begin()
+  const intake = await openIntake(pieces, {
+    format,
+    dialect,
+    detects,
+    at,
+    limits,
+    allowEmpty,
+    kindsOf,
+  })
   let isFirst = true
   for await (const run of intake.runs) {
     yield* isJson(run.format)
       ? partsOfArray(run.bytes, isFirst)
       : partsOfRun(isFirst ? run : { ...run, header: NO_HEADER }, run.format)
     isFirst = false
-    await yieldToEventLoop()
+    await turns.admit(run.bytes.length + ITEM_WORK * run.starts.length)
   }
-  if (isJson(how.format)) yield isFirst ? EMPTY_ARRAY : END_OF_ARRAY
-  onReport?.({ ...intake.report, format: how.format })
+  if (isJson(given)) yield isFirst ? EMPTY_ARRAY : END_OF_ARRAY
+  onReport?.({ ...intake.report, format: given })
+}
+
+/** A record in its source is at most so many times as long as the row may be: each character is a quote. */
+const RECORD_BYTES_FACTOR = 2
+
+/** The bytes of a record of csv or tsv, at most. */
+function recordLimit({ rowBytesMax }: IntakeTeam['options']): Readonly<{ rowBytesMax: number }> {
+  return { rowBytesMax: Math.max(TURN_BYTES_MAX, RECORD_BYTES_FACTOR * rowBytesMax) }
 }
 
 const NO_HEADER = new Uint8Array(0)

@@ -62,7 +62,7 @@ export async function prepareRows(
 ): Promise<PreparedRows> {
   const { options } = team
   const limits = { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax }
-  const input = withoutDialect(given)
+  const input = withoutDialect(team, given)
   const stream = findRowStream(input)
   const quick = stream === null ? await prepareFast(team, input, mayInline, target) : null
   if (quick !== null) return quick

@@ -41,6 +41,16 @@ import {
 } from './stored-form.js'
 import { chunksOf, findRowStream } from './stream-rows.js'
 
+/** The kinds of the columns of a schema; undefined: they are inferred. */
+export function knownColumnKinds(
+  schema: IndexedSchema | null,
+  onSchemaError: OnSchemaError,
+): ColumnKinds | undefined {
+  if (schema === null) return undefined
+  const kinds = new Map(schema.schema.columns.map(({ id, type }) => [id, type.kind]))
+  return { kinds, areFixed: onSchemaError !== 'updateSchema' }
+}
+
 /** What a chunk counts for besides its rows: its records, an object that is read, a hash. */
 export const CHUNK_WORK = 4 * 1024
 
@@ -106,7 +116,7 @@ export class RowsReader {
   async prepare(given: GivenRows): Promise<void> {
     if (this.#stash !== null) return
     if (given instanceof SourceRows) return this.#prepareSource(given)
-    const plain = withoutDialect(given as RowsInput, this.#kindsOf)
+    const plain = withoutDialect(this.#team, given as RowsInput, this.#kindsOf)
     const rows = abortableRows(this.#what, plain, this.#signal)
     const stream = findRowStream(rows)
     if (stream !== null) {
@@ -129,10 +139,7 @@ export class RowsReader {
   /** The kinds of the columns that are known. */
   #kindsOf = async (): Promise<ColumnKinds | undefined> => {
     if (this.#expected === undefined) return undefined
-    const schema = await this.#schemaOf(this.#expected)
-    if (schema === null) return undefined
-    const kinds = new Map(schema.schema.columns.map(({ id, type }) => [id, type.kind]))
-    return { kinds, areFixed: this.#expected.onSchemaError !== 'updateSchema' }
+    return knownColumnKinds(await this.#schemaOf(this.#expected), this.#expected.onSchemaError)
   }
 
   async #schemaOf({ readSchema }: ExpectedRows): Promise<IndexedSchema | null> {

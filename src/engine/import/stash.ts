@@ -71,7 +71,7 @@ export class TeamStash implements Stash {
       if (!isSync(checked)) await checked
       const { chunk, files } = await prepareRows(
         this.#team,
-        abortableRows(PUT, withoutDialect(rows), signal),
+        abortableRows(PUT, withoutDialect(this.#team, rows), signal),
       )
       const objects = chunk.segments.map(({ object }) => object)
       try {

@@ -19,6 +19,11 @@ import {
   checkText,
 } from '../arguments/arguments.js'
 import type { RequestKey } from '../commit/idempotency.js'
+import {
+  DIALECT_OPTION_NAMES,
+  parseDialectOptions,
+  type SaidOfRows,
+} from '../import/dialect-rows.js'
 import { validatedRows } from '../import/validated-rows.js'
 import type { Abortable, Authored } from '../types/call-types.js'
 import type { AlterRequest, IfTableMatch } from '../types/life-types.js'
@@ -262,6 +267,8 @@ export type CheckedImport = Readonly<{
   name: string | undefined
   format: RowsFormat | undefined
   onSchemaError: OnSchemaError
+  /** How the file is written; undefined: nothing is said of it. */
+  said: SaidOfRows | undefined
   receipt: boolean
   by: Authored | undefined
   signal: AbortSignal | undefined
@@ -270,7 +277,7 @@ export type CheckedImport = Readonly<{
 /**
  * @param what - The name of the request in messages.
  * @param more - Further members that the request may have.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, OPTION_NOT_ALLOWED
  */
 export function checkImport(
   what: string,
@@ -285,10 +292,17 @@ export function checkImport(
     name,
     format: checkRowsFormat(given.format),
     onSchemaError: checkOnSchemaError(given.onSchemaError),
+    said: saidOfImport(given),
     receipt: checkFlag('receipt', given.receipt),
     by: checkAuthored(given),
     signal: checkSignal(given.signal),
   }
+}
+
+function saidOfImport(given: ImportTableRequest): SaidOfRows | undefined {
+  const names = DIALECT_OPTION_NAMES.filter((name) => given[name] !== undefined)
+  if (names.length === 0) return undefined
+  return parseDialectOptions(Object.fromEntries(names.map((name) => [name, given[name]])))
 }
 
 const MERGE_ARGUMENTS = [

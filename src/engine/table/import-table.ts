@@ -2,12 +2,15 @@
 
 import { NAME_CHARS_MAX } from '../../base/limits.js'
 import { checkNotAborted } from '../../base/signals.js'
-import { formatOfName, type SourceFormat } from '../../base/source-format.js'
+import { formatOfName, isJson, type SourceFormat } from '../../base/source-format.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
+import type { Dialect } from '../../intake/dialect.js'
+import { isEncoding } from '../../intake/dialect-rules.js'
 import type { JobGuard } from '../commit/job-guard.js'
 import type { TeamContext } from '../context/store-context.js'
 import { cleanFileName, nameInUrl } from '../files/file-name.js'
-import { parseRowsType } from '../files/rows-type.js'
+import { parseRowsType, type RowsType } from '../files/rows-type.js'
+import { foreignOption, readDialect, type SaidOfRows } from '../import/dialect-rows.js'
 import { type SourceProgress, SourceRows } from '../import/source-rows.js'
 import type { Authored } from '../types/call-types.js'
 import type { CreateResult, OnSchemaError } from '../types/row-types.js'
@@ -20,6 +23,8 @@ export type ImportSource = Readonly<{
   name: string | undefined
   /** undefined: what the answer says. */
   format: SourceFormat | undefined
+  /** How it is written; undefined: as its format says. */
+  said?: SaidOfRows | undefined
   onSchemaError: OnSchemaError
   /** Whether the receipt is kept and returned. */
   receipt?: boolean | undefined
@@ -33,7 +38,7 @@ export type ImportSource = Readonly<{
 /** @throws {StoreError} SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED, and as `createTable` */
 export function importTable(
   team: TeamContext,
-  { fromUrl, name, format, onSchemaError, receipt, guard, by, signal }: ImportSource,
+  { fromUrl, name, format, said, onSchemaError, receipt, guard, by, signal }: ImportSource,
   onProgress: (progress: SourceProgress) => void,
 ): Promise<CreateResult> {
   const { fileBytesMax } = team.options
@@ -45,8 +50,7 @@ export function importTable(
         team.lifecycle.checkOpen() // A close does not wait for the end of a long source.
         onProgress(progress)
       }
-      const given = { pieces: source.body, format: format ?? formatOfSource(source) }
-      const rows = new SourceRows(given, noted)
+      const rows = new SourceRows(openFile(team, source, format, said), noted)
       const request = {
         rows,
         schema: undefined,
@@ -76,17 +80,46 @@ export function importTable(
 /** The type of a page, such as the one that asks to sign in where a file was expected. */
 const HTML = /^\s*text\/html\s*(?:;|$)/i
 
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function openFile(
+  team: TeamContext,
+  source: FetchedSource,
+  given: SourceFormat | undefined,
+  said: SaidOfRows | undefined,
+): Readonly<{ pieces: FetchedSource['body']; format: SourceFormat }> {
+  const type = parseRowsType(source.contentType ?? '')
+  const charset = type?.foreignCharset
+  if (given === undefined && charset !== undefined && said === undefined) {
+    throw invalidSource(`has the charset ${JSON.stringify(charset)}; it must be UTF-8`)
+  }
+  const format = given ?? formatOfSource(source, type)
+  if (said === undefined) return { pieces: source.body, format }
+  const foreign = foreignOption(said, format)
+  if (foreign !== undefined) throw invalidSource(`has no ${foreign.name}, which ${foreign.problem}`)
+  const whole = { ...said, dialect: { ...dialectOfType(type), ...said.dialect } }
+  return readDialect(team, { pieces: source.body, format }, whole)
+}
+
+/** What a media type says of how a file is written. @throws {StoreError} REQUEST_VALIDATION_ERROR for an unknown charset */
+function dialectOfType(type: RowsType | undefined): Dialect {
+  if (type === undefined) return {}
+  const { format, foreignCharset: encoding, header } = type
+  if (encoding !== undefined && !isEncoding(encoding)) {
+    throw invalidSource(`has the charset ${JSON.stringify(encoding)}, which is unknown`)
+  }
+  const isHeaderless = header === 'absent' && !isJson(format)
+  return { ...(encoding && { encoding }), ...(isHeaderless && { header }) }
+}
+
 /**
  * The media type decides, else the extension of the name: many servers send text/plain or application/octet-stream.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
-function formatOfSource({ contentType, fileName, url }: FetchedSource): SourceFormat {
-  const ofType = contentType === undefined ? undefined : parseRowsType(contentType)
-  if (ofType?.foreignCharset !== undefined) {
-    const charset = JSON.stringify(ofType.foreignCharset)
-    throw invalidSource(`has the charset ${charset}; it must be UTF-8`)
-  }
-  const format = ofType?.format ?? formatOfName(fileName ?? '') ?? formatOfName(nameInUrl(url))
+function formatOfSource(
+  { contentType, fileName, url }: FetchedSource,
+  type: RowsType | undefined,
+): SourceFormat {
+  const format = type?.format ?? formatOfName(fileName ?? '') ?? formatOfName(nameInUrl(url))
   if (format === undefined) {
     throw invalidSource(
       'has neither a media type nor an extension of CSV, TSV, JSON or NDJSON (one object per line)',

@@ -10,6 +10,7 @@ import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { abortableRows } from '../import/abortable-rows.js'
+import { withoutDialect } from '../import/dialect-rows.js'
 import {
   ChunkProblems,
   PROBLEMS_MAX,
@@ -18,7 +19,7 @@ import {
 } from '../import/find-problems.js'
 import { prepareRows } from '../import/prepare-rows.js'
 import { type Problems, problemsOfRows, rulesOf } from '../import/problems-of-rows.js'
-import { type OperationRows, RowsReader } from '../import/rows-reader.js'
+import { knownColumnKinds, type OperationRows, RowsReader } from '../import/rows-reader.js'
 import { planRowPolicy } from '../import/schema-of-rows.js'
 import type { FinishedSegment, SegmentTarget } from '../import/segment-sink.js'
 import { sharedColumns } from '../import/source-rows.js'
@@ -178,7 +179,10 @@ async function readCheckedBody(
       return ref
     },
   }
-  const given = abortableRows('preflight', rows as RowsInput, signal)
+  const said = withoutDialect(team, rows as RowsInput, async () =>
+    knownColumnKinds(base, onSchemaError),
+  )
+  const given = abortableRows('preflight', said, signal)
   const texts = chunksOf(given)
   const chunks: { serial?: string; chunk: StoredChunk }[] = []
   const listed: PreflightProblem[] = []

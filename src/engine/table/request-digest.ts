@@ -3,6 +3,7 @@
 import { type Bytes, bytesOf, concatBytes, toHex, utf8 } from '../../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
+import { DIALECT_NAMES } from '../../intake/dialect.js'
 import { checkIdempotencyKey, checkRequestDigest } from '../arguments/arguments.js'
 import type { RequestKey } from '../commit/idempotency.js'
 import { scanRowObject } from '../import/row-object.js'
@@ -59,9 +60,18 @@ async function digestOfCall(about: readonly unknown[], rows: unknown): Promise<B
   }
   for (const form of ['json', 'csv', 'tsv'] as const) {
     const text = textMember(rows, form)
-    if (text !== undefined) return digestRequest([...about, form], text)
+    if (text !== undefined) return digestRequest([...about, ...saidBeside(rows), form], text)
   }
   return digestRequest([...about, 'rows'], utf8(''))
+}
+
+/** How a text is written, as far as it is said beside it. */
+function saidBeside(rows: unknown): readonly unknown[] {
+  const given = rows as Readonly<Record<string, unknown>>
+  const said = [...DIALECT_NAMES, 'dialect', 'at'].flatMap((name) =>
+    given[name] === undefined ? [] : [[name, given[name]]],
+  )
+  return said.length === 0 ? [] : [said]
 }
 
 function textMember(rows: unknown, form: 'json' | 'csv' | 'tsv'): Bytes | undefined {

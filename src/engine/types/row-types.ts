@@ -176,8 +176,13 @@ export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Authored &
 /** The format of a file of rows. `ndjson`: one JSON object per line. */
 export type RowsFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 
-/** A new table from a file at a URL. */
+/**
+ * A new table from a file at a URL, and how the file is written. If something of that is said, or detected, then the
+ * `charset` and the `header` of its media type count too, where nothing else is said of them; else a charset other than
+ * UTF-8 fails with REQUEST_VALIDATION_ERROR, and `header` is ignored.
+ */
 export type ImportTableRequest = Authored &
+  DialectOptions &
   Readonly<{
     /** An http or https URL, under the rules of `StoreOptions.sources`. The file has at most `fileBytesMax` bytes. */
     fromUrl: string

@@ -4,6 +4,7 @@ import { runAtOnce } from '../../../src/base/time-slices.js'
 import { parseAppIds, parseSchema } from '../../../src/contract/bodies/body-members.js'
 import { parseCreateBody } from '../../../src/contract/bodies/body-shapes.js'
 import { inSteps } from '../../../src/contract/bodies/body-steps.js'
+import { DialectBody } from '../../../src/contract/bodies/dialect-body.js'
 import { createContract, openMemory } from '../../../src/index.js'
 import { JSON_PARSED_CHARS_MAX } from '../../../src/schema/scan-json.js'
 
@@ -133,7 +134,11 @@ test.each([
     if (!isDone) setImmediate(count)
   }
   const parsing = inSteps(
-    parseCreateBody({ format: 'json', bytes: Buffer.from(text) }, store.team('team')),
+    parseCreateBody(
+      { format: 'json', typed: {}, bytes: Buffer.from(text) },
+      store.team('team'),
+      new DialectBody(undefined),
+    ),
   )
   setImmediate(count)
   await parsing

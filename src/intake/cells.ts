@@ -13,8 +13,12 @@ export type NumberForm = Readonly<{
   currency: string | undefined
 }>
 
+/** Characters of a number that is written otherwise, at most: what is longer is none. */
+const NUMBER_CHARS_MAX = 1_024
+
 /** A number as JSON writes it. */
 export function parseNumberCell(text: string, form: NumberForm): string | undefined {
+  if (text.length > NUMBER_CHARS_MAX) return undefined
   const { decimal, thousands } = form
   let plain = withoutCurrency(text.trim(), form.currency)
   if (thousands !== undefined && plain.includes(thousands)) {
@@ -38,11 +42,11 @@ function withoutCurrency(text: string, currency: string | undefined): string {
   return `${isNegative ? '-' : ''}${rest.slice(currency.length).trimStart()}`
 }
 
-/** Whether separators stand between groups of three digits, in front of the decimals. */
+/** Whether separators stand between groups of three digits, and none behind the decimal mark. */
 function isGrouped(text: string, thousands: string, decimal: DecimalMark): boolean {
-  const [integer = '', decimals = ''] = text.replace(/^-/, '').split(decimal)
-  if (decimals.includes(thousands)) return false
+  const [integer = '', ...decimals] = text.replace(/^-/, '').split(decimal)
   const groups = integer.split(thousands)
+  if (decimals.some((part) => part.includes(thousands))) return false
   return groups.every((group, i) => (i === 0 ? /^[0-9]{1,3}$/ : /^[0-9]{3}$/).test(group))
 }
 

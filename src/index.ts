@@ -86,6 +86,7 @@ export type {
   CreateResult,
   CreateTableRequest,
   DialectOptions,
+  EnsureTableRequest,
   ImportTableRequest,
   OnSchemaError,
   OverwriteRequest,

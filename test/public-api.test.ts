@@ -198,6 +198,7 @@ test('the entry points export exactly these names', () => {
         "type DialectOptions",
         "type DisposableIterator",
         "type Disposing",
+        "type EnsureTableRequest",
         "type ExportOptions",
         "type FetchHandler",
         "type FetchHandlerOptions",

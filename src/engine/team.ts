@@ -25,13 +25,20 @@ import { TeamStash } from './import/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
 import { TeamJobs } from './jobs/team-jobs.js'
 import { readTableInfos, readTableNames } from './read/table-infos.js'
-import { checkCreate, checkCreateArguments, checkImport, checkKey } from './table/check-requests.js'
+import {
+  checkCreate,
+  checkCreateArguments,
+  checkEnsure,
+  checkImport,
+  checkKey,
+} from './table/check-requests.js'
 import { createTable, findCreated } from './table/create-table.js'
+import { ensureTable } from './table/ensure-table.js'
 import { importTable } from './table/import-table.js'
 import { preflightCreate } from './table/preflight.js'
 import { publicResult } from './table/receipts.js'
 import { TeamTable } from './table/table.js'
-import { typedTable } from './table/typed-table.js'
+import { isDefinedSchema, typedTable } from './table/typed-table.js'
 import { runTransaction } from './transaction/transaction.js'
 import type { Abortable, Authored } from './types/call-types.js'
 import type { Files } from './types/file-types.js'
@@ -46,6 +53,7 @@ import type { PreflightReport } from './types/preflight-types.js'
 import type {
   CreateResult,
   CreateTableRequest,
+  EnsureTableRequest,
   ImportTableRequest,
   Stash,
   StashEntry,
@@ -74,6 +82,18 @@ export class StoreTeam implements Team {
       const first = await findCreated(this.#context, create.key)
       const created = first ?? (await createTable(this.#context, create))
       return this.#created(created, create.receipt)
+    })
+  }
+
+  ensureTable<S extends AnySchema>(
+    request: EnsureTableRequest<S> & Abortable,
+  ): Promise<TypedTable<S>>
+  ensureTable(request: EnsureTableRequest & Abortable): Promise<Table>
+  ensureTable(request: EnsureTableRequest & Abortable): Promise<Table | TypedTable<AnySchema>> {
+    return this.#context.lifecycle.runWriting(async () => {
+      const checked = checkEnsure(request, this.#context.options.columnsMax)
+      const table = this.table(await ensureTable(this.#context, checked))
+      return isDefinedSchema(request.schema) ? typedTable(table, request.schema) : table
     })
   }
 

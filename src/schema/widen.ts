@@ -30,6 +30,12 @@ export function widenType(
   return { kind: 'string' }
 }
 
+/** Whether widening may make one type of the other: no cell of the column is lost then. */
+export function isWidened(type: ColumnType, wider: ColumnType): boolean {
+  const text = JSON.stringify(wider)
+  return [...candidates(type), { kind: 'string' }].some((one) => JSON.stringify(one) === text)
+}
+
 function candidates(type: ColumnType): readonly ColumnType[] {
   if (type.kind === 'array') {
     const kinds = [type.items.kind, WIDER_KIND[type.items.kind], 'string'] as const

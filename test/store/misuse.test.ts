@@ -290,6 +290,10 @@ const TEAM: Readonly<Record<string, Call>> = {
     (id) => team.stash(id).delete(),
     () => ['stash'],
   ),
+  ensureTable: call(
+    (request) => team.ensureTable(request),
+    () => [{ name: 'z', schema: { columns: [{ id: 'a', type: 'number' }] }, key: ['a'] }],
+  ),
   tableByName: call(
     (name) => team.tableByName(name),
     () => ['x'],
@@ -648,6 +652,7 @@ test('of the wrong values these work', () => {
       "TABLE updateRows": "0: []",
       "TABLE watch": "",
       "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.receipt: true | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
+      "TEAM ensureTable": "",
       "TEAM importTable": "0.name: undefined | 0.format: undefined | 0.onSchemaError: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TEAM job": "",
       "TEAM preflight": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.receipt: true | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",

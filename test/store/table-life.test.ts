@@ -561,7 +561,7 @@ describe('a table whose columns change', () => {
       [[N], ['s'], 'would lose their cells: "$odd" (cells'],
       [[N, S], ['s', '$odd'], 'drop names no column to drop: the schema keeps column "s"'],
       [[N, S], ['$odd', 'z'], 'drop names no column to drop: the table has no column "z"'],
-      [undefined, ['s'], 'drop needs a schema'],
+      [undefined, ['z'], 'the table has no column "z"'],
       [[N, S], 's', 'drop must be a list of column IDs, not "s"'],
       [[N, S], new Array(1), 'drop must be a list of column IDs, not '],
     ] as const

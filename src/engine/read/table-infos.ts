@@ -92,6 +92,15 @@ export function readTableNames(
   })
 }
 
+/** The ID of the oldest table with a name; null: there is none. */
+export async function firstTableNamed(view: KvView, name: string): Promise<string | null> {
+  for await (const listed of catalogOf(view)) {
+    const found = listed.find((entry) => entry.name === name)
+    if (found !== undefined) return renderTableId(found.table)
+  }
+  return null
+}
+
 async function* catalogOf(view: KvView): AsyncGenerator<CatalogEntry[], void> {
   for await (const entries of scanBatches(view, CATALOG_RANGE)) {
     yield entries.map(([, bytes]) => decodeCatalogEntry(bytes))

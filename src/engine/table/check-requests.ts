@@ -31,14 +31,17 @@ import type { MergeRequest } from '../types/merge-types.js'
 import type {
   AddOptions,
   CreateTableRequest,
+  EnsureTableRequest,
   ImportTableRequest,
   OnSchemaError,
   OverwriteRequest,
   RowsFormat,
   RowsInput,
+  SchemaInput,
   Stash,
   TablePreflightRequest,
 } from '../types/row-types.js'
+import { type ColumnChanges, changedColumns, checkNewNames } from './altered-columns.js'
 import type { CheckedMerge } from './merge-commit.js'
 import { makeRequestKey } from './request-digest.js'
 import type { KeyAlteration } from './table-key.js'
@@ -66,7 +69,9 @@ const OVERWRITE_ARGUMENTS = ['schema', 'rows', 'ifMatch', 'onSchemaError', 'rece
 const ALTER_ARGUMENTS = [
   'name',
   'schema',
+  'add',
   'drop',
+  'rename',
   'countsCells',
   'key',
   'ifMatch',
@@ -222,25 +227,60 @@ export function checkIfTableMatch(
 export function checkRename(name: string, given: IfTableMatch & Authored): Alteration {
   checkTableName(name)
   const ifMatch = checkIfTableMatch('rename', given, AUTHORED)
-  return { name, schema: undefined, drop: [], countsCells: false, ifMatch }
+  return { name, columns: undefined, drop: [], countsCells: false, ifMatch }
+}
+
+function columnsAlong(
+  schema: SchemaInput | undefined,
+  changes: ColumnChanges,
+  columnsMax: number,
+): Alteration['columns'] {
+  if (schema === undefined) return (before) => changedColumns(before, changes, columnsMax)
+  const parsed = parseTableSchema(schema, columnsMax)
+  return () => parsed
+}
+
+export type CheckedEnsure = Pick<CheckedCreate, 'name' | 'keyColumns' | 'by' | 'signal'> &
+  Readonly<{ schema: TableSchema }>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
+export function checkEnsure(
+  given: EnsureTableRequest & Abortable,
+  columnsMax: number,
+): CheckedEnsure {
+  checkArguments('ensureTable', given, ['name', 'schema', 'key', 'signal', ...AUTHORED])
+  const { name, key } = given
+  checkTableName(name)
+  return {
+    name,
+    schema: parseTableSchema(given.schema, columnsMax),
+    keyColumns: key === undefined ? undefined : checkKey(key),
+    by: checkAuthored(given),
+    signal: checkSignal(given.signal),
+  }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
 export function checkAlter(given: AlterRequest, columnsMax: number): Alteration | KeyAlteration {
   checkArguments('alter', given, ALTER_ARGUMENTS)
-  const { name, schema, drop = [], key } = given
+  const { name, schema, add = [], drop = [], rename = {}, key } = given
   const countsCells = checkFlag('countsCells', given.countsCells ?? true)
   const signal = checkSignal(given.signal)
   if (!Array.isArray(drop) || drop.findIndex((id) => typeof id !== 'string') >= 0) {
     throw invalidArgument(`drop must be a list of column IDs, not ${shown(drop)}`)
   }
-  if (drop.length > 0 && schema === undefined) {
-    throw invalidArgument(
-      'drop needs a schema: the columns of the table without those that are dropped',
-    )
+  const changes = {
+    add: parseTableSchema({ columns: add }, columnsMax).columns,
+    drop,
+    rename: checkNewNames(rename),
   }
+  const isShort = changes.add.length + changes.rename.size > 0
+  if (schema !== undefined && isShort) {
+    throw invalidArgument('alter takes a schema, or add and rename, which change some columns')
+  }
+  const changesColumns = schema !== undefined || isShort || drop.length > 0
   if (key !== undefined) {
-    if (name !== undefined || schema !== undefined) {
+    if (name !== undefined || changesColumns) {
       throw invalidArgument(
         'alter takes a key by itself: change the name and the schema in another call',
       )
@@ -248,13 +288,13 @@ export function checkAlter(given: AlterRequest, columnsMax: number): Alteration 
     const columns = key === null ? null : checkKey(key)
     return { key: columns, ifMatch: checkIfMatchArgument(given.ifMatch), signal }
   }
-  if (name === undefined && schema === undefined) {
-    throw invalidArgument('alter takes a name, a schema, or both; or a key')
+  if (name === undefined && !changesColumns) {
+    throw invalidArgument('alter takes a name, a schema or changes of columns, or both; or a key')
   }
   if (name !== undefined) checkTableName(name)
   return {
     name,
-    schema: schema === undefined ? undefined : parseTableSchema(schema, columnsMax),
+    columns: changesColumns ? columnsAlong(schema, changes, columnsMax) : undefined,
     drop,
     countsCells,
     ifMatch: checkIfMatchArgument(given.ifMatch),

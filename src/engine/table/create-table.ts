@@ -43,6 +43,7 @@ import { planRowPolicy } from '../import/schema-of-rows.js'
 import { keyedStart } from '../keys/changed-keys.js'
 import { tooLongNames, tooManyTables } from '../limits/team-limits.js'
 import { emptyGeneration } from '../read/generations.js'
+import { firstTableNamed } from '../read/table-infos.js'
 import type { Authored } from '../types/call-types.js'
 import type { CreateResult, OnSchemaError } from '../types/row-types.js'
 import { type Appended, appendRows, linkableBytes } from './append-rows.js'
@@ -55,6 +56,8 @@ type CreateRequest = Readonly<{
   rows: GivenRows
   onSchemaError: OnSchemaError
   key: RequestKey | undefined
+  /** Whether a table of that name, if there is one by then, is the result instead. */
+  isOnlyOfName?: boolean | undefined
   /** IDs of the columns of the table's key. */
   keyColumns?: readonly string[] | undefined
   /** The job that the create is for. It names the table. */
@@ -174,16 +177,15 @@ async function commitTable(
   ]
   return commitUntilAccepted('Too many tables are being created', random, async () => {
     const ahead = aheadOfCreate(team, request, files)
-    const { repeat, place, holds, markers, job } = await team.partition.read((snapshot) =>
+    const { repeat, first, place, holds, markers, job } = await team.partition.read((snapshot) =>
       readAhead(snapshot, ahead, async (view) => ({
-        repeat: await readCreateRepeat(team, request.key, view),
+        ...(await readFirst(team, request, view)),
         place: await readCatalogPlace(team, request, view),
         holds: await sourceHolds(source, (key) => view.get(key)),
         markers: await putMarkers((key) => view.get(key), random, files),
         job: await readJobGuard(guard, (key) => view.get(key)),
       })),
     )
-    const first = createdOf(repeat)
     if (first !== null) return first
     if (!holds) return null
     checkTableRoom(team, place)
@@ -211,6 +213,18 @@ async function commitTable(
     if (request.key !== undefined) team.limits.keepKey(team, request.key.text)
     return { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
   })
+}
+
+/** What there is of the table already: `first` is the result of the request then. */
+async function readFirst(
+  team: TeamContext,
+  { key, name, isOnlyOfName }: CreateRequest,
+  view: KvView,
+): Promise<Readonly<{ repeat: IdempotencyState | null; first: CreateResult | null }>> {
+  const repeat = await readCreateRepeat(team, key, view)
+  const named = isOnlyOfName ? await firstTableNamed(view, name) : null
+  if (named === null) return { repeat, first: createdOf(repeat) }
+  return { repeat, first: { tableId: named, version: 1, rowIds: rowIdsOf([]) } }
 }
 
 /** What is put for the rows of a new table, and for its key. @throws {StoreError} KEY_NOT_UNIQUE, REQUEST_VALIDATION_ERROR */

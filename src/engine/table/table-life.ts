@@ -18,7 +18,8 @@ import {
 } from '../../format/records.js'
 import type { ColumnPast } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import type { TableSchema } from '../../schema/column-kind.js'
+import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
+import { isWidened } from '../../schema/widen.js'
 import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
@@ -38,10 +39,12 @@ type IfMatch = number | bigint | undefined
 export type Alteration = Readonly<{
   /** undefined: it keeps its name. */
   name: string | undefined
-  /** undefined: it keeps its columns. */
-  schema: TableSchema | undefined
-  /** The columns that the schema leaves out. */
+  /** Its columns by those that it has; undefined: it keeps them. */
+  columns: ((before: IndexedSchema) => TableSchema) | undefined
+  /** The columns that are left out. */
   drop: readonly string[]
+  /** Whether types may become wider, as by `updateSchema`. Default: false, they stay. */
+  widens?: boolean
   /** Whether the message about columns that would be lost has the number of their cells. */
   countsCells: boolean
   ifMatch: IfMatch
@@ -65,7 +68,7 @@ export async function alterTable(
   count: (where: Where) => Promise<number>,
 ): Promise<Version> {
   if ('key' in alteration) return alterKey(place, alteration)
-  const { name, schema, drop, countsCells, ifMatch, signal } = alteration
+  const { name, columns, drop, widens = false, countsCells, ifMatch, signal } = alteration
   const { team, table } = place
   const plan: Plan<Version | Loss> = async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
@@ -74,9 +77,10 @@ export async function alterTable(
     const puts: (readonly [Bytes, Bytes])[] = []
     if (name !== undefined) puts.push(...(await putName(place, read, head, name)))
     let next = generation
-    if (schema !== undefined) {
+    if (columns !== undefined) {
       const before = await team.schemas.get(table, generation.schemaNumber, read)
-      const newSchema = alteredSchema(before, schema)
+      const schema = columns(before)
+      const newSchema = alteredSchema(before, schema, widens)
       const lost = lostColumns(before, indexSchema(schema), drop)
       if (lost.length > 0) return { result: { lost, rows: generation.liveRows } }
       if (newSchema !== null) {
@@ -177,10 +181,16 @@ async function putName(
 /** Columns that were dropped, and whose IDs are remembered for the rows that have cells of them, at most. */
 const DROPPED_MAX = 10_000
 
-function alteredSchema(before: IndexedSchema, schema: TableSchema): NewSchema | null {
+function alteredSchema(
+  before: IndexedSchema,
+  schema: TableSchema,
+  widens: boolean,
+): NewSchema | null {
+  const mayBe = (old: ColumnType, type: ColumnType): boolean =>
+    widens ? isWidened(old, type) : JSON.stringify(old) === JSON.stringify(type)
   for (const { id, type } of schema.columns) {
     const old = before.columns.get(id)?.type
-    if (old === undefined || JSON.stringify(old) === JSON.stringify(type)) continue
+    if (old === undefined || mayBe(old, type)) continue
     const remedy = 'overwrite the table with a schema, or add rows with updateSchema'
     const problem = `The type of column '${id}' cannot be changed without its rows: ${remedy}`
     throw new StoreError('REQUEST_VALIDATION_ERROR', problem, { column: id })

@@ -42,8 +42,13 @@ export function typedStagedTable<S extends AnySchema>(
   return new SchemaRows(table, schema) as unknown as TypedTransactionTable<S>
 }
 
+/** Whether `defineSchema` made it. */
+export function isDefinedSchema(schema: unknown): schema is AnySchema {
+  return typeof schema === 'object' && schema !== null && 'definition' in schema
+}
+
 function checkDefined(schema: unknown): void {
-  if (typeof schema === 'object' && schema !== null && 'definition' in schema) return
+  if (isDefinedSchema(schema)) return
   const remedy = 'must be what defineSchema returns'
   throw new StoreError('REQUEST_VALIDATION_ERROR', `The schema of a table ${remedy}`)
 }

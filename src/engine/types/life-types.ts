@@ -65,8 +65,12 @@ export type AlterRequest = Authored &
      * stay.
      */
     schema?: SchemaInput | undefined
+    /** Columns that are added behind the others, without a cell. Not with `schema`. Default: none. */
+    add?: SchemaInput['columns'] | undefined
+    /** New display names by column ID. Not with `schema`. Default: the names stay. */
+    rename?: Readonly<Record<string, string>> | undefined
     /**
-     * IDs of the columns that `schema` leaves out, in any order. Their cells are not shown any more, not even if a column
+     * IDs of the columns that are dropped: those that `schema` leaves out, in any order. Their cells are not shown any more, not even if a column
      * with the same ID is added later. They stay stored until the rows are overwritten or their cells are changed.
      * Default: none; a schema without a column of the table fails with REQUEST_VALIDATION_ERROR, whose message names such
      * columns and the number of their cells, in tables of up to 1,000,000 cells of such columns.

@@ -173,6 +173,17 @@ export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Authored &
     receipt?: boolean | undefined
   }>
 
+/** A table that a program needs. */
+export type EnsureTableRequest<S extends SchemaInput = SchemaInput> = Authored &
+  Readonly<{
+    /** The name of the table: 1 to 1,000 UTF-16 units. */
+    name: string
+    /** The columns that the table must have. It may have others. */
+    schema: S
+    /** IDs of the columns of the table's key, as in `AlterRequest`. Default: a new table has none, another keeps its own. */
+    key?: readonly KeyColumnOf<S>[] | undefined
+  }>
+
 /** The format of a file of rows. `ndjson`: one JSON object per line. */
 export type RowsFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 

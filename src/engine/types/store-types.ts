@@ -15,6 +15,7 @@ import type { PreflightReport } from './preflight-types.js'
 import type {
   CreateResult,
   CreateTableRequest,
+  EnsureTableRequest,
   ImportTableRequest,
   SchemaInput,
   Stash,
@@ -174,6 +175,32 @@ export interface Team {
   createTable<S extends SchemaInput = SchemaInput>(
     request: CreateTableRequest<S> & Abortable,
   ): Promise<CreateResult>
+  /**
+   * The table of a name, with at least these columns: it is created if there is none, and otherwise given the columns
+   * that it lacks. A type becomes wider by the rules of `updateSchema`. Rows stay as they are, and so do display names
+   * and other columns. Calls at the same time make one table. Of several tables with the name, it is the oldest.
+   * @throws {StoreError} as `createTable`; REQUEST_VALIDATION_ERROR for a column whose cells its type would not hold, and
+   *   for a table with another key
+   * @example
+   * import { defineSchema } from 'rowstash'
+   *
+   * const Order = defineSchema({ columns: { sku: 'string', total: 'number' } })
+   * const orders = await team.ensureTable({ name: 'Orders', schema: Order, key: ['sku'] })
+   * await orders.addRows([{ sku: 'tea', total: 3 }])
+   * console.log(await orders.count()) // 1
+   */
+  ensureTable<S extends AnySchema>(
+    request: EnsureTableRequest<S> & Abortable,
+  ): Promise<TypedTable<S>>
+  /**
+   * As `ensureTable`, with any schema.
+   * @throws {StoreError} as above
+   * @example
+   * const columns = [{ id: 'total', type: 'number' }] as const
+   * const orders = await team.ensureTable({ name: 'Orders', schema: { columns } })
+   * console.log(await orders.count()) // 0
+   */
+  ensureTable(request: EnsureTableRequest & Abortable): Promise<Table>
   /**
    * Creates a table from a CSV, TSV, JSON or NDJSON file at a URL, in one commit. The file is read as it arrives, in
    * bounded memory; its schema is inferred from all rows.

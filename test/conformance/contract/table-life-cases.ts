@@ -98,7 +98,8 @@ export const tableLifeCases: readonly ContractCase[] = [
       for (const drop of [undefined, [], ['n', 's'], ['s', 'z'], 's']) {
         await api.refused('PATCH', table.path, { body: { schema: { columns }, drop } }, VALIDATION)
       }
-      await api.refused('PATCH', table.path, { body: { name: 'x', drop: ['s'] } }, VALIDATION)
+      await api.refused('PATCH', table.path, { body: { name: 'x', drop: ['z'] } }, VALIDATION)
+      await api.refused('PATCH', table.path, { body: { drop: [] } }, VALIDATION)
       const body = { schema: { columns }, drop: ['s'] }
       const altered = await api.ok('PATCH', table.path, { body })
       assert.equal(etagOf(altered), '"2"')
@@ -107,6 +108,9 @@ export const tableLifeCases: readonly ContractCase[] = [
       const back = { columns: [...columns, { id: 's', type: { kind: 'string' } }] }
       await api.ok('PATCH', table.path, { body: { schema: back, name: 'both' } })
       assert.deepEqual(await api.cellsOf(table), [{ n: 1 }, { n: 2 }])
+      await api.ok('PATCH', table.path, { body: { drop: ['s'] } })
+      assert.deepEqual((await infoOf(api, table)).schema, { columns })
+      await api.ok('PATCH', table.path, { body: { schema: back } })
       await api.ok('PATCH', `${table.rows}/${table.rowIds[0]}`, { body: { s: 'b', x: true } })
       assert.deepEqual(await api.cellsOf(table), [{ n: 1, s: 'b', x: true }, { n: 2 }])
 

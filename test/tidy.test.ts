@@ -121,7 +121,7 @@ function mayImport(importer: string, imported: string): boolean {
     return from === to || rankOf(to) > rankOf(from)
   }
   if (!imported.startsWith('src/') || ENTRIES.has(imported)) return true
-  if (CLIENT_PROGRAMS.test(importer)) return /^src\/(?:base|client)\//.test(imported)
+  if (CLIENT_PROGRAMS.test(importer)) return /^src\/(?:base|client|intake)\//.test(imported)
   return PORT_IMPLEMENTATIONS.test(importer) && /^src\/(?:base|intake|kv|objects)\//.test(imported)
 }
 

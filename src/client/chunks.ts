@@ -79,16 +79,23 @@ function chunksOfBlob(blob: Blob, settings: ChunkSettings): AsyncIterable<RowChu
   const { name = '' } = blob as Partial<File>
   const [type = ''] = blob.type.split(';')
   const format =
-    settings.format ?? formatOfName(name) ?? FORMAT_OF_TYPE.get(type.trim().toLowerCase())
+    settings.format ??
+    formatOfName(name.replace(/\.gz$/i, '')) ??
+    FORMAT_OF_TYPE.get(type.trim().toLowerCase())
   if (format !== undefined) return chunksOfBytes(readWebStream(blob.stream()), format, settings)
   throw invalidCall('The format of the rows is unknown: set `format`')
 }
 
-async function* checkedStream(pieces: AsyncIterable<unknown>): AsyncGenerator<Bytes> {
+async function* checkedStream(
+  pieces: AsyncIterable<unknown>,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Bytes> {
   for await (const piece of pieces) {
     const bytes = bytesOf(piece)
-    if (bytes !== undefined) yield bytes
-    else
+    if (bytes !== undefined) {
+      onRead(bytes.length)
+      yield bytes
+    } else
       throw invalidCall(`With \`format\`, a stream must be of Uint8Array, not ${typeName(piece)}`)
   }
 }
@@ -100,15 +107,23 @@ async function* chunksOfBytes(
 ): AsyncGenerator<RowChunk> {
   const { chunkBytes, allowEmpty } = settings
   const limits = { rowsMax: ROWS_MAX, bytesMax: chunkBytes, rowBytesMax: ROW_BYTES_MAX }
-  const source = checkedStream(pieces)
+  let bytesRead = 0
+  let bytesTold = 0
+  const source = checkedStream(pieces, (bytes) => {
+    bytesRead += bytes
+  })
   let isEmpty = true
+  const isPlain = isPlainSource(settings)
   try {
-    const runs: AsyncIterable<Cut> = isPlainSource(settings)
+    const runs: AsyncIterable<Cut> = isPlain
       ? cutRecords(source, format, limits, { allowEmpty })
       : runsOfIntake(source, format, limits, settings)
     for await (const run of runs) {
       isEmpty = false
-      yield makeCountedChunk(run, run.format ?? format)
+      const chunk = makeCountedChunk(run, run.format ?? format)
+      // What is unpacked, decoded or written anew has not the bytes that were read for it.
+      yield isPlain ? chunk : { ...chunk, bytes: bytesRead - bytesTold }
+      bytesTold = bytesRead
     }
     if (isEmpty) yield* chunksOfRows([], chunkBytes)
   } catch (failure) {
@@ -116,10 +131,14 @@ async function* chunksOfBytes(
     if (failure.isEmpty) {
       throw invalidCall('The input is empty; allowEmpty: true says that this is meant')
     }
-    const { line, offset, message } = failure
-    const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
-    throw invalidCall(`The input is not valid ${format.toUpperCase()} at ${where}: ${message}`)
+    throw invalidCall(`The input is not valid ${format.toUpperCase()}${placeOfFault(failure)}`)
   }
+}
+
+/** The message of a fault with its place. */
+export function placeOfFault({ line, offset, message }: SourceFault): string {
+  if (line !== undefined) return ` at line ${line}: ${message}`
+  return offset === undefined ? `: ${message}` : ` at byte ${offset}: ${message}`
 }
 
 /** Whether a source is read as its format says, and nothing else is said of it. */
@@ -143,7 +162,7 @@ async function* runsOfIntake(
   const { dialect, at, allowEmpty, kindsOf, onReport } = settings
   const { openIntake } = await import('../intake/intake.js')
   const said = { dialect: saidOf(settings), detects: dialect === 'detect', at, allowEmpty }
-  const intake = await openIntake(source, { format, ...said, limits, kindsOf })
+  const intake = await openIntake(source, { format, ...said, unpacks: true, limits, kindsOf })
   yield* intake.runs
   onReport?.(intake.report)
 }

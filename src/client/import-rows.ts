@@ -86,9 +86,14 @@ async function throughStash<T>(
 }
 
 /** The kinds of the columns that the table has or gets; undefined: they are inferred. */
-async function kindsIn(
+export async function kindsIn(
   requests: Requests,
-  { schema, tableId, onSchemaError, signal }: ImportSettings,
+  {
+    schema,
+    tableId,
+    onSchemaError,
+    signal,
+  }: Pick<ImportSettings, 'schema' | 'tableId' | 'onSchemaError' | 'signal'>,
 ): Promise<ColumnKinds | undefined> {
   const areFixed = onSchemaError !== 'updateSchema'
   if (schema !== undefined) return { kinds: kindsOfSchema(schema), areFixed }

@@ -13,7 +13,10 @@ export type { Abortable, Dialect, IntakeReport, MergeCounts, OnSchemaError }
 export type ImportProgress = Readonly<{
   /** Rows of the input that are on the server. */
   rows: number
-  /** Bytes of the input that are on the server. */
+  /**
+   * Bytes of the input that are on the server. Of a Blob or a stream that the intake reads, bytes that were read for its
+   * rows, as they are in the file.
+   */
   bytes: number
   /**
    * All chunks below this number are on the server: what `startAt` takes to go on. Chunks are sent at the same time, so
@@ -82,7 +85,7 @@ export interface RowChunk {
 }
 
 /**
- * Objects of cells; a Blob with CSV, TSV, JSON or NDJSON; a stream of the bytes of one, which needs `format`; or chunks,
+ * Objects of cells; a Blob with CSV, TSV, JSON or NDJSON, also of gzip unless its dialect is `plain`; a stream of the bytes of one, which needs `format`; or chunks,
  * which must be the same again when an import goes on.
  */
 export type ImportInput =
@@ -109,7 +112,7 @@ export type SendOptions = Abortable &
     onSchemaError?: OnSchemaError | undefined
     /**
      * The format of a Blob, or of a stream of Uint8Array, such as the `body` of a response or a file of Node. Default:
-     * of a Blob, by the extension of its `name`, if it is a File, or by its type; a stream is one of objects.
+     * of a Blob, by the extension of its `name`, if it is a File, in front of `.gz` as well, or by its type; a stream is one of objects.
      */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson' | undefined
     /**

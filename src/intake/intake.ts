@@ -18,7 +18,7 @@ import { PassedLines } from './passed-lines.js'
 import { type Plan, planIntake } from './plan.js'
 import { openDialectScanner } from './record-bounds.js'
 import { RowRewriter } from './rewritten-rows.js'
-import { allowedGuesses, openTextBytes, type TextBytes } from './text-bytes.js'
+import { allowedGuesses, openTextBytes, type TextBytes, unpackGzip } from './text-bytes.js'
 
 /** Rows that follow each other. Row i is the bytes from starts[i] up to ends[i]. */
 export type IntakeRun = Readonly<{
@@ -40,6 +40,8 @@ export type IntakeOptions = Readonly<{
   dialect?: Dialect | undefined
   /** Whether what is not said is detected from the first megabyte. */
   detects: boolean
+  /** Whether a source of gzip is unpacked. Default: false, it is refused. */
+  unpacks?: boolean | undefined
   limits: CutLimits
   /** Whether a source of nothing but blanks has no rows. Default: false, it is a fault. */
   allowEmpty?: boolean | undefined
@@ -97,8 +99,9 @@ export async function openIntake(
   options: IntakeOptions,
 ): Promise<Intake> {
   const dialect = checkDialect(options.dialect ?? {})
-  const { format, detects } = options
-  const begun = await openTextBytes(source, dialect.encoding, allowedGuesses(format, detects))
+  const { format, detects, unpacks } = options
+  const bytes = unpacks === true ? unpackGzip(source) : source
+  const begun = await openTextBytes(bytes, dialect.encoding, allowedGuesses(format, detects))
   const lines = new PassedLines()
   const text = { ...begun, all: lines.watch(begun.all) }
   const guessed: Advice = { code: 'encoding', example: text.encoding }
@@ -120,9 +123,10 @@ function jsonIntake(
     const { limits, allowEmpty } = options
     for await (const run of cutRecords(bytes, format, limits, { allowEmpty })) {
       rows += run.starts.length
-      const before = run.offset + shift()
-      lines.forget(before)
-      yield { ...run, format, offsets: run.starts.map((start) => before + start) }
+      const moved = run.starts.map((start) => run.offset + start)
+      const offsets = moved.map((offset) => offset + shift(offset))
+      lines.forget(offsets[0] ?? 0)
+      yield { ...run, format, offsets }
     }
   }
   const { encoding } = text

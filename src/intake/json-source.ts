@@ -1,5 +1,5 @@
-// Where in a source of JSON the rows are: the source is their array, or one value follows the other, or an object has
-// their array, as the answers of servers do.
+// Where in a source of JSON the rows are: the source is their array, or one value follows the other, on lines of their own
+// or not, or an object has their array, as the answers of servers do.
 //
 // Invariant: an object has one array of objects only, or it is said which is meant.
 import {
@@ -8,6 +8,7 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  LINE_FEED,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
@@ -20,8 +21,8 @@ import type { TextBytes } from './text-bytes.js'
 export type JsonSource = Readonly<{
   format: SourceFormat
   bytes: AsyncIterable<Uint8Array>
-  /** What is in front of the bytes in the source; known when the first of them is. */
-  shift: () => number
+  /** What to add to the offset of a row for that in the source; asked in the order of the rows. */
+  shift: (offset: number) => number
   advice: readonly Advice[]
 }>
 
@@ -35,12 +36,16 @@ export function openJson(
 ): JsonSource {
   const plain: JsonSource = { format, bytes: text.all, shift: () => 0, advice: [] }
   if (at !== undefined) return { ...plain, format: 'json', ...arrayAt(text.all, at, false) }
-  if (!detects || format !== 'json') return plain
+  if (!detects) return plain
   const found = new ArrayFinder()
   found.scan(text.start)
-  if (found.values > 1) return { ...plain, format: 'ndjson' }
+  if (found.values > 1) {
+    const lines = found.besides.length === 0 ? plain : onLines(text.all)
+    return { ...plain, ...lines, format: 'ndjson' }
+  }
+  if (found.isArray) return { ...plain, format: 'json' }
   const [array] = found.arrays
-  if (!found.isObject || array === undefined) return plain
+  if (!found.isObject || format !== 'json' || array === undefined) return plain
   checkOne(found)
   const only = arrayAt(text.all, array.path, true)
   return { ...plain, ...only, advice: [{ code: 'at', example: array.path }] }
@@ -88,6 +93,10 @@ class ArrayFinder {
   /** Values of the source itself. */
   values = 0
   isObject = false
+  isArray = false
+  /** Where values of the source begin that have another one in front of them on their line. */
+  besides: number[] = []
+  #isOnNewLine = true
   readonly #wanted: string | undefined
   #scanned = 0
   /** The open objects and arrays, from the outside in, but for those that are too deep. */
@@ -122,14 +131,21 @@ class ArrayFinder {
       return
     }
     if (byte <= 0x20 || byte === COMMA || byte === COLON) {
-      if (this.#open.length === 0) this.#isInValue = false
+      if (this.#open.length === 0) {
+        this.#isInValue = false
+        this.#isOnNewLine ||= byte === LINE_FEED
+      }
       return
     }
     if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       this.#close(offset)
       return
     }
-    if (this.#open.length === 0 && !this.#isInValue) this.values++
+    if (this.#open.length === 0 && !this.#isInValue) {
+      this.values++
+      if (!this.#isOnNewLine) this.besides.push(offset)
+      this.#isOnNewLine = false
+    }
     this.#isInValue = true
     if (byte === QUOTE) {
       this.#isInString = true
@@ -142,7 +158,10 @@ class ArrayFinder {
 
   #begin(isArray: boolean, offset: number): void {
     const outer = this.#open.at(-1)
-    if (outer === undefined && this.values === 1) this.isObject = !isArray
+    if (outer === undefined && this.values === 1) {
+      this.isObject = !isArray
+      this.isArray = isArray
+    }
     if (this.#tooDeep > 0 || this.#open.length > DEPTH_MAX) {
       this.#tooDeep++
       return
@@ -185,6 +204,41 @@ class ArrayFinder {
     this.#open.pop()
     if (this.#open.length === 0) this.#isInValue = false
   }
+}
+
+const LINE_BREAK = Uint8Array.of(LINE_FEED)
+
+/** Values that follow each other, each on a line of its own. */
+function onLines(bytes: AsyncIterable<Uint8Array>): Pick<JsonSource, 'bytes' | 'shift'> {
+  const finder = new ArrayFinder('')
+  /** Where line breaks were put in, in what is passed on, and not yet asked for. */
+  const added: number[] = []
+  let count = 0
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    let at = 0
+    let all = 0
+    for await (const piece of bytes) {
+      finder.besides = []
+      finder.scan(piece)
+      let from = 0
+      for (const start of finder.besides) {
+        yield piece.subarray(from, start - at)
+        added.push(start + all++)
+        yield LINE_BREAK
+        from = start - at
+      }
+      yield piece.subarray(from)
+      at += piece.length
+    }
+  }
+  const shift = (offset: number) => {
+    while ((added[0] ?? offset) < offset) {
+      added.shift()
+      count++
+    }
+    return -count
+  }
+  return { bytes: lines(), shift }
 }
 
 const BEGIN = Uint8Array.of(OPEN_BRACKET)

@@ -54,6 +54,28 @@ export function isHtml(text: string): boolean {
   return HTML.test(text)
 }
 
+/** Bytes below 0x20 that a text may have: tab, line breaks, and the end of a file of DOS. */
+const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a, 0x1b])
+
+/** Bytes of 0 in a hundred that a text may have. */
+const ZEROS_OF_TEXT_PERCENT_MAX = 1
+
+/**
+ * Whether bytes that have no known signature are no text either.
+ * @param isGuessed - Whether their encoding is a guess, in which nearly all bytes mean something.
+ */
+export function isBinary(beginning: Bytes, isGuessed: boolean): boolean {
+  let zeros = 0
+  let controls = 0
+  for (let at = 0; at < beginning.length; at++) {
+    const byte = beginning[at] ?? 0
+    if (byte === 0) zeros++
+    else if (byte < 0x20 && !TEXT_CONTROLS.has(byte)) controls++
+  }
+  if (isGuessed && zeros + controls > 0) return true
+  return zeros * 100 > beginning.length * ZEROS_OF_TEXT_PERCENT_MAX
+}
+
 /** Byte order marks, the longer ones first. */
 const MARKS: readonly (readonly [string, readonly number[]])[] = [
   ['utf-32le', [0xff, 0xfe, 0x00, 0x00]],

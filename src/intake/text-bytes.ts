@@ -3,7 +3,16 @@ import { concatBytes } from '../base/bytes.js'
 import { withoutByteOrderMark } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../base/source-format.js'
-import { binaryKindOf, guessEncoding, isHtml, markedEncodingOf, refusalOf } from './sniff.js'
+import { readWebStream } from '../base/web-stream.js'
+import {
+  binaryKindOf,
+  guessEncoding,
+  isBinary,
+  isHtml,
+  markedEncodingOf,
+  refusalOf,
+  SNIFFED_BYTES,
+} from './sniff.js'
 
 /** Bytes of a source from which its plan is made. */
 export const SAMPLE_BYTES = 1024 * 1024
@@ -50,6 +59,34 @@ async function* continued(
   }
 }
 
+/** A source unpacked if it is of gzip, by its bytes. @throws {SourceFault} while it is read, if it is damaged or cut off */
+export async function* unpackGzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { start, all } = await begin(source, SNIFFED_BYTES)
+  if (binaryKindOf(start) !== 'gzip') return yield* all
+  const pieces = all[Symbol.asyncIterator]()
+  let failed: unknown
+  const packed = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(to) {
+      try {
+        const { done, value } = await pieces.next()
+        if (done === true) to.close()
+        else to.enqueue(value as Uint8Array<ArrayBuffer>)
+      } catch (failure) {
+        failed = failure
+        throw failure
+      }
+    },
+    cancel: async () => {
+      await pieces.return?.()
+    },
+  })
+  try {
+    yield* readWebStream(packed.pipeThrough(new DecompressionStream('gzip')))
+  } catch {
+    throw failed ?? new SourceFault('the gzip data is damaged or cut off')
+  }
+}
+
 /** A source as UTF-8 without a byte order mark. */
 export type TextBytes = Begun & Readonly<{ encoding: string; isGuessed: boolean }>
 
@@ -73,6 +110,8 @@ export async function openTextBytes(
   const isGuessed = marked === undefined && given === undefined && encoding !== 'utf-8'
   const decoded = encoding === 'utf-8' ? begun.all : transcoded(begun.all, encoding)
   const text = await begin(withoutByteOrderMark(decoded), SAMPLE_BYTES)
+  if (guesses !== 'none' && isBinary(text.start, isGuessed))
+    throw new SourceFault('the file is not text')
   const beginning = new TextDecoder().decode(text.start.subarray(0, HTML_BYTES))
   if (isHtml(beginning)) throw new SourceFault('the file is an HTML page, and no table')
   return { ...text, encoding, isGuessed }

@@ -76,6 +76,8 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     const late = Array.from({ length: 12_001 }, (_, i) => (i === 11_999 ? 'none' : `${i}`))
     await writeFile(pathOf('late.csv'), `id,total\n${late.map((t, i) => `${i},${t}\n`).join('')}`)
     await writeFile(pathOf('march.csv'), shipments(60, MISFITS))
+    const sales = 'ort;betrag;tag\r\nKöln;1.234,50;01/02/2024\r\nLinz;-7,5;03/02/2024\r\n'
+    await writeFile(pathOf('umsatz.csv'), Buffer.from(sales, 'latin1'))
     await writeFile(pathOf('rows.txt'), 'n;m,label\n1,first\n')
     await writeFile(pathOf('sheet.csv'), Buffer.from('504152311504ff80', 'hex'))
     await writeFile(pathOf('sheet.csv.gz'), gzipSync(Buffer.from('504b0304140000', 'hex')))
@@ -197,6 +199,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await page.evaluate(() => (document.activeElement as HTMLSelectElement).value)).toBe(
       'tsv',
     )
+    await press('Tab') // How the file is written.
     await press('Tab', 'ArrowDown', 'ArrowDown') // From a new table to all rows of one.
     await press('Tab', 'O') // To the table.
     while ((await focused(page)) !== 'Import') await press('Tab')
@@ -283,9 +286,14 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
 
   test('a file that is no text is refused, and one whose name tells no format asks for it', async () => {
     const page = await openImport()
-    for (const name of ['picture.png', 'sheet.csv', 'sheet.csv.gz']) {
+    for (const [name, why] of [
+      ['picture.png', 'the file is not text'],
+      ['sheet.csv', 'the file is a Parquet file'],
+      ['sheet.csv.gz', 'the file is a zip archive'],
+    ] as const) {
       await choose(page, name)
-      await page.getByText(`${name} is not a text file.`).waitFor()
+      await page.getByRole('heading', { name }).waitFor()
+      await page.getByText(why).waitFor()
       expect(await page.getByRole('button', { name: 'Import', exact: true }).count()).toBe(0)
     }
     await choose(page, 'rows.txt')
@@ -295,6 +303,31 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('format')
     await page.getByLabel('Format').selectOption('csv')
     await page.getByRole('columnheader', { name: 'label (string)' }).waitFor()
+    await page.getByText('Read as CSV, utf-8, comma between fields, header in line 1.').waitFor()
+  })
+
+  test('a file of a German spreadsheet is read as it is meant, and what was found is told', async () => {
+    const page = await openImport()
+    await choose(page, 'umsatz.csv')
+    await page.getByRole('columnheader', { name: 'betrag (number)' }).waitFor()
+    const reading = 'Read as CSV, windows-1252, semicolon between fields, header in line 1.'
+    await page.getByText(reading).waitFor()
+    await page.getByText('2 values of “betrag” converted, such as “1.234,50” in line 2.').waitFor()
+    await page.getByText('Days of “tag” have two readings, such as “01/02/2024”.').waitFor()
+    await page.getByText('How the file is written').click()
+    expect(await page.getByLabel('Encoding').innerText()).toContain('detected: windows-1252')
+    expect(await faults(page)).toEqual([])
+    await page.getByLabel('Days').selectOption('dd/mm/yyyy')
+    await page.getByRole('columnheader', { name: 'tag (date)' }).waitFor()
+    await page.getByLabel('Header').selectOption('absent')
+    await page.getByRole('columnheader', { name: 'column2 (string)' }).waitFor()
+    await page.getByLabel('Header').selectOption('')
+    await page.getByRole('columnheader', { name: 'tag (date)' }).waitFor()
+    await begin(page)
+    await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
+    await page.getByText(reading).waitFor()
+    await page.getByText('2 values of “tag” converted').waitFor()
+    expect(await shownCells(page, 3)).toEqual(['Köln', '1234.50', '2024-02-01'])
   })
 
   test('an import goes on while other views are shown, and says there how it ends', async () => {

@@ -1,4 +1,5 @@
 // Parts of the page that need no browser.
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { Api, Row, RowsRequest } from '../../adapters/page/browser/base/api.js'
 import { shownText } from '../../adapters/page/browser/base/dom.js'
@@ -12,9 +13,10 @@ import { parseMetrics, quantile, total } from '../../adapters/page/browser/base/
 import { makeWhere } from '../../adapters/page/browser/grid/filter-bar.js'
 import { FoundRows } from '../../adapters/page/browser/grid/row-sources.js'
 import { ScrollMap } from '../../adapters/page/browser/grid/scroll-map.js'
-import { parseCsvFields } from '../../adapters/page/browser/import/csv-fields.js'
+import { type Reading, readSample } from '../../adapters/page/browser/import/import-file.js'
 import { RateClock } from '../../adapters/page/browser/import/import-rate.js'
 import { Looks } from '../../adapters/page/browser/views/import-begun.js'
+import { resolveMarks, splitRecordFields } from '../../src/intake/fields.js'
 import { projectFiles, readText } from '../support/project.js'
 
 const ROW = 30
@@ -60,13 +62,38 @@ describe('the scrollbar', () => {
   })
 })
 
-test.each([
-  ['a,b,c', ['a', 'b', 'c']],
-  ['"a, ""b""",,\r\n', ['a, "b"', '', '']],
-  ['"x\ny",2\n', ['x\ny', '2']],
-  ['', ['']],
-])('the fields of %j', (record, fields) => {
-  expect(parseCsvFields(record, ',')).toEqual(fields)
+describe('the first rows of a file', () => {
+  const sampleOf = (content: string | Uint8Array<ArrayBuffer>, reading: Partial<Reading> = {}) =>
+    readSample(
+      new Blob([content]),
+      { format: 'csv', dialect: {}, ...reading },
+      async () => undefined,
+    )
+
+  test.each<[string | Uint8Array<ArrayBuffer>, Partial<Reading>, readonly object[]]>([
+    ['a,b\n"x, ""y""",\r\n', {}, [{ a: 'x, "y"', b: '' }]],
+    ['a,b\n"x\ny",2\n', {}, [{ a: 'x\ny', b: '2' }]],
+    ['name;preis\nWien;1.234,50 €\n', {}, [{ name: 'Wien', preis: '1234.50' }]],
+    ['a,b\t"c\t""d"""\n1\t2\n', { format: 'tsv' }, [{ 'a,b': '1', 'c\t"d"': '2' }]],
+    ['a;b\n1;2\n', { dialect: { delimiter: ',' } }, [{ 'a;b': '1;2' }]],
+    ['1,2\n', { dialect: { header: 'absent' } }, [{ column1: '1', column2: '2' }]],
+    ['{"data":[{"a":"x"}]}', { format: 'json' }, [{ a: 'x' }]],
+    ['{"a":[{"n":"x"}],"b":[{"n":"y"}]}', { format: 'json', at: 'b' }, [{ n: 'y' }]],
+    ['{"a":"x"}{"a":"y"}', { format: 'json' }, [{ a: 'x' }, { a: 'y' }]],
+    [Uint8Array.from(gzipSync('a,b\n1,2\n')), {}, [{ a: '1', b: '2' }]],
+    [Uint8Array.from(Buffer.from('\ufeffa;b\n1;ä\n', 'utf16le')), {}, [{ a: '1', b: 'ä' }]],
+  ])('of %j read by %j', async (content, reading, rows) => {
+    expect((await sampleOf(content, reading)).rows).toEqual(rows)
+  })
+
+  test.each([
+    ['', 'CSV: the file is empty'],
+    ['a,b\n1,"x\n', 'CSV at line 2: the file ends inside a quoted field of this record'],
+    ['PK\x03\x04', 'CSV: the file is a zip archive'],
+    ['<!doctype html><p>', 'CSV: the file is an HTML page'],
+  ])('%j is refused with its place', async (content, message) => {
+    await expect(sampleOf(content)).rejects.toThrow(message)
+  })
 })
 
 test('numbers keep their digits through a copy, where the platform tells them', () => {
@@ -89,11 +116,7 @@ test.each([
   [null, ''],
 ])('the field of CSV of %j', (value, field) => {
   expect(csvField(value)).toBe(field)
-  expect(parseCsvFields(`${csvField(value)},2\r\n`, ',')).toHaveLength(2)
-})
-
-test('the fields of TSV are cut at tabs', () => {
-  expect(parseCsvFields('a,b\t"c\t""d"""\t\r\n', '\t')).toEqual(['a,b', 'c\t"d"', ''])
+  expect(splitRecordFields(`${csvField(value)},2\r\n`, resolveMarks({}, ','))).toHaveLength(2)
 })
 
 describe('the rows that match a condition', () => {

@@ -1,4 +1,5 @@
 // The client against a server of the contract that fails as it is told.
+import { gzipSync } from 'node:zlib'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import {
   type Client,
@@ -133,6 +134,36 @@ describe('an import', () => {
     const { tableId, rows } = await client.importRows([], { name: 'T', schema })
 
     expect([rows, await valuesOf(client, tableId, 'n')]).toEqual([0, []])
+  })
+
+  test('of a compressed file tells how many of its bytes are on the server', async () => {
+    const { client } = await start()
+    const packed = Uint8Array.from(
+      gzipSync(
+        `n;name\n${numbers(3_000)
+          .map((n) => `${n};${n / 3}\n`)
+          .join('')}`,
+      ),
+    )
+    const file = new File([packed], 'rows.csv.gz')
+    const told: [number, number][] = []
+
+    const { tableId, read } = await client.importRows(file, {
+      name: 'T',
+      chunkBytes: 16_384,
+      parallel: 1,
+      onProgress: ({ rows, bytes }) => told.push([rows, bytes]),
+    })
+
+    expect(await valuesOf(client, tableId, 'n')).toEqual(numbers(3_000))
+    expect(read).toMatchObject({ format: 'csv', delimiter: ';', rows: 3_000 })
+    expect(told.length).toBeGreaterThan(2)
+    expect(told.at(-1)).toEqual([3_000, packed.length])
+    const cut = new File([packed.subarray(0, 5_000)], 'rows.csv.gz')
+    await expect(client.importRows(cut, { name: 'T' })).rejects.toThrow(
+      'The input is not valid CSV: the gzip data is damaged or cut off',
+    )
+    await expect(client.importRows(file, { name: 'T', dialect: 'plain' })).rejects.toThrow()
   })
 
   test('halves chunks that the server finds too large', async () => {

@@ -68,6 +68,7 @@ describe('what is detected', () => {
       ],
       ['delimiter', 'numbers'],
     ],
+    ['a number that has one reading only', 'a\n"1.234,50"\n', ['a'], [['1234.50']], ['numbers']],
     [
       'thousands and a currency',
       'a;b\n1.234,50 €;x\n-7,00 €;y\n',
@@ -301,8 +302,32 @@ describe('rows of JSON', () => {
       [{ a: ']' }, { a: [{}] }],
     ],
     ['objects behind each other', '{"a":1}\n{"a":2}', [{ a: 1 }, { a: 2 }]],
+    [
+      'objects on one line',
+      '{"a":"}{"}{"a":2} {"a":3}\n{"a":4}',
+      [{ a: '}{' }, { a: 2 }, { a: 3 }, { a: 4 }],
+    ],
+    ['objects of several lines', '{\n"a":1\n}{\n"a":2\n}\n', [{ a: 1 }, { a: 2 }]],
   ])('of %s', async (_, source, rows) => {
     for (const size of [1, 7, 1_000]) expect(await readJson(source, { size })).toEqual(rows)
+  })
+
+  test('of NDJSON that is an array, or has objects on one line', async () => {
+    const format = 'ndjson'
+    expect(await readJson('[{"a":1},\n{"a":2}]', { format })).toEqual([{ a: 1 }, { a: 2 }])
+    expect(await readJson('{"a":1}{"a":2}\n', { format })).toEqual([{ a: 1 }, { a: 2 }])
+  })
+
+  test('have their places, also where line breaks were put in', async () => {
+    const source = '{"a":1}{"a":2} {"a":3}\n{"a":4}{"a":5}'
+    for (const rowsMax of [1, 2, 9]) {
+      const offsets: number[] = []
+      for await (const run of (await open(source, { format: 'json', rowsMax, size: 5 })).runs)
+        offsets.push(...run.offsets)
+      expect(offsets.map((offset) => source.slice(offset, offset + 7))).toEqual(
+        [1, 2, 3, 4, 5].map((a) => `{"a":${a}}`),
+      )
+    }
   })
 
   test('at a path', async () => {
@@ -382,6 +407,15 @@ test('rows are those that were written, in whatever dialect and encoding', async
     }),
     runOptions(2_000),
   )
+})
+
+test.each([
+  ['a picture', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]],
+  ['a database', [...Buffer.from('SQLite format 3\0'), 0x10, 0, 1, 1]],
+  ['an archive', [...Buffer.from('a.txt'), ...Buffer.alloc(95), ...Buffer.from('0000644')]],
+])('%s is refused, whatever its name', async (_, bytes) => {
+  for (const format of ['csv', 'tsv'] as const)
+    await expect(open(Uint8Array.from(bytes), { format })).rejects.toThrow('the file is not text')
 })
 
 test('without detection, standard bytes are passed on as they are', async () => {

@@ -1,4 +1,5 @@
 // All texts of the page.
+import type { Advice, AdviceCode } from '../../../../src/intake/advice.js'
 
 /** "1 row", "2 rows". */
 function counted(count: number, shown: string, one: string, many: string): string {
@@ -6,6 +7,54 @@ function counted(count: number, shown: string, one: string, many: string): strin
 }
 
 type Amount = readonly [count: number, shown: string]
+
+/** What was found in a file. A count is as far as rows were read. */
+const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> = {
+  encoding: ({ example }) =>
+    `The text is read as ${example}, which nobody said: look at letters such as é and ß.`,
+  at: ({ example }) => `The rows are those of the array at “${example}”.`,
+  delimiter: () => '',
+  skippedLines: ({ count }) => `${lines(count)} in front of the header left out.`,
+  headerLooksLikeData: ({ example }) =>
+    `The header looks like a row, for it has the value “${example}”. If it is one, change “Header”.`,
+  columnNamed: ({ column }) => `A column without a name is called “${column}”.`,
+  columnDropped: ({ count }) =>
+    count > 0
+      ? 'The columns that tell why the rows did not fit before are left out.'
+      : 'A column without a name and without values is left out.',
+  trimmed: () => 'Blanks around fields are left out.',
+  backslashes: () => 'A backslash stands in front of quotes in fields.',
+  nulls: ({ count }) =>
+    `${counted(count, String(count), 'field', 'fields')} that mean nothing are empty cells.`,
+  blankLines: ({ count }) => `${lines(count)} without a value left out.`,
+  extraFields: ({ count }) =>
+    `${lines(count)} with more fields than the header: these are left out.`,
+  comments: ({ count }) => `${lines(count)} that are comments left out.`,
+  datesUnread: ({ column, example }) =>
+    `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,
+  numbers: converted,
+  dates: converted,
+  dateTimes: converted,
+  booleans: converted,
+}
+
+function lines(count: number): string {
+  return counted(count, String(count), 'line', 'lines')
+}
+
+function converted({ column, count, example, line }: Required<Advice>): string {
+  const values = counted(count, String(count), 'value', 'values')
+  return `${values} of “${column}” converted, such as “${example}” in line ${line}.`
+}
+
+/** What is said of a file without telling it from others. */
+const NO_ADVICE = {
+  column: '',
+  line: 0,
+  count: 0,
+  example: '',
+  remedy: { option: 'header', value: '' },
+} as const
 
 export const TEXT = {
   /** Of numbers and ages, and of times. */
@@ -127,12 +176,30 @@ export const TEXT = {
   dropFormats: 'CSV, TSV, JSON or NDJSON, also compressed with gzip',
   format: 'Format',
   chooseFormat: 'choose …',
+  reading: 'How the file is written',
+  dialect: {
+    delimiter: 'Between fields',
+    header: 'Header',
+    decimal: 'Decimals',
+    dates: 'Days',
+    encoding: 'Encoding',
+    at: 'Where the rows are, as in data.items',
+  },
+  delimiters: { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' },
+  headers: { absent: 'none: the first line is a row' },
+  headerPresent: 'the first line has the names',
+  decimals: { '.': 'behind a point', ',': 'behind a comma' },
+  detected: 'detected',
+  detectedAs: (value: string) => `detected: ${value}`,
+  readAs: (parts: readonly string[]) => `Read as ${parts.join(', ')}.`,
+  delimitedBy: (delimiter: string) => `${delimiter} between fields`,
+  headerLine: (line: number | undefined) =>
+    line === undefined ? 'no header' : `header in line ${line}`,
+  advice: (advice: Advice) => ADVICE[advice.code]({ ...NO_ADVICE, ...advice }),
   formatUnknown: 'The name of the file does not tell its format. Choose it to see the first rows.',
   importStopped: (message: string) =>
     `The import stopped (${message}). Open “Import” to continue it.`,
   importWaits: 'The import waits for your decision.',
-  noText: (name: string) =>
-    `${name} is not a text file. The page imports CSV, TSV, JSON and NDJSON in UTF-8, also compressed as .gz.`,
   importAs: 'Import as',
   modes: {
     create: 'a new table',

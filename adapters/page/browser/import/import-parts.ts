@@ -1,10 +1,11 @@
 // What the import shows at its steps.
 
+import type { IntakeReport } from '../../../../src/client/import-types.js'
 import { el, setText } from '../base/dom.js'
 import { shownBytes, shownCount, shownSeconds } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { shortText, shownType } from '../grid/cells.js'
-import type { ReadFile, Sample } from './import-file.js'
+import type { Sample } from './import-file.js'
 import { RateClock } from './import-rate.js'
 import type { Check, Imported, Problem, StageProgress } from './import-run.js'
 
@@ -35,8 +36,31 @@ export function previewView(sample: Sample, check: Check | undefined): readonly 
   const rows = sample.rows.slice(0, PREVIEW_ROWS).map((row) => {
     return sample.columns.map((id) => shortText(row[id]))
   })
-  const shown = renderTextTable(TEXT.sample, head, rows)
-  return check === undefined ? [shown] : [shown, ...checkView(check)]
+  const shown = [...readingView(sample.report), renderTextTable(TEXT.sample, head, rows)]
+  return check === undefined ? shown : [...shown, ...checkView(check)]
+}
+
+/** What a file was read as, and what was found in it. */
+function readingView({
+  format,
+  encoding,
+  delimiter,
+  headerLine,
+  advice,
+}: IntakeReport): readonly HTMLElement[] {
+  const ofLines =
+    delimiter === undefined
+      ? []
+      : [TEXT.delimitedBy(nameOfDelimiter(delimiter)), TEXT.headerLine(headerLine)]
+  const found = advice.map(TEXT.advice).filter((text) => text !== '')
+  return [
+    el('p', {}, TEXT.readAs([format.toUpperCase(), encoding, ...ofLines])),
+    ...(found.length === 0 ? [] : [el('ul', {}, ...found.map((text) => el('li', {}, text)))]),
+  ]
+}
+
+function nameOfDelimiter(delimiter: string): string {
+  return new Map(Object.entries(TEXT.delimiters)).get(delimiter) ?? delimiter
 }
 
 /** What a merge would do, and what does not fit, the first of it by row. */
@@ -52,7 +76,7 @@ function problemCells({ row, line, column, value, rule }: Problem): readonly str
   return [line === undefined ? shownCount(row + 1) : TEXT.line(line), column, value ?? '', rule]
 }
 
-export function doneView({ tableId, version, receipt }: Imported): readonly HTMLElement[] {
+export function doneView({ tableId, version, receipt, read }: Imported): readonly HTMLElement[] {
   const facts: [string, string][] = [[TEXT.versionName, shownCount(Number(version))]]
   if (receipt !== undefined) {
     const { rows, columns, dropped, merge } = receipt
@@ -69,6 +93,7 @@ export function doneView({ tableId, version, receipt }: Imported): readonly HTML
   return [
     el('h2', {}, TEXT.imported),
     el('dl', { class: 'receipt' }, ...list),
+    ...(read === undefined ? [] : readingView(read)),
     el('p', {}, el('a', { href: `#/table/${encodeURIComponent(tableId)}` }, TEXT.showTable)),
   ]
 }
@@ -76,12 +101,12 @@ export function doneView({ tableId, version, receipt }: Imported): readonly HTML
 /** How far an import has come, at which rate, and how long it will take. */
 export class ProgressView {
   readonly element: HTMLElement
-  readonly #file: ReadFile
+  readonly #file: File
   readonly #bar = el('progress', { max: 1, value: 0, 'aria-label': TEXT.progress })
   readonly #text = el('p', { role: 'status' })
   readonly #clock: RateClock
 
-  constructor(file: ReadFile, now: () => number) {
+  constructor(file: File, now: () => number) {
     this.#file = file
     this.#clock = new RateClock(now)
     this.element = el('div', { class: 'progress' }, this.#bar, this.#text)
@@ -89,16 +114,15 @@ export class ProgressView {
 
   show(progress: StageProgress): void {
     const { rows, bytes } = progress
-    const { bytesRead, isGzip, file } = this.#file
-    // What is read is ahead of what is staged. Only of compressed bytes it is not known what was staged.
-    const done = isGzip ? bytesRead : Math.min(bytes, file.size)
-    const share = file.size === 0 ? 1 : Math.min(1, done / file.size)
+    const { size } = this.#file
+    const done = Math.min(bytes, size)
+    const share = size === 0 ? 1 : done / size
     const rate = this.#clock.rateOf(progress, share)
     this.#bar.value = share
     const underWay = TEXT.underWay({
       rows: shownCount(rows),
       bytes: shownBytes(done),
-      all: shownBytes(file.size),
+      all: shownBytes(size),
       rate: shownCount(Math.round(rate.rows)),
       speed: shownBytes(rate.bytes),
       left: shownSeconds(rate.secondsLeft),

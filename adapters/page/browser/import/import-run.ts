@@ -2,14 +2,14 @@
 import { toHex } from '../../../../src/base/bytes.js'
 import { sha256Now } from '../../../../src/base/platform.js'
 import { openSystemRandom } from '../../../../src/base/random.js'
-import type { SourceFormat } from '../../../../src/base/source-format.js'
 import { readAnswerData, versionOf } from '../../../../src/client/answers.js'
 import { chunkInput } from '../../../../src/client/chunks.js'
-import { fetchReceipt } from '../../../../src/client/import-rows.js'
+import { fetchReceipt, kindsIn } from '../../../../src/client/import-rows.js'
 import type {
   ImportProblem,
   ImportProgress,
   ImportTarget,
+  IntakeReport,
   MergeCounts,
   OnSchemaError,
   RowChunk,
@@ -21,7 +21,7 @@ import {
   readAnswer,
 } from '../../../../src/client/table-operation.js'
 import type { Api, Schema, StashInfo } from '../base/api.js'
-import type { ReadFile, Sample } from './import-file.js'
+import { type Reading, readSample, type Sample } from './import-file.js'
 
 export type Target =
   | Readonly<{ mode: 'create'; name: string }>
@@ -51,7 +51,13 @@ export type Receipt = Readonly<{
   merge?: MergeCounts
 }>
 
-export type Imported = Readonly<{ tableId: string; version: string; receipt: Receipt | undefined }>
+export type Imported = Readonly<{
+  tableId: string
+  version: string
+  receipt: Receipt | undefined
+  /** What was read of the file, and how. */
+  read: IntakeReport | undefined
+}>
 
 /** Bytes of a chunk, and chunks at the same time: 8 MiB of a file are in memory. */
 const CHUNK_BYTES = 1024 * 1024
@@ -65,6 +71,7 @@ export class ImportRun {
   readonly #onSchemaError: OnSchemaError
   readonly #stashId: string
   #stash: RemoteStash | undefined
+  #read: IntakeReport | undefined
   /** The rows of the file before each of its chunks. */
   #firstRows: number[] = []
 
@@ -78,8 +85,8 @@ export class ImportRun {
 
   /** Stages the rows of a file that are not staged yet. @returns how many rows there are */
   stage(
-    file: ReadFile,
-    format: SourceFormat,
+    file: File,
+    { dialect, ...how }: Reading,
     signal: AbortSignal,
     onProgress: (progress: StageProgress) => void,
   ): Promise<number> {
@@ -104,9 +111,12 @@ export class ImportRun {
       },
     })
     this.#stash = stash
-    return stash.putAll(
-      this.#counted(chunkInput(file, { format, chunkBytes: CHUNK_BYTES, dialect: 'plain' })),
-    )
+    const kindsOf = () => kindsFor(this.#api, this.#target, this.#onSchemaError, signal)
+    const onReport = (report: IntakeReport): void => {
+      this.#read = report
+    }
+    const settings = { ...how, ...dialect, chunkBytes: CHUNK_BYTES, kindsOf, onReport }
+    return stash.putAll(this.#counted(chunkInput(file, settings)))
   }
 
   async *#counted(chunks: AsyncIterable<RowChunk>): AsyncGenerator<RowChunk> {
@@ -165,7 +175,7 @@ export class ImportRun {
     await this.discard()
     // A merge that changed nothing has none.
     const receipt = await fetchReceipt<Receipt>(requests, tableId, version, undefined)
-    return { tableId, version, receipt }
+    return { tableId, version, receipt, read: this.#read }
   }
 
   /** Deletes what was staged. It would end by itself, so a failure is none of the import. */
@@ -181,8 +191,8 @@ export class ImportRun {
 }
 
 /** The beginning of the IDs of stashes of a file: of its name, length and time, and how it is read. */
-export function makeStashPrefix({ file }: ReadFile, format: SourceFormat): string {
-  const identity = JSON.stringify([file.name, file.size, file.lastModified, format])
+export function makeStashPrefix(file: File, reading: Reading): string {
+  const identity = JSON.stringify([file.name, file.size, file.lastModified, reading])
   return `page-${toHex(sha256Now(new TextEncoder().encode(identity))).slice(0, 24)}-`
 }
 
@@ -195,6 +205,29 @@ export function newStashId(prefix: string): string {
 export async function findBegun(api: Api, prefix: string): Promise<StashInfo | undefined> {
   const begun = (await api.stashes()).filter(({ id }) => id.startsWith(prefix))
   return begun.toSorted((one, other) => other.createdAt - one.createdAt)[0]
+}
+
+/** The first rows of a file, read as its import into a target reads them. */
+export function readSampleFor(
+  api: Api,
+  file: File,
+  reading: Reading,
+  target: Target | undefined,
+  onSchemaError: OnSchemaError,
+  signal: AbortSignal,
+): Promise<Sample> {
+  return readSample(file, reading, () => kindsFor(api, target, onSchemaError, signal))
+}
+
+/** The kinds of the columns of the table that is changed. */
+async function kindsFor(
+  { requests }: Api,
+  target: Target | undefined,
+  onSchemaError: OnSchemaError,
+  signal: AbortSignal,
+) {
+  const tableId = target === undefined || target.mode === 'create' ? undefined : target.tableId
+  return kindsIn(requests, { tableId, onSchemaError, signal })
 }
 
 /** Checks the first rows of a file against a target. What they would do in a merge says nothing of the file. */

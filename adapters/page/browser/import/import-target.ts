@@ -102,6 +102,6 @@ function makeSelect(id: string, names: Readonly<Record<string, string>>): HTMLSe
   return el('select', { id }, ...options)
 }
 
-function makeLabeledField(label: string, input: HTMLElement): HTMLElement {
+export function makeLabeledField(label: string, input: HTMLElement): HTMLElement {
   return el('div', { class: 'field' }, el('label', { for: input.id }, label), input)
 }

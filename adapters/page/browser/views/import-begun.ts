@@ -1,11 +1,10 @@
 // An import of a file that was begun and did not end: here, in a tab that was closed, or before a server was started
 // again.
-import type { SourceFormat } from '../../../../src/base/source-format.js'
 import type { Api } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
 import { shownAge, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
-import type { ReadFile } from '../import/import-file.js'
+import type { Reading } from '../import/import-file.js'
 import { findBegun, makeStashPrefix, newStashId } from '../import/import-run.js'
 import type { ViewContext } from './shell.js'
 
@@ -23,12 +22,12 @@ export class Looks {
 export class BegunNotice {
   readonly element = el('div', { class: 'notice', role: 'status', hidden: true })
   readonly #api: Api
-  readonly #file: ReadFile
+  readonly #file: File
   readonly #context: ViewContext
   readonly #looks = new Looks()
   #stashId = ''
 
-  constructor(api: Api, file: ReadFile, context: ViewContext) {
+  constructor(api: Api, file: File, context: ViewContext) {
     this.#api = api
     this.#file = file
     this.#context = context
@@ -39,9 +38,9 @@ export class BegunNotice {
     return this.#stashId
   }
 
-  find(format: SourceFormat): void {
+  find(reading: Reading): void {
     const isLast = this.#looks.next()
-    const prefix = makeStashPrefix(this.#file, format)
+    const prefix = makeStashPrefix(this.#file, reading)
     this.#stashId = newStashId(prefix)
     this.element.hidden = true
     const found = findBegun(this.#api, prefix).then((begun) => {
@@ -52,7 +51,7 @@ export class BegunNotice {
       const text = TEXT.begun(shownCount(rows), age, shownTime(expiresAt))
       const forget = button(TEXT.beginAnew, () => {
         start(
-          this.#api.deleteStash(begun.id).then(() => this.find(format)),
+          this.#api.deleteStash(begun.id).then(() => this.find(reading)),
           this.#context.fail,
         )
       })

@@ -1,20 +1,19 @@
 // The import of a file: choose it, see what it has, stage it, and commit it.
 import { messageOf } from '../../../../src/base/shown-text.js'
-import type { SourceFormat } from '../../../../src/base/source-format.js'
 import type { OnSchemaError } from '../../../../src/client/import-types.js'
 import type { TableName } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
+import { DialectForm } from '../import/dialect-form.js'
 import {
-  FORMATS,
+  checkText,
   formatOf,
-  isText,
+  type GivenReading,
   plainName,
-  ReadFile,
-  readSample,
+  type Reading,
 } from '../import/import-file.js'
 import { checkView, doneView, ProgressView, previewView } from '../import/import-parts.js'
-import { type Check, checkSample, ImportRun } from '../import/import-run.js'
+import { type Check, checkSample, ImportRun, readSampleFor } from '../import/import-run.js'
 import { TargetForm } from '../import/import-target.js'
 import { BegunNotice, Looks } from './import-begun.js'
 import type { View, ViewContext } from './shell.js'
@@ -32,6 +31,14 @@ export async function openImport(context: ViewContext, tableId: string): Promise
   const tables = await context.api.tables(context.signal)
   return new ImportView(context, tables, tableId).view
 }
+
+/** An import that was begun. */
+type Begun = Readonly<{
+  run: ImportRun
+  file: File
+  reading: Reading
+  onSchemaError: OnSchemaError
+}>
 
 class ImportView {
   readonly view: View
@@ -109,79 +116,92 @@ class ImportView {
     }
     this.#ending.abort()
     this.#ending = new AbortController()
-    this.#step = 'choosing'
-    fill(this.#body)
-    const { signal } = this.#ending
-    const read = new ReadFile(file)
-    const looked = isText(read).then((is) => {
-      if (signal.aborted) return
-      if (is) this.#prepare(read, formatOf(file))
-      else fill(this.#body, problemOf(TEXT.noText(file.name)))
-    })
-    start(looked, this.#context.fail)
+    this.#prepare(file)
   }
 
-  /** @param first - The format; undefined: a person must choose it. */
-  #prepare(file: ReadFile, first: SourceFormat | undefined): void {
+  /** @param said - How it is read, if a person has said it before. */
+  #prepare(file: File, said: GivenReading = { format: formatOf(file) }): void {
     const { api } = this.#context
     this.#step = 'choosing'
     this.#drop.hidden = false
     const preview = el('div', { class: 'preview' })
-    const format = formatChoice(first)
-    const formatNow = () => FORMATS.find((name) => name === format.value)
-    const given = { name: plainName(file.file.name), tables: this.#tables, tableId: this.#tableId }
-    const target = new TargetForm(api, given, this.#context.fail, () => look())
-    const show = (shown: readonly Node[]): void => fill(preview, ...shown)
+    const given = { name: plainName(file.name), tables: this.#tables, tableId: this.#tableId }
+    const changed = (): void => look()
+    const target = new TargetForm(api, given, this.#context.fail, changed)
+    const form = new DialectForm(said, () => {
+      look()
+      find()
+    })
+    const begun = new BegunNotice(api, file, this.#context)
+    const begin = (): void => {
+      const [chosen, reading] = [target.target, form.reading]
+      if (reading === undefined) form.focus()
+      if (chosen === undefined || reading === undefined) return
+      const run = new ImportRun(api, begun.stashId, chosen, target.onSchemaError)
+      this.#stage({ run, file, reading, onSchemaError: target.onSchemaError })
+    }
+    const actions = el(
+      'div',
+      { class: 'actions' },
+      button(TEXT.beginImport, begin, { class: 'primary' }),
+    )
     const looks = new Looks()
     const look = (): void => {
       const { signal } = this.#ending
       const isLast = looks.next()
-      const chosen = formatNow()
-      if (chosen === undefined) {
-        show([el('p', {}, TEXT.formatUnknown)])
-        return
+      const show = (shown: readonly Node[], canBegin: boolean): void => {
+        if (!isLast() || signal.aborted) return
+        fill(preview, ...shown)
+        actions.hidden = !canBegin
       }
-      const looked = readSample(file, chosen).then(async (sample) => {
-        if (!isLast()) return
-        target.offerKeys(sample.columns)
-        const where = target.target
-        const check = where && (await checkSample(api, sample, where, target.onSchemaError, signal))
-        if (isLast() && !signal.aborted) show(previewView(sample, check))
-      })
-      start(looked, (failure) => {
-        if (isLast()) show([problemOf(messageOf(failure))])
-      })
+      const looked = this.#look(file, form, target, isLast)
+      start(
+        looked.then((shown) => show(shown, true)),
+        (failure) => show([problemOf(messageOf(failure))], false),
+      )
     }
-    const begun = new BegunNotice(api, file, this.#context)
     const find = (): void => {
-      const chosen = formatNow()
-      if (chosen !== undefined) begun.find(chosen)
+      if (form.reading !== undefined) begun.find(form.reading)
     }
-    const begin = (): void => {
-      const [chosen, how] = [target.target, formatNow()]
-      if (how === undefined) format.focus()
-      if (chosen === undefined || how === undefined) return
-      const run = new ImportRun(api, begun.stashId, chosen, target.onSchemaError)
-      this.#stage(run, file, how, target.onSchemaError)
-    }
-    format.addEventListener('change', () => {
-      look()
-      find()
-    })
     fill(
       this.#body,
-      el('h2', {}, file.file.name),
-      el('div', { class: 'field' }, el('label', { for: 'format' }, TEXT.format), format),
+      el('h2', {}, file.name),
+      form.element,
       target.element,
       preview,
       begun.element,
-      el('div', { class: 'actions' }, button(TEXT.beginImport, begin, { class: 'primary' })),
+      actions,
     )
     look()
     find()
   }
 
-  #stage(run: ImportRun, file: ReadFile, format: SourceFormat, onSchemaError: OnSchemaError): void {
+  /** What the first rows of a file are, and would become. @throws {Error} if they cannot be read */
+  async #look(
+    file: File,
+    form: DialectForm,
+    target: TargetForm,
+    isLast: () => boolean,
+  ): Promise<readonly Node[]> {
+    const { api } = this.#context
+    const { signal } = this.#ending
+    const { reading } = form
+    if (reading === undefined) {
+      await checkText(file)
+      return [el('p', {}, TEXT.formatUnknown)]
+    }
+    const { onSchemaError } = target
+    const sample = await readSampleFor(api, file, reading, target.target, onSchemaError, signal)
+    if (!isLast()) return []
+    form.tell(sample.report)
+    target.offerKeys(sample.columns)
+    const where = target.target
+    const check = where && (await checkSample(api, sample, where, onSchemaError, signal))
+    return previewView(sample, check)
+  }
+
+  #stage(begun: Begun): void {
+    const { run, file, reading } = begun
     const ending = new AbortController()
     const { signal } = ending
     this.#ending.signal.addEventListener('abort', () => ending.abort())
@@ -192,16 +212,16 @@ class ImportView {
       ending.abort()
       this.#context.say(TEXT.cancelled)
       // A chunk that is under way would be staged again behind the deletion.
-      void staged.catch(() => undefined).then(() => this.#giveUp(run, file, format))
+      void staged.catch(() => undefined).then(() => this.#giveUp(begun))
     })
     fill(
       this.#body,
-      el('h2', {}, file.file.name),
+      el('h2', {}, file.name),
       progress.element,
       el('div', { class: 'actions' }, cancel),
     )
     const staged = run
-      .stage(file, format, signal, (now) => progress.show(now))
+      .stage(file, reading, signal, (now) => progress.show(now))
       .then(async (rows) => {
         progress.say(TEXT.checking(rows))
         const check = await run.check(signal)
@@ -209,12 +229,12 @@ class ImportView {
           cancel.remove() // Whether a commit that was cancelled took place would not be known.
           return this.#commit(run, signal, progress)
         }
-        this.#report(run, check, onSchemaError, file, format)
+        this.#report(begun, check)
       })
     start(staged, (failure) => {
       if (signal.aborted) return
-      const again = (): void => this.#stage(run, file, format, onSchemaError)
-      this.#fail(failure, again, () => this.#giveUp(run, file, format))
+      const again = (): void => this.#stage(begun)
+      this.#fail(failure, again, () => this.#giveUp(begun))
     })
   }
 
@@ -228,13 +248,8 @@ class ImportView {
   }
 
   /** Shows what does not fit, and what a merge would do. Whoever allowed misfits beforehand may go on. */
-  #report(
-    run: ImportRun,
-    check: Check,
-    onSchemaError: OnSchemaError,
-    file: ReadFile,
-    format: SourceFormat,
-  ): void {
+  #report(begun: Begun, check: Check): void {
+    const { run, file, onSchemaError } = begun
     const goOn = (): void => {
       const progress = new ProgressView(file, this.#context.now)
       fill(this.#body, progress.element)
@@ -242,13 +257,13 @@ class ImportView {
         this.#fail(failure, goOn, change),
       )
     }
-    const change = (): void => this.#giveUp(run, file, format)
+    const change = (): void => this.#giveUp(begun)
     const isFitting = check.problemCount === 0
     const go = button(isFitting ? TEXT.merge : TEXT.importAnyway, goOn, { class: 'primary' })
     if (!this.#isSeen) this.#context.say(TEXT.importWaits)
     fill(
       this.#body,
-      el('h2', {}, file.file.name),
+      el('h2', {}, file.name),
       el('p', {}, TEXT.nothingImported),
       ...checkView(check),
       el(
@@ -261,9 +276,9 @@ class ImportView {
   }
 
   /** Deletes what was staged, and begins anew. */
-  #giveUp(run: ImportRun, file: ReadFile, format: SourceFormat): void {
+  #giveUp({ run, file, reading }: Begun): void {
     start(
-      run.discard().then(() => this.#prepare(file, format)),
+      run.discard().then(() => this.#prepare(file, reading)),
       this.#context.fail,
     )
   }
@@ -280,17 +295,6 @@ class ImportView {
       el('div', { class: 'actions' }, retry, button(TEXT.beginAnew, giveUp)),
     )
   }
-}
-
-function formatChoice(chosen: SourceFormat | undefined): HTMLSelectElement {
-  const format = el(
-    'select',
-    { id: 'format' },
-    chosen === undefined ? el('option', { value: '' }, TEXT.chooseFormat) : null,
-    ...FORMATS.map((name) => el('option', { value: name }, name.toUpperCase())),
-  )
-  format.value = chosen ?? ''
-  return format
 }
 
 function problemOf(message: string): HTMLElement {

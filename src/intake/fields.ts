@@ -129,10 +129,10 @@ function unescaped(text: string): string {
   return text.includes('\\') ? text.replace(/\\(.)/gs, (_, char: string) => plainOf(char)) : text
 }
 
-/** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
 /** The columns that a program puts in front of rows that do not fit, to tell why: an import of that file leaves them out. */
 export const REJECT_COLUMNS = ['$file', '$line', '$column', '$problem'] as const
 
+/** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
 export const EMPTY_ROW = '""\n'
 
 /** A field as RFC 4180 writes it. A broken one is written as it is. */

@@ -1,5 +1,5 @@
 // Checks the options of an import: which of them are for which target.
-import { integerOption, optionError } from '../base/options.js'
+import { integerOption, isRecord, optionError } from '../base/options.js'
 import { DIALECT_NAMES } from '../intake/dialect.js'
 import { CHUNK_BYTES, checkCall, notTaken, PARALLEL, START_AT } from './call-options.js'
 import type { ImportOptions, ImportTarget, SendOptions } from './import-types.js'
@@ -39,7 +39,7 @@ export function checkImportOptions(
   given: unknown,
 ): ImportSettings {
   const ofCall = call === 'importRows' ? [...OF_IMPORT, ...OF_SENDING] : OF_SENDING
-  checkCall(call, given ?? {}, [...OF_TARGETS, ...ofCall])
+  checkCall(call, withoutDialect(given ?? {}), [...OF_TARGETS, ...ofCall])
   const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined
   const options = Object.fromEntries(Object.entries(given ?? {}).filter(isGiven)) as ImportOptions
   checkTarget(call, options)
@@ -55,6 +55,13 @@ export function checkImportOptions(
     chunkBytes: integerOption('chunkBytes', options.chunkBytes, CHUNK_BYTES),
     parallel: integerOption('parallel', options.parallel, PARALLEL),
   }
+}
+
+/** The options but those of a dialect, which the intake checks: other calls have others of the same names. */
+function withoutDialect(given: object): object {
+  if (!isRecord(given)) return given
+  const ofDialect: readonly string[] = DIALECT_NAMES
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !ofDialect.includes(name)))
 }
 
 function checkTarget(call: string, target: ImportTarget): void {

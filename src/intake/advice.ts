@@ -36,6 +36,8 @@ export type AdviceCode =
   | 'booleans'
   /** Days of a column have two readings. */
   | 'datesUnread'
+  /** Points of a column stand before three digits, where other columns have a decimal comma: they may be thousands. */
+  | 'pointsUnsure'
 
 export type Advice = Readonly<{
   code: AdviceCode

@@ -12,7 +12,7 @@ import {
   parseDateCell,
   parseNumberCell,
 } from './cells.js'
-import { DATE_FORMS, type DateForm, type Dialect } from './dialect.js'
+import { DATE_FORMS, type DateForm, type DecimalMark, type Dialect } from './dialect.js'
 
 export type ConversionCode = 'numbers' | 'dates' | 'dateTimes' | 'booleans'
 
@@ -21,6 +21,8 @@ export type Conversion = Readonly<{
   code: ConversionCode
   /** How they are written, as the option of the dialect says it. */
   form: string
+  /** Of numbers. */
+  decimal?: DecimalMark
   /** undefined: the text is not of this form. Of a kind that is known, what it refuses is passed on as it is. */
   convert: (text: string) => string | undefined
   /** Whether a text of another form is a fault although no cell was converted: it has another reading. */
@@ -138,7 +140,8 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
     if (found === undefined && isLenient && !isNumberToken(text.trim())) return text
     return found
   }
-  return { code: 'numbers', form: `numbers with ${parts.join(', ')}`, convert, isAmbiguous: never }
+  const shown = `numbers with ${parts.join(', ')}`
+  return { code: 'numbers', form: shown, decimal, convert, isAmbiguous: never }
 }
 
 /** Signs of currencies, and the codes of those that are traded most: other letters may belong to a code. */

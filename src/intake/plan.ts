@@ -109,6 +109,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
       ...(preamble.lines > 0 ? [{ code: 'skippedLines', count: preamble.lines } as const] : []),
       ...header.advice,
       ...adviceOfDays(header.columns, values, conversions, options),
+      ...adviceOfPoints(header.columns, values, conversions, options),
     ],
   }
 }
@@ -299,5 +300,27 @@ function adviceOfDays(
     if (conversions.has(i) || !haveTwoReadings(ofColumn)) return []
     const remedy = { option: 'dates', value: 'dd/mm/yyyy' } as const
     return [{ code: 'datesUnread', column, example: ofColumn[0] ?? '', remedy }]
+  })
+}
+
+/** A number that may be written with points between thousands. */
+const POINTS = /^-?[0-9]{1,3}(?:\.[0-9]{3})+$/
+
+/** Columns whose points may stand between thousands, as the decimal commas of others tell. */
+function adviceOfPoints(
+  columns: readonly string[],
+  values: readonly (readonly string[])[],
+  conversions: ReadonlyMap<number, Conversion>,
+  { detects }: PlanOptions,
+): readonly Advice[] {
+  const hasCommas = [...conversions.values()].some(({ decimal }) => decimal === ',')
+  if (!detects || !hasCommas) return []
+  return columns.flatMap((column, i): Advice[] => {
+    const ofColumn = values[i] ?? []
+    const example = ofColumn.find((text) => POINTS.test(text))
+    const isWhole = ofColumn.every((text) => POINTS.test(text) || /^-?[0-9]{1,3}$/.test(text))
+    if (conversions.has(i) || example === undefined || !isWhole) return []
+    const remedy = { option: 'thousands', value: '.' } as const
+    return [{ code: 'pointsUnsure', column, example, remedy }]
   })
 }

@@ -41,14 +41,14 @@ export function readBeginning({ bytes, isWhole }: Sample, { skipLines = 0 }: Dia
   const [line = '', said] = /^"?sep=(.)"?(?:\r\n|\r|\n)/i.exec(first) ?? []
   const separator = said === undefined ? undefined : delimiterOf(said)
   let at = separator === undefined ? 0 : line.length
-  for (let i = 0; i < skipLines; i++) {
+  const lines = Math.max(skipLines, separator === undefined ? 0 : 1)
+  for (let i = at > 0 ? 1 : 0; i < lines; i++) {
     const end = endOfLine(bytes, at)
     if (end === at && !isWhole) {
       throw new SourceFault(`the lines to skip are longer than ${bytes.length} bytes`)
     }
     at = end
   }
-  const lines = skipLines + (at > 0 && separator !== undefined ? 1 : 0)
   return { sample: { bytes: bytes.subarray(at), isWhole }, bytes: at, lines, separator }
 }
 
@@ -120,7 +120,8 @@ function finishScan(scanner: RecordScanner): boolean {
   }
 }
 
-const DELIMITERS = [',', ';', '\t', '|'] as const
+/** A comma last: it may stand in numbers, so that of those by which records agree as well the others come first. */
+const DELIMITERS = [';', '\t', '|', ','] as const
 
 /** The marks by which the records of a sample agree best; what is said stays. */
 export function marksIn(
@@ -191,10 +192,11 @@ export function findPreamble(
   marks: Marks,
   { dialect, detects }: SampleOptions,
 ): Preamble {
-  const none = { bytes: 0, lines: 0 }
-  if (!detects || dialect.skipLines !== undefined || Array.isArray(dialect.header)) return none
-  const records = scanSampleRecords(tried, marks, dialect.comment, PREAMBLE_RECORDS_MAX + 2)
-  const header = records[headerIndexOf(records)]
-  if (header === undefined) return none
+  const { comment, skipLines, header: names } = dialect
+  const records = scanSampleRecords(tried, marks, comment, PREAMBLE_RECORDS_MAX + 2)
+  const isFound = detects && skipLines === undefined && !Array.isArray(names)
+  // Comments in front of the header are no header, whoever says which lines are comments.
+  const header = (isFound && records[headerIndexOf(records)]) || (comment && records[0])
+  if (!header) return { bytes: 0, lines: 0 }
   return { bytes: header.start, lines: countLineBreaks(tried.bytes.subarray(0, header.start)) }
 }

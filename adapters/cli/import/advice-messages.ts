@@ -39,6 +39,8 @@ export function adviceMessage(advice: Advice): string {
       return `${many('line has', 'lines have')} more fields than the header${first}: they are left out`
     case 'comments':
       return `${many('comment is', 'comments are')} left out${first}`
+    case 'pointsUnsure':
+      return `${name} has points that may stand between thousands, such as ${value}; --decimal , --thousands . reads them so`
     case 'datesUnread':
       return `${name} has days with two readings, such as ${value}; --dates dd/mm/yyyy or mm/dd/yyyy reads them`
     case 'numbers':

@@ -145,7 +145,7 @@ async function* bytesOfRows(
     await turns.admit(run.bytes.length + ITEM_WORK * run.starts.length)
   }
   if (isJson(given)) yield isFirst ? EMPTY_ARRAY : END_OF_ARRAY
-  onReport?.({ ...intake.report, format: given })
+  onReport?.(isTabbed ? { ...intake.report, format: given } : intake.report)
 }
 
 /** A record in its source is at most so many times as long as the row may be: each character is a quote. */

@@ -32,6 +32,8 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   comments: ({ count }) => `${lines(count)} that are comments left out.`,
   datesUnread: ({ column, example }) =>
     `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,
+  pointsUnsure: ({ column, example }) =>
+    `Points of “${column}”, such as “${example}”, are read as decimals. If they stand between thousands, choose a comma in “Decimals”.`,
   numbers: converted,
   dates: converted,
   dateTimes: converted,

@@ -73,8 +73,7 @@ export async function readSample(
 }
 
 function sampleOf(run: IntakeRun, report: IntakeReport): Sample {
-  const rows = isJson(run.format) ? jsonRows(run) : fieldRows(run)
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const { columns, rows } = isJson(run.format) ? jsonRows(run) : fieldRows(run)
   const body = concatBytes(partsOfRun(run, run.format)) as Uint8Array<ArrayBuffer>
   return { columns, rows, type: BODY_TYPE_OF_FORMAT[run.format], body, report }
 }
@@ -84,19 +83,23 @@ function textsOfRun({ bytes, starts, ends }: IntakeRun): readonly string[] {
   return starts.map((start, index) => decoder.decode(bytes.subarray(start, ends[index])))
 }
 
-function jsonRows(run: IntakeRun): readonly Readonly<Record<string, unknown>>[] {
-  return textsOfRun(run).map((text) => Object(parseJson(text)) as Record<string, unknown>)
+type Rows = Pick<Sample, 'columns' | 'rows'>
+
+function jsonRows(run: IntakeRun): Rows {
+  const rows = textsOfRun(run).map((text) => Object(parseJson(text)) as Record<string, unknown>)
+  return { columns: [...new Set(rows.flatMap((row) => Object.keys(row)))], rows }
 }
 
-function fieldRows(run: IntakeRun): readonly Readonly<Record<string, unknown>>[] {
+function fieldRows(run: IntakeRun): Rows {
   const marks = resolveMarks({}, run.format === 'tsv' ? '\t' : ',')
   const textsOf = (record: string) =>
     splitRecordFields(record.replace(/^[\r\n]+/, ''), marks).map(({ text }) => text)
-  const names = textsOf(new TextDecoder().decode(run.header))
-  return textsOfRun(run).map((record) => {
+  const columns = textsOf(new TextDecoder().decode(run.header))
+  const rows = textsOfRun(run).map((record) => {
     const fields = textsOf(record)
-    return Object.fromEntries(names.map((name, index) => [name, fields[index]]))
+    return Object.fromEntries(columns.map((name, index) => [name, fields[index]]))
   })
+  return { columns, rows }
 }
 
 /** @throws {Error} if a file of any format is no text */

@@ -1,0 +1,291 @@
+// The ways in: each takes the bytes of a file, and makes a table of them or refuses them.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runImport } from '../../adapters/cli/commands/import.js'
+import { optionOf } from '../../adapters/cli/import/dialect-options.js'
+import { startServer } from '../../adapters/node.js'
+import { Api } from '../../adapters/page/browser/base/api.js'
+import { formatOf, readSample } from '../../adapters/page/browser/import/import-file.js'
+import { ImportRun } from '../../adapters/page/browser/import/import-run.js'
+import { createClient, type Dialect, type IntakeReport } from '../../src/client/client.js'
+import { openMemory, type RowsInput, type Team } from '../../src/index.js'
+
+/** A file, and what is said of it. */
+export type Source = Readonly<{
+  name: string
+  bytes: Uint8Array<ArrayBuffer>
+  said: Dialect & Readonly<{ at?: string }>
+}>
+
+/** What became of it. */
+export type Outcome =
+  | Readonly<{
+      /** Each with its kind. */
+      columns: string
+      rows: readonly (readonly unknown[])[]
+      /** Format, encoding, delimiter, line of the header, rows. */
+      report?: readonly unknown[]
+      /** Code, column and count of each advice, but for those that the report has anyway. */
+      told?: readonly string[]
+    }>
+  | Readonly<{ refused: string }>
+
+export type Way = (source: Source) => Promise<Outcome>
+
+export type Ways = Readonly<{
+  /** Those that detect what is not said. */
+  detecting: Readonly<Record<string, Way>>
+  /** Those that take a source as it is said to be. */
+  plain: Readonly<Record<string, Way>>
+  close(): Promise<void>
+}>
+
+const KEY = 'a-key-of-the-tests'
+
+const CONTENT_TYPES = {
+  csv: 'text/csv',
+  tsv: 'text/tab-separated-values',
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+} as const
+
+export async function openWays(): Promise<Ways> {
+  let served = new Uint8Array()
+  const store = await openMemory({
+    sources: {
+      async fetch(url) {
+        async function* body(): AsyncGenerator<Uint8Array> {
+          yield served
+        }
+        return { contentType: undefined, fileName: undefined, url, body: body(), close() {} }
+      },
+    },
+  })
+  const team = store.team('default')
+  const server = await startServer(store, { keys: [{ key: KEY, teamId: 'default' }], port: 0 })
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-ways-'))
+  const { url } = server
+  const client = createClient({ url, key: KEY })
+  const api = new Api(url, KEY, undefined)
+
+  async function command({ name, bytes, said }: Source): Promise<Outcome> {
+    const path = join(folder, name)
+    await writeFile(path, bytes)
+    const printed: string[] = []
+    const io = {
+      print: (line: string) => printed.push(line),
+      warn: () => undefined,
+      env: { ROWSTASH_KEY: KEY },
+      signal: new AbortController().signal,
+    }
+    const output = { write: () => undefined }
+    const args = [path, '--url', url, '--key', KEY, '--table', name, '--new-table', '--json']
+    await runImport([...args, ...argsOf(said)], io, output)
+    const { tableId, read, warnings } = JSON.parse(printed.at(-1) ?? '') as Printed
+    const [report] = read
+    return tableOf(team, tableId, report && { ...report, advice: warnings.map(adviceOf) })
+  }
+
+  async function library({ name, bytes, said }: Source, how?: 'detect'): Promise<Outcome> {
+    let report: IntakeReport | undefined
+    const noted = {
+      dialect: how,
+      onReport(read: IntakeReport) {
+        report = read
+      },
+    }
+    const rows = { [knownFormat(name)]: bytes, ...said, ...(how && noted) }
+    const made = await team.createTable({ name, rows: rows as RowsInput })
+    return tableOf(team, made.tableId, report)
+  }
+
+  async function ofClient(
+    { name, bytes, said }: Source,
+    dialect: 'detect' | 'plain',
+  ): Promise<Outcome> {
+    const file = new File([bytes], name)
+    const { tableId, read } = await client.importRows(file, { name, dialect, ...said })
+    return tableOf(team, tableId, read)
+  }
+
+  async function page({ name, bytes, said: { at, ...dialect } }: Source): Promise<Outcome> {
+    const file = new File([bytes], name)
+    const format = formatOf(file)
+    if (format === undefined) throw new Error('no format')
+    const reading = { format, dialect, ...(at !== undefined && { at }) }
+    const sample = await readSample(file, reading, async () => undefined)
+    const run = new ImportRun(
+      api,
+      `page-${name.replace(/\W/g, '-')}`,
+      { mode: 'create', name },
+      'abort',
+    )
+    const { signal } = new AbortController()
+    await run.stage(file, reading, signal, () => undefined)
+    const { problems } = await run.check(signal)
+    if (problems[0] !== undefined) throw new Error(problems[0].rule)
+    const { tableId, read } = await run.commit(signal)
+    const found = await tableOf(team, tableId, read)
+    // What a person sees before.
+    const { columns } = found
+    const seen = sample.columns.map((column) =>
+      columns.split('|').find((one) => one.startsWith(`${column}:`)),
+    )
+    if (seen.join('|') !== columns) throw new Error(`the page shows ${sample.columns}`)
+    return found
+  }
+
+  /** @param how - `detect`, unless the body is of JSON, whose parameters are told alone. */
+  async function post({ name, bytes, said }: Source, how?: 'detect'): Promise<Outcome> {
+    const isText = /^text/.test(CONTENT_TYPES[knownFormat(name)])
+    const query = new URLSearchParams({ name, ...(how && isText && { 'csv.dialect': how }) })
+    for (const [option, value] of Object.entries(said)) {
+      const parameter = option === 'at' ? 'json.at' : `csv.${option}`
+      const isObject = typeof value === 'object' && !Array.isArray(value)
+      for (const one of [value].flat())
+        query.append(parameter, isObject ? JSON.stringify(one) : String(one))
+    }
+    const answer = await fetch(`${url}/tables?${query}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': CONTENT_TYPES[knownFormat(name)] },
+      body: bytes,
+    })
+    const { data, error } = (await answer.json()) as Answer
+    if (data === undefined) throw new Error(error?.message)
+    return tableOf(team, data.tableID, how && data.read)
+  }
+
+  async function byUrl({ name, bytes, said }: Source, how?: 'detect'): Promise<Outcome> {
+    served = bytes
+    let report: IntakeReport | undefined
+    const noted = {
+      dialect: how,
+      onReport(read: IntakeReport) {
+        report = read
+      },
+    }
+    const request = { fromUrl: `http://source.test/${name}`, name, ...said, ...(how && noted) }
+    const { tableId } = await team.importTable(request)
+    return tableOf(team, tableId, report)
+  }
+
+  return {
+    detecting: {
+      command: refusing(command),
+      library: refusing((source) => library(source, 'detect')),
+      client: refusing((source) => ofClient(source, 'detect')),
+      page: refusing(page),
+      POST: refusing((source) => post(source, 'detect')),
+      importTable: refusing((source) => byUrl(source, 'detect')),
+    },
+    plain: {
+      library: refusing((source) => library(source)),
+      client: refusing((source) => ofClient(source, 'plain')),
+      POST: refusing((source) => post(source)),
+      importTable: refusing((source) => byUrl(source)),
+    },
+    async close() {
+      await server.close()
+      await store.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+type Printed = Readonly<{
+  tableId: string
+  read: readonly Omit<IntakeReport, 'advice'>[]
+  warnings: readonly (Readonly<{ type: string }> & Omit<IntakeReport['advice'][number], 'code'>)[]
+}>
+
+type Answer = Readonly<{
+  data?: { tableID: string; read?: IntakeReport }
+  error?: { message: string }
+}>
+
+function refusing(way: Way): Way {
+  return async (source) => {
+    try {
+      return await way(source)
+    } catch (failure) {
+      return { refused: failure instanceof Error ? failure.message : String(failure) }
+    }
+  }
+}
+
+function knownFormat(name: string): keyof typeof CONTENT_TYPES {
+  const format = formatOf({ name } as File)
+  if (format === undefined) throw new Error('no format')
+  return format
+}
+
+/** What is said, as options of the command. */
+function argsOf(said: Source['said']): readonly string[] {
+  return Object.entries(said).flatMap(([name, value]) => {
+    const option = optionOf(name)
+    if (value === true) return [option]
+    if (name === 'nulls') return (value as string[]).flatMap((text) => [option, text])
+    if (name === 'columns') {
+      return Object.entries(value as object).flatMap(([column, { decimal }]) => [
+        '--decimal',
+        `${column}=${decimal}`,
+      ])
+    }
+    return [option, Array.isArray(value) ? value.join(',') : String(value)]
+  })
+}
+
+function adviceOf({ type, ...about }: Printed['warnings'][number]) {
+  return { code: type, ...about } as IntakeReport['advice'][number]
+}
+
+/** What the report tells by its other fields, or another part of the command. */
+const OF_READING: ReadonlySet<string> = new Set([
+  'encoding',
+  'skippedLines',
+  'headerLooksLikeData',
+  'columnNamed',
+  'columnDropped',
+  'trimmed',
+  'backslashes',
+  'nulls',
+  'blankLines',
+  'extraFields',
+  'comments',
+  'numbers',
+  'dates',
+  'dateTimes',
+  'booleans',
+  'datesUnread',
+  'pointsUnsure',
+])
+
+async function tableOf(
+  team: Team,
+  tableId: string,
+  read?: IntakeReport,
+): Promise<Extract<Outcome, { columns: string }>> {
+  const table = team.table(tableId)
+  const { schema } = await table.info()
+  const ids = schema.columns.map(({ id }) => id)
+  const rows: unknown[][] = []
+  for await (const row of table.scan()) {
+    const cells = row as Record<string, unknown>
+    rows.push(ids.map((id) => cells[id] ?? null))
+  }
+  const columns = schema.columns.map(({ id, type }) => `${id}:${type.kind}`).join('|')
+  if (read === undefined) return { columns, rows }
+  const { format, encoding, delimiter, headerLine, advice } = read
+  const told = advice
+    .filter(({ code }) => OF_READING.has(code))
+    .map(({ code, column = '', count = '' }) =>
+      `${code} ${column} ${count}`.replace(/ +/g, ' ').trim(),
+    )
+  return {
+    columns,
+    rows,
+    report: [format, encoding, delimiter, headerLine, read.rows],
+    told,
+  }
+}

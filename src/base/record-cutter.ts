@@ -36,6 +36,8 @@ export type CutRun = Readonly<{
 export type CutOptions = Readonly<{
   /** Finds the rows. Default: that of the format. */
   scanner?: RecordScanner | undefined
+  /** Of CSV and TSV, the header of a source that has none. Default: its first record. */
+  header?: Uint8Array | undefined
   /** Whether a source of nothing but blanks makes no runs. Default: false, it is a fault. */
   allowEmpty?: boolean | undefined
 }>
@@ -48,9 +50,9 @@ export async function* cutRecords(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   limits: CutLimits,
-  { scanner = openRecordScanner(format), allowEmpty = false }: CutOptions = {},
+  { scanner = openRecordScanner(format), header, allowEmpty = false }: CutOptions = {},
 ): AsyncGenerator<CutRun> {
-  const cutter = new RecordCutter(format, limits, scanner)
+  const cutter = new RecordCutter(format, limits, scanner, isJson(format) ? NO_BYTES : header)
   let isEmpty = true
   for await (const piece of withoutByteOrderMark(source)) {
     isEmpty &&= isBlank(piece)
@@ -94,11 +96,16 @@ class RecordCutter {
   /** Rows that are known to fit into the next run, so that no piece has them counted again. */
   #fitting = 0
 
-  constructor(format: SourceFormat, limits: CutLimits, scanner: RecordScanner) {
+  constructor(
+    format: SourceFormat,
+    limits: CutLimits,
+    scanner: RecordScanner,
+    header: Uint8Array | undefined,
+  ) {
     this.#format = format
     this.#limits = limits
     this.#scanner = scanner
-    if (isJson(format)) this.#header = NO_BYTES
+    this.#header = header
   }
 
   take(piece: Uint8Array): void {

@@ -2,7 +2,7 @@
 // takes.
 //
 // Invariant: a record with broken quotes stays broken, so that it is refused where rows are read.
-import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
+import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import type { Dialect } from './dialect.js'
 
 /** What decides where fields begin and end, with defaults. */
@@ -36,11 +36,23 @@ export type Field = Readonly<{
   isBroken: boolean
 }>
 
-/** The fields of the text of a record, which may end with a line break. */
+/** Fields of a record that are told apart, at most: a table has fewer columns. */
+const FIELDS_MAX = 16_384
+
+/**
+ * The fields of the text of a record, which may end with a line break. What follows the first `FIELDS_MAX` is one more,
+ * which is empty if it has delimiters alone.
+ */
 export function splitRecordFields(record: string, marks: Marks): readonly Field[] {
   const end = endOfText(record)
   const fields: Field[] = []
   for (let at = 0; at <= end; ) {
+    if (fields.length === FIELDS_MAX) {
+      const rest = record.slice(at, end)
+      const isEmpty = rest === marks.delimiter.repeat(rest.length)
+      fields.push({ text: isEmpty ? '' : rest, isQuoted: false, isBroken: false })
+      break
+    }
     const field = fieldAt(record, at, end, marks)
     fields.push(field)
     if (record[field.end] !== marks.delimiter || field.end >= end) break
@@ -74,7 +86,7 @@ function fieldAt(
   let to = end
   while (marks.isTrimmed && to > from && isBlankChar(record[to - 1], marks.delimiter)) to--
   const raw = record.slice(marks.isTrimmed ? from : start, to)
-  const text = marks.hasBackslashes ? unescaped(raw) : raw
+  const text = marks.hasBackslashes && raw.includes('\\') ? unescaped(raw, '', true) : raw
   const isBroken = !marks.isRelaxed && raw.includes('"') && marks.quote === '"' && text === raw
   return { text, isQuoted: false, isBroken, end }
 }
@@ -86,23 +98,18 @@ function quotedAt(
   limit: number,
   { delimiter, quote, isTrimmed, hasBackslashes }: Marks,
 ): (Field & Readonly<{ end: number }>) | undefined {
-  let text = ''
-  let piece = from + 1
-  let at = piece
+  const quoteUnit = quote.charCodeAt(0)
+  let at = from + 1
+  let hasEscapes = false
   for (; at < limit; at++) {
-    const char = record[at]
-    if (hasBackslashes && char === '\\' && at + 1 < limit) {
-      text += record.slice(piece, at) + plainOf(record[at + 1] ?? '')
-      piece = at + 2
-      at++
-    } else if (char === quote) {
-      if (record[at + 1] !== quote || at + 1 >= limit) break
-      text += record.slice(piece, at + 1)
-      piece = at + 2
-      at++
-    }
+    const unit = record.charCodeAt(at)
+    if (unit === quoteUnit && (at + 1 >= limit || record.charCodeAt(at + 1) !== quoteUnit)) break
+    if (unit !== quoteUnit && !(hasBackslashes && unit === BACKSLASH && at + 1 < limit)) continue
+    hasEscapes = true
+    at++
   }
-  text += record.slice(piece, at)
+  const raw = record.slice(from + 1, at)
+  const text = hasEscapes ? unescaped(raw, quote, hasBackslashes) : raw
   let end = at + 1
   while (isTrimmed && end < limit && isBlankChar(record[end], delimiter)) end++
   if (at < limit && (end >= limit || record[end] === delimiter)) {
@@ -117,16 +124,42 @@ function isBlankChar(char: string | undefined, delimiter: string): boolean {
   return (char === ' ' || char === '\t') && char !== delimiter
 }
 
-const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' }
-
 /** What a backslash and a character mean. `\N` is kept: it means an empty cell, if `nulls` says so. */
-function plainOf(char: string): string {
-  if (char === 'N') return '\\N'
-  return Object.hasOwn(ESCAPED, char) ? (ESCAPED[char] ?? '') : char
-}
+const ESCAPED: ReadonlyMap<number, string> = new Map(
+  [
+    ['n', '\n'],
+    ['t', '\t'],
+    ['r', '\r'],
+    ['0', '\0'],
+    ['N', '\\N'],
+  ].map(([char = '', text = '']) => [char.charCodeAt(0), text]),
+)
 
-function unescaped(text: string): string {
-  return text.includes('\\') ? text.replace(/\\(.)/gs, (_, char: string) => plainOf(char)) : text
+/** UTF-16 units that become a string at once. */
+const PIECE_UNITS = 4_096
+
+/**
+ * The text that a field stands for. Unit by unit, as one may be nothing but escapes.
+ * @param quote - Of a quoted field, in which it is written twice; empty: the field is not quoted.
+ */
+function unescaped(raw: string, quote: string, hasBackslashes: boolean): string {
+  if (!hasBackslashes) return raw.split(quote + quote).join(quote) // Faster than to replace many.
+  const quoteUnit = quote.charCodeAt(0)
+  const units = new Uint16Array(raw.length)
+  let length = 0
+  for (let at = 0; at < raw.length; at++) {
+    const unit = raw.charCodeAt(at)
+    const isEscape = unit === BACKSLASH && at + 1 < raw.length
+    if (isEscape || unit === quoteUnit) at++
+    const meant = isEscape ? ESCAPED.get(raw.charCodeAt(at)) : undefined
+    if (meant === undefined) units[length++] = isEscape ? raw.charCodeAt(at) : unit
+    else for (let i = 0; i < meant.length; i++) units[length++] = meant.charCodeAt(i)
+  }
+  let text = ''
+  for (let at = 0; at < length; at += PIECE_UNITS) {
+    text += String.fromCharCode(...units.subarray(at, Math.min(at + PIECE_UNITS, length)))
+  }
+  return text
 }
 
 /** The columns that a program puts in front of rows that do not fit, to tell why: an import of that file leaves them out. */
@@ -144,5 +177,5 @@ export function writeField(
 ): string {
   if (isBroken) return text
   const needsQuotes = isQuoted || text.includes(delimiter) || /["\r\n]/.test(text)
-  return needsQuotes ? `"${text.replaceAll('"', '""')}"` : text
+  return needsQuotes ? `"${text.split('"').join('""')}"` : text
 }

@@ -5,6 +5,7 @@
 // - The rows and the report depend on the bytes and on what is said alone, not on the pieces in which the bytes come.
 // - Where nothing is said and detection is off, the bytes are passed on as they are.
 // - Memory is bounded by the sample of the beginning and by a run, whatever the size of the source.
+import { NO_BYTES } from '../base/bytes.js'
 import { type CutLimits, type CutRun, cutRecords } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../base/source-format.js'
@@ -12,12 +13,12 @@ import type { Advice } from './advice.js'
 import type { ColumnKinds } from './conversions.js'
 import type { Dialect } from './dialect.js'
 import { checkDialect } from './dialect-rules.js'
-import { writeField } from './fields.js'
 import { openJson } from './json-source.js'
 import { PassedLines } from './passed-lines.js'
 import { type Plan, planIntake } from './plan.js'
 import { openDialectScanner } from './record-bounds.js'
 import { RowRewriter } from './rewritten-rows.js'
+import type { Slices } from './sample.js'
 import { allowedGuesses, openTextBytes, type TextBytes, unpackGzip } from './text-bytes.js'
 
 /** Rows that follow each other. Row i is the bytes from starts[i] up to ends[i]. */
@@ -42,6 +43,8 @@ export type IntakeOptions = Readonly<{
   detects: boolean
   /** Whether a source of gzip is unpacked. Default: false, it is refused. */
   unpacks?: boolean | undefined
+  /** Gives others turns while much is read. Default: nobody gets any, but while the source is waited for. */
+  slices?: Slices | undefined
   limits: CutLimits
   /** Whether a source of nothing but blanks has no rows. Default: false, it is a fault. */
   allowEmpty?: boolean | undefined
@@ -139,26 +142,38 @@ async function linesIntake(
   lines: PassedLines,
   ofText: readonly Advice[],
   dialect: Dialect,
-  { format: given, detects, limits, allowEmpty, kindsOf = async () => undefined }: IntakeOptions,
+  {
+    format: given,
+    detects,
+    slices,
+    limits,
+    allowEmpty,
+    kindsOf = async () => undefined,
+  }: IntakeOptions,
 ): Promise<Intake> {
   const said = given === 'tsv' ? 'tsv' : 'csv'
   const plan = await planIntake(
     { bytes: text.start, isWhole: text.isWhole },
-    { format: said, dialect, detects, kindsOf },
+    { format: said, dialect, detects, slices, kindsOf },
   )
   const isTabbed = said === 'tsv' && plan.isPlain
   const format = isTabbed ? 'tsv' : 'csv'
-  const header = plan.hasHeader ? undefined : headerOfPlan(plan)
-  const rewriter = new RowRewriter(plan, isTabbed, header?.length ?? 0, lines)
+  const rewriter = new RowRewriter(plan, isTabbed, lines)
   let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
     const scanner = openDialectScanner(plan.marks, plan.comment)
-    const records = skipToRecords(text.all, plan.skippedBytes, header)
-    const cut = cutRecords(records, 'csv', limits, { scanner, allowEmpty })
-    for await (const run of placedIn(cut, plan, header)) {
-      const rewritten = rewriter.rewrite(run)
-      rows += rewritten.starts.length
-      yield { ...rewritten, format, namingRecords: [] }
+    const records = skipToRecords(text.all, plan.skippedBytes)
+    const header = plan.hasHeader ? undefined : NO_BYTES // The rewriter knows the names.
+    const cut = cutRecords(records, 'csv', limits, { scanner, header, allowEmpty })
+    for await (const run of placedIn(cut, plan)) {
+      for (const step of rewriter.rewrite(run)) {
+        if (typeof step === 'number') {
+          if (slices?.spend(step)) await slices.pause()
+        } else {
+          rows += step.starts.length
+          yield { ...step, format, namingRecords: [] }
+        }
+      }
     }
   }
   const { encoding } = text
@@ -174,32 +189,23 @@ async function linesIntake(
 async function* placedIn(
   runs: AsyncIterable<CutRun>,
   { skippedBytes, skippedLines }: Plan,
-  header: Uint8Array | undefined,
 ): AsyncGenerator<CutRun> {
   try {
     yield* runs
   } catch (failure) {
     if (!(failure instanceof SourceFault) || failure.offset === undefined) throw failure
     const { message, line } = failure
-    const offset = failure.offset + skippedBytes - (header?.length ?? 0)
-    const place = line === undefined ? {} : { line: line + skippedLines - (header ? 1 : 0) }
+    const offset = failure.offset + skippedBytes
+    const place = line === undefined ? {} : { line: line + skippedLines }
     throw new SourceFault(message, { offset, ...place })
   }
 }
 
-/** The header of a source that has none, written as its own records are. */
-function headerOfPlan({ names, marks }: Plan): Uint8Array {
-  const written = (names ?? []).map((name) => writeField(name, false, false, marks.delimiter))
-  return new TextEncoder().encode(`${written.join(marks.delimiter)}\n`)
-}
-
-/** The bytes of the records: behind those in front of the header, with a header if there is none. */
+/** The bytes of the records, behind those in front of the header. */
 async function* skipToRecords(
   bytes: AsyncIterable<Uint8Array>,
   skipped: number,
-  header: Uint8Array | undefined,
 ): AsyncGenerator<Uint8Array> {
-  if (header !== undefined) yield header
   let left = skipped
   for await (const piece of bytes) {
     const from = Math.min(left, piece.length)

@@ -17,12 +17,13 @@ import {
 import type { Dialect } from './dialect.js'
 import { areStandard, type Marks, REJECT_COLUMNS } from './fields.js'
 import {
+  detectMarks,
   findPreamble,
-  marksIn,
   readBeginning,
   type Sample,
   type SampleOptions,
-  scanSampleRecords,
+  STEP_BYTES,
+  sampleRecords,
   TRIED_RECORDS,
   type Tried,
   triedOf,
@@ -65,18 +66,18 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
   const { dialect, detects } = options
   const begun = readBeginning(sample, dialect)
   const tried = triedOf(begun.sample)
-  const marks = marksIn(tried, begun.separator, options)
+  const marks = await detectMarks(tried, begun.separator, options)
   const preamble = findPreamble(tried, marks, options)
   const rest = { ...begun.sample, bytes: begun.sample.bytes.subarray(preamble.bytes) }
-  const records = scanSampleRecords(rest, marks, dialect.comment)
+  const seen = await readSample(sampleRecords(rest, marks, dialect.comment), options)
   const lines = begun.lines + preamble.lines
-  const header = planHeader(records, options, lines)
+  const header = planHeader(seen, options, lines)
   checkDialectColumns(dialect, header.columns)
-  const rows = header.hasHeader ? records.slice(1) : records
-  const nulls = chooseNulls(rows, options)
-  const values = collectFieldValues(rows, header.fieldCount, nulls)
+  const nulls = new Set(dialect.nulls ?? (seen.hasDatabaseNulls ? [NULL_OF_DATABASES] : []))
+  const values = seen.values.map((ofField) => [...ofField])
   const conversions = await chooseConversions(header.columns, values, options)
-  const extraFields = chooseExtraFields(rows, header.fieldCount, options)
+  const ofColumns = await adviceOfColumns(header.columns, values, conversions, options)
+  const extraFields = dialect.extraFields ?? (detects ? seen.extraFields : 'refuse')
   const { delimiter } = marks
   const isPlain =
     areStandard(marks) &&
@@ -108,8 +109,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
       ...adviceOfMarks(marks, options, begun.separator),
       ...(preamble.lines > 0 ? [{ code: 'skippedLines', count: preamble.lines } as const] : []),
       ...header.advice,
-      ...adviceOfDays(header.columns, values, conversions, options),
-      ...adviceOfPoints(header.columns, values, conversions, options),
+      ...ofColumns,
     ],
   }
 }
@@ -133,14 +133,86 @@ function checkDialectColumns({ columns = {} }: Dialect, names: readonly string[]
   throw new SourceFault(`the header has no column ${JSON.stringify(missing)}${meant}`)
 }
 
+/** Different values of a column by which its conversion is chosen, at most. */
+const VALUES_MAX = 8_192
+
+/** How MySQL and PostgreSQL write an empty cell. */
+const NULL_OF_DATABASES = '\\N'
+
+/** What the records of a sample show. */
+class SeenRecords {
+  /** The header and the first rows. */
+  readonly first: Tried[] = []
+  /** By field, the different values of rows, without empty ones. */
+  readonly values: Set<string>[] = []
+  /** The fields that have a text in a row. */
+  readonly filled = new Set<number>()
+  hasDatabaseNulls = false
+  readonly #nulls: ReadonlySet<string>
+  readonly #hasHeader: boolean
+  readonly #seeksNulls: boolean
+  #fieldCount: number
+  #hasExtraFields = false
+  #hasExtraTexts = false
+
+  constructor({ dialect: { header = 'present', nulls }, detects }: PlanOptions) {
+    this.#hasHeader = header === 'present'
+    this.#fieldCount = Array.isArray(header) ? header.length : 0
+    this.#nulls = new Set(nulls)
+    this.#seeksNulls = nulls === undefined && detects
+  }
+
+  /** What is done with fields behind the last column: that those of the sample are empty allows to drop them. */
+  get extraFields(): 'refuse' | 'dropEmpty' {
+    return this.#hasExtraFields && !this.#hasExtraTexts ? 'dropEmpty' : 'refuse'
+  }
+
+  add(record: Tried): void {
+    const { fields } = record
+    const isFirst = this.first.length === 0
+    if (isFirst && this.#fieldCount === 0) this.#fieldCount = fields.length
+    if (this.first.length <= TRIED_RECORDS) this.first.push(record)
+    if (isFirst && this.#hasHeader) return
+    this.#hasExtraFields ||= fields.length > this.#fieldCount
+    for (const [i, { text, isQuoted }] of fields.entries()) {
+      if (text === '') continue
+      if (i >= this.#fieldCount) this.#hasExtraTexts = true
+      const isDatabaseNull = this.#seeksNulls && !isQuoted && text === NULL_OF_DATABASES
+      this.hasDatabaseNulls ||= isDatabaseNull
+      this.filled.add(i)
+      if (!isDatabaseNull && (isQuoted || !this.#nulls.has(text))) this.#addValue(i, text)
+    }
+  }
+
+  #addValue(field: number, text: string): void {
+    if (field >= this.#fieldCount) return
+    while (this.values.length <= field) this.values.push(new Set())
+    const values = this.values[field]
+    if (values !== undefined && values.size < VALUES_MAX) values.add(text)
+  }
+}
+
+async function readSample(
+  records: Iterable<Tried | undefined>,
+  options: PlanOptions,
+): Promise<SeenRecords> {
+  const { slices } = options
+  const seen = new SeenRecords(options)
+  for (const record of records) {
+    if (record !== undefined) seen.add(record)
+    const work = record === undefined ? STEP_BYTES : FIELD_WORK * (1 + record.fields.length)
+    if (slices?.spend(work)) await slices.pause()
+  }
+  return seen
+}
+
+/** The work of a field or of a value of a sample. */
+const FIELD_WORK = 16
+
 /** The columns of a source. One without a name gets one, or is left out if no record of the sample has a value for it. */
-function planHeader(
-  records: readonly Tried[],
-  { dialect, detects }: PlanOptions,
-  line: number,
-): Header {
+function planHeader(seen: SeenRecords, { dialect, detects }: PlanOptions, line: number): Header {
   const { header = 'present' } = dialect
-  const first = records[0]?.fields ?? []
+  const first = seen.first[0]?.fields ?? []
   if (header !== 'present') {
     const given = header === 'absent' ? first.map((_, i) => fieldColumnName(i)) : header
     const of = { hasHeader: false, names: given, columns: given, dropped: new Set<number>() }
@@ -152,16 +224,14 @@ function planHeader(
   const isOfRejects = detects && REJECT_COLUMNS.every((name, i) => columns[i] === name)
   const rejectColumns = isOfRejects ? REJECT_COLUMNS.length : 0
   const of = { hasHeader: true, fieldCount: columns.length, rejectColumns }
-  const data = detects && !isOfRejects ? adviceOfData(records, line) : []
+  const data = detects && !isOfRejects ? adviceOfData(seen.first, line) : []
   const isAsItIs = nameless.length + rejectColumns === 0
   if (!detects || isBroken || isAsItIs || columns.length < 2) {
     return { ...of, names: undefined, columns, dropped: new Set(), advice: data }
   }
-  const rows = records.slice(1)
-  const dropped = new Set(
-    nameless.filter((i) => rows.every(({ fields }) => (fields[i]?.text ?? '') === '')),
-  )
-  const names = columns.map((name, i) => (nameless.includes(i) ? fieldColumnName(i) : name))
+  const dropped = new Set(nameless.filter((i) => !seen.filled.has(i)))
+  const areNameless = new Set(nameless)
+  const names = columns.map((name, i) => (areNameless.has(i) ? fieldColumnName(i) : name))
   const advice = nameless.map((i): Advice => {
     return { code: dropped.has(i) ? 'columnDropped' : 'columnNamed', column: fieldColumnName(i) }
   })
@@ -199,39 +269,10 @@ function looksLikeValue(text: string): boolean {
   return isNumberToken(text) || isDateTime(text)
 }
 
-/** How MySQL and PostgreSQL write an empty cell. */
-const NULL_OF_DATABASES = '\\N'
-
-function chooseNulls(
-  rows: readonly Tried[],
-  { dialect, detects }: PlanOptions,
-): ReadonlySet<string> {
-  if (dialect.nulls !== undefined || !detects) return new Set(dialect.nulls)
-  const isThere = rows.some(({ fields }) =>
-    fields.some(({ text, isQuoted }) => !isQuoted && text === NULL_OF_DATABASES),
-  )
-  return new Set(isThere ? [NULL_OF_DATABASES] : [])
-}
-
-/** The values of each field, without empty ones. */
-function collectFieldValues(
-  rows: readonly Tried[],
-  fieldCount: number,
-  nulls: ReadonlySet<string>,
-): readonly (readonly string[])[] {
-  const values = Array.from({ length: fieldCount }, (): string[] => [])
-  for (const { fields } of rows) {
-    for (const [i, { text, isQuoted }] of fields.entries()) {
-      if (text !== '' && (isQuoted || !nulls.has(text))) values[i]?.push(text)
-    }
-  }
-  return values
-}
-
 async function chooseConversions(
   columns: readonly string[],
   values: readonly (readonly string[])[],
-  { dialect, detects, kindsOf }: PlanOptions,
+  { dialect, detects, slices, kindsOf }: PlanOptions,
 ): Promise<ReadonlyMap<number, Conversion>> {
   const conversions = new Map<number, Conversion>()
   let kinds: ColumnKinds | undefined
@@ -240,6 +281,7 @@ async function chooseConversions(
   for (const [i, column] of columns.entries()) {
     const known = { column, dialect, detects, isFixed: false, kind: undefined }
     const ofColumn = values[i] ?? []
+    if (slices?.spend(FIELD_WORK * (1 + ofColumn.length))) await slices.pause()
     if (!isSaid && chooseConversion(ofColumn, known) === undefined) continue
     if (!isAsked) kinds = await kindsOf()
     isAsked = true
@@ -262,19 +304,6 @@ function saysConversions({
   return [decimal, thousands, currency, dates, booleans, columns].some((said) => said !== undefined)
 }
 
-function chooseExtraFields(
-  rows: readonly Tried[],
-  fieldCount: number,
-  { dialect, detects }: PlanOptions,
-): Plan['extraFields'] {
-  if (dialect.extraFields !== undefined || !detects) return dialect.extraFields ?? 'refuse'
-  const long = rows.filter(({ fields }) => fields.length > fieldCount)
-  const areEmpty = long.every(({ fields }) =>
-    fields.slice(fieldCount).every(({ text }) => text === ''),
-  )
-  return long.length > 0 && areEmpty ? 'dropEmpty' : 'refuse'
-}
-
 function adviceOfMarks(
   { delimiter, isTrimmed, hasBackslashes }: Marks,
   { format, dialect }: PlanOptions,
@@ -288,39 +317,34 @@ function adviceOfMarks(
   return advice
 }
 
-function adviceOfDays(
-  columns: readonly string[],
-  values: readonly (readonly string[])[],
-  conversions: ReadonlyMap<number, Conversion>,
-  { detects }: PlanOptions,
-): readonly Advice[] {
-  if (!detects) return []
-  return columns.flatMap((column, i): Advice[] => {
-    const ofColumn = values[i] ?? []
-    if (conversions.has(i) || !haveTwoReadings(ofColumn)) return []
-    const remedy = { option: 'dates', value: 'dd/mm/yyyy' } as const
-    return [{ code: 'datesUnread', column, example: ofColumn[0] ?? '', remedy }]
-  })
-}
-
 /** A number that may be written with points between thousands. */
 const POINTS = /^-?[0-9]{1,3}(?:\.[0-9]{3})+$/
 
-/** Columns whose points may stand between thousands, as the decimal commas of others tell. */
-function adviceOfPoints(
+/**
+ * Columns whose days have two readings, and those whose points may stand between thousands, as the decimal commas of
+ * others tell.
+ */
+async function adviceOfColumns(
   columns: readonly string[],
   values: readonly (readonly string[])[],
   conversions: ReadonlyMap<number, Conversion>,
-  { detects }: PlanOptions,
-): readonly Advice[] {
+  { detects, slices }: PlanOptions,
+): Promise<readonly Advice[]> {
   const hasCommas = [...conversions.values()].some(({ decimal }) => decimal === ',')
-  if (!detects || !hasCommas) return []
-  return columns.flatMap((column, i): Advice[] => {
+  const advice: Advice[] = []
+  for (const [i, column] of detects ? columns.entries() : []) {
     const ofColumn = values[i] ?? []
-    const example = ofColumn.find((text) => POINTS.test(text))
-    const isWhole = ofColumn.every((text) => POINTS.test(text) || /^-?[0-9]{1,3}$/.test(text))
-    if (conversions.has(i) || example === undefined || !isWhole) return []
+    if (slices?.spend(FIELD_WORK * (1 + ofColumn.length))) await slices.pause()
+    if (conversions.has(i)) continue
+    if (haveTwoReadings(ofColumn)) {
+      const remedy = { option: 'dates', value: 'dd/mm/yyyy' } as const
+      advice.push({ code: 'datesUnread', column, example: ofColumn[0] ?? '', remedy })
+    }
+    const example = hasCommas ? ofColumn.find((text) => POINTS.test(text)) : undefined
+    if (example === undefined) continue
+    if (!ofColumn.every((text) => POINTS.test(text) || /^-?[0-9]{1,3}$/.test(text))) continue
     const remedy = { option: 'thousands', value: '.' } as const
-    return [{ code: 'pointsUnsure', column, example, remedy }]
-  })
+    advice.push({ code: 'pointsUnsure', column, example, remedy })
+  }
+  return advice
 }

@@ -4,7 +4,7 @@
 // - Record i of a run is row i of a body with that run: blank lines are records of their own, or none.
 // - A record that cannot be read is passed on so that it is refused where rows are read.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
-import { concatBytes, fromUtf8, utf8 } from '../base/bytes.js'
+import { fromUtf8, NO_BYTES, utf8 } from '../base/bytes.js'
 import type { CutRun } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
 import type { Advice, AdviceCode } from './advice.js'
@@ -23,25 +23,28 @@ export type RewrittenRun = Readonly<{
   offsets: readonly number[]
 }>
 
+/** Rows of a run that is rewritten, at most: of blank lines a record has any number. */
+const BATCH_ROWS_MAX = 16_384
+
+/** The work of a row besides its characters, and that after which others may have a turn. */
+const ROW_WORK = 16
+const STEP_WORK = 4 * 1024
+
 /** What was done so far, with the line of the first place. */
 type Tally = { count: number; line: number }
 
 export class RowRewriter {
   readonly #plan: Plan
   readonly #delimiter: string
-  /** What is between the bytes that are cut and those of the source. */
-  readonly #shift: number
   readonly #tallies = new Map<AdviceCode, Tally>()
   readonly #converters: ReadonlyMap<number, Converter>
   readonly #lines: PassedLines
   #header: Uint8Array | undefined
 
-  /** @param headerBytes - Bytes of a header that was put in front of a source without one. */
-  constructor(plan: Plan, isTabbed: boolean, headerBytes: number, lines: PassedLines) {
+  constructor(plan: Plan, isTabbed: boolean, lines: PassedLines) {
     this.#plan = plan
     this.#lines = lines
     this.#delimiter = isTabbed ? '\t' : ','
-    this.#shift = plan.skippedBytes - headerBytes
     const converters = [...plan.conversions].map(([i, conversion]) => {
       return [i, new Converter(conversion, plan.columns[i] ?? '')] as const
     })
@@ -57,14 +60,17 @@ export class RowRewriter {
     return [...done, ...converted]
   }
 
-  rewrite(run: CutRun): RewrittenRun {
+  /** The rows of a run, as one run or several, and the work between them. */
+  *rewrite(run: CutRun): Generator<RewrittenRun | number, void> {
     this.#header ??= this.#headerOf(run.header)
-    const { bytes, starts, ends, offset } = run
-    this.#lines.forget(Math.max(0, offset + this.#shift))
+    const { bytes, starts, ends } = run
+    const offset = run.offset + this.#plan.skippedBytes
+    this.#lines.forget(offset)
     const isPlain =
       this.#plan.isPlain && starts.every((start, i) => !this.#isBlank(bytes, start, ends[i] ?? 0))
-    const rewritten = isPlain ? this.#asItIs(run) : this.#rewritten(run)
-    return { ...rewritten, header: this.#header }
+    if (!isPlain) return yield* this.#rewritten(run, offset)
+    yield bytes.length + ROW_WORK * starts.length
+    yield { header: this.#header, bytes, starts, ends, offsets: starts.map((at) => offset + at) }
   }
 
   /** Whether a record begins with a blank line, or has delimiters alone. */
@@ -77,48 +83,57 @@ export class RowRewriter {
     return at >= end || bytes[at] === LINE_FEED || bytes[at] === CARRIAGE_RETURN
   }
 
-  #asItIs({ bytes, starts, ends, offset }: CutRun): Omit<RewrittenRun, 'header'> {
-    const offsets = starts.map((start) => offset + start + this.#shift)
-    return { bytes, starts, ends, offsets }
-  }
-
-  #rewritten({ bytes, starts, ends, offset }: CutRun): Omit<RewrittenRun, 'header'> {
+  *#rewritten(
+    { bytes, starts, ends }: CutRun,
+    shift: number,
+  ): Generator<RewrittenRun | number, void> {
     const rows: string[] = []
     const offsets: number[] = []
-    for (const [i, start] of starts.entries()) {
-      const at = offset + start + this.#shift
-      const text = decodeSourceText(bytes.subarray(start, ends[i]), at)
-      const [breaks = ''] = /^[\r\n]*/.exec(text) ?? []
-      this.#addBlankLines(breaks, text.length === breaks.length, at, rows, offsets)
-      const row = this.#rowOf(text.slice(breaks.length), at + breaks.length)
+    const whole = decodeAscii(bytes)
+    let work = 0
+    for (let i = 0; i < starts.length; i++) {
+      const start = starts[i] ?? 0
+      const offset = shift + start
+      const text =
+        whole?.slice(start, ends[i]) ?? decodeSourceText(bytes.subarray(start, ends[i]), offset)
+      let at = 0
+      for (let next = endOfBreak(text, at); next > at; next = endOfBreak(text, at)) {
+        // The last line of a source is none if it is blank.
+        if (this.#plan.skipsBlankLines) this.#note('blankLines', offset + at)
+        else if (next < text.length) {
+          rows.push(EMPTY_ROW)
+          offsets.push(offset + at)
+        }
+        at = next
+        work += ROW_WORK
+        if (rows.length >= BATCH_ROWS_MAX) yield this.#take(rows, offsets)
+        if (work >= STEP_WORK) {
+          yield work
+          work = 0
+        }
+      }
+      const row = this.#rowOf(text.slice(at), offset + at)
       if (row !== undefined) {
         rows.push(row)
-        offsets.push(at + breaks.length)
+        offsets.push(offset + at)
+      }
+      work += text.length - at + ROW_WORK
+      if (work >= STEP_WORK) {
+        yield work
+        work = 0
       }
     }
-    const written = rows.map((row) => utf8(row))
-    const bounds = boundsOf(written)
-    return { bytes: concatBytes(written), ...bounds, offsets }
+    yield this.#take(rows, offsets)
   }
 
-  /** The blank lines in front of a record; the last line of a source is none if it is blank. */
-  #addBlankLines(
-    breaks: string,
-    isLast: boolean,
-    at: number,
-    rows: string[],
-    offsets: number[],
-  ): void {
-    let offset = at
-    const lines = breaks.match(/\r\n|\r|\n/g) ?? []
-    for (const [i, line] of lines.entries()) {
-      if (this.#plan.skipsBlankLines) this.#note('blankLines', offset)
-      else if (!isLast || i < lines.length - 1) {
-        rows.push(EMPTY_ROW)
-        offsets.push(offset)
-      }
-      offset += line.length
-    }
+  #take(rows: string[], offsets: number[]): RewrittenRun {
+    const header = this.#header ?? NO_BYTES
+    const text = rows.join('')
+    const bytes = utf8(text)
+    const isAscii = bytes.length === text.length
+    const bounds = boundsOf(isAscii ? rows : rows.map((row) => utf8(row)))
+    rows.length = 0
+    return { header, bytes, ...bounds, offsets: offsets.splice(0) }
   }
 
   /** @returns undefined for what is no row */
@@ -134,12 +149,19 @@ export class RowRewriter {
       this.#note('blankLines', offset)
       return undefined
     }
-    const cells = fields
-      .slice(0, this.#kept(fields, offset))
-      .flatMap((field, i) =>
-        plan.dropped.has(i) ? this.#dropped(field, i, offset) : [this.#cell(field, i, offset)],
-      )
-    return `${cells.join(this.#delimiter)}\n`
+    const kept = this.#kept(fields, offset)
+    let row = ''
+    let isFirst = true
+    for (let i = 0; i < kept; i++) {
+      const field = fields[i] ?? NO_FIELD
+      if (plan.dropped.has(i)) {
+        this.#checkDropped(field, i, offset)
+        continue
+      }
+      row += isFirst ? this.#cell(field, i, offset) : this.#delimiter + this.#cell(field, i, offset)
+      isFirst = false
+    }
+    return `${row}\n`
   }
 
   /** How many of the fields are passed on: one too many is refused where rows are read. */
@@ -152,8 +174,8 @@ export class RowRewriter {
     return fieldCount
   }
 
-  #dropped({ text }: Field, i: number, offset: number): readonly string[] {
-    if (text === '' || i < this.#plan.rejectColumns) return []
+  #checkDropped({ text }: Field, i: number, offset: number): void {
+    if (text === '' || i < this.#plan.rejectColumns) return
     const place = { offset, line: this.#lines.lineAt(offset) }
     const name = `column${i + 1}`
     throw new SourceFault(`the column without a name has a value; name it, such as ${name}`, place)
@@ -236,6 +258,25 @@ function contradiction(column: string, text: string, { form }: Conversion): stri
   return `column '${column}' is read as ${form}, and ${JSON.stringify(text)} is not written so`
 }
 
+/** Where the line break at a place ends; the place itself if there is none. */
+function endOfBreak(text: string, at: number): number {
+  const char = text[at]
+  if (char === '\r') return text[at + 1] === '\n' ? at + 2 : at + 1
+  return char === '\n' ? at + 1 : at
+}
+
+const NO_FIELD: Field = { text: '', isQuoted: false, isBroken: false }
+
+/** undefined: not all bytes are of ASCII. */
+function decodeAscii(bytes: Uint8Array): string | undefined {
+  try {
+    const text = fromUtf8(bytes)
+    return text.length === bytes.length ? text : undefined
+  } catch {
+    return undefined // Where it is not UTF-8 is told record by record.
+  }
+}
+
 function isEmptyField({ text }: Field): boolean {
   return text === ''
 }
@@ -254,7 +295,9 @@ function decodeSourceText(bytes: Uint8Array, offset: number): string {
   }
 }
 
-function boundsOf(rows: readonly Uint8Array[]): Readonly<{ starts: number[]; ends: number[] }> {
+function boundsOf(
+  rows: readonly Readonly<{ length: number }>[],
+): Readonly<{ starts: number[]; ends: number[] }> {
   const starts: number[] = []
   const ends: number[] = []
   let at = 0

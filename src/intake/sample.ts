@@ -2,6 +2,7 @@
 // best.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { countLineBreaks, type RecordScanner, SourceFault } from '../base/record-scanner.js'
+import type { TimeSlices } from '../base/time-slices.js'
 import type { Dialect } from './dialect.js'
 import { delimiterOf } from './dialect-rules.js'
 import { type Field, type Marks, resolveMarks, splitRecordFields } from './fields.js'
@@ -19,7 +20,12 @@ export type SampleOptions = Readonly<{
   dialect: Dialect
   /** Whether what is not said is detected. */
   detects: boolean
+  /** Gives others turns. Default: nobody gets any. */
+  slices?: Slices | undefined
 }>
+
+/** The turns of one operation. */
+export type Slices = Pick<TimeSlices, 'spend' | 'pause'>
 
 /** Bytes of a sample in which delimiters and quotes are tried. */
 const TRIED_BYTES = 64 * 1024
@@ -61,8 +67,10 @@ function endOfLine(bytes: Uint8Array, start: number): number {
   return bytes.length
 }
 
+const DECODER = new TextDecoder()
+
 function decodeSample(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes)
+  return DECODER.decode(bytes)
 }
 
 /** The part of a sample in which delimiters and quotes are tried. */
@@ -77,34 +85,58 @@ export type Tried = Readonly<{ fields: readonly Field[]; blankLines: number; sta
 /** A record that does not end, or not within a part of the sample that tells much of how its quotes are meant. */
 const OPEN: readonly Field[] = [{ text: '', isQuoted: false, isBroken: true }]
 
-/** The records of a sample that are whole, without comments; the last is `OPEN` if it has not ended. */
-export function scanSampleRecords(
+/** Bytes of a sample that are scanned in one step: those in which marks are tried are one. */
+export const STEP_BYTES = TRIED_BYTES
+
+/**
+ * The records of a sample that are whole, without comments, and undefined after each step; the last is `OPEN` if it has
+ * not ended.
+ */
+export function* sampleRecords(
   { bytes, isWhole }: Sample,
   marks: Marks,
   comment: string | undefined,
-  countMax = Number.POSITIVE_INFINITY,
-): readonly Tried[] {
+): Generator<Tried | undefined, void> {
   const scanner = openDialectScanner(marks, comment)
-  scanner.scan(bytes)
-  const hasEnded = !isWhole || finishScan(scanner)
   const { starts, ends } = scanner
-  const openBytes = starts.length > ends.length ? bytes.length - (starts.at(-1) ?? 0) : 0
-  const records: Tried[] = []
-  for (const [i, end] of ends.entries()) {
-    if (records.length >= countMax) break
-    const text = decodeSample(bytes.subarray(starts[i], end))
-    const [breaks = ''] = /^[\r\n]*/.exec(text) ?? []
-    const record = text.slice(breaks.length)
-    if (record === '' || (comment !== undefined && record.startsWith(comment))) continue
-    const blankLines = breaks.replaceAll('\r\n', '\n').length
-    records.push({
-      fields: splitRecordFields(record, marks),
-      blankLines,
-      start: (starts[i] ?? 0) + breaks.length,
-    })
+  let hasEnded = true
+  for (let at = 0, i = 0; at < bytes.length; at += STEP_BYTES) {
+    scanner.scan(bytes.subarray(at, at + STEP_BYTES))
+    if (isWhole && at + STEP_BYTES >= bytes.length) hasEnded = finishScan(scanner)
+    for (; i < ends.length; i++) {
+      const end = ends[i] ?? 0
+      const from = starts[i] ?? 0
+      let start = from
+      while (start < end && isLineBreak(bytes[start])) start++
+      if (start === end || bytes[start] === comment?.charCodeAt(0)) continue
+      const record = decodeSample(bytes.subarray(start, end))
+      const blankLines = countLineBreaks(bytes.subarray(from, start))
+      yield { fields: splitRecordFields(record, marks), blankLines, start }
+    }
+    yield undefined
   }
+  const openBytes = starts.length > ends.length ? bytes.length - (starts.at(-1) ?? 0) : 0
   if (!hasEnded || openBytes > bytes.length / 2) {
-    records.push({ fields: OPEN, blankLines: 0, start: starts.at(-1) ?? 0 })
+    yield { fields: OPEN, blankLines: 0, start: starts.at(-1) ?? 0 }
+  }
+}
+
+function isLineBreak(byte: number | undefined): boolean {
+  return byte === LINE_FEED || byte === CARRIAGE_RETURN
+}
+
+/** The first records of a part in which marks are tried. */
+function triedRecords(
+  tried: Sample,
+  marks: Marks,
+  comment: string | undefined,
+  countMax: number,
+): readonly Tried[] {
+  const records: Tried[] = []
+  for (const record of sampleRecords(tried, marks, comment)) {
+    if (record !== undefined && (records.length < countMax || record.fields === OPEN)) {
+      records.push(record)
+    }
   }
   return records
 }
@@ -124,11 +156,11 @@ function finishScan(scanner: RecordScanner): boolean {
 const DELIMITERS = [';', '\t', '|', ','] as const
 
 /** The marks by which the records of a sample agree best; what is said stays. */
-export function marksIn(
+export async function detectMarks(
   tried: Sample,
   separator: string | undefined,
-  { format, dialect, detects }: SampleOptions,
-): Marks {
+  { format, dialect, detects, slices }: SampleOptions,
+): Promise<Marks> {
   const said = dialect.delimiter ?? separator ?? (format === 'tsv' ? '\t' : undefined)
   const first = resolveMarks(dialect, said ?? ',')
   if (!detects) return first
@@ -138,8 +170,9 @@ export function marksIn(
   )
   let best = { marks: first, score: 0 }
   for (const marks of choices) {
-    const score = agreementOf(scanSampleRecords(tried, marks, dialect.comment, TRIED_RECORDS))
+    const score = agreementOf(triedRecords(tried, marks, dialect.comment, TRIED_RECORDS))
     if (score > best.score) best = { marks, score }
+    if (slices?.spend(tried.bytes.length)) await slices.pause()
   }
   return best.marks
 }
@@ -193,7 +226,7 @@ export function findPreamble(
   { dialect, detects }: SampleOptions,
 ): Preamble {
   const { comment, skipLines, header: names } = dialect
-  const records = scanSampleRecords(tried, marks, comment, PREAMBLE_RECORDS_MAX + 2)
+  const records = triedRecords(tried, marks, comment, PREAMBLE_RECORDS_MAX + 2)
   const isFound = detects && skipLines === undefined && !Array.isArray(names)
   // Comments in front of the header are no header, whoever says which lines are comments.
   const header = (isFound && records[headerIndexOf(records)]) || (comment && records[0])

@@ -98,6 +98,50 @@ const FORMATS = {
   ],
 }
 
+/** CSV beside what is said of it. */
+const trims = { delimiter: ';', trim: true, escape: 'backslash', extraFields: 'dropEmpty' }
+const detected = { dialect: 'detect' }
+const DIALECTS = [
+  ['commas alone', repeated(',', 15 * MIB), { ...trims, delimiter: ',' }],
+  ['a record of commas', `a\n${repeated(',', 7 * MIB)}`, { ...trims, delimiter: ',' }],
+  ['quotes alone', `a\n${repeated('"', 15 * MIB)}`, trims],
+  ['a field of quotes', `a\n"${repeated('""', 7 * MIB)}"\n`, trims],
+  ['blanks alone', `a\n${repeated(' ', 15 * MIB)}`, trims],
+  ['backslashes alone', `a\n${repeated('\\', 15 * MIB)}`, trims],
+  ['a field of backslashes', `a\n"${repeated('\\\\', 7 * MIB)}"\n`, trims],
+  ['one record of text', `a;b\n${repeated('x', 7 * MIB)};y\n`, trims],
+  ['short records', `a;b\n${repeated('1;x\n', 4 * MIB)}`, trims],
+  ['blank lines that are rows', `a\n${repeated('\n', 4 * MIB)}`, { comment: '#' }],
+  ['blank lines that are none', `a\n${repeated('\n', 7 * MIB)}`, { blankLines: 'skip' }],
+  ['comments', `a\n${repeated('#\n', 15 * MIB)}`, { comment: '#' }],
+  [
+    '1,000 columns, empty',
+    `${columns}\n${repeated(`${','.repeat(999)}\n`, 4 * MIB)}`,
+    { trim: true },
+  ],
+  ['detected: commas alone', repeated(',', 15 * MIB), detected],
+  ['detected: quotes alone', repeated('"', 15 * MIB), detected],
+  ['detected: blanks alone', repeated(' ', 15 * MIB), detected],
+  ['detected: backslashes alone', repeated('\\', 15 * MIB), detected],
+  ['detected: short records', `a;b\n${repeated('1;x\n', 4 * MIB)}`, detected],
+  ['detected: days', `a;b\n${repeated('1.2.2026;3.4.2026\n', 4 * MIB)}`, detected],
+  [
+    'detected: days that differ',
+    `a\n${Array.from({ length: 200_000 }, (_, i) => `${1 + (i % 12)}/${1 + (i % 11)}/${1_000 + (i % 9_000)}`).join('\n')}`,
+    detected,
+  ],
+  [
+    'detected: numbers that differ',
+    `a\n${Array.from({ length: 200_000 }, (_, i) => `"${i},5"`).join('\n')}`,
+    detected,
+  ],
+  [
+    'detected: 1,000 columns, empty',
+    `${columns}\n${repeated(`${','.repeat(999)}\n`, 4 * MIB)}`,
+    detected,
+  ],
+]
+
 const create = (rows) => team.createTable({ name: 'x', rows })
 await create({ json: `[${repeated('{"a":1},', MIB)}{}]` })
 await create({ csv: `a\n${repeated('1\n', MIB)}` })
@@ -106,6 +150,10 @@ for (const [format, bodies] of Object.entries(FORMATS)) {
     const bytes = Buffer.from(text)
     await measure(`${format}: ${name}`, bytes.length, () => create({ [format]: bytes }))
   }
+}
+for (const [name, text, said] of DIALECTS) {
+  const csv = Buffer.from(text)
+  await measure(`dialect: ${name}`, csv.length, () => create({ csv, ...said }))
 }
 const numbers = { columns: [{ id: 'a', type: 'number' }] }
 const { tableId } = await team.createTable({ name: 'n', schema: numbers, rows: [] })

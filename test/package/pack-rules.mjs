@@ -17,13 +17,13 @@ const KINDS = [
 ]
 
 /** Bytes of the package as it is published, and installed, at most. */
-export const PACKED_MAX = 1_055 * KB
-export const UNPACKED_MAX = 3_660 * KB
+export const PACKED_MAX = 1_085 * KB
+export const UNPACKED_MAX = 3_750 * KB
 
 /** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
 export const BUNDLE_MAX = {
   rowstash: { first: 310 * KB, later: 42 * KB },
-  'rowstash/client': { first: 23 * KB, later: 13 * KB },
+  'rowstash/client': { first: 23 * KB, later: 13.5 * KB },
 }
 
 /**

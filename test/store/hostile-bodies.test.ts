@@ -297,6 +297,37 @@ describe('what is counted besides', () => {
     },
   )
 
+  /** Rows beside what is said of them, and how often their bytes are counted. */
+  const DIALECTS: Readonly<Record<string, readonly [row: string, said: object, passes: number]>> = {
+    'rows of another delimiter': ['x;1', { delimiter: ';' }, 3],
+    'rows of quotes': [`"${'""'.repeat(50)}";`, { delimiter: ';', trim: true }, 3],
+    'rows of backslashes': ['"\\\\\\\\"', { escape: 'backslash' }, 3],
+    'rows of blanks': [`${' '.repeat(40)};`, { delimiter: ';', trim: true }, 2],
+    'days and numbers': [
+      '1.2.2026;"1,5"',
+      { delimiter: ';', dates: 'dd.mm.yyyy', decimal: ',' },
+      3,
+    ],
+    'comments, which are no rows': ['#', { comment: '#' }, 2],
+    'blank lines, which are no rows': ['', { blankLines: 'skip' }, 1],
+    'rows that are detected': ['x;1', { dialect: 'detect' }, 3],
+  }
+
+  test.each(Object.entries(DIALECTS))(
+    '%s, in another dialect',
+    async (_what, [row, said, passes]) => {
+      const rowWork = Buffer.byteLength(row) + ROW_WORK
+      const count = Math.ceil(WORK / rowWork)
+      const work = count * (Buffer.byteLength(row) + 1)
+      const csv = Buffer.from(`a;b\n${`${row}\n`.repeat(count)}`)
+      const rows = { csv, ...said } as RowsInput
+      expectTurns(await outcomeOf(() => create(rows)), passes, { rows, work })
+      expectTurns(await outcomeOf(() => team.stash('d').put('0', rows)), passes, { rows, work })
+      const file = { rows, work }
+      expectTurns(await outcomeOf(() => team.preflight({ name: 'T', rows })), passes, file)
+    },
+  )
+
   test('a record of bytes that are no UTF-8, and those before it', async () => {
     const { rows, work } = bodyOf(FORMATS.csv, 'é,')
     const broken = Buffer.concat([(rows as { csv: Buffer }).csv, Buffer.from([0x0a, 0xff])])

@@ -3,7 +3,7 @@ import { type Bytes, bytesOf, utf8 } from '../../base/bytes.js'
 import { checkFunctionOption, isRecord, optionError } from '../../base/options.js'
 import { partsOfRun } from '../../base/record-cutter.js'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../../base/source-format.js'
-import { ITEM_WORK } from '../../base/time-slices.js'
+import type { TimeSlices } from '../../base/time-slices.js'
 import { streamPieces } from '../../base/web-stream.js'
 import type { ColumnKinds } from '../../intake/conversions.js'
 import type { Dialect } from '../../intake/dialect.js'
@@ -127,12 +127,13 @@ async function* bytesOfRows(
   const format = isTabbed ? 'csv' : given
   const dialect = isTabbed ? { delimiter: '\t', ...said } : said
   const turns = slices.begin()
-  const intake = await openIntake(pieces, {
+  const intake = await openIntake(pacedPieces(pieces, turns), {
     format,
     dialect,
     detects,
     at,
     limits,
+    slices: turns,
     allowEmpty,
     kindsOf,
   })
@@ -142,10 +143,20 @@ async function* bytesOfRows(
       ? partsOfArray(run.bytes, isFirst)
       : partsOfRun(isFirst ? run : { ...run, header: NO_HEADER }, run.format)
     isFirst = false
-    await turns.admit(run.bytes.length + ITEM_WORK * run.starts.length)
   }
   if (isJson(given)) yield isFirst ? EMPTY_ARRAY : END_OF_ARRAY
   onReport?.(isTabbed ? { ...intake.report, format: given } : intake.report)
+}
+
+/** Pieces between which others have turns. */
+async function* pacedPieces(
+  pieces: AsyncIterable<Bytes>,
+  turns: TimeSlices,
+): AsyncGenerator<Bytes, void> {
+  for await (const piece of pieces) {
+    yield piece
+    if (turns.spend(piece.length)) await turns.pause()
+  }
 }
 
 /** A record in its source is at most so many times as long as the row may be: each character is a quote. */

@@ -45,6 +45,7 @@ export type ChunkSettings = Readonly<{
   /** Default: `detect` of a Blob, `plain` of a stream. */
   dialect?: 'plain' | 'detect' | undefined
   at?: string | undefined
+  nested?: 'flatten' | 'text' | undefined
   /** The kinds of the columns that are known. Default: none. */
   kindsOf?: () => Promise<ColumnKinds | undefined>
   /** Told what was read, if it was read through the intake. */
@@ -142,8 +143,9 @@ export function placeOfFault({ line, offset, message }: SourceFault): string {
 }
 
 /** Whether a source is read as its format says, and nothing else is said of it. */
-function isPlainSource({ dialect, at, ...settings }: ChunkSettings): boolean {
-  return dialect !== 'detect' && at === undefined && saidOf(settings) === undefined
+function isPlainSource({ dialect, at, nested, ...settings }: ChunkSettings): boolean {
+  const isSaid = (at ?? nested) !== undefined
+  return dialect !== 'detect' && !isSaid && saidOf(settings) === undefined
 }
 
 function saidOf(settings: Dialect): Dialect | undefined {
@@ -159,9 +161,9 @@ async function* runsOfIntake(
   limits: CutLimits,
   settings: ChunkSettings,
 ): AsyncGenerator<IntakeRun> {
-  const { dialect, at, allowEmpty, kindsOf, onReport } = settings
+  const { dialect, at, nested, allowEmpty, kindsOf, onReport } = settings
   const { openIntake } = await import('../intake/intake.js')
-  const said = { dialect: saidOf(settings), detects: dialect === 'detect', at, allowEmpty }
+  const said = { dialect: saidOf(settings), detects: dialect === 'detect', at, nested, allowEmpty }
   const intake = await openIntake(source, { format, ...said, unpacks: true, limits, kindsOf })
   yield* intake.runs
   onReport?.(intake.report)

@@ -22,6 +22,7 @@ const OF_SENDING = [
   ...DIALECT_NAMES,
   'dialect',
   'at',
+  'nested',
   'onSchemaError',
   'format',
   'allowEmpty',

@@ -108,6 +108,12 @@ export type SendOptions = Abortable &
      * Of json: the path to the array of rows in an object, such as `data.items`. Default: detected, or the text itself.
      */
     at?: string | undefined
+    /**
+     * Of json and ndjson: what becomes of objects in rows. `flatten`: their members become columns, as in `customer.name`;
+     * `text`: they become the text of their JSON, as arrays with objects or arrays in them do in both. Default: a row with
+     * one is refused.
+     */
+    nested?: 'flatten' | 'text' | undefined
     /** What the server does with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
     /**

@@ -27,6 +27,10 @@ export type AdviceCode =
   | 'blankLines'
   /** Fields behind the last column were left out. */
   | 'extraFields'
+  /** Bytes of which their source does not say that they are text were read as text. */
+  | 'binary'
+  /** Objects in rows became columns or text. */
+  | 'nested'
   /** Lines that are comments were left out. */
   | 'comments'
   /** Cells of a column were converted. */

@@ -6,6 +6,7 @@
 // - Where nothing is said and detection is off, the bytes are passed on as they are.
 // - Memory is bounded by the sample of the beginning and by a run, whatever the size of the source.
 import { NO_BYTES } from '../base/bytes.js'
+import { optionError } from '../base/options.js'
 import { type CutLimits, type CutRun, cutRecords } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
 import { isJson, type SourceFormat } from '../base/source-format.js'
@@ -14,6 +15,7 @@ import type { ColumnKinds } from './conversions.js'
 import type { Dialect } from './dialect.js'
 import { checkDialect } from './dialect-rules.js'
 import { openJson } from './json-source.js'
+import { checkNested, type Nested, NestedRows } from './nested.js'
 import { PassedLines } from './passed-lines.js'
 import { type Plan, planIntake } from './plan.js'
 import { openDialectScanner } from './record-bounds.js'
@@ -50,6 +52,8 @@ export type IntakeOptions = Readonly<{
   allowEmpty?: boolean | undefined
   /** The path to the array of rows in a JSON object, such as `data` or `result.items`. Default: detected, or none. */
   at?: string | undefined
+  /** What becomes of objects in rows of JSON. Default: they are passed on, and refused where rows are read. */
+  nested?: Nested | undefined
   /** The kinds of the columns that are known; asked once, and only if it matters. Default: none is known. */
   kindsOf?: (() => Promise<ColumnKinds | undefined>) | undefined
 }>
@@ -103,6 +107,9 @@ export async function openIntake(
 ): Promise<Intake> {
   const dialect = checkDialect(options.dialect ?? {})
   const { format, detects, unpacks } = options
+  if (checkNested(options.nested) !== undefined && !isJson(format)) {
+    throw optionError('nested', `is of json and ndjson only, not of ${format}`)
+  }
   const bytes = unpacks === true ? unpackGzip(source) : source
   const begun = await openTextBytes(bytes, dialect.encoding, allowedGuesses(format, detects))
   const lines = new PassedLines()
@@ -121,6 +128,8 @@ function jsonIntake(
   options: IntakeOptions,
 ): Intake {
   const { format, bytes, shift, advice } = openJson(text, options)
+  const { nested: how } = options
+  const nested = how && new NestedRows(how, (offset) => lines.lineAt(offset))
   let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
     const { limits, allowEmpty } = options
@@ -129,11 +138,13 @@ function jsonIntake(
       const moved = run.starts.map((start) => run.offset + start)
       const offsets = moved.map((offset) => offset + shift(offset))
       lines.forget(offsets[0] ?? 0)
-      yield { ...run, format, offsets }
+      const placed = { ...run, format, offsets }
+      yield nested?.rewrite(placed) ?? placed
     }
   }
   const { encoding } = text
-  const reportOf = () => ({ format, encoding, rows, advice: [...ofText, ...advice] })
+  const adviceNow = () => [...ofText, ...advice, ...(nested?.advice ?? [])]
+  const reportOf = () => ({ format, encoding, rows, advice: adviceNow() })
   return new Intake(runs(), lines, reportOf)
 }
 

@@ -268,7 +268,121 @@ describe('a file of another program', () => {
   })
 })
 
+describe('structs, maps and lists of them', () => {
+  const optional = { repetition_type: 'OPTIONAL' } as const
+  const schema: SchemaElement[] = [
+    { name: 'root', num_children: 3 },
+    { name: 'paid', num_children: 2, ...optional },
+    { name: 'sum', type: 'INT64', converted_type: 'DECIMAL', scale: 2, precision: 18, ...optional },
+    { name: 'day', type: 'INT32', converted_type: 'DATE', ...optional },
+    { name: 'notes', num_children: 1, converted_type: 'MAP', ...optional },
+    { name: 'key_value', num_children: 2, repetition_type: 'REPEATED' },
+    { name: 'key', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' },
+    { name: 'value', type: 'FLOAT', ...optional },
+    { name: 'lines', num_children: 1, converted_type: 'LIST', ...optional },
+    { name: 'list', num_children: 1, repetition_type: 'REPEATED' },
+    { name: 'element', num_children: 1, ...optional },
+    { name: 'n', type: 'INT64', ...optional },
+  ]
+  const data = [
+    {
+      paid: { sum: 12345678.9, day: new Date('2024-02-15') },
+      notes: { x: 0.1, 'é.y': null },
+      lines: [{ n: 2n ** 60n }, { n: null }],
+    },
+    { paid: null, notes: null, lines: null },
+  ]
+  const written = () =>
+    foreign(
+      'nested.parquet',
+      ['paid', 'notes', 'lines'].map((name) => ({
+        name,
+        data: data.map((row) => row[name as 'paid']),
+      })),
+      { schema },
+    )
+
+  test('become columns', async () => {
+    await imported(await written(), '--table', 'Flat', '--nested', 'flatten')
+    const path = await exported('flat.ndjson', '--table', 'Flat')
+
+    expect(await readFile(path, 'utf8')).toBe(
+      '{"paid.sum":12345678.90,"paid.day":"2024-02-15","notes.x":0.1,"lines":"[{\\"n\\":1152921504606846976},{\\"n\\":null}]"}\n{}\n',
+    )
+  })
+
+  test('become text', async () => {
+    await imported(await written(), '--table', 'Text', '--nested', 'text')
+    const path = await exported('text.ndjson', '--table', 'Text')
+
+    expect(JSON.parse((await readFile(path, 'utf8')).split('\n')[0] ?? '')).toEqual({
+      paid: '{"sum":12345678.90,"day":"2024-02-15"}',
+      notes: '{"x":0.1,"é.y":null}',
+      lines: '[{"n":1152921504606846976},{"n":null}]',
+    })
+  })
+
+  test('are refused, with the remedy, and their collisions are', async () => {
+    const remedy = '--nested flatten makes columns of objects'
+    await expect(imported(await written(), '--table', 'X')).rejects.toThrow(remedy)
+    await writeFile(inFolder('both.json'), '[{"a":[{"b":1}]}]')
+    await expect(imported(inFolder('both.json'))).rejects.toThrow(remedy)
+    await writeFile(inFolder('both.json'), '[{"a.b":1},\n{"a":{"b":1}}]')
+    await expect(imported(inFolder('both.json'), '--nested', 'flatten')).rejects.toThrow(
+      "both.json, line 2: two members have the column 'a.b'",
+    )
+  })
+})
+
+describe('bytes that are not said to be text', () => {
+  test('are text if they are UTF-8, which is told, unless it is said', async () => {
+    const data = ['é', ''].map((text) => new TextEncoder().encode(text))
+    const path = await foreign('plain.parquet', [{ name: 'b', data, type: 'BYTE_ARRAY' }])
+    const told = await imported(path, '--table', 'Plain')
+    const said = await imported(path, '--table', 'Said', '--binary', 'text')
+
+    expect(told.at(-1)).toContain("column 'b' has bytes that are not said to be text")
+    expect(said.at(-1)).toMatch(/^ {2}b {2}string$/)
+    expect(await readFile(await exported('plain.ndjson', '--table', 'Plain'), 'utf8')).toBe(
+      '{"b":"é"}\n{"b":""}\n',
+    )
+  })
+
+  test('and have a fixed length are refused, unless it is said; others always', async () => {
+    const fixed = (bytes: number[][]) =>
+      foreign('fixed.parquet', [{ name: 'b', data: bytes.map((all) => Uint8Array.from(all)) }], {
+        schema: [
+          { name: 'root', num_children: 1 },
+          { name: 'b', type: 'FIXED_LEN_BYTE_ARRAY', type_length: 2, repetition_type: 'OPTIONAL' },
+        ],
+      })
+    const path = await fixed([[0x61, 0x62]])
+    await expect(imported(path, '--table', 'Fixed')).rejects.toThrow(
+      'row 1: column "b" has bytes, which no column can hold; --binary text reads them as UTF-8',
+    )
+    await imported(path, '--table', 'Fixed', '--binary', 'text')
+    expect(await readFile(await exported('fixed.ndjson', '--table', 'Fixed'), 'utf8')).toBe(
+      '{"b":"ab"}\n',
+    )
+
+    await expect(
+      imported(
+        await fixed([
+          [0x61, 0x62],
+          [0xff, 0x62],
+        ]),
+        '--table',
+        'X',
+        '--binary',
+        'text',
+      ),
+    ).rejects.toThrow('row 2: column "b" has bytes that are not UTF-8')
+  })
+})
+
 test.each([
+  [['a.json', '--binary', 'text', '--table', 'X'], '--binary is only for parquet'],
+  [['a.csv', '--nested', 'text', '--table', 'X'], '--nested is only for json, ndjson and parquet'],
   [['-', '--format', 'parquet', '--table', 'X'], 'read from a file, not from the standard input'],
   [
     ['a.parquet', '--encoding', 'latin1', '--table', 'X'],

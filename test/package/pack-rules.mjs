@@ -23,7 +23,8 @@ export const UNPACKED_MAX = 3_750 * KB
 /** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
 export const BUNDLE_MAX = {
   rowstash: { first: 310 * KB, later: 42 * KB },
-  'rowstash/client': { first: 23 * KB, later: 13.5 * KB },
+  // What is loaded later reads files: their dialects, lines and nested objects.
+  'rowstash/client': { first: 23 * KB, later: 14.8 * KB },
 }
 
 /**

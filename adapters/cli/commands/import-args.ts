@@ -2,6 +2,7 @@
 import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { OnSchemaError } from '../../../src/client/client.js'
+import { NESTED_WAYS } from '../../base/intake.js'
 import { type CommandIo, parseChoice, parseIntegerOption } from '../command/command.js'
 import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -257,9 +258,24 @@ function parseSourceFile(path: string, { format: given, values }: GivenFormat): 
   if (values.at !== undefined && format !== 'json') {
     throw new ProgramFailure('usage', `--at is only for json; "${path}" is ${format}`)
   }
+  const nested =
+    values.nested === undefined ? undefined : parseChoice('--nested', values.nested, NESTED_WAYS)
+  if (nested !== undefined && (format === 'csv' || format === 'tsv')) {
+    const problem = '--nested is only for json, ndjson and parquet'
+    throw new ProgramFailure('usage', `${problem}; "${path}" is ${format}`)
+  }
+  if (values.binary !== undefined) parseChoice('--binary', values.binary, ['text'])
+  if (values.binary !== undefined && format !== 'parquet') {
+    throw new ProgramFailure('usage', `--binary is only for parquet; "${path}" is ${format}`)
+  }
   const file = { path, format, dialect, encoding, detects: values.dialect !== 'plain' }
   if (format === 'parquet') checkParquet(file)
-  return { ...file, ...(values.at !== undefined && { at: values.at }) }
+  return {
+    ...file,
+    ...(values.at !== undefined && { at: values.at }),
+    ...(nested && { nested }),
+    ...(values.binary && { binary: 'text' }),
+  }
 }
 
 /** Its index is at its end, and it says itself how it is compressed. @throws {ProgramFailure} */

@@ -37,6 +37,12 @@ export function adviceMessage(advice: Advice): string {
       return `${many('line without a value is', 'lines without a value are')} left out${first}; --blank-lines keep makes them rows`
     case 'extraFields':
       return `${many('line has', 'lines have')} more fields than the header${first}: they are left out`
+    case 'binary': {
+      const others = count > 1 ? ` and ${renderCount(count - 1)} more` : ''
+      return `${name}${others} has bytes that are not said to be text, and they were read as UTF-8; --binary text says that they are`
+    }
+    case 'nested':
+      return `${many('object', 'objects')} in rows became columns or text${first}, in ${name}`
     case 'comments':
       return `${many('comment is', 'comments are')} left out${first}`
     case 'pointsUnsure':

@@ -1,5 +1,5 @@
 // The options of commands that say how csv and tsv files are written: the names of a dialect, with hyphens.
-import { checkDialect, DATE_FORMS, type Dialect } from '../../base/intake.js'
+import { checkDialect, DATE_FORMS, type Dialect, NESTED_WAYS } from '../../base/intake.js'
 import type { OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
 
@@ -110,6 +110,18 @@ export const DIALECT_OPTIONS = {
     type: 'string',
     value: 'PATH',
     help: 'where in a JSON object the array of rows is, as in data.items (default: the only one)',
+    isRare: true,
+  },
+  binary: {
+    type: 'string',
+    value: 'text',
+    help: 'bytes of parquet that are not said to be text are UTF-8; other bytes are refused',
+    isRare: true,
+  },
+  nested: {
+    type: 'string',
+    value: NESTED_WAYS.join('|'),
+    help: 'objects in rows of json, ndjson and parquet become columns, as in customer.name, or JSON text',
     isRare: true,
   },
 } as const satisfies OptionSpecs

@@ -15,7 +15,6 @@ import {
   type SendOptions,
 } from '../../../src/client/client.js'
 import type { Column, Team } from '../../../src/index.js'
-import type { IntakeReport } from '../../base/intake.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { type Asking, explained, forPeople, openClient } from '../stores/command-client.js'
 import { type ChunksTwice, checkInStore } from './check-in-store.js'
@@ -26,7 +25,7 @@ import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
 import { findPlaces, placeMessage } from './import-places.js'
 import type { FileReport, FoundLines } from './import-reports.js'
 import type { ImportSample } from './import-sample.js'
-import { chunkOf, isEmptied, type RowRun, readFileRuns } from './import-source.js'
+import { chunkOf, isEmptied, type ReadReport, type RowRun, readFileRuns } from './import-source.js'
 import { LongLines } from './long-lines.js'
 import type { RowRejects } from './row-rejects.js'
 import { placeOfShort, ShortLines, type ShortRows } from './short-lines.js'
@@ -180,7 +179,7 @@ async function* readFileChunks(
   for (const file of given.files) {
     let isFirst = true
     const { path } = file
-    const noted = (report: IntakeReport) => onReport({ path, ...report })
+    const noted = (report: ReadReport) => onReport({ path, ...report })
     for await (const run of readFileRuns(file, given.chunkRowsMax, onRead, noted)) {
       if (isFirst && isMerge(given.target)) checkKeyOfFile(given.target.key, run, path)
       isFirst = false

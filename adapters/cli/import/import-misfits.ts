@@ -40,6 +40,11 @@ export function hintOfMisfit(
 ): string {
   // No option gives a row a key.
   if (KEY_RULE.test(message)) return '; complete such rows, or leave them out of the file'
+  // An array may have objects in it.
+  const isNested = /no column holds objects, not |booleans alone, not \[.*[[{]/s.test(message)
+  if (isNested && files.every(({ nested }) => nested === undefined)) {
+    return '; --nested flatten makes columns of objects, as in customer.name, and --nested text keeps their JSON'
+  }
   const [, quoted, bare] = /, not (?:"(.*)"|(.+))$/s.exec(message) ?? []
   const value = quoted ?? bare
   if (value === undefined || onSchemaError !== 'abort') return ''

@@ -1,7 +1,14 @@
 // Reads a file of rows as runs that become the chunks of a stash.
 import type { RowChunk } from '../../../src/client/client.js'
 import { COMMA, TAB } from '../../base/ascii.js'
-import { type Intake, type IntakeReport, type IntakeRun, openIntake } from '../../base/intake.js'
+import {
+  type Advice,
+  type Intake,
+  type IntakeReport,
+  type IntakeRun,
+  NestedRows,
+  openIntake,
+} from '../../base/intake.js'
 import {
   BODY_TYPE_OF_FORMAT,
   formatOfName,
@@ -25,6 +32,10 @@ export type RowRun = IntakeRun &
     /** Where an offset of a row is, as long as no other run was taken. */
     placeOf: (offset: number) => RowPlace
   }>
+
+/** What was read of a file; of Parquet without an encoding. */
+export type ReadReport = Readonly<{ format: FileFormat; encoding?: string }> &
+  Omit<IntakeReport, 'format' | 'encoding'>
 
 /** The format that a file's name announces. */
 export function formatOfPath(path: string): FileFormat {
@@ -117,13 +128,25 @@ export async function* readFileRuns(
   file: SourceFile,
   rowsMax: number,
   onRead?: (bytes: number) => void,
-  onReport?: (report: IntakeReport) => void,
+  onReport?: (report: ReadReport) => void,
 ): AsyncGenerator<RowRun> {
   const { path, format } = file
   let intake: Intake | undefined
   try {
-    if (format === 'parquet') yield* parquetRuns(path, rowsMax, onRead)
-    else {
+    if (format === 'parquet') {
+      const nested = file.nested && new NestedRows(file.nested, (row) => row + 1)
+      let rows = 0
+      let advice: readonly Advice[] = []
+      const onUnannotated = (columns: readonly string[]) => {
+        advice = [{ code: 'binary', column: columns[0] ?? '', count: columns.length }]
+      }
+      const how = { binary: file.binary, onRead, onUnannotated }
+      for await (const run of parquetRuns(path, rowsMax, how)) {
+        rows += run.starts.length
+        yield nested?.rewrite(run) ?? run
+      }
+      onReport?.({ format, rows, advice: [...advice, ...(nested?.advice ?? [])] })
+    } else {
       const text = await openFileText(openFileBytes(path, onRead), format, rowsMax, file)
       intake = text
       const placeOf = (offset: number) =>
@@ -137,7 +160,8 @@ export async function* readFileRuns(
     const hint = isFault ? hintOfFault(failure, file) : ''
     const { line, offset } = isFault ? failure : {}
     const place = line ?? (offset === undefined ? undefined : intake?.lineAt(offset))
-    const where = place === undefined ? path : `${path}, line ${place}`
+    const unit = format === 'parquet' ? 'row' : 'line'
+    const where = place === undefined ? path : `${path}, ${unit} ${place}`
     throw new ProgramFailure('failed', `${where}: ${message}${hint}`, { cause: failure })
   }
 }
@@ -152,22 +176,26 @@ export function openFileText(
     encoding,
     detects = true,
     at,
+    nested,
     allowEmpty,
     kindsOf,
   }: Omit<SourceFile, 'path' | 'format'>,
 ): Promise<Intake> {
-  const limits = { rowsMax, bytesMax: RUN_BYTES_MAX, rowBytesMax: RUN_BYTES_MAX }
+  // Names and quotes that are added make rows longer.
+  const bytesMax = nested === undefined ? RUN_BYTES_MAX : RUN_BYTES_MAX / 4
+  const limits = { rowsMax, bytesMax, rowBytesMax: RUN_BYTES_MAX }
   const said = { ...dialect, ...(encoding !== undefined && { encoding }) }
-  return openIntake(bytes, { format, dialect: said, detects, limits, at, allowEmpty, kindsOf })
+  const how = { format, dialect: said, detects, limits, at, nested, allowEmpty, kindsOf }
+  return openIntake(bytes, how)
 }
 
 async function* parquetRuns(
   path: string,
   rowsMax: number,
-  onRead?: (bytes: number) => void,
+  how: Parameters<typeof readParquetRuns>[2],
 ): AsyncGenerator<RowRun> {
   const placeOf = (row: number) => ({ path, line: row + 1, unit: 'row' }) as const
-  for await (const run of readParquetRuns(path, { rowsMax, bytesMax: RUN_BYTES_MAX }, onRead)) {
+  for await (const run of readParquetRuns(path, { rowsMax, bytesMax: RUN_BYTES_MAX }, how)) {
     const offsets = run.starts.map((_, i) => run.offset + i)
     yield { ...run, format: 'json', offsets, placeOf }
   }

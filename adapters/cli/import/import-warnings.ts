@@ -48,7 +48,7 @@ export function warningsOfLines({ shortLines }: FoundLines): readonly ImportWarn
 }
 
 /** What was read and says so itself: no warning. */
-const NOTED: ReadonlySet<AdviceCode> = new Set<AdviceCode>(['at', 'delimiter'])
+const NOTED: ReadonlySet<AdviceCode> = new Set<AdviceCode>(['at', 'delimiter', 'nested'])
 
 /** The warnings about how files were read. */
 export function warningsOfReading(read: readonly FileReport[]): readonly ImportWarning[] {

@@ -1,5 +1,5 @@
 // A file of rows, and how it is read.
-import type { ColumnKinds, Dialect } from '../../base/intake.js'
+import type { ColumnKinds, Dialect, Nested } from '../../base/intake.js'
 import { SOURCE_FORMATS } from '../../base/records.js'
 
 /** The formats of files. */
@@ -19,6 +19,10 @@ export type SourceFile = Readonly<{
   dialect?: Dialect
   /** The path to the array of rows in a JSON object. Default: the only one. */
   at?: string
+  /** What becomes of objects in rows of JSON and Parquet. Default: they are refused. */
+  nested?: Nested
+  /** What bytes of Parquet are of which the file does not say that they are text. Default: text, and told. */
+  binary?: 'text'
   /** Whether a file of nothing but blanks has no rows. Default: false, it is refused. */
   allowEmpty?: boolean
   /** The kinds of the columns of the table, if they are known. Default: they are not. */

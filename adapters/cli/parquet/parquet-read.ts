@@ -9,7 +9,13 @@ import type { CutRun } from '../../base/records.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { SCHEMA_ENTRY } from './parquet-columns.js'
 import { loadReader } from './parquet-packages.js'
-import { type Render, takeRawValues, typeOfColumn } from './parquet-values.js'
+import {
+  isUnannotated,
+  mapKeyOf,
+  type Render,
+  takeRawValues,
+  typeOfColumn,
+} from './parquet-values.js'
 
 /** Bytes of a row group before compression, at most: its values are in memory at once. */
 const GROUP_BYTES_MAX = 1024 ** 3
@@ -19,6 +25,12 @@ const PARSERS: Partial<ParquetParsers> = {
   timestampFromNanoseconds: (ticks) => ticks,
   geometryFromBytes: (bytes) => bytes,
   geographyFromBytes: (bytes) => bytes,
+}
+
+/** Strings of columns that are not taken raw are the keys of maps. */
+const READ_PARSERS: Partial<ParquetParsers> = {
+  ...PARSERS,
+  stringFromBytes: (bytes) => bytes && mapKeyOf(bytes),
 }
 
 const { zstdDecompressSync: unpackZstd } = zlib as {
@@ -112,20 +124,30 @@ function checkColumnCodecs({ row_groups }: FileMetaData): void {
 /** Where runs are cut. */
 type Limits = Readonly<{ rowsMax: number; bytesMax: number }>
 
+type ReadOptions = Readonly<{
+  /** What bytes are of which the file does not say that they are text. Default: text, but those of a fixed length. */
+  binary?: 'text' | undefined
+  onRead?: ((bytes: number) => void) | undefined
+  /** Told the columns of such bytes, of which nothing is said. */
+  onUnannotated?: (columns: readonly string[]) => void
+}>
+
 /** The rows of a file. A file without rows makes one run without rows. */
 export async function* readParquetRuns(
   path: string,
   limits: Limits,
-  onRead?: (bytes: number) => void,
+  { binary, onRead, onUnannotated }: ReadOptions = {},
 ): AsyncGenerator<CutRun> {
   const { parquetRead, parquetSchema } = await loadReader()
   const { file, metadata } = await openParquet(path, onRead)
   const columns = parquetSchema(metadata).children
   const names = columns.map(({ element }) => element.name)
   checkColumnCodecs(metadata)
+  const unannotated = names.filter((_, i) => columns[i] !== undefined && isUnannotated(columns[i]))
+  if (binary === undefined && unannotated.length > 0) onUnannotated?.(unannotated)
   const cutter = new RunCutter(
     resolveColumnIds(names, metadata),
-    columns.map(takeRawValues),
+    columns.map((column) => takeRawValues(column, binary)),
     limits,
   )
   let first = 0
@@ -142,7 +164,7 @@ export async function* readParquetRuns(
       rowEnd: end,
       rowFormat: 'array',
       compressors: COMPRESSORS,
-      parsers: PARSERS as ParquetParsers,
+      parsers: READ_PARSERS as ParquetParsers,
       utf8: false,
       onComplete: (found) => {
         rows = found as unknown as unknown[][]

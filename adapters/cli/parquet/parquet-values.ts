@@ -19,19 +19,66 @@ const NOT_RAW: ReadonlySet<string> = new Set([
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Takes the annotations from a column, so that its values stay as they are stored. @returns how they become JSON */
-export function takeRawValues(column: SchemaTree): Render {
-  const leaf = leafOf(column)
-  const { converted_type, logical_type } = leaf.element
-  if (leaf.children.length > 0 || NOT_RAW.has(logical_type?.type ?? converted_type ?? ''))
-    return renderPlainValue
-  const render = renderOf(leaf.element)
-  delete leaf.element.converted_type
-  delete leaf.element.logical_type
+/**
+ * Takes the annotations from a column, so that its values stay as they are stored.
+ * @param binary - Whether bytes of a fixed length, too, are text.
+ * @returns how they become JSON
+ */
+export function takeRawValues(column: SchemaTree, binary?: 'text'): Render {
+  const { element, children } = column
+  if (NOT_RAW.has(annotationOf(element))) return renderPlainValue
+  const render = children.length > 0 ? groupRender(column, binary) : renderOf(element, binary)
+  if (children.length === 0) {
+    delete element.converted_type
+    delete element.logical_type
+  }
   return function all(value): string {
-    if (!Array.isArray(value)) return isStruct(value) ? renderPlainValue(value) : render(value)
+    if (!Array.isArray(value)) return render(value)
     return `[${value.map((item) => (item == null ? 'null' : all(item))).join(',')}]`
   }
+}
+
+function annotationOf({ converted_type, logical_type }: SchemaElement): string {
+  return logical_type?.type ?? converted_type ?? ''
+}
+
+/** Of a list its items, of a map its values by their keys, of a struct its members: as hyparquet assembles them. */
+function groupRender({ element, children }: SchemaTree, binary: 'text' | undefined): Render {
+  const [inner, other] = children
+  if (inner === undefined) return renderPlainValue
+  const isOne = other === undefined && inner.element.repetition_type === 'REPEATED'
+  if (isOne && element.converted_type === 'LIST' && inner.children.length < 2) {
+    return takeRawValues(inner.children[0] ?? inner, binary)
+  }
+  const [key, value] = inner.children
+  const isMap = isOne && element.converted_type === 'MAP' && inner.children.length === 2
+  if (isMap && key?.element.name === 'key' && value !== undefined) {
+    const isPlain =
+      annotationOf(key.element) === '' && /^(?:BOOLEAN|INT32|INT64)$/.test(key.element.type ?? '')
+    const isKept = isPlain || KEYS_AS_TEXT.test(annotationOf(key.element))
+    const ofValue = takeRawValues(value, binary)
+    return (map) => {
+      if (!isKept) throw new Error('a map whose keys are neither text nor integers')
+      return renderMembers(Object.entries(map as object).map(([name, one]) => [name, one, ofValue]))
+    }
+  }
+  const renders = children.map(
+    (child) => [child.element.name, takeRawValues(child, binary)] as const,
+  )
+  return (struct) =>
+    renderMembers(
+      renders.map(([name, render]) => [name, (struct as Record<string, unknown>)[name], render]),
+    )
+}
+
+/** What hyparquet makes names of without a loss. */
+const KEYS_AS_TEXT = /^(?:UTF8|STRING|INTEGER|U?INT_\d+)$/
+
+function renderMembers(members: readonly (readonly [string, unknown, Render])[]): string {
+  const texts = members.map(([name, value, render]) => {
+    return `${JSON.stringify(name)}:${value == null ? 'null' : render(value)}`
+  })
+  return `{${texts.join(',')}}`
 }
 
 /** The type of a column by what the file says of it; undefined: its values may be of several. */
@@ -43,8 +90,9 @@ export function typeOfColumn(column: SchemaTree): ColumnType | undefined {
   return isListOfLists === true ? undefined : { kind: 'array', items: { kind } }
 }
 
-function kindOf({ type, converted_type, logical_type }: SchemaElement): ColumnKind | undefined {
-  const annotation = logical_type?.type ?? converted_type ?? ''
+function kindOf(element: SchemaElement): ColumnKind | undefined {
+  const { type } = element
+  const annotation = annotationOf(element)
   if (NOT_RAW.has(annotation) || annotation === 'JSON') return undefined
   if (annotation === 'DATE') return 'date'
   if (annotation.startsWith('TIMESTAMP') || type === 'INT96') return 'dateTime'
@@ -60,11 +108,16 @@ function leafOf(column: SchemaTree): SchemaTree {
   return child === undefined || other !== undefined ? column : leafOf(child)
 }
 
-function isStruct(value: unknown): boolean {
-  return typeof value === 'object' && !(value instanceof Uint8Array)
+/** Whether nothing says that the bytes of a column are text, as programs leave it out that know no other bytes. */
+export function isUnannotated(column: SchemaTree): boolean {
+  const { element } = leafOf(column)
+  return element.type === 'BYTE_ARRAY' && annotationOf(element) === ''
 }
 
-function renderOf({ type, converted_type, logical_type, scale = 0 }: SchemaElement): Render {
+function renderOf(
+  { type, converted_type, logical_type, scale = 0 }: SchemaElement,
+  binary: 'text' | undefined,
+): Render {
   switch (logical_type?.type ?? converted_type) {
     case 'DECIMAL': {
       const digits = logical_type?.type === 'DECIMAL' ? logical_type.scale : scale
@@ -93,7 +146,8 @@ function renderOf({ type, converted_type, logical_type, scale = 0 }: SchemaEleme
     case 'JSON':
       return textOfJsonBytes
   }
-  if (type === 'BYTE_ARRAY') return (value) => JSON.stringify(decodeCellText(value as Uint8Array))
+  const isText = type === 'BYTE_ARRAY' || (type === 'FIXED_LEN_BYTE_ARRAY' && binary === 'text')
+  if (isText) return (value) => JSON.stringify(decodeCellText(value as Uint8Array))
   if (type === 'INT96') return makeMomentRender(9, '')
   return type === 'FLOAT' ? floatText : renderPlainValue
 }
@@ -157,6 +211,13 @@ function decodeCellText(bytes: Uint8Array): string {
   }
 }
 
+/** The key of a map, which is a member of an object. */
+export function mapKeyOf(bytes: Uint8Array): string {
+  const key = decodeCellText(bytes)
+  if (key === '__proto__') throw new Error('a map has the key __proto__, which is not supported')
+  return key
+}
+
 function textOfJsonBytes(bytes: unknown): string {
   const text = decodeCellText(bytes as Uint8Array)
   try {
@@ -175,7 +236,9 @@ function uuidText(bytes: Uint8Array): string {
 /** Of a value that is one of JavaScript. */
 function renderPlainValue(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
-  if (value instanceof Uint8Array) throw new Error('bytes, which no column can hold')
+  if (value instanceof Uint8Array) {
+    throw new Error('bytes, which no column can hold; --binary text reads them as UTF-8')
+  }
   if (typeof value !== 'number') {
     return JSON.stringify(value, (_, cell) => (typeof cell === 'bigint' ? Number(cell) : cell))
   }

@@ -10,6 +10,7 @@ import type { Dialect } from '../../intake/dialect.js'
 import { DIALECT_NAMES } from '../../intake/dialect.js'
 import { checkDialect } from '../../intake/dialect-rules.js'
 import { openIntake } from '../../intake/intake.js'
+import { checkNested, type Nested } from '../../intake/nested.js'
 import { checkFlag } from '../arguments/arguments.js'
 import type { TeamContext } from '../context/store-context.js'
 import type { DialectOptions, RowsInput } from '../types/row-types.js'
@@ -19,7 +20,12 @@ import { piecesOfBytes, runLimits } from './stream-rows.js'
 const TURN_ROWS_MAX = 4_096
 const TURN_BYTES_MAX = 256 * 1024
 
-const OTHER_NAMES = ['dialect', 'at', 'onReport'] as const satisfies (keyof DialectOptions)[]
+const OTHER_NAMES = [
+  'dialect',
+  'at',
+  'nested',
+  'onReport',
+] as const satisfies (keyof DialectOptions)[]
 
 /** The names of what may be said beside rows. */
 export const DIALECT_OPTION_NAMES = [...DIALECT_NAMES, ...OTHER_NAMES]
@@ -64,12 +70,13 @@ export type SaidOfRows = Readonly<{
   dialect: Dialect
   detects: boolean
   at: string | undefined
+  nested: Nested | undefined
   onReport: DialectOptions['onReport']
 }>
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 export function parseDialectOptions(given: Readonly<Record<string, unknown>>): SaidOfRows {
-  const { dialect: how = 'plain', at, onReport, ...said } = given
+  const { dialect: how = 'plain', at, nested, onReport, ...said } = given
   if (how !== 'plain' && how !== 'detect') throw optionError('dialect', 'must be plain or detect')
   if (at !== undefined && typeof at !== 'string') throw optionError('at', 'must be a path')
   checkFunctionOption('onReport', onReport)
@@ -77,15 +84,19 @@ export function parseDialectOptions(given: Readonly<Record<string, unknown>>): S
     dialect: checkDialect(said),
     detects: how === 'detect',
     at,
+    nested: checkNested(nested),
     onReport: onReport as DialectOptions['onReport'],
   }
 }
 
 /** What is said and is of other formats; undefined: nothing. */
 export function foreignOption(
-  { dialect, at }: SaidOfRows,
+  { dialect, at, nested }: SaidOfRows,
   format: SourceFormat,
 ): Readonly<{ name: string; problem: string }> | undefined {
+  if (nested !== undefined && !isJson(format)) {
+    return { name: 'nested', problem: `is of json and ndjson only, not of ${format}` }
+  }
   if (at !== undefined && format !== 'json') {
     return { name: 'at', problem: `is of json only, not of ${format}` }
   }
@@ -118,7 +129,7 @@ export function readDialect(
 async function* bytesOfRows(
   { slices, options }: IntakeTeam,
   { pieces, format: given, allowEmpty, kindsOf }: DialectSource,
-  { dialect: said, detects, at, onReport }: SaidOfRows,
+  { dialect: said, detects, at, nested, onReport }: SaidOfRows,
 ): AsyncGenerator<Bytes, void> {
   const { rowBytesMax } = isJson(given) ? runLimits(options) : recordLimit(options)
   const limits = { rowsMax: TURN_ROWS_MAX, bytesMax: TURN_BYTES_MAX, rowBytesMax }
@@ -132,6 +143,7 @@ async function* bytesOfRows(
     dialect,
     detects,
     at,
+    nested,
     limits,
     slices: turns,
     allowEmpty,

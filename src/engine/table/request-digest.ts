@@ -68,7 +68,7 @@ async function digestOfCall(about: readonly unknown[], rows: unknown): Promise<B
 /** How a text is written, as far as it is said beside it. */
 function saidBeside(rows: unknown): readonly unknown[] {
   const given = rows as Readonly<Record<string, unknown>>
-  const said = [...DIALECT_NAMES, 'dialect', 'at'].flatMap((name) =>
+  const said = [...DIALECT_NAMES, 'dialect', 'at', 'nested'].flatMap((name) =>
     given[name] === undefined ? [] : [[name, given[name]]],
   )
   return said.length === 0 ? [] : [said]

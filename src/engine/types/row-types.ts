@@ -2,6 +2,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { Dialect } from '../../intake/dialect.js'
 import type { IntakeReport } from '../../intake/intake.js'
+import type { Nested } from '../../intake/nested.js'
 import type { ColumnKind, ColumnType } from '../../schema/column-kind.js'
 import type { AnySchema, ColumnOf, InputRow } from '../../schema/row-types.js'
 import type { Abortable, Authored } from './call-types.js'
@@ -32,6 +33,12 @@ export type DialectOptions = Dialect &
     dialect?: 'plain' | 'detect' | undefined
     /** Of json: the path to the array of rows in an object, such as `data.items`. Default: the text is the array. */
     at?: string | undefined
+    /**
+     * Of json and ndjson: what becomes of objects in rows. `flatten`: their members become columns, as in `customer.name`;
+     * `text`: they become the text of their JSON, as arrays with objects or arrays in them do in both. Default: a row with
+     * one is refused.
+     */
+    nested?: Nested | undefined
     /** Told what was read, and how, when all of it was. Default: nobody is. */
     onReport?: ((report: IntakeReport) => void) | undefined
   }>

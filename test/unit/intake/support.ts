@@ -14,6 +14,7 @@ type How = Readonly<{
   dialect?: Dialect
   detects?: boolean
   at?: string
+  nested?: 'flatten' | 'text'
   kinds?: Readonly<Record<string, string>>
   /** Default: true. */
   areFixed?: boolean
@@ -29,12 +30,20 @@ async function* piecesOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 /** Opens a source. Default: what is not said is detected. */
 export async function open(source: string | Uint8Array, how: How = {}) {
   const { format = 'csv', detects = true, kinds, size = Number.MAX_SAFE_INTEGER, ...said } = how
-  const { rowsMax = 1_000, dialect, at } = said
+  const { rowsMax = 1_000, dialect, at, nested } = said
   const bytes = typeof source === 'string' ? new TextEncoder().encode(source) : source
   const limits = { rowsMax, bytesMax: 1 << 20, rowBytesMax: 1 << 24 }
   const known = kinds && { kinds: new Map(Object.entries(kinds)), areFixed: how.areFixed ?? true }
   const kindsOf = async () => known
-  return openIntake(piecesOf(bytes, size), { format, dialect, detects, at, limits, kindsOf })
+  return openIntake(piecesOf(bytes, size), {
+    format,
+    dialect,
+    detects,
+    at,
+    nested,
+    limits,
+    kindsOf,
+  })
 }
 
 /** What a server would read of it. */

@@ -29,6 +29,8 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   blankLines: ({ count }) => `${lines(count)} without a value left out.`,
   extraFields: ({ count }) =>
     `${lines(count)} with more fields than the header: these are left out.`,
+  nested: () => 'Objects in rows became columns or text.',
+  binary: () => '',
   comments: ({ count }) => `${lines(count)} that are comments left out.`,
   datesUnread: ({ column, example }) =>
     `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,

@@ -1,0 +1,256 @@
+// Rows of JSON with objects in them, as tables hold them: the members of an object become columns, or it becomes text.
+//
+// Invariants:
+// - A member has one column, and a column the values of one member.
+// - A row without objects stays as it is, and so does what is no JSON, which is refused where rows are read.
+import { concatBytes, fromUtf8, utf8 } from '../base/bytes.js'
+import { optionError } from '../base/options.js'
+import { SourceFault } from '../base/record-scanner.js'
+import type { Advice } from './advice.js'
+
+/** What becomes of objects in rows, and of arrays that have objects or arrays in them. */
+export const NESTED_WAYS = ['flatten', 'text'] as const
+export type Nested = (typeof NESTED_WAYS)[number]
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function checkNested(given: unknown): Nested | undefined {
+  const way = NESTED_WAYS.find((known) => known === given)
+  if (given === way) return way
+  throw optionError('nested', 'must be flatten or text')
+}
+
+/** Objects in each other whose members become columns, at most. */
+const DEPTH_MAX = 32
+
+/** Columns of a source whose objects are flattened, at most. */
+const COLUMNS_MAX = 10_000
+
+/** Characters of the name of such a column, at most. */
+const NAME_CHARS_MAX = 256
+
+type Rows = Readonly<{
+  bytes: Uint8Array
+  starts: readonly number[]
+  ends: readonly number[]
+  offsets: readonly number[]
+}>
+
+const ROW_COMMA = utf8(',')
+
+/** What is no JSON. */
+class NoJson extends Error {}
+
+export class NestedRows {
+  readonly #how: Nested
+  readonly #lineAt: (offset: number) => number
+  /** The member of each column, by the name of the column. */
+  readonly #members = new Map<string, string>()
+  readonly #objects = new Set<string>()
+  #count = 0
+  /** The first value that was nested. */
+  #first: Readonly<{ column: string; line: number }> | undefined
+  /** Where the row begins. */
+  #offset = 0
+  /** The columns of the row. */
+  #seen = new Set<string>()
+
+  /** @param lineAt - The line of an offset. */
+  constructor(how: Nested, lineAt: (offset: number) => number) {
+    this.#how = how
+    this.#lineAt = lineAt
+  }
+
+  /** What was done so far. */
+  get advice(): readonly Advice[] {
+    return this.#first === undefined ? [] : [{ code: 'nested', ...this.#first, count: this.#count }]
+  }
+
+  /** @throws {SourceFault} for columns of the same name, too many of them, or objects that are nested too deep */
+  rewrite<Run extends Rows>(run: Run): Run {
+    const pieces: Uint8Array[] = []
+    const starts: number[] = []
+    const ends: number[] = []
+    let length = 0
+    for (const [i, start] of run.starts.entries()) {
+      this.#offset = run.offsets[i] ?? 0
+      const row = this.#rowOf(run.bytes.subarray(start, run.ends[i]))
+      if (i > 0) pieces.push(ROW_COMMA)
+      length += i > 0 ? 1 : 0
+      pieces.push(row)
+      starts.push(length)
+      length += row.length
+      ends.push(length)
+    }
+    return { ...run, bytes: concatBytes(pieces), starts, ends }
+  }
+
+  #rowOf(bytes: Uint8Array): Uint8Array {
+    const before = this.#count
+    this.#seen = new Set()
+    try {
+      const members: string[] = []
+      const json = new JsonText(decodedRow(bytes))
+      this.#addMembers(json, [], members)
+      if (json.next !== '') return bytes
+      const isChanged = this.#count > before || members.length < this.#seen.size
+      return isChanged ? utf8(`{${members.join(',')}}`) : bytes
+    } catch (failure) {
+      if (failure instanceof NoJson) return bytes
+      throw failure
+    }
+  }
+
+  #addMembers(json: JsonText, path: readonly string[], members: string[]): void {
+    for (const name of json.members()) {
+      const column = this.#columnOf([...path, name])
+      const key = `${JSON.stringify(column)}:`
+      const isObject = json.next === '{'
+      if (isObject && this.#how === 'flatten') {
+        if (path.length === DEPTH_MAX) {
+          throw this.#fault(`column '${column}' has objects in each other, more than ${DEPTH_MAX}`)
+        }
+        this.#objects.add(column)
+        this.#note(column)
+        this.#addMembers(json, [...path, name], members)
+        continue
+      }
+      const { text, isNested } = json.value()
+      // The members of an object are columns, and it has no column itself.
+      if (text === 'null' && this.#objects.has(column)) continue
+      if (isNested) this.#note(column)
+      members.push(key + (isNested ? JSON.stringify(text) : text))
+    }
+  }
+
+  /** The name of the column of a member. */
+  #columnOf(path: readonly string[]): string {
+    const column = path.join('.')
+    if (this.#how === 'text') return column
+    const member = JSON.stringify(path)
+    const known = this.#members.get(column)
+    if ((known ?? member) !== member || (path.length > 1 && this.#seen.has(column))) {
+      throw this.#fault(`two members have the column '${column}'; use nested text`)
+    }
+    this.#seen.add(column)
+    if (known !== undefined) return column
+    if (path.length > 1 && column.length > NAME_CHARS_MAX) {
+      throw this.#fault(`the name of a column has more than ${NAME_CHARS_MAX} characters`)
+    }
+    if (this.#members.size === COLUMNS_MAX) {
+      throw this.#fault(`more than ${COLUMNS_MAX} columns; use nested text`)
+    }
+    this.#members.set(column, member)
+    return column
+  }
+
+  #note(column: string): void {
+    this.#count++
+    this.#first ??= { column, line: this.#lineAt(this.#offset) }
+  }
+
+  #fault(problem: string): SourceFault {
+    return new SourceFault(problem, { offset: this.#offset, line: this.#lineAt(this.#offset) })
+  }
+}
+
+const BLANKS = ' \t\r\n'
+const MARKS = ',:'
+const ENDS = `${BLANKS}${MARKS}"{}[]`
+
+/** Walks over a text of JSON. */
+class JsonText {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** The character with which the next token begins. */
+  get next(): string {
+    while (BLANKS.includes(this.#text[this.#at] ?? '-')) this.#at++
+    return this.#text[this.#at] ?? ''
+  }
+
+  /** The names of the members of an object, whose values are taken meanwhile. */
+  *members(): Generator<string> {
+    this.#take('{')
+    for (let isFirst = true; this.next !== '}'; isFirst = false) {
+      if (!isFirst) this.#take(',')
+      const name = this.#string()
+      this.#take(':')
+      yield name.includes('\\') ? String(parsed(name)) : name.slice(1, -1)
+    }
+    this.#take('}')
+  }
+
+  /** A value, and whether it has objects, or arrays in an array: then it is without the blanks in it. */
+  value(): Readonly<{ text: string; isNested: boolean }> {
+    const parts: string[] = []
+    let depth = 0
+    let isNested = false
+    let begin: number | undefined
+    do {
+      const { next } = this
+      const start = this.#at
+      begin ??= start
+      if (next === '"') this.#string()
+      else if (next === '{' || next === '[') {
+        depth++
+        isNested ||= next === '{' || depth > 1
+        this.#at++
+      } else if (next === '}' || next === ']') {
+        depth--
+        this.#at++
+      } else if (next === '' || (depth === 0 && MARKS.includes(next))) throw new NoJson()
+      else this.#skipToken()
+      parts.push(this.#text.slice(start, this.#at))
+    } while (depth > 0)
+    const text = this.#text.slice(begin, this.#at)
+    if (depth < 0) throw new NoJson()
+    if (isNested) parsed(text)
+    return { text: isNested ? parts.join('') : text, isNested }
+  }
+
+  #skipToken(): void {
+    this.#at++
+    while (!ENDS.includes(this.#text[this.#at] ?? ' ')) this.#at++
+  }
+
+  #string(): string {
+    if (this.next !== '"') throw new NoJson()
+    const start = this.#at
+    for (let at = this.#at + 1; ; at++) {
+      const char = this.#text[at]
+      if (char === undefined) throw new NoJson()
+      if (char === '\\') at++
+      else if (char === '"') {
+        this.#at = at + 1
+        return this.#text.slice(start, this.#at)
+      }
+    }
+  }
+
+  #take(char: string): void {
+    if (this.next !== char) throw new NoJson()
+    this.#at++
+  }
+}
+
+/** @throws {NoJson} */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new NoJson()
+  }
+}
+
+/** @throws {NoJson} */
+function decodedRow(bytes: Uint8Array): string {
+  try {
+    return fromUtf8(bytes)
+  } catch {
+    throw new NoJson()
+  }
+}

@@ -52,6 +52,18 @@ describe('an export', () => {
     await expect(json).rejects.toThrow('--bom is only for csv and tsv')
   })
 
+  test('has no formulas, if that is asked for', async () => {
+    await writeFile(join(folder, 'formulas.csv'), '=n,at\n-1,@sum\n2,x\n')
+    await importing(join(folder, 'formulas.csv'), '--table', 'Formulas')
+    const exported = (...args: string[]) =>
+      exporting('-', '--format', 'csv', '--table', 'Formulas', ...args)
+
+    expect(await exported()).toBe('=n,at\n-1,@sum\n2,x\n')
+    expect(await exported('--formulas', 'escape')).toBe("'=n,at\n-1,'@sum\n2,x\n")
+    const json = exporting('-', '--format', 'json', '--table', 'Orders', '--formulas', 'escape')
+    await expect(json).rejects.toThrow('--formulas escape is only for csv and tsv')
+  })
+
   test('is compressed by its name, and can be imported again', async () => {
     const path = join(folder, 'out.ndjson.gz')
     await exporting(path, '--table', 'Orders')

@@ -108,7 +108,7 @@ describe('a check of lines with more fields than the header', () => {
     const { stdout } = await importText('many.csv', `a\n${'1,2\n'.repeat(1_100)}`, '--check')
 
     expect(stdout).toContain(
-      'and 1,080 more problems; --json lists 1,000\nrows: 1100\nproblems: 1100\n',
+      'and 997 more like it\nand 100 problems behind the first 1,000\nrows: 1100\nproblems: 1100\n',
     )
   })
 })
@@ -186,6 +186,7 @@ describe('lines with fewer fields than the header', () => {
     expect(found).toEqual({
       rows: 4,
       problemCount: 0,
+      groups: [],
       problems: [],
       shortLines,
       read: [{ path, format: 'csv', encoding: 'utf-8', delimiter: ';', headerLine: 1, rows: 4 }],

@@ -98,6 +98,7 @@ describe('a check of a new table', () => {
     expect(JSON.parse(checked.out[0] ?? '')).toEqual({
       rows: 20_000,
       problemCount: 0,
+      groups: [],
       problems: [],
       read: [expect.objectContaining({ path: 'json.csv', headerLine: 1, rows: 20_000 })],
       warnings: [
@@ -595,9 +596,13 @@ describe('values that do not fit a schema', () => {
       "alike.csv, line 2: value of column 'a' must be a number such as -1.5, not 0,5",
       "alike.csv, line 3: value of column 'a' must be a number such as -1.5, not 1,5",
     ])
-    expect(out.slice(20, 22)).toEqual([
+    expect(out.slice(3, 5)).toEqual([
+      "and 497 more like it, of column 'a'",
       "alike.csv, line 402: value of column 'b' must be a number such as -1.5, not x",
-      'and 480 more problems; --json lists 501',
+    ])
+    expect(JSON.parse(json[0] ?? '').groups).toMatchObject([
+      { column: 'a', count: 500, first: [{ value: '0,5' }, { value: '1,5' }, { value: '2,5' }] },
+      { column: 'b', count: 1, first: [{ place: { line: 402 }, value: 'x' }] },
     ])
     expect(err).toEqual([
       "warning: 500 refused numbers in column 'a' with a comma: --decimal a=, reads numbers with a decimal comma",
@@ -606,7 +611,7 @@ describe('values that do not fit a schema', () => {
     expect(problems).toHaveLength(501)
     expect(problems[0].rule).toBe('a finite number as JSON writes it')
     expect(converted.out.slice(0, 4)).toEqual([
-      out[20],
+      out[4],
       ...['rows: 500', 'problems: 1', 'warnings: 1'],
     ])
   })

@@ -356,7 +356,7 @@ describe('--check', () => {
 
     expect(ended.code).toBe(1)
     expect(ended.stdout).toContain(
-      '\nand 1,214 more problems; --json lists 1,000\nrows: 1234\nproblems: 1234\n',
+      "\nand 997 more like it, of column 'n'\nand 234 problems behind the first 1,000\nrows: 1234\nproblems: 1234\n",
     )
   })
 

@@ -7,10 +7,12 @@ import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
 import type { ExportOptions } from '../../../src/index.js'
 import { pickById } from '../../base/arguments.js'
+import { COMMA, TAB } from '../../base/ascii.js'
 import { formatOfName } from '../../base/records.js'
 import { temporaryPath } from '../../directory/leftovers.js'
 import { type CommandIo, parseChoice } from '../command/command.js'
 import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
+import { escapeFormulas } from '../command/escaped-formulas.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { openProgress, type Progress, type ProgressOutput } from '../command/progress.js'
 import type { OutputStream } from '../command/terminal.js'
@@ -37,6 +39,12 @@ const OPTIONS = {
     type: 'boolean',
     default: false,
     help: 'begin csv and tsv with a byte order mark, by which Excel knows UTF-8',
+    isRare: true,
+  },
+  formulas: {
+    type: 'string',
+    value: 'keep|escape',
+    help: 'in csv and tsv, with escape, an apostrophe in front of text that a spreadsheet takes for a formula',
     isRare: true,
   },
   json: {
@@ -75,6 +83,8 @@ type Target = Readonly<{
   isCompressed: boolean
   /** Whether the text begins with a byte order mark. */
   isMarked: boolean
+  /** Whether text that looks like a formula gets an apostrophe. */
+  isEscaped: boolean
 }>
 
 type Writing = Readonly<{
@@ -157,12 +167,13 @@ async function checkPlace(path: string, mayReplace: boolean): Promise<void> {
 /** @returns the number of rows. */
 async function writeExport(
   table: CommandTable,
-  { path, format, isCompressed, isMarked }: Target,
+  { path, format, isCompressed, isMarked, isEscaped }: Target,
   options: ExportOptions,
   { output, progress, mayReplace }: Writing,
 ): Promise<number> {
   const count = new ExportedCount()
-  const rows = await openExport(table, format, options, count)
+  const plain = await openExport(table, format, options, count)
+  const rows = isEscaped ? escapeFormulas(plain, format === 'tsv' ? TAB : COMMA) : plain
   const rowCount = () => count.lines - (format === 'csv' || format === 'tsv' ? 1 : 0)
   async function* watched(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     let bytes = 0
@@ -230,8 +241,13 @@ async function* marked(
 
 function parseExportTarget(
   [path, ...more]: readonly string[],
-  { format: given, bom: isMarked }: Readonly<{ format?: string | undefined; bom: boolean }>,
+  {
+    format: given,
+    bom: isMarked,
+    formulas = 'keep',
+  }: Readonly<{ format?: string | undefined; bom: boolean; formulas?: string | undefined }>,
 ): Target {
+  const isEscaped = parseChoice('--formulas', formulas, ['keep', 'escape']) === 'escape'
   if (path === undefined || more.length > 0) {
     throw new ProgramFailure('usage', 'Specify one file, or - for the standard output')
   }
@@ -245,10 +261,11 @@ function parseExportTarget(
   if (format === 'parquet' && isCompressed) {
     throw new ProgramFailure('usage', 'Parquet files are already compressed; leave out .gz')
   }
-  if (isMarked && format !== 'csv' && format !== 'tsv') {
-    throw new ProgramFailure('usage', `--bom is only for csv and tsv; "${path}" is ${format}`)
+  if ((isMarked || isEscaped) && format !== 'csv' && format !== 'tsv') {
+    const option = isMarked ? '--bom' : '--formulas escape'
+    throw new ProgramFailure('usage', `${option} is only for csv and tsv; "${path}" is ${format}`)
   }
-  if (format !== undefined) return { path, format, isCompressed, isMarked }
+  if (format !== undefined) return { path, format, isCompressed, isMarked, isEscaped }
   const problem = `The name "${path}" does not show the format; use --format ${FORMATS.join(', ')}`
   throw new ProgramFailure('usage', problem)
 }

@@ -26,8 +26,9 @@ const COLUMNS_SHOWN_MAX = 100
 const WARNINGS_MAX = 20
 const DROPPED_SHOWN_MAX = 10
 
-/** Problems of one column and rule that are listed for people, at most. */
-const PROBLEMS_ALIKE_MAX = 20
+/** Problems of one column and rule that are listed, at most. */
+const PROBLEMS_ALIKE_MAX = 3
+const GROUPS_SHOWN_MAX = 100
 
 /** The table is there already: where its types cannot be had, the import has not failed. */
 const TRIES_MAX = 3
@@ -163,6 +164,7 @@ export async function reportProblems(
 ): Promise<void> {
   const { rowCount, problems, problemCount, merged, shortLines, read } = checked
   const columns = given.sample === undefined ? undefined : checked.columns
+  const groups = groupProblems(problems)
   const ofProblems = warningsOfMisfits(problems, given.files)
   const ofColumns = await warningsOfColumns(given, columns)
   const ofRows = [
@@ -173,16 +175,19 @@ export async function reportProblems(
   const warnings = [...before, ...ofProblems, ...ofRows, ...ofColumns]
   if (asJson) {
     const lines = { ...(shortLines && { shortLines }), read: read.map(withoutAdvice) }
-    const found = { rows: rowCount, ...merged, problemCount, problems, ...lines, warnings }
+    const found = { rows: rowCount, ...merged, problemCount, groups, problems, ...lines, warnings }
     io.print(JSON.stringify({ ...found, ...(columns && { columns }) }))
     return
   }
-  const shown = firstOfAll(problems)
-  for (const problem of shown) io.print(renderProblem(problem))
-  const more = problemCount - shown.length
-  const rest =
-    shown.length < problems.length ? `; --json lists ${renderCount(problems.length)}` : ''
-  if (more > 0) io.print(`and ${renderCount(more)} more problems${rest}`)
+  for (const group of groups.slice(0, GROUPS_SHOWN_MAX)) {
+    for (const problem of group.first) io.print(renderProblem(problem))
+    const more = group.count - group.first.length
+    if (more > 0) io.print(`and ${renderCount(more)} more like it${columnOf(group)}`)
+  }
+  const more = problemCount - problems.length
+  if (more > 0)
+    io.print(`and ${renderCount(more)} problems behind the first ${renderCount(problems.length)}`)
+  if (groups.length > GROUPS_SHOWN_MAX) io.print('and problems of more columns, which --json lists')
   io.print(`rows: ${rowCount}`)
   for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
   io.print(`problems: ${problemCount}`)
@@ -192,15 +197,32 @@ export async function reportProblems(
   printWarnings(io, warnings)
 }
 
-/** The first problems of each column and rule, so that many equal ones hide no other. */
-function firstOfAll(problems: readonly FoundProblem[]): readonly FoundProblem[] {
-  const counts = new Map<string, number>()
-  return problems.filter(({ column, rule }) => {
-    const kind = JSON.stringify([column, rule])
-    const count = (counts.get(kind) ?? 0) + 1
-    counts.set(kind, count)
-    return count <= PROBLEMS_ALIKE_MAX
-  })
+/** Problems of one column and rule. */
+type ProblemGroup = {
+  readonly column?: string
+  readonly rule: string
+  count: number
+  readonly first: FoundProblem[]
+}
+
+/** Problems by column and rule, in the order in which they are found. */
+function groupProblems(problems: readonly FoundProblem[]): readonly ProblemGroup[] {
+  const groups = new Map<string, ProblemGroup>()
+  for (const problem of problems) {
+    const { column, rule } = problem
+    // Of lines with too many fields, the rule has their number.
+    const kind = JSON.stringify(column === undefined ? [] : [column, rule])
+    const of = column === undefined ? {} : { column }
+    const group = groups.get(kind) ?? { ...of, rule, count: 0, first: [] }
+    groups.set(kind, group)
+    group.count++
+    if (group.first.length < PROBLEMS_ALIKE_MAX) group.first.push(problem)
+  }
+  return [...groups.values()]
+}
+
+function columnOf({ column }: ProblemGroup): string {
+  return column === undefined ? '' : `, of column '${renderName(column)}'`
 }
 
 function renderProblem({ place, ...problem }: FoundProblem): string {

@@ -1,0 +1,91 @@
+// Text of csv and tsv that a spreadsheet does not take for a formula.
+import { CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from '../../base/ascii.js'
+
+const APOSTROPHE = 0x27
+
+/** The bytes with which a formula begins: = + - @, a tab and a carriage return. */
+const FORMULA_STARTS: ReadonlySet<number> = new Set([0x3d, 0x2b, 0x2d, 0x40, TAB, CARRIAGE_RETURN])
+
+/** The bytes of numbers, which are no formulas. */
+const NUMBER_BYTES: ReadonlySet<number> = new Set(Buffer.from('0123456789.+-eE'))
+const NUMBER = /^[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
+
+/**
+ * Puts an apostrophe in front of each field that a spreadsheet takes for a formula, but of no number.
+ * @param rows - Of RFC 4180, or the same with tabs.
+ */
+export async function* escapeFormulas(
+  rows: AsyncIterable<string | Uint8Array>,
+  delimiter: number,
+): AsyncGenerator<Uint8Array> {
+  const fields = new FieldBeginnings(delimiter)
+  for await (const piece of rows) yield fields.escape(Buffer.from(piece as Uint8Array))
+  yield fields.end()
+}
+
+class FieldBeginnings {
+  readonly #delimiter: number
+  #isAtStart = true
+  #isQuoted = false
+  /** The bytes of a field that may be a number so far. */
+  #held: number[] = []
+
+  constructor(delimiter: number) {
+    this.#delimiter = delimiter
+  }
+
+  escape(bytes: Uint8Array): Uint8Array {
+    const written: number[] = []
+    for (const byte of bytes) this.#take(byte, written)
+    return Uint8Array.from(written)
+  }
+
+  end(): Uint8Array {
+    const written: number[] = []
+    this.#release(written)
+    return Uint8Array.from(written)
+  }
+
+  #take(byte: number, written: number[]): void {
+    const ends = byte === this.#delimiter || byte === LINE_FEED || byte === CARRIAGE_RETURN
+    if (this.#held.length > 0) {
+      if (!ends && NUMBER_BYTES.has(byte)) {
+        this.#held.push(byte)
+        return
+      }
+      if (ends) this.#release(written)
+      else {
+        written.push(APOSTROPHE)
+        this.#pushHeld(written)
+      }
+    }
+    if (this.#isAtStart && byte === QUOTE && !this.#isQuoted) {
+      this.#isQuoted = true
+      written.push(byte)
+      return
+    }
+    const isFirst = this.#isAtStart
+    this.#isAtStart = false
+    if (isFirst && (this.#isQuoted || !ends) && FORMULA_STARTS.has(byte)) {
+      if (!this.#isQuoted && NUMBER_BYTES.has(byte)) {
+        this.#held.push(byte)
+        return
+      }
+      written.push(APOSTROPHE)
+    }
+    written.push(byte)
+    if (byte === QUOTE) this.#isQuoted = !this.#isQuoted
+    if (ends && !this.#isQuoted) this.#isAtStart = true
+  }
+
+  #release(written: number[]): void {
+    const text = Buffer.from(this.#held).toString('latin1')
+    if (text !== '' && !NUMBER.test(text)) written.push(APOSTROPHE)
+    this.#pushHeld(written)
+  }
+
+  #pushHeld(written: number[]): void {
+    for (const byte of this.#held) written.push(byte)
+    this.#held = []
+  }
+}

@@ -134,7 +134,7 @@ function checkDialectColumns({ columns = {} }: Dialect, names: readonly string[]
 }
 
 /** Different values of a column by which its conversion is chosen, at most. */
-const VALUES_MAX = 8_192
+const VALUES_MAX = 4_096
 
 /** How MySQL and PostgreSQL write an empty cell. */
 const NULL_OF_DATABASES = '\\N'

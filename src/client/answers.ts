@@ -121,7 +121,7 @@ function parsedBy(parse: (text: string) => unknown, text: string): unknown {
 }
 
 /** What `data` must be: a list, or an object with members of these types. */
-type Shape = 'list' | Readonly<Record<string, 'list' | 'object' | 'string'>>
+type Shape = 'list' | Readonly<Record<string, 'list' | 'object' | 'string' | 'number'>>
 
 /** The `data` of an answer. @throws {ClientError} answer_invalid */
 export async function readAnswerData<T>(

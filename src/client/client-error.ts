@@ -36,7 +36,7 @@ export class ClientError extends Error {
   readonly status: number
   /**
    * Type of the error in the answer, such as `table_not_found`, or one that the client found: `argument_invalid`,
-   * `stash_differs`, `not_the_key`, `row_not_found`; with a status below 300, `answer_cut`: the answer broke off, or
+   * `stash_differs`, `row_not_found`; with a status below 300, `answer_cut`: the answer broke off, or
    * `answer_invalid`: it is not one of the API. Empty: there was none; with the status 0, no server answered.
    */
   readonly type: string

@@ -246,6 +246,13 @@ export interface ClientTable {
       Readonly<{ limit?: number | undefined; continuation?: string | undefined }>,
   ): Promise<ClientPage>
   /**
+   * The number of rows, or of those that match a condition, which a server of rowstash counts.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * console.log(await client.table(tableId).count({ id: { gt: 1 } })) // 1
+   */
+  count(where?: ClientFind['where'], options?: Abortable): Promise<number>
+  /**
    * All rows, or those that match, in order, page by page.
    * @param options - `limit`: rows at most, a positive integer. Default: all. `pageSize`: rows that are asked for at once,
    *   a positive integer. Default: as many as the server allows. `signal` ends the rows at the next one. `ifNoneMatch`: the
@@ -292,9 +299,8 @@ export interface ClientTable {
   ): AsyncIterableIterator<string>
   /**
    * A row and its version; null: there is none.
-   * @param row - Its ID; or the values of all key columns of a table with a key, such as `{ email: 'a@b.example' }`. Then
-   *   a server of rowstash is asked for the key and for the rows that match, which it finds by a scan. If these are not the
-   *   columns of the key, the call fails with the type `not_the_key`.
+   * @param row - Its ID; or the values of all key columns of a table with a key, such as `{ email: 'a@b.example' }`,
+   *   which a server of rowstash finds without a scan. It refuses others with the status 400.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rowIds } = await client.table(tableId).addRows([{ id: 3 }])
@@ -381,6 +387,7 @@ export interface TypedClientTable<S extends AnySchema>
       version: string
     }>
   >
+  count(where?: TypedWhere<S>, options?: Abortable): Promise<number>
   scan<Column extends ColumnOf<S> = ColumnOf<S>>(
     options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>

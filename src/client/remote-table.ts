@@ -2,6 +2,7 @@
 
 import { isRecord, optionError, typeName } from '../base/options.js'
 import { pickById } from '../base/pick-by-id.js'
+import { isWellFormed } from '../base/well-formed.js'
 import type { KeyValues } from '../engine/types/call-types.js'
 import {
   csvRows,
@@ -142,6 +143,18 @@ export class RemoteTable implements ClientTable {
     return this.#send({ method: 'GET', path, headers, signal }, read)
   }
 
+  async count(
+    where: Parameters<ClientTable['count']>[0] = {},
+    options: Abortable = {},
+  ): Promise<number> {
+    checkCall('count', options, ['signal'])
+    const query = new URLSearchParams({ where: whereText(where) })
+    const path = `${tablePath(this.id)}/count?${query}`
+    return this.#send({ method: 'GET', path, signal: options.signal }, async (answer) => {
+      return (await readAnswerData<{ count: number }>(answer, { count: 'number' })).count
+    })
+  }
+
   toCSV(options: ExportRequest = {}): AsyncIterableIterator<string> {
     checkCall('toCSV', options, [...OF_ROWS, 'delimiter'])
     return this.#csv(options)
@@ -207,12 +220,12 @@ export class RemoteTable implements ClientTable {
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null> {
     checkCall('get', options, ['ifNoneMatch', 'signal'])
     const { ifNoneMatch, signal } = options
-    const rowId = isRecord(wanted) ? await this.#rowIdOf(wanted, signal) : wanted
-    if (rowId === null) return null
-    checkIdArgument('The row to get', rowId)
+    const path = isRecord(wanted)
+      ? `${tablePath(this.id)}/by-key?${keyQuery(wanted)}`
+      : this.#pathOf(checkedRowId(wanted))
     try {
       const headers = conditionHeaders(undefined, ifNoneMatch)
-      const request = { method: 'GET', path: this.#pathOf(rowId), headers, signal }
+      const request = { method: 'GET', path, headers, signal }
       return await this.#send(request, async (answer) => ({
         row: await readAnswerData<ClientRow>(answer, { $rowID: 'string' }),
         version: neededVersionOf(answer),
@@ -221,23 +234,6 @@ export class RemoteTable implements ClientTable {
       if (failure instanceof ClientError && failure.type === 'row_not_found') return null
       throw failure
     }
-  }
-
-  /** The ID of the row with a key; null: there is none. */
-  async #rowIdOf(values: KeyValues, signal: AbortSignal | undefined): Promise<string | null> {
-    const { key = [] } = await this.info({ signal })
-    const ids = Object.keys(values)
-    if (key.length === 0 || ids.length !== key.length || !key.every((id) => ids.includes(id))) {
-      throw new ClientError(rowKeyProblem(this.id, key, ids), 0, 'not_the_key')
-    }
-    const conditions = Object.entries(values).map(([id, value]) => {
-      return [id.startsWith('$') ? `$${id}` : id, { eq: value }] as const
-    })
-    const where = Object.fromEntries(conditions)
-    for await (const { $rowID } of this.scan({ where, columns: [...key], limit: 1, signal })) {
-      return $rowID
-    }
-    return null
   }
 
   async addRows(
@@ -353,15 +349,21 @@ async function pageTextsOf(answer: Response): Promise<PageTexts> {
   }
 }
 
-/** Why a row is not found by the values of some columns. */
-function rowKeyProblem(tableId: string, key: readonly string[], ids: readonly string[]): string {
-  const given = ids.join(', ') || 'no column'
-  if (key.length > 0) {
-    return `The key of the table '${tableId}' is ${key.join(', ')}, not ${given}: give the values of all its columns`
-  }
-  const problem = `The table '${tableId}' has no key, so get finds no row by ${given}`
-  const body = JSON.stringify({ key: ids.length === 0 ? ['id'] : ids })
-  return `${problem}: use scan({ where }), or set a key by PATCH /tables/${tableId} with ${body}`
+function checkedRowId(rowId: string): string {
+  checkIdArgument('The row to get', rowId)
+  return rowId
+}
+
+/** @throws {ClientError} with the type `argument_invalid` */
+function keyQuery(values: KeyValues): string {
+  const texts = Object.entries(values).map(([id, value]): [string, string] => {
+    const isValue = Number.isFinite(value) || /^(?:string|bigint|boolean)$/.test(typeof value)
+    if (isValue && isWellFormed(`${id}${value}`)) return [id, String(value)]
+    throw invalidCall(
+      `The value of '${id}' must be a text, a finite number or a boolean, not ${typeName(value)}`,
+    )
+  })
+  return String(new URLSearchParams(texts))
 }
 
 function schemaQuery(onSchemaError: OnSchemaError | undefined): string {

@@ -16,9 +16,11 @@ import { mergeRows } from './operations/merges.js'
 import {
   answerAddRows,
   answerDeleteRow,
+  countRows,
   headRows,
   listRows,
   readRow,
+  readRowByKey,
   updateRow,
 } from './operations/rows.js'
 import {
@@ -73,6 +75,8 @@ export const ROUTES = [
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],
   ['POST', '/tables/{tableID}/rows', FILL, answerAddRows],
   ['POST', '/tables/{tableID}/merge', FILL, mergeRows],
+  ['GET', '/tables/{tableID}/count', READ, countRows],
+  ['GET', '/tables/{tableID}/by-key', READ, readRowByKey],
   ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, answerDeleteRow],

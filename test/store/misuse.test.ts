@@ -54,6 +54,7 @@ let store: core.Store
 let team: core.Team
 let table: core.Table
 let overwritten: core.Table
+let keyed: core.Table
 let rowId: string
 let jobId: string
 let file: core.OpenFile
@@ -67,6 +68,8 @@ beforeAll(async () => {
   const made = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
   table = team.table(made.tableId)
   overwritten = team.table((await team.createTable({ name: 'x', rows: [{ a: 1 }] })).tableId)
+  const ofKey = await team.createTable({ name: 'x', rows: [{ a: 1 }], key: ['a'] })
+  keyed = team.table(ofKey.tableId)
   rowId = made.rowIds.get(0)
   const { id } = await team.files.put('x', { fileName: 'x.txt', contentType: 'text/plain' })
   jobId = (await team.startJob({ import: { fromUrl: SOURCE_URLS.csv } })).id
@@ -401,6 +404,10 @@ const TABLE: Readonly<Record<string, Call>> = {
     (id) => table.getJson(id),
     () => [rowId],
   ),
+  getJsonByKey: call(
+    (texts) => keyed.getJsonByKey(texts),
+    () => [{ a: '1' }],
+  ),
   updateRow: call(
     (id, cells, options) => table.updateRow(id, cells, options),
     () => [rowId, { a: 2 }, {}],
@@ -634,6 +641,7 @@ test('of the wrong values these work', () => {
       "TABLE findBytes": "0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.reserve: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none | 0.reserve: a function",
       "TABLE get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE getJson": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "TABLE getJsonByKey": "",
       "TABLE getMany": "0: [] | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE merge": "0.missing: undefined | 0.unnamed: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.dryRun: undefined | 0.signal: undefined | 0.receipt: true | 0.dryRun: true | 0.rows: []",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.reserve: a function",

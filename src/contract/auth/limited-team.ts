@@ -91,6 +91,7 @@ function missingTable(id: string): Table {
     getMany: fail,
     get: fail,
     getJson: fail,
+    getJsonByKey: fail,
     updateRow: fail,
     updateRowJson: fail,
     deleteRow: fail,

@@ -1,8 +1,9 @@
 // CONTRACT.md, section 6.
 
+import { StoreError } from '../../base/store-error.js'
 import { rowNotFound } from '../../engine/read/row-lookup.js'
 import type { FindBounds } from '../../engine/types/find-types.js'
-import type { PageBounds, Table } from '../../engine/types/store-types.js'
+import type { PageBounds, ReadJsonResult, Table } from '../../engine/types/store-types.js'
 import { answerFound, answerPage, asQueryError } from '../answers/page-answer.js'
 import {
   jsonResponse,
@@ -108,6 +109,34 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
   })
 }
 
+/** GET /tables/{tableID}/count */
+export async function countRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const { where } = parseFindBounds(call.query) ?? {}
+  try {
+    const count = await call.team.table(tableId).count(where)
+    return jsonResponse(200, JSON.stringify({ data: { count } }))
+  } catch (failure) {
+    throw asQueryError(failure)
+  }
+}
+
+/** GET /tables/{tableID}/by-key: each parameter of the query is a column of the key. */
+export async function readRowByKey(call: Call, tableId: string): Promise<ContractResponse> {
+  const ids = [...call.query.keys()]
+  const texts = Object.fromEntries(ids.map((id) => [id, queryValue(call.query, id) ?? '']))
+  const found = await call.team
+    .table(tableId)
+    .getJsonByKey(texts)
+    .catch((failure) => {
+      throw asQueryError(failure)
+    })
+  if (found === null) {
+    const problem = `No row has the key ${JSON.stringify(texts)}`
+    throw new StoreError('ROW_NOT_FOUND', problem)
+  }
+  return rowAnswer(call, found)
+}
+
 /** GET /tables/{tableID}/rows/{rowID} */
 export async function readRow(
   call: Call,
@@ -118,9 +147,12 @@ export async function readRow(
   const table = call.team.table(tableId)
   const found = await (at === undefined ? table : table.at(at)).getJson(rowId)
   if (found === null) throw rowNotFound(rowId)
-  const { json, version } = found
+  return rowAnswer(call, found)
+}
+
+function rowAnswer({ headers }: Call, { json, version }: ReadJsonResult): ContractResponse {
   const etag = renderETag(version)
-  if (isKnown(call.headers, etag)) return { status: 304, headers: { etag }, body: null }
+  if (isKnown(headers, etag)) return { status: 304, headers: { etag }, body: null }
   return jsonResponse(200, `{"data":${json}}`, version)
 }
 

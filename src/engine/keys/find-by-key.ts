@@ -1,7 +1,7 @@
 // The row with a key, without a scan: the index leads to it.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { NO_BYTES, toHex } from '../../base/bytes.js'
-import { shown } from '../../base/options.js'
+import { isRecord, shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import {
   hashOfValues,
@@ -15,13 +15,13 @@ import type { TableHead } from '../../format/records.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
+import { numberTokenOf } from '../../schema/value-rules.js'
 import type { RowJson } from '../caches/hot-row-cache.js'
 import type { KeyOfHead } from '../caches/keys-of-heads.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { findRowAt } from '../read/row-lookup.js'
-import type { KeyValues } from '../types/call-types.js'
 import type { ReadJsonResult } from '../types/store-types.js'
 import { resolveKeyColumns } from './key-columns.js'
 import { rowIdAt } from './key-conflict.js'
@@ -31,16 +31,18 @@ import { KeyIndex, readKeyIndex } from './key-index.js'
 const NAME_CHARS_MAX = 200
 
 /** @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT */
-export function readByKey(
+export function readByKey<V extends string | number | bigint | boolean>(
   { team, table, tableId }: TablePlace,
-  values: KeyValues,
+  values: Readonly<Record<string, V>>,
+  encodeValue: EncodeKeyValue<V>,
 ): Awaitable<ReadJsonResult | null> {
   return readAwaitable(team.partition, (view) =>
     chain(readHead(team, view, table, tableId), (head) => {
       const read: ReadRecord = (key) => view.get(key)
+      if (!isRecord(values)) throw invalidRowKey(`it must be an object, not ${shown(values)}`)
       return chain(readTableKey(team, table, head, read), (key) => {
         const { columns, prefix } = key
-        const wanted = valuesOfTokens(columns, encodeKeyValues(columns, values))
+        const wanted = valuesOfTokens(columns, encodeKeyValues(columns, values, encodeValue))
         const text = wanted.join('\0')
         const isShort = text.length <= NAME_CHARS_MAX
         const name = `${prefix}${isShort ? text : toHex(hashOfValues(wanted))}`
@@ -125,23 +127,42 @@ function rowAmong(
   )
 }
 
+/** Writes a value of a key as JSON. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+type EncodeKeyValue<V> = (column: KeyColumn, value: V | undefined) => string
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-function encodeKeyValues(columns: readonly KeyColumn[], values: KeyValues): string[] {
+function encodeKeyValues<V>(
+  columns: readonly KeyColumn[],
+  values: Readonly<Record<string, V>>,
+  encodeValue: EncodeKeyValue<V>,
+): string[] {
   const wanted = columns.map(({ id }) => id)
   const other = Object.keys(values).find((id) => !wanted.includes(id))
   if (other !== undefined) {
     throw invalidRowKey(`${shown(other)} is not one of its columns, which are ${wanted.join(', ')}`)
   }
-  return columns.map((column) => encodeKeyValue(column, values[column.id]))
+  return columns.map((column) => encodeValue(column, values[column.id]))
 }
 
-function encodeKeyValue({ id, kind }: KeyColumn, value: unknown): string {
+export function encodeKeyValue({ id, kind }: KeyColumn, value: unknown): string {
   if (isTextKind(kind) && typeof value === 'string') return JSON.stringify(value)
   if (kind === 'boolean' && typeof value === 'boolean') return String(value)
   if (kind === 'number' && typeof value === 'bigint') return String(value)
   if (kind === 'number' && typeof value === 'number' && Number.isFinite(value)) return String(value)
   const type = isTextKind(kind) ? 'string' : kind
   throw invalidRowKey(`the value of column '${id}' must be a ${type}, not ${shown(value)}`)
+}
+
+/** A number as JSON writes it, `true` or `false`, or a text. */
+export function encodeKeyText({ id, kind }: KeyColumn, text: unknown): string {
+  if (typeof text === 'string') {
+    if (isTextKind(kind)) return JSON.stringify(text)
+    if (kind === 'boolean' && (text === 'true' || text === 'false')) return text
+    const token = kind === 'number' ? numberTokenOf(text) : undefined
+    if (token !== undefined) return token
+  }
+  const type = isTextKind(kind) ? 'text' : kind
+  throw invalidRowKey(`the value of column '${id}' must be a ${type}, not ${shown(text)}`)
 }
 
 function invalidRowKey(problem: string): StoreError {

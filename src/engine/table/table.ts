@@ -37,7 +37,7 @@ import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { findPage, pageVersion } from '../find/find-rows.js'
 import { readRows } from '../find/get-many.js'
 import { countMatches, scanRows } from '../find/scan-rows.js'
-import { readByKey } from '../keys/find-by-key.js'
+import { encodeKeyText, encodeKeyValue, readByKey } from '../keys/find-by-key.js'
 import { readHead, readSchema } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { decodePage } from '../read/page-walk.js'
@@ -252,7 +252,9 @@ export class TeamTable implements Table {
   async get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null> {
     const numbers = checkReadOptions('get', options)
     const isKey = typeof row === 'object' && row !== null
-    const found = await (isKey ? this.#run((place) => readByKey(place, row)) : this.getJson(row))
+    const found = await (isKey
+      ? this.#run((place) => readByKey(place, row, encodeKeyValue))
+      : this.getJson(row))
     if (found === null) return null
     return { row: parseRendered(found.json, numbers) as RowWithId, version: found.version }
   }
@@ -272,6 +274,10 @@ export class TeamTable implements Table {
         return toPublicVersion(team, { json: found.json, version: found.version })
       })
     })
+  }
+
+  getJsonByKey(texts: Readonly<Record<string, string>>): Promise<ReadJsonResult | null> {
+    return this.#run((place) => readByKey(place, texts, encodeKeyText))
   }
 
   updateRow(rowId: string, cells: RowInput, options: UpdateOptions = {}): Promise<Version> {

@@ -419,6 +419,13 @@ export interface Table {
    */
   getJson(rowId: string): Promise<ReadJsonResult | null>
   /**
+   * As `get` with the values of a key, which are texts here: a number as JSON writes it, `true` or `false`.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], key: ['id'] })
+   * console.log(JSON.parse((await team.table(tableId).getJsonByKey({ id: '1' }))?.json ?? '{}').id) // 1
+   */
+  getJsonByKey(texts: Readonly<Record<string, string>>): Promise<ReadJsonResult | null>
+  /**
    * As `updateRow`, from the text of a JSON object, whose tokens are stored as they are.
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })

@@ -301,6 +301,52 @@ const conditions: ContractCase[] = [
   },
 ]
 
+const found: ContractCase[] = [
+  {
+    name: 'count: of all rows, and of those that match',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, numbered(5))
+      const count = async (query: string) =>
+        (await api.ok('GET', `${table.path}/count${query}`)).json
+      assert.deepEqual(await count(''), { data: { count: 5 } })
+      const where = encodeURIComponent(JSON.stringify({ n: { gte: 2 } }))
+      assert.deepEqual(await count(`?where=${where}`), { data: { count: 3 } })
+      for (const refused of ['x', '{"m":1}', '{"n":"x"}']) {
+        const path = `${table.path}/count?where=${encodeURIComponent(refused)}`
+        await api.refused('GET', path, {}, VALIDATION)
+      }
+      await api.refused('GET', '/tables/none/count', {}, TABLE_NOT_FOUND)
+    },
+  },
+  {
+    name: 'by-key: the row with the values of all key columns, as its route answers it',
+    run: async (api) => {
+      const kinds = { s: 'string', n: 'number', b: 'boolean' } as const
+      const rows = [
+        { s: 'a&b=ü', n: 34.5, b: true },
+        { s: 'a&b=ü', n: 34.5, b: false },
+      ]
+      const table = await api.createTyped(kinds, rows)
+      const path = `${table.path}/by-key`
+      await api.refused('GET', `${path}?s=x`, {}, VALIDATION) // It has no key.
+      await api.ok('PATCH', table.path, { body: { key: ['s', 'n', 'b'] } })
+      const s = `s=${encodeURIComponent('a&b=ü')}`
+      const row = await api.ok('GET', `${path}?b=false&n=34.50&${s}`)
+      const same = await api.ok('GET', `${table.rows}/${table.rowIds[1]}`)
+      assert.deepEqual([row.json, etagOf(row)], [same.json, etagOf(same)])
+      const headers = { 'if-none-match': etagOf(row) ?? '' }
+      const known = await api.send('GET', `${path}?b=false&n=3450e-2&${s}`, { headers })
+      assert.equal(known.status, 304)
+      await api.refused('GET', `${path}?b=false&n=34&${s}`, {}, ROW_NOT_FOUND)
+      const refused = ['', '?b=false', `?b=0&n=1&${s}`, `?b=true&n=x&${s}`, `?b=true&n=1&n=1&${s}`]
+      for (const query of [...refused, `?b=true&n=1&${s}&more=1`, '?b=true&n=1&s=%ZZ']) {
+        await api.refused('GET', `${path}${query}`, {}, VALIDATION)
+      }
+      await api.refused('GET', '/tables/none/by-key?s=1', {}, TABLE_NOT_FOUND)
+    },
+  },
+]
+
 const adding: ContractCase[] = [
   ...(
     [
@@ -422,4 +468,4 @@ const adding: ContractCase[] = [
   },
 ]
 
-export const rowCases: readonly ContractCase[] = [...paging, ...conditions, ...adding]
+export const rowCases: readonly ContractCase[] = [...paging, ...conditions, ...found, ...adding]

@@ -176,6 +176,7 @@ const ROUTES: readonly (readonly [weight: number, method: string, make: Make])[]
   [2, 'POST', importTable],
   [7, 'GET', listRows],
   [4, 'GET', readRow],
+  [2, 'GET', countOrFindByKey],
   [1, 'HEAD', (random, known) => ({ target: `/tables/${table(random, known).id}/rows` })],
   [2, 'DELETE', readRow],
   [1, 'DELETE', (random, known) => ({ target: `/stashes/${random.pick(known.stashes)}` })],
@@ -307,6 +308,22 @@ function listRows(random: Seeded, known: Known): Parts {
 function readRow(random: Seeded, known: Known): Parts {
   const of = table(random, known)
   return { target: `/tables/${of.id}/rows/${rowOf(random, of)}` }
+}
+
+function countOrFindByKey(random: Seeded, known: Known): Parts {
+  const { id } = table(random, known)
+  const queries = [
+    '',
+    'where={"n":{"gt":1}}',
+    'where={',
+    'n=1',
+    'n=x',
+    'n=%ZZ',
+    'n=1&n=1',
+    '__proto__=1',
+  ]
+  const path = random.pick(['count', 'by-key'])
+  return { target: `/tables/${id}/${path}?${random.pick(queries)}` }
 }
 
 function readFile(random: Seeded, known: Known): Parts {

@@ -641,13 +641,6 @@ test('rows end with the row at which the signal is aborted', async () => {
   expect(seen).toEqual([0, 1, 2, 3, 4])
 })
 
-test('a table without a key says how to set one', async () => {
-  const { table } = await start()
-  const found = await table.get({ n: 1 }).catch((reason: unknown) => reason)
-  const message = `The table '${table.id}' has no key, so get finds no row by n: use scan({ where }), or set a key by PATCH /tables/${table.id} with {"key":["n"]}`
-  expect(found).toMatchObject({ status: 0, type: 'not_the_key', message })
-})
-
 describe('values', () => {
   test('a row or a condition with a value that means nothing is refused', async () => {
     const started = await start()

@@ -752,8 +752,8 @@ test('a row is read by its key, which must be that of the table', async () => {
   const { tableId } = await client.importRows(rows, { name: 'T' })
   const table = client.table(tableId)
   await expect(table.get({ email: 'a@b.example' })).rejects.toMatchObject({
-    type: 'not_the_key',
-    message: expect.stringContaining('has no key'),
+    status: 400,
+    message: expect.stringContaining('the table has no key'),
   })
   const alter = async (key: readonly string[]) => {
     const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' }
@@ -771,11 +771,20 @@ test('a row is read by its key, which must be that of the table', async () => {
   expect(found).toMatchObject({ row: rows[1], version: expect.any(String) })
   expect(await table.get({ email: 'x@y.example' })).toBeNull()
   for (const wrong of [{ n: 1 }, { email: 'c@d.example', n: 2 }, {}]) {
-    await expect(table.get(wrong)).rejects.toMatchObject({ type: 'not_the_key' })
+    await expect(table.get(wrong)).rejects.toMatchObject({ status: 400 })
   }
   await alter(['n', '$x'])
   expect((await table.get({ $x: 'p', n: 1 }))?.row).toMatchObject(rows[0] as object)
   expect(await table.get({ $x: 'p', n: 2 })).toBeNull()
+  const same = table.get({ $x: 'p', n: 1 }, { ifNoneMatch: found?.version })
+  await expect(same).rejects.toMatchObject({ status: 304 })
+  for (const value of ['\ud800', null, undefined, {}, Number.NaN]) {
+    const wrong = table.get({ $x: value as string, n: 1 })
+    await expect(wrong).rejects.toMatchObject({ name: 'ClientError' })
+  }
+  expect(await table.count()).toBe(2)
+  expect(await table.count({ n: { gt: 1 } })).toBe(1)
+  await expect(table.count({ m: 1 })).rejects.toMatchObject({ status: 400 })
 })
 
 test('a 404 of no API says that the base path may be missing', async () => {

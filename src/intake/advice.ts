@@ -9,6 +9,10 @@ export type AdviceCode =
   | 'at'
   /** Fields are separated by another character than the format's. */
   | 'delimiter'
+  /** No character divides the lines alike, so that each is a cell although it has several words or marks. */
+  | 'oneColumn'
+  /** Lines have fewer fields than the header, as far as the first megabyte tells: their other cells are empty. */
+  | 'shortLines'
   /** Lines in front of the header were left out. */
   | 'skippedLines'
   /** The header may be a row: its names look like the values below them. */

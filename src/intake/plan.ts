@@ -4,7 +4,7 @@
 // - A plan is made once a source, from its first bytes, and never changed.
 // - What is said is not detected.
 import { didYouMean } from '../base/nearest-word.js'
-import { SourceFault } from '../base/record-scanner.js'
+import { countLineBreaks, SourceFault } from '../base/record-scanner.js'
 import { isDateTime } from '../schema/time-rules.js'
 import { isNumberToken } from '../schema/value-rules.js'
 import type { Advice } from './advice.js'
@@ -109,6 +109,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
       ...adviceOfMarks(marks, options, begun.separator),
       ...(preamble.lines > 0 ? [{ code: 'skippedLines', count: preamble.lines } as const] : []),
       ...header.advice,
+      ...adviceOfLines(seen, header, conversions, options, { bytes: rest.bytes, lines }),
       ...ofColumns,
     ],
   }
@@ -148,6 +149,9 @@ class SeenRecords {
   /** The fields that have a text in a row. */
   readonly filled = new Set<number>()
   hasDatabaseNulls = false
+  /** Rows with fewer fields than the header, and where the first of them begins. */
+  shortRows = 0
+  firstShort = 0
   readonly #nulls: ReadonlySet<string>
   readonly #hasHeader: boolean
   readonly #seeksNulls: boolean
@@ -174,6 +178,7 @@ class SeenRecords {
     if (this.first.length <= TRIED_RECORDS) this.first.push(record)
     if (isFirst && this.#hasHeader) return
     this.#hasExtraFields ||= fields.length > this.#fieldCount
+    if (fields.length < this.#fieldCount && this.shortRows++ === 0) this.firstShort = record.start
     for (const [i, { text, isQuoted }] of fields.entries()) {
       if (text === '') continue
       if (i >= this.#fieldCount) this.#hasExtraTexts = true
@@ -347,4 +352,27 @@ async function adviceOfColumns(
     advice.push({ code: 'pointsUnsure', column, example, remedy })
   }
   return advice
+}
+
+/** What a line has that holds more than one cell, perhaps. */
+const SEVERAL = /[\s,;|]/
+
+/** Lines by which the guess of a delimiter may be wrong. */
+function adviceOfLines(
+  { first, shortRows, firstShort }: SeenRecords,
+  { fieldCount }: Header,
+  conversions: ReadonlyMap<number, Conversion>,
+  { dialect, format, detects }: PlanOptions,
+  { bytes, lines }: Readonly<{ bytes: Uint8Array; lines: number }>,
+): readonly Advice[] {
+  if (!detects) return []
+  if (fieldCount === 1) {
+    const isKnown = dialect.delimiter !== undefined || format === 'tsv' || conversions.size > 0
+    const texts = first.map(({ fields }) => fields[0]?.text ?? '')
+    const example = texts.find((text) => SEVERAL.test(text) && !looksLikeValue(text))
+    return isKnown || example === undefined ? [] : [{ code: 'oneColumn', example }]
+  }
+  if (shortRows === 0) return []
+  const line = lines + countLineBreaks(bytes.subarray(0, firstShort)) + 1
+  return [{ code: 'shortLines', count: shortRows, line }]
 }

@@ -288,7 +288,7 @@ export const CSV_FILES: Readonly<Record<string, FileCase>> = {
   },
   'kept-lines.csv': {
     given: { blankLines: 'keep' },
-    bytes: 'a,b\n1,2\n,\n\n3,4\n',
+    bytes: 'a,b\n1,2\n,\n"",\n3,4\n',
     columns: 'a:number|b:number',
     rows: [
       [1, 2],
@@ -585,6 +585,7 @@ export const CSV_FILES: Readonly<Record<string, FileCase>> = {
       [4, null, null],
     ],
     read: 'csv utf-8 , 1',
+    told: ['shortLines 1'],
     plain: 'the same',
   },
   'long-lines.csv': { bytes: 'a,b\n1,2\n3,4,5\n', refused: 'fields for', plain: 'fields for' },

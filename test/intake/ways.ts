@@ -259,6 +259,7 @@ const OF_READING: ReadonlySet<string> = new Set([
   'booleans',
   'datesUnread',
   'pointsUnsure',
+  'shortLines',
 ])
 
 async function tableOf(

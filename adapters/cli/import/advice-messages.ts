@@ -17,6 +17,10 @@ export function adviceMessage(advice: Advice): string {
       return `the rows are those of the array at ${renderText(example, VALUE_CHARS_MAX)}`
     case 'delimiter':
       return `using the delimiter ${renderDelimiter(example)}`
+    case 'oneColumn':
+      return 'no character divides the lines into fields alike, so they are one column; --delimiter D says which does'
+    case 'shortLines':
+      return `${many('line has', 'lines have')} fewer fields than the header${first}: the other cells are empty`
     case 'skippedLines':
       return `${many('line', 'lines')} in front of the header ${count === 1 ? 'is' : 'are'} left out; --skip-lines 0 reads all`
     case 'headerLooksLikeData':

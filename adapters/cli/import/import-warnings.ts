@@ -48,13 +48,18 @@ export function warningsOfLines({ shortLines }: FoundLines): readonly ImportWarn
 }
 
 /** What was read and says so itself: no warning. */
-const NOTED: ReadonlySet<AdviceCode> = new Set<AdviceCode>(['at', 'delimiter', 'nested'])
+const NOTED: ReadonlySet<AdviceCode> = new Set<AdviceCode>([
+  'at',
+  'delimiter',
+  'nested',
+  'oneColumn',
+])
 
 /** The warnings about how files were read. */
 export function warningsOfReading(read: readonly FileReport[]): readonly ImportWarning[] {
   return read.flatMap(({ path, advice }) =>
     advice
-      .filter(({ code }) => !NOTED.has(code))
+      .filter(({ code }) => !NOTED.has(code) && code !== 'shortLines') // `warningsOfLines` has all of them.
       .map((one): ImportWarning => {
         const { code, ...about } = one
         return { type: code, path, ...about, message: `${path}: ${adviceMessage(one)}` }

@@ -14,6 +14,10 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
     `The text is read as ${example}, which nobody said: look at letters such as é and ß.`,
   at: ({ example }) => `The rows are those of the array at “${example}”.`,
   delimiter: () => '',
+  oneColumn: () =>
+    'No character divides the lines into fields alike, so they are one column. If one does, choose it in “Between fields”.',
+  shortLines: ({ count }) =>
+    `${lines(count)} with fewer fields than the header: their other cells are empty.`,
   skippedLines: ({ count }) => `${lines(count)} in front of the header left out.`,
   headerLooksLikeData: ({ example }) =>
     `The header looks like a row, for it has the value “${example}”. If it is one, change “Header”.`,

@@ -334,6 +334,35 @@ describe('structs, maps and lists of them', () => {
   })
 })
 
+test('a struct with one member is none of its values', async () => {
+  const optional = { repetition_type: 'OPTIONAL' } as const
+  const schema: SchemaElement[] = [
+    { name: 'root', num_children: 1 },
+    { name: 's', num_children: 1, ...optional },
+    { name: 'n', type: 'INT32', ...optional },
+  ]
+  const path = await foreign('one.parquet', [{ name: 's', data: [{ n: 1 }, { n: null }] }], {
+    schema,
+  })
+  await imported(path, '--table', 'One', '--nested', 'flatten')
+
+  expect(await readFile(await exported('one.ndjson', '--table', 'One'), 'utf8')).toBe(
+    '{"s.n":1}\n{}\n',
+  )
+})
+
+test('timestamps of variants keep their digits', async () => {
+  const data = [{ at: new Date(1_708_000_000_123) }]
+  const path = await foreign('variant.parquet', [
+    { name: 'v', data: data.map(({ at }) => at), type: 'VARIANT' },
+  ])
+  await imported(path, '--table', 'Variant')
+
+  expect(await readFile(await exported('variant.ndjson', '--table', 'Variant'), 'utf8')).toBe(
+    '{"v":"2024-02-15T12:26:40.123000Z"}\n',
+  )
+})
+
 describe('bytes that are not said to be text', () => {
   test('are text if they are UTF-8, which is told, unless it is said', async () => {
     const data = ['é', ''].map((text) => new TextEncoder().encode(text))

@@ -7,7 +7,7 @@ import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet'
 import type { Column, TableSchema } from '../../../src/index.js'
 import type { CutRun } from '../../base/records.js'
 import { ProgramFailure } from '../command/program-failure.js'
-import { SCHEMA_ENTRY } from './parquet-columns.js'
+import { momentText, SCHEMA_ENTRY } from './parquet-columns.js'
 import { loadReader } from './parquet-packages.js'
 import {
   isUnannotated,
@@ -27,9 +27,10 @@ const PARSERS: Partial<ParquetParsers> = {
   geographyFromBytes: (bytes) => bytes,
 }
 
-/** Strings of columns that are not taken raw are the keys of maps. */
+/** Strings of columns that are not taken raw are the keys of maps, and timestamps those of variants. */
 const READ_PARSERS: Partial<ParquetParsers> = {
   ...PARSERS,
+  timestampFromMicroseconds: (micros) => momentText(BigInt(micros), 6, 'Z'),
   stringFromBytes: (bytes) => bytes && mapKeyOf(bytes),
 }
 

@@ -105,7 +105,9 @@ function kindOf(element: SchemaElement): ColumnKind | undefined {
 /** Of lists the column of their items. */
 function leafOf(column: SchemaTree): SchemaTree {
   const [child, other] = column.children
-  return child === undefined || other !== undefined ? column : leafOf(child)
+  const { converted_type, repetition_type } = column.element
+  const isOfList = converted_type === 'LIST' || repetition_type === 'REPEATED'
+  return child === undefined || other !== undefined || !isOfList ? column : leafOf(child)
 }
 
 /** Whether nothing says that the bytes of a column are text, as programs leave it out that know no other bytes. */

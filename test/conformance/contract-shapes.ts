@@ -130,6 +130,7 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'POST merge': { status: 200, hasETag: true, check: checkMerged },
   'POST merge check': { status: 200, hasETag: true, check: checkMergeCounts },
   'GET job': { status: 200, hasETag: false, check: checkJob },
+  'GET count': { status: 200, hasETag: false, check: checkCount },
   'GET rows': { status: 200, hasETag: true, check: checkPage },
   'GET row': {
     status: 200,
@@ -163,6 +164,11 @@ function checkChunks(body: unknown): void {
     const { serial, rows } = closed(chunk, ['serial', 'rows'])
     assert.ok(typeof serial === 'string' && Number.isSafeInteger(rows))
   }
+}
+
+function checkCount(body: unknown): void {
+  const { count } = closed(closed(body, ['data'])['data'], ['count'])
+  assert.ok(Number.isSafeInteger(count) && Number(count) >= 0)
 }
 
 function checkStashes(body: unknown): void {
@@ -238,6 +244,8 @@ function resourceOf(path: string): string | undefined {
   if (collection === 'tables' && rest[1] === 'receipts') return 'receipt'
   if (collection === 'tables' && rest[1] === 'changes') return 'change'
   if (collection === 'tables' && rest[1] === 'merge') return 'merge'
+  if (collection === 'tables' && rest[1] === 'count') return 'count'
+  if (collection === 'tables' && rest[1] === 'by-key') return 'row'
   return RESOURCES[collection ?? '']?.[rest.length]
 }
 

@@ -43,7 +43,7 @@ export function hintOfMisfit(
   // An array may have objects in it.
   const isNested = /no column holds objects, not |booleans alone, not \[.*[[{]/s.test(message)
   if (isNested && files.every(({ nested }) => nested === undefined)) {
-    return '; --nested flatten makes columns of objects, as in customer.name, and --nested text keeps their JSON'
+    return '; --nested flatten makes columns of objects, as in customer.name, --nested text keeps their JSON, --on-error drop leaves them empty'
   }
   const [, quoted, bare] = /, not (?:"(.*)"|(.+))$/s.exec(message) ?? []
   const value = quoted ?? bare

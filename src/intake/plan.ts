@@ -74,8 +74,8 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
   const header = planHeader(seen, options, lines)
   checkDialectColumns(dialect, header.columns)
   const nulls = new Set(dialect.nulls ?? (seen.hasDatabaseNulls ? [NULL_OF_DATABASES] : []))
-  const values = seen.values.map((ofField) => [...ofField])
-  const conversions = await chooseConversions(header.columns, values, options)
+  const values = seen.values.map(({ first }) => [...first])
+  const conversions = await chooseConversions(header.columns, seen.values, options)
   const ofColumns = await adviceOfColumns(header.columns, values, conversions, options)
   const extraFields = dialect.extraFields ?? (detects ? seen.extraFields : 'refuse')
   const { delimiter } = marks
@@ -134,7 +134,14 @@ function checkDialectColumns({ columns = {} }: Dialect, names: readonly string[]
   throw new SourceFault(`the header has no column ${JSON.stringify(missing)}${meant}`)
 }
 
-/** Different values of a column by which its conversion is chosen, at most. */
+/** Values of a column in the sample, without empty ones. */
+type SeenValues = Readonly<{
+  /** The first different ones, at most `VALUES_MAX`, from which a conversion is chosen. */
+  first: Set<string>
+  /** The others, which it must fit as well. */
+  others: string[]
+}>
+
 const VALUES_MAX = 4_096
 
 /** How MySQL and PostgreSQL write an empty cell. */
@@ -144,8 +151,8 @@ const NULL_OF_DATABASES = '\\N'
 class SeenRecords {
   /** The header and the first rows. */
   readonly first: Tried[] = []
-  /** By field, the different values of rows, without empty ones. */
-  readonly values: Set<string>[] = []
+  /** By field. */
+  readonly values: SeenValues[] = []
   /** The fields that have a text in a row. */
   readonly filled = new Set<number>()
   hasDatabaseNulls = false
@@ -191,9 +198,11 @@ class SeenRecords {
 
   #addValue(field: number, text: string): void {
     if (field >= this.#fieldCount) return
-    while (this.values.length <= field) this.values.push(new Set())
+    while (this.values.length <= field) this.values.push({ first: new Set(), others: [] })
     const values = this.values[field]
-    if (values !== undefined && values.size < VALUES_MAX) values.add(text)
+    if (values === undefined || values.first.has(text)) return
+    if (values.first.size < VALUES_MAX) values.first.add(text)
+    else values.others.push(text)
   }
 }
 
@@ -276,7 +285,7 @@ function looksLikeValue(text: string): boolean {
 
 async function chooseConversions(
   columns: readonly string[],
-  values: readonly (readonly string[])[],
+  values: readonly SeenValues[],
   { dialect, detects, slices, kindsOf }: PlanOptions,
 ): Promise<ReadonlyMap<number, Conversion>> {
   const conversions = new Map<number, Conversion>()
@@ -285,8 +294,8 @@ async function chooseConversions(
   const isSaid = saysConversions(dialect)
   for (const [i, column] of columns.entries()) {
     const known = { column, dialect, detects, isFixed: false, kind: undefined }
-    const ofColumn = values[i] ?? []
-    if (slices?.spend(FIELD_WORK * (1 + ofColumn.length))) await slices.pause()
+    const seen = values[i] ?? { first: new Set(), others: [] }
+    const ofColumn = await valuesThatDecide(seen, known, slices)
     if (!isSaid && chooseConversion(ofColumn, known) === undefined) continue
     if (!isAsked) kinds = await kindsOf()
     isAsked = true
@@ -296,6 +305,33 @@ async function chooseConversions(
     if (found !== undefined) conversions.set(i, found)
   }
   return conversions
+}
+
+/** Values that are added one by one, at most. Each of them ends a form in which the column could be written: there are fewer. */
+const CONTRARY_MAX = 32
+
+/** The first values of a column, with those of the others that make another conversion of it, or none. */
+async function valuesThatDecide(
+  { first, others }: SeenValues,
+  known: Parameters<typeof chooseConversion>[1],
+  slices: PlanOptions['slices'],
+): Promise<readonly string[]> {
+  const values = [...first]
+  while (values.length < first.size + CONTRARY_MAX) {
+    if (slices?.spend(FIELD_WORK * (1 + values.length))) await slices.pause()
+    const found = chooseConversion(values, known)
+    if (found === undefined) break
+    const isContrary = (text: string): boolean => found.convert(text) === undefined
+    let contrary: string | undefined
+    for (let at = 0; at < others.length && contrary === undefined; at += VALUES_MAX) {
+      const some = others.slice(at, at + VALUES_MAX)
+      contrary = some.find(isContrary)
+      if (slices?.spend(FIELD_WORK * some.length)) await slices.pause()
+    }
+    if (contrary === undefined || values.includes(contrary)) break
+    values.push(contrary)
+  }
+  return values
 }
 
 function saysConversions({

@@ -135,7 +135,7 @@ export class OpenApiProof {
     const parameters = operation.parameters.flatMap(({ name, in: place, schema }) => {
       const values =
         place === 'query'
-          ? query.getAll(name)
+          ? query.getAll(schema['type'] === 'object' ? ([...query.keys()][0] ?? '') : name) // Its members are parameters.
           : [request?.headers.get(name.toLowerCase())].filter((value) => value !== undefined)
       if (place === 'path' || values.length === 0) return []
       this.#seen.add(`${operation.id} takes ${name}`)
@@ -230,5 +230,6 @@ function parse(type: string, text: string): unknown {
 function argumentOf(values: readonly string[], { type }: Schema): unknown {
   if (type === 'array') return values.flatMap((value) => value.split(','))
   const [value = ''] = values
+  if (type === 'object') return { [value]: value }
   return type === 'integer' ? Number(value) : value
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineSchema, openMemory, type SchemaInput, type Table } from '../../src/index.js'
 import { runOptions } from '../support/fast-check-options.js'
+import { EngineWorld } from './engine-world.js'
 
 const INVALID = 'REQUEST_VALIDATION_ERROR'
 
@@ -53,6 +54,20 @@ describe('ensureTable', () => {
       ),
       runOptions(30),
     )
+  })
+
+  test('engines of several processes make one table', async () => {
+    const world = await EngineWorld.create()
+    const engines = await Promise.all([world.open(), world.open(), world.open()])
+    const ensured = engines.map(({ store }, i) =>
+      store.team('t').ensureTable({ name: 'x', schema: schemaOf({ [`c${i}`]: 'string' }) }),
+    )
+    expect(new Set((await Promise.all(ensured)).map(({ id }) => id)).size).toBe(1)
+    const tables = (await engines[0]?.store.team('t').tables()) ?? []
+    expect(tables.map(({ schema }) => schema.columns.map(({ id }) => id).sort())).toEqual([
+      ['c0', 'c1', 'c2'],
+    ])
+    for (const { store } of engines) await store.close()
   })
 
   test('takes the oldest of several, and makes one anew that is deleted meanwhile', async () => {

@@ -17,14 +17,14 @@ const KINDS = [
 ]
 
 /** Bytes of the package as it is published, and installed, at most. */
-export const PACKED_MAX = 1_085 * KB
+export const PACKED_MAX = 1_090 * KB
 export const UNPACKED_MAX = 3_800 * KB
 
 /** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
 export const BUNDLE_MAX = {
   rowstash: { first: 310 * KB, later: 42 * KB },
   // What is loaded later reads files: their dialects, lines and nested objects.
-  'rowstash/client': { first: 23 * KB, later: 14.8 * KB },
+  'rowstash/client': { first: 23 * KB, later: 15.2 * KB },
 }
 
 /**

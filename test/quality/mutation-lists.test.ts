@@ -1,6 +1,7 @@
 // Goal: the lists of mutation testing do not go stale: their files are there, and so is the line of each survivor.
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { readText } from '../support/project.js'
+import { projectFiles, readText } from '../support/project.js'
 import invariants from './invariants.json' with { type: 'json' }
 import { expand, filesOf } from './listed-files.js'
 import survivors from './survivors.json' with { type: 'json' }
@@ -11,6 +12,22 @@ test.each(modules)('the files and the tests of %s are there', (_, { files, tests
   const patterns = [files, ...tests].flatMap(expand)
 
   expect(patterns.filter((pattern) => filesOf(pattern).length === 0)).toEqual([])
+})
+
+/** Folders of which no module is: types, tables of names, and what others prove. */
+const OF_NO_MODULE = [
+  ...['src', 'src/base', 'src/client', 'src/objects', 'src/engine/types'],
+  ...['src/engine/arguments', 'src/contract/metrics', 'src/contract/openapi'],
+]
+
+test('each folder of src is of a module, or named', () => {
+  const folders = (paths: readonly string[]) => new Set(paths.map((path) => dirname(path)))
+  const known = folders(modules.flatMap(([, { files }]) => expand(files).flatMap(filesOf)))
+  const left = [...folders(projectFiles().filter((path) => /^src\/.*\.ts$/.test(path)))].filter(
+    (folder) => !known.has(folder),
+  )
+
+  expect(left.sort()).toEqual([...OF_NO_MODULE].sort())
 })
 
 test('each survivor is of a module, stands in its source, and is explained once', () => {

@@ -342,13 +342,16 @@ function notAnArray(byte: number, offset: number): SourceFault {
   return new SourceFault('the file is not a JSON array', { offset, isObject: byte === OPEN_BRACE })
 }
 
-/** CRLF, LF and CR are line breaks, in quotes too. */
-export function countLineBreaks(bytes: Uint8Array): number {
+/**
+ * CRLF, LF and CR are line breaks, in quotes too.
+ * @param isAfterReturn - Whether a carriage return is in front, with which a line feed is one line break. Default: false.
+ */
+export function countLineBreaks(bytes: Uint8Array, isAfterReturn = false): number {
   let count = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === CARRIAGE_RETURN) count++
-    else if (byte === LINE_FEED && bytes[i - 1] !== CARRIAGE_RETURN) count++
+  let before = isAfterReturn
+  for (const byte of bytes) {
+    if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && !before)) count++
+    before = byte === CARRIAGE_RETURN
   }
   return count
 }

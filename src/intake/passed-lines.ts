@@ -1,5 +1,6 @@
 // The lines of a text that passes once: what was read since the last run is kept, so that its rows and faults have lines.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
+import { countLineBreaks } from '../base/record-scanner.js'
 
 /** Where a line was counted. */
 type Counted = Readonly<{
@@ -62,7 +63,7 @@ function countedOver(bytes: Uint8Array, { offset, line, isAfterReturn }: Counted
   const hasReturns = isAfterReturn || bytes.includes(CARRIAGE_RETURN)
   return {
     offset: offset + bytes.length,
-    line: line + (hasReturns ? breaksIn(bytes, isAfterReturn) : feedsIn(bytes)),
+    line: line + (hasReturns ? countLineBreaks(bytes, isAfterReturn) : feedsIn(bytes)),
     isAfterReturn: bytes.at(-1) === CARRIAGE_RETURN,
   }
 }
@@ -70,15 +71,5 @@ function countedOver(bytes: Uint8Array, { offset, line, isAfterReturn }: Counted
 function feedsIn(bytes: Uint8Array): number {
   let count = 0
   for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) count++
-  return count
-}
-
-function breaksIn(bytes: Uint8Array, isAfterReturn: boolean): number {
-  let count = 0
-  let before = isAfterReturn
-  for (const byte of bytes) {
-    if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && !before)) count++
-    before = byte === CARRIAGE_RETURN
-  }
   return count
 }

@@ -295,13 +295,16 @@ async function chooseConversions(
   for (const [i, column] of columns.entries()) {
     const known = { column, dialect, detects, isFixed: false, kind: undefined }
     const seen = values[i] ?? { first: new Set(), others: [] }
-    const ofColumn = await valuesThatDecide(seen, known, slices)
-    if (!isSaid && chooseConversion(ofColumn, known) === undefined) continue
+    const decided = await decideBySample(seen, known, slices)
+    if (!isSaid && decided.found === undefined) continue
     if (!isAsked) kinds = await kindsOf()
     isAsked = true
     const isFixed = kinds?.areFixed === true
     const kind = kinds?.kinds.get(column) ?? (isFixed ? 'unknown' : undefined)
-    const found = chooseConversion(ofColumn, { ...known, kind, isFixed })
+    const isNew = kind === undefined && !isFixed
+    const found = isNew
+      ? decided.found
+      : chooseConversion(decided.values, { ...known, kind, isFixed })
     if (found !== undefined) conversions.set(i, found)
   }
   return conversions
@@ -310,17 +313,20 @@ async function chooseConversions(
 /** Values that are added one by one, at most. Each of them ends a form in which the column could be written: there are fewer. */
 const CONTRARY_MAX = 32
 
-/** The first values of a column, with those of the others that make another conversion of it, or none. */
-async function valuesThatDecide(
+/**
+ * The conversion of a column of which no kind is known, and the values that decide it: the first ones, with those of the
+ * others that make another one of it, or none.
+ */
+async function decideBySample(
   { first, others }: SeenValues,
   known: Parameters<typeof chooseConversion>[1],
   slices: PlanOptions['slices'],
-): Promise<readonly string[]> {
+): Promise<Readonly<{ values: readonly string[]; found: Conversion | undefined }>> {
   const values = [...first]
-  while (values.length < first.size + CONTRARY_MAX) {
+  for (;;) {
     if (slices?.spend(FIELD_WORK * (1 + values.length))) await slices.pause()
     const found = chooseConversion(values, known)
-    if (found === undefined) break
+    if (found === undefined || values.length === first.size + CONTRARY_MAX) return { values, found }
     const isContrary = (text: string): boolean => found.convert(text) === undefined
     let contrary: string | undefined
     for (let at = 0; at < others.length && contrary === undefined; at += VALUES_MAX) {
@@ -328,10 +334,9 @@ async function valuesThatDecide(
       contrary = some.find(isContrary)
       if (slices?.spend(FIELD_WORK * some.length)) await slices.pause()
     }
-    if (contrary === undefined || values.includes(contrary)) break
+    if (contrary === undefined || values.includes(contrary)) return { values, found }
     values.push(contrary)
   }
-  return values
 }
 
 function saysConversions({

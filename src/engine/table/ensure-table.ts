@@ -6,7 +6,7 @@ import { isStoreError, StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { readTableInfo, readTableNames } from '../read/table-infos.js'
+import { firstTableNamed, readTableInfo } from '../read/table-infos.js'
 import { ensuredColumns } from './altered-columns.js'
 import type { CheckedEnsure } from './check-requests.js'
 import { createTable } from './create-table.js'
@@ -19,8 +19,8 @@ const TRIES_MAX = 10
 export async function ensureTable(team: TeamContext, request: CheckedEnsure): Promise<string> {
   const { name } = request
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const [found] = await readTableNames(team, name)
-    const tableId = found?.id ?? (await createOnce(team, request))
+    const found = await team.partition.read((view) => firstTableNamed(view, name))
+    const tableId = found ?? (await createOnce(team, request))
     if (await hasBecome(team, tableId, request)) return tableId
   }
   throw tooBusy(`Tables named ${shown(name)} keep being deleted`)

@@ -1,0 +1,31 @@
+// Texts without case, and without accents: two texts that differ in nothing else are folded to the same one. The case
+// mapping of the runtime is near Unicode's full case folding (C and F of CaseFolding.txt): where it differs is below.
+
+/** The dotless i of Turkish, whose upper case is that of i, has no other case. */
+const DOTLESS = 'ı'
+
+/** The folded form of Cherokee is the upper case. */
+const CHEROKEE = /[\u13f8-\u13fd\uab70-\uabbf]/g
+
+const MARKS = /\p{M}+/gu
+
+/**
+ * Unicode's full case folding, of the version that the runtime has: `ẞ` and `ß` are `ss`, `ς` is `σ`. Each code point is
+ * folded alone. Linear in the text.
+ */
+export function foldCase(text: string): string {
+  return text.split(DOTLESS).map(foldMapped).join(DOTLESS)
+}
+
+function foldMapped(text: string): string {
+  const lower = text.toLowerCase().toUpperCase().toLowerCase()
+  return lower.replaceAll('ς', 'σ').replace(CHEROKEE, (letter) => letter.toUpperCase())
+}
+
+/**
+ * The text without its combining marks after canonical decomposition, composed again: `é` is `e`. Linear in the text:
+ * the runtime sorts long runs of marks slowly, so those are dropped first.
+ */
+export function dropAccents(text: string): string {
+  return text.replace(MARKS, '').normalize('NFD').replace(MARKS, '').normalize('NFC')
+}

@@ -1,0 +1,71 @@
+// Goal: texts are folded as Unicode says, code point by code point, on whatever version of it the runtime has.
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { dropAccents, foldCase } from '../../../src/base/fold-case.js'
+import { CASE_FOLDING, UNICODE_VERSION } from './case-folding.js'
+
+test('each code point is folded as CaseFolding.txt says', () => {
+  const folded = readTable()
+  const isNewer = Number.parseInt(process.versions['unicode'] ?? '0', 10) > UNICODE_VERSION
+  // Neither what the runtime does not know yet, nor what the table does not.
+  const isKnown = (text: string): boolean => (folded.has(text) ? !/\p{Cn}/u.test(text) : !isNewer)
+
+  expect(folded.size).toBe(1_585)
+  expectFolded(codePoints().filter(isKnown), foldCase, (text) => folded.get(text) ?? text)
+})
+
+test('a text is folded as its code points are, whatever stands beside them', () => {
+  const letters = [..."aİıIßẞſKΣςσᾼᾳŉﬃՙꭰᏸᏰ𐐀́ʼ'. "]
+  for (const first of letters) {
+    for (const second of letters) {
+      const wanted = foldCase('Α') + foldCase(first) + foldCase(second) + foldCase('Σ')
+
+      expect(foldCase(`Α${first}${second}Σ`)).toBe(wanted)
+    }
+  }
+})
+
+test('accents are the marks of the decomposed text', () => {
+  expectFolded(codePoints(), dropAccents, (text) => {
+    return text.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC')
+  })
+  expect(dropAccents('Crème brûlée, Ångström, Việt Nam, 각')).toBe(
+    'Creme brulee, Angstrom, Viet Nam, 각',
+  )
+})
+
+/** Folds all at once, and each alone only if that is wrong. */
+function expectFolded(
+  texts: readonly string[],
+  fold: (text: string) => string,
+  wantedOf: (text: string) => string,
+): void {
+  const wanted = texts.map(wantedOf)
+  const isSame = fold(texts.join('\n')) === wanted.join('\n')
+
+  expect(isSame ? [] : texts.filter((text, at) => fold(text) !== wanted[at])).toEqual([])
+}
+
+/** Those of the first three planes: what is beyond has neither case nor accents. */
+function codePoints(): string[] {
+  const codes = Array.from({ length: 0x30000 }, (_, code) => code)
+  return codes
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+}
+
+function readTable(): ReadonlyMap<string, string> {
+  const folded = new Map<string, string>()
+  const hex = (text: string): number => Number.parseInt(text, 16)
+  for (const entry of CASE_FOLDING.trim().split(/\s+/)) {
+    const [from = '', to = ''] = entry.split('>')
+    const [run = '', step = '1'] = from.split('/')
+    const [first = '', last = first] = run.split('-')
+    const [begin = '', ...more] = to.split('+')
+    for (let code = hex(first); code <= hex(last); code += Number(step)) {
+      const codes = [hex(begin) + code - hex(first), ...more.map(hex)]
+      folded.set(String.fromCodePoint(code), String.fromCodePoint(...codes))
+    }
+  }
+  return folded
+}

@@ -84,23 +84,3 @@ function decimalOf(token: string): string {
   const scale = Number(exponent) - fraction.length + digits.length - significant.length
   return `${sign}${significant}e${scale}`
 }
-
-/** The day of Parquet's number of days since 1970, as a text. */
-export function dayText(days: number): string {
-  return isoText(days * DAY_MS).replace(/T.*$/, '')
-}
-
-/** A time since 1970 as a text with all its digits. @param digits - Of a second's fraction. */
-export function momentText(ticks: bigint, digits: number, zone: '' | 'Z'): string {
-  const perSecond = 10n ** BigInt(digits)
-  const fraction = ((ticks % perSecond) + perSecond) % perSecond
-  const seconds = (ticks - fraction) / perSecond
-  const text = isoText(Number(seconds) * 1_000).replace(/\.000Z$/, '')
-  return `${text}${fraction === 0n ? '' : `.${String(fraction).padStart(digits, '0')}`}${zone}`
-}
-
-function isoText(ms: number): string {
-  const date = new Date(ms)
-  if (Number.isNaN(date.getTime())) throw new Error('a time that is too far from 1970')
-  return date.toISOString()
-}

@@ -3,19 +3,14 @@
 // Invariant: the runs are always the same for the same file, and their offsets are the numbers of their rows.
 
 import * as zlib from 'node:zlib'
-import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet'
+import type { AsyncBuffer, FileMetaData, ParquetParsers, SchemaTree } from 'hyparquet'
 import type { Column, TableSchema } from '../../../src/index.js'
 import type { CutRun } from '../../base/records.js'
 import { ProgramFailure } from '../command/program-failure.js'
-import { momentText, SCHEMA_ENTRY } from './parquet-columns.js'
+import { SCHEMA_ENTRY } from './parquet-columns.js'
 import { loadReader } from './parquet-packages.js'
-import {
-  isUnannotated,
-  mapKeyOf,
-  type Render,
-  takeRawValues,
-  typeOfColumn,
-} from './parquet-values.js'
+import { mapKeyOf, type Render } from './parquet-texts.js'
+import { isUnannotated, isUnsigned32, takeRawValues, typeOfColumn } from './parquet-values.js'
 
 /** Bytes of a row group before compression, at most: its values are in memory at once. */
 const GROUP_BYTES_MAX = 1024 ** 3
@@ -27,10 +22,9 @@ const PARSERS: Partial<ParquetParsers> = {
   geographyFromBytes: (bytes) => bytes,
 }
 
-/** Strings of columns that are not taken raw are the keys of maps, and timestamps those of variants. */
+/** Strings of columns that are not taken raw are the keys of maps. */
 const READ_PARSERS: Partial<ParquetParsers> = {
   ...PARSERS,
-  timestampFromMicroseconds: (micros) => momentText(BigInt(micros), 6, 'Z'),
   stringFromBytes: (bytes) => bytes && mapKeyOf(bytes),
 }
 
@@ -58,9 +52,13 @@ async function openParquet(path: string, onRead?: (bytes: number) => void): Prom
       return bytes
     },
   }
-  return {
-    file,
-    metadata: await parquetMetadataAsync(file, { parsers: PARSERS as ParquetParsers }),
+  try {
+    return {
+      file,
+      metadata: await parquetMetadataAsync(file, { parsers: PARSERS as ParquetParsers }),
+    }
+  } catch (failure) {
+    throw new Error(`its metadata cannot be read: ${reasonOf(failure)}`, { cause: failure })
   }
 }
 
@@ -122,6 +120,21 @@ function checkColumnCodecs({ row_groups }: FileMetaData): void {
   }
 }
 
+/**
+ * hyparquet takes 32 bits of the first number of delta-packed ones, of which programs write 33 if they have no sign. As
+ * numbers of 64 bits they are packed in the same way.
+ */
+function widenUnsigned({ element, path, children }: SchemaTree, metadata: FileMetaData): void {
+  for (const child of children) widenUnsigned(child, metadata)
+  if (!isUnsigned32(element)) return
+  for (const { meta_data: chunk } of metadata.row_groups.flatMap(({ columns }) => columns)) {
+    const isPacked = chunk?.encodings.every((name) =>
+      /^(?:DELTA_BINARY_PACKED|RLE|BIT_PACKED)$/.test(name),
+    )
+    if (isPacked && chunk?.path_in_schema.join('.') === path.join('.')) chunk.type = 'INT64'
+  }
+}
+
 /** Where runs are cut. */
 type Limits = Readonly<{ rowsMax: number; bytesMax: number }>
 
@@ -139,11 +152,14 @@ export async function* readParquetRuns(
   limits: Limits,
   { binary, onRead, onUnannotated }: ReadOptions = {},
 ): AsyncGenerator<CutRun> {
-  const { parquetRead, parquetSchema } = await loadReader()
+  const { parquetSchema } = await loadReader()
   const { file, metadata } = await openParquet(path, onRead)
   const columns = parquetSchema(metadata).children
   const names = columns.map(({ element }) => element.name)
   checkColumnCodecs(metadata)
+  columns.forEach((column) => {
+    widenUnsigned(column, metadata)
+  })
   const unannotated = names.filter((_, i) => columns[i] !== undefined && isUnannotated(columns[i]))
   if (binary === undefined && unannotated.length > 0) onUnannotated?.(unannotated)
   const cutter = new RunCutter(
@@ -157,24 +173,57 @@ export async function* readParquetRuns(
       throw new Error(`a row group of ${total_byte_size} bytes is larger than ${GROUP_BYTES_MAX}`)
     }
     const end = first + Number(num_rows)
-    let rows: unknown[][] = []
-    await parquetRead({
-      file,
-      metadata,
-      rowStart: first,
-      rowEnd: end,
-      rowFormat: 'array',
-      compressors: COMPRESSORS,
-      parsers: READ_PARSERS as ParquetParsers,
-      utf8: false,
-      onComplete: (found) => {
-        rows = found as unknown as unknown[][]
-      },
-    })
+    const rows = await readRowGroup({ file, metadata }, first, end)
     for (const row of rows) yield* cutter.add(row)
     first = end
   }
   yield* cutter.end()
+}
+
+/** @throws {Error} The column that cannot be read, and where it is. */
+async function readRowGroup(opened: Opened, first: number, end: number): Promise<unknown[][]> {
+  try {
+    return await readRows(opened, first, end)
+  } catch (failure) {
+    for (const { element } of (await loadReader()).parquetSchema(opened.metadata).children) {
+      await readRows(opened, first, end, [element.name]).catch((cause: unknown) => {
+        const place = `rows ${first + 1} to ${end}: column ${JSON.stringify(element.name)}`
+        throw new Error(`${place} cannot be read: ${reasonOf(cause)}`, { cause })
+      })
+    }
+    throw failure
+  }
+}
+
+/** What hyparquet says of a file; of what it does not expect there are only errors of JavaScript. */
+function reasonOf(failure: unknown): string {
+  const isSaid = failure instanceof Error && failure.constructor === Error
+  return isSaid ? failure.message.replace(/^parquet /, '') : 'its bytes are damaged'
+}
+
+async function readRows(
+  { file, metadata }: Opened,
+  rowStart: number,
+  rowEnd: number,
+  columns?: string[],
+): Promise<unknown[][]> {
+  const { parquetRead } = await loadReader()
+  let rows: unknown[][] = []
+  await parquetRead({
+    file,
+    metadata,
+    rowStart,
+    rowEnd,
+    ...(columns && { columns }),
+    rowFormat: 'array',
+    compressors: COMPRESSORS,
+    parsers: READ_PARSERS as ParquetParsers,
+    utf8: false,
+    onComplete: (found) => {
+      rows = found as unknown as unknown[][]
+    },
+  })
+  return rows
 }
 
 /** Makes runs of JSON of rows. */

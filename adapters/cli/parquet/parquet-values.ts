@@ -2,10 +2,19 @@
 // because its own converters make doubles of decimals, and replace bytes that are not UTF-8.
 import type { SchemaElement, SchemaTree } from 'hyparquet'
 import type { ColumnKind, ColumnType } from '../../../src/index.js'
-import { dayText, momentText } from './parquet-columns.js'
-
-/** The JSON of a value that is there. @throws {Error} for a value that no cell can hold: what it is */
-export type Render = (value: unknown) => string
+import {
+  dayText,
+  decimalText,
+  decodeCellText,
+  floatText,
+  integerOf,
+  momentText,
+  type Render,
+  renderPlainValue,
+  textOfJsonBytes,
+  uuidText,
+} from './parquet-texts.js'
+import { variantRender } from './parquet-variant.js'
 
 /** What hyparquet refuses, or converts itself. */
 const NOT_RAW: ReadonlySet<string> = new Set([
@@ -14,10 +23,7 @@ const NOT_RAW: ReadonlySet<string> = new Set([
   'GEOGRAPHY',
   'GEOMETRY',
   'INTERVAL',
-  'VARIANT',
 ])
-
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Takes the annotations from a column, so that its values stay as they are stored.
@@ -26,7 +32,16 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  */
 export function takeRawValues(column: SchemaTree, binary?: 'text'): Render {
   const { element, children } = column
-  if (NOT_RAW.has(annotationOf(element))) return renderPlainValue
+  if (NOT_RAW.has(annotationOf(element))) {
+    return (value) => {
+      if (!(value instanceof Uint8Array)) return renderPlainValue(value)
+      throw new Error(`bytes of type ${annotationOf(element)}, which no column can hold`)
+    }
+  }
+  if (annotationOf(element) === 'VARIANT') {
+    delete element.logical_type // hyparquet makes doubles of its decimals and nanoseconds.
+    return variantRender(column, (part) => takeRawValues(part, binary))
+  }
   const render = children.length > 0 ? groupRender(column, binary) : renderOf(element, binary)
   if (children.length === 0) {
     delete element.converted_type
@@ -93,7 +108,7 @@ export function typeOfColumn(column: SchemaTree): ColumnType | undefined {
 function kindOf(element: SchemaElement): ColumnKind | undefined {
   const { type } = element
   const annotation = annotationOf(element)
-  if (NOT_RAW.has(annotation) || annotation === 'JSON') return undefined
+  if (NOT_RAW.has(annotation) || /^(?:JSON|VARIANT)$/.test(annotation)) return undefined
   if (annotation === 'DATE') return 'date'
   if (annotation.startsWith('TIMESTAMP') || type === 'INT96') return 'dateTime'
   if (annotation === 'DECIMAL') return 'number'
@@ -114,6 +129,12 @@ function leafOf(column: SchemaTree): SchemaTree {
 export function isUnannotated(column: SchemaTree): boolean {
   const { element } = leafOf(column)
   return element.type === 'BYTE_ARRAY' && annotationOf(element) === ''
+}
+
+/** Whether the numbers of a column have 32 bits and no sign. */
+export function isUnsigned32({ type, converted_type, logical_type }: SchemaElement): boolean {
+  const isLogical = logical_type?.type === 'INTEGER' && !logical_type.isSigned
+  return type === 'INT32' && (isLogical || /^UINT_/.test(converted_type ?? ''))
 }
 
 function renderOf(
@@ -177,73 +198,4 @@ function timeOf(digits: number): Render {
 
 function unsignedOf(bits: number): Render {
   return (value) => String(BigInt.asUintN(bits, integerOf(value)))
-}
-
-/** An integer that is stored as a number, or as bytes in two's complement, the highest first. */
-function integerOf(value: unknown): bigint {
-  if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint)
-  const bits = BigInt(`0x0${Buffer.from(value).toString('hex')}`)
-  return BigInt.asIntN(8 * value.length, bits)
-}
-
-function decimalText(unscaled: bigint, scale: number): string {
-  const digits = String(unscaled)
-    .replace('-', '')
-    .padStart(scale + 1, '0')
-  const point = digits.length - scale
-  const fraction = scale > 0 ? `.${digits.slice(point)}` : ''
-  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}`
-}
-
-/** The shortest number that is the same float of 32 bits. */
-function floatText(value: unknown): string {
-  const float = Number(value)
-  for (let digits = 1; digits < 9; digits++) {
-    const short = Number(float.toPrecision(digits))
-    if (Math.fround(short) === float) return renderPlainValue(short)
-  }
-  return renderPlainValue(float)
-}
-
-function decodeCellText(bytes: Uint8Array): string {
-  try {
-    return strictUtf8.decode(bytes)
-  } catch {
-    throw new Error('bytes that are not UTF-8, which no column can hold')
-  }
-}
-
-/** The key of a map, which is a member of an object. */
-export function mapKeyOf(bytes: Uint8Array): string {
-  const key = decodeCellText(bytes)
-  if (key === '__proto__') throw new Error('a map has the key __proto__, which is not supported')
-  return key
-}
-
-function textOfJsonBytes(bytes: unknown): string {
-  const text = decodeCellText(bytes as Uint8Array)
-  try {
-    JSON.parse(text)
-  } catch {
-    throw new Error('text that is not JSON')
-  }
-  return text
-}
-
-function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-}
-
-/** Of a value that is one of JavaScript. */
-function renderPlainValue(value: unknown): string {
-  if (typeof value === 'bigint') return String(value)
-  if (value instanceof Uint8Array) {
-    throw new Error('bytes, which no column can hold; --binary text reads them as UTF-8')
-  }
-  if (typeof value !== 'number') {
-    return JSON.stringify(value, (_, cell) => (typeof cell === 'bigint' ? Number(cell) : cell))
-  }
-  if (Number.isFinite(value)) return String(Object.is(value, -0) ? 0 : value)
-  return JSON.stringify(String(value)) // A table refuses it, as any value that does not fit.
 }

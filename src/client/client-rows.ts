@@ -47,6 +47,8 @@ export type ClientPage = Readonly<{
 export type ClientFind = Readonly<{
   /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
   where?: Where | undefined
+  /** As `search` of `table.scan`. Default: all rows. */
+  search?: string | undefined
   /** The columns whose cells are returned. Default: all. */
   columns?: readonly string[] | undefined
 }>

@@ -175,6 +175,7 @@ test('a server is read as a directory is', async () => {
     types: await printed(runTypes),
     csv: await exporting('-', '--format', 'csv', ...table),
     rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
+    found: await printed(runRows, ...table, '--search', 'A,'),
     ids: await printed(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
     idLines: await printed(runRows, ...table, '--columns', '$rowID', '--json'),
   }
@@ -212,11 +213,13 @@ test('a server is read as a directory is', async () => {
       types: await asked(runTypes),
       csv: await written,
       rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
+      found: await asked(runRows, ...table, '--search', 'A,'),
       ids: await asked(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
       idLines: await asked(runRows, ...table, '--columns', '$rowID', '--json'),
     }
   }
 
+  expect(direct.found).toEqual(['id  total  note', '1   34.50  a, "b"'])
   expect(await readServed()).toEqual(direct)
 })
 

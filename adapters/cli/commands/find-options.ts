@@ -1,4 +1,4 @@
-// `--where` and `--columns` of the commands that read rows.
+// `--where`, `--search` and `--columns` of the commands that read rows.
 import type { ExportOptions, Where } from '../../../src/index.js'
 import type { OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -8,6 +8,11 @@ export const FIND_OPTIONS = {
     type: 'string',
     value: 'JSON',
     help: `only rows that match, such as '{ "total": { "gt": 10 } }'`,
+  },
+  search: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'only rows in which a text column has this text, in any case',
   },
   columns: {
     type: 'string',
@@ -19,12 +24,14 @@ export const FIND_OPTIONS = {
 /** @throws {ProgramFailure} */
 export function parseFind({
   where,
+  search,
   columns,
-}: Readonly<{ where?: string | undefined; columns?: string | undefined }>): Pick<
+}: Readonly<{ [Name in keyof typeof FIND_OPTIONS]?: string | undefined }>): Pick<
   ExportOptions,
-  'where' | 'columns'
+  keyof typeof FIND_OPTIONS
 > {
   return {
+    ...(search !== undefined && { search }),
     ...(where !== undefined && { where: parseJsonOption('--where', where) as Where }),
     ...(columns !== undefined && { columns: parseColumnsOption(columns) }),
   }

@@ -68,7 +68,7 @@ export async function answerPage(
 /** Memory for the JSON of a page of rows that match, and for what is read for it, in bytes. */
 const FOUND_PAGE_BYTES = 4 * 1_024 * 1_024
 
-/** GET /tables/{tableID}/rows with `where`, `columns` or `from`: such a page is short, and read once. */
+/** GET /tables/{tableID}/rows with `where`, `search`, `columns` or `from`: such a page is short, and read once. */
 export async function answerFound(
   table: Table,
   bounds: PageBounds & FindBounds,

@@ -1,4 +1,4 @@
-// The parameters of a page of some rows or cells: `where`, `columns` and `from`.
+// The parameters of a page of some rows or cells: `where`, `search`, `columns` and `from`.
 import type { FindBounds, Where } from '../../engine/types/find-types.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import { type Query, queryValue, queryValues } from './query.js'
@@ -9,12 +9,14 @@ const DEPTH_MAX = 64
 
 /** undefined: none of the parameters is given. */
 export function parseFindBounds(query: Query): FindBounds | undefined {
-  if (!query.has('where') && !query.has('columns') && !query.has('from')) return undefined
+  if (!['where', 'search', 'columns', 'from'].some((name) => query.has(name))) return undefined
   const where = parseWhereParameter(query)
+  const search = queryValue(query, 'search')
   const columns = parseQueryColumns(query)
   const from = parseFrom(query)
   return {
     ...(where !== undefined && { where }),
+    ...(search !== undefined && { search }),
     ...(columns !== undefined && { columns }),
     ...(from !== undefined && { from }),
   }

@@ -5,21 +5,26 @@ import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { CountOptions, FindBounds, ScanOptions, Where } from '../types/find-types.js'
 import { checkArguments, checkNumbers, checkSignal, checkText } from './arguments.js'
 
-export const FIND_ARGUMENTS = Object.freeze(['where', 'columns', 'from'])
+export const FIND_ARGUMENTS = Object.freeze(['where', 'search', 'columns', 'from'])
+
+/** UTF-16 units of a text that is searched for in all columns, at most. */
+const SEARCH_CHARS_MAX = 256
 
 /** Whether a request asks for some of the rows or cells. */
-export function isFind({ where, columns, from }: FindBounds): boolean {
-  return where !== undefined || columns !== undefined || from !== undefined
+export function isFind({ where, search, columns, from }: FindBounds): boolean {
+  return [where, search, columns, from].some((bound) => bound !== undefined)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkFindBounds({
   where,
+  search,
   columns,
   from,
   continuation,
 }: FindBounds & Readonly<{ continuation?: string | undefined }>): void {
   if (where !== undefined) checkWhere(where)
+  checkSearch(search)
   if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0)) {
     throw invalidArgument(`from must be a row number, an integer of at least 0, not ${shown(from)}`)
   }
@@ -36,7 +41,7 @@ export function checkFindBounds({
 
 /** `scan` checks the values. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkFindOptions(given: unknown): void {
-  checkArguments('find', given, ['columns', 'from', 'limit', 'numbers', 'signal'])
+  checkArguments('find', given, ['search', 'columns', 'from', 'limit', 'numbers', 'signal'])
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -57,8 +62,16 @@ export function checkScan(
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkCount(where: unknown, given: CountOptions): void {
   if (where !== undefined) checkWhere(where)
-  checkArguments('count', given, ['signal'])
+  checkArguments('count', given, ['search', 'signal'])
+  checkSearch(given.search)
   checkSignal(given.signal)
+}
+
+function checkSearch(search: unknown): void {
+  if (search === undefined) return
+  if (checkText('search', search).length > SEARCH_CHARS_MAX) {
+    throw invalidArgument(`search must have at most ${SEARCH_CHARS_MAX} characters`)
+  }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

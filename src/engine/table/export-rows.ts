@@ -32,7 +32,7 @@ const ROW_ID_CHARS = 34
 /** For the columns of a table, and what stands between fields. */
 type WriterOf = (schema: TableSchema, delimiter: CsvOptions['delimiter']) => RowsWriter
 
-const OPTIONS = ['where', 'columns', 'limit', 'signal']
+const OPTIONS = ['where', 'search', 'columns', 'limit', 'signal']
 
 /**
  * @param what - The name of the call in messages.
@@ -64,7 +64,7 @@ export function exported(
 async function* exportTableRows(
   place: TablePlace,
   writerOf: WriterOf,
-  { where, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
+  { where, search, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
 ): AsyncGenerator<Bytes, void> {
   const { columns, hasRowIds } = wantedCells(asked.columns)
   const { team, table } = place
@@ -90,9 +90,9 @@ async function* exportTableRows(
     for (let left = limit; next !== undefined && left > 0; ) {
       const bounds = { limit: Math.min(EXPORT_ROWS, left), continuation: next }
       const page: PageBytes = await step(async () => {
-        return where === undefined && columns === undefined
+        return where === undefined && search === undefined && columns === undefined
           ? readPage(await openPage(place, bounds, nonce), undefined)
-          : findPage(place, { ...bounds, where, columns, signal, pinned: nonce })
+          : findPage(place, { ...bounds, where, search, columns, signal, pinned: nonce })
       })
       if (page.rowCount > 0) yield encodeExportLines(page.json, writer, hasRowIds)
       left -= page.rowCount

@@ -41,7 +41,7 @@ const ENGINE_FLOORS = [
   ['verify'],
   ['jobs', 'transaction'],
   ['maintenance', 'table'],
-  ['keys'],
+  ['keys', 'order'],
   ['changes', 'find', 'merge'],
   ['files', 'import', 'read'],
   ['context'],

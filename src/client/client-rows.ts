@@ -1,5 +1,5 @@
 // Tables, pages and rows of a server, as `rowstash/client` returns them.
-import type { Where } from '../engine/types/find-types.js'
+import type { OrderBy, Where } from '../engine/types/find-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
 
 /** A row: its ID and its non-empty cells, as JSON.parse returns them. */
@@ -38,6 +38,8 @@ export type ClientPage = Readonly<{
   continuation?: string
   /** The version of the table that the page shows, as an ETag without quotes. */
   version: string
+  /** With `total`: how many rows match, on all pages. */
+  total?: number
 }>
 
 /**
@@ -47,10 +49,10 @@ export type ClientPage = Readonly<{
 export type ClientFind = Readonly<{
   /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
   where?: Where | undefined
-  /** As `search` of `table.scan`. Default: all rows. */
-  search?: string | undefined
   /** The columns whose cells are returned. Default: all. */
   columns?: readonly string[] | undefined
+  /** The columns that rows are sorted by, as `orderBy` of `table.page`. Default: the rows are in order of insertion. */
+  orderBy?: OrderBy | undefined
 }>
 
 /** A condition on a version, for reads. */

@@ -1,6 +1,7 @@
 // The public types of `rowstash/client`.
 
 import type { KeyValues } from '../engine/types/call-types.js'
+import type { OrderBy } from '../engine/types/find-types.js'
 import type { StashEntry } from '../engine/types/row-types.js'
 import type {
   AnySchema,
@@ -232,7 +233,8 @@ export interface ClientTable {
   /**
    * Some rows, from the beginning or from a continuation on.
    * @param request - `limit`: rows of the page, a positive integer; default: as many as the server allows.
-   *   `continuation`: of the page before; default: none, the page begins at the first row.
+   *   `continuation`: of the page before; default: none, the page begins at the first row. `total`: whether the page has
+   *   the number of all rows that match; default: false.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows, continuation } = await client.table(tableId).page({ limit: 1 })
@@ -243,7 +245,11 @@ export interface ClientTable {
     request?: Abortable &
       ClientFind &
       IfNoneMatch &
-      Readonly<{ limit?: number | undefined; continuation?: string | undefined }>,
+      Readonly<{
+        limit?: number | undefined
+        continuation?: string | undefined
+        total?: boolean | undefined
+      }>,
   ): Promise<ClientPage>
   /**
    * The number of rows, or of those that match a condition, which a server of rowstash counts.
@@ -251,10 +257,7 @@ export interface ClientTable {
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * console.log(await client.table(tableId).count({ id: { gt: 1 } })) // 1
    */
-  count(
-    where?: ClientFind['where'],
-    options?: Abortable & Pick<ClientFind, 'search'>,
-  ): Promise<number>
+  count(where?: ClientFind['where'], options?: Abortable): Promise<number>
   /**
    * All rows, or those that match, in order, page by page.
    * @param options - `limit`: rows at most, a positive integer. Default: all. `pageSize`: rows that are asked for at once,
@@ -369,8 +372,8 @@ type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
   IfNoneMatch &
   Readonly<{
     where?: TypedWhere<S> | undefined
-    search?: string | undefined
     columns?: readonly Column[] | undefined
+    orderBy?: readonly (OrderBy[number] & Readonly<{ column: ColumnOf<S> }>)[] | undefined
     limit?: number | undefined
   }>
 
@@ -383,15 +386,17 @@ export interface TypedClientTable<S extends AnySchema>
     'id' | 'info' | 'rename' | 'delete' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'
   > {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
-    request?: TypedFind<S, Column> & Readonly<{ continuation?: string | undefined }>,
+    request?: TypedFind<S, Column> &
+      Readonly<{ continuation?: string | undefined; total?: boolean | undefined }>,
   ): Promise<
     Readonly<{
       rows: readonly RowOf<Pick<SpecsOf<S>, Column>>[]
       continuation?: string
       version: string
+      total?: number
     }>
   >
-  count(where?: TypedWhere<S>, options?: Abortable & Pick<ClientFind, 'search'>): Promise<number>
+  count(where?: TypedWhere<S>, options?: Abortable): Promise<number>
   scan<Column extends ColumnOf<S> = ColumnOf<S>>(
     options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>

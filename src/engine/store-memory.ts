@@ -21,6 +21,7 @@ export function measureMemory(context: StoreContext, teams: Held): StoreMemory {
   const { segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents } = context
   const held: Readonly<Record<CacheName, Held>> = {
     ...{ segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents, teams },
+    sorted: context.sortedLists,
     records: kv.cache ?? NOTHING,
   }
   const pools: Readonly<Record<BufferName, Held>> = {
@@ -55,6 +56,7 @@ export function measureActivity(
   const { hits, misses = 0 } = kv.cache ?? {}
   const lookups: Readonly<Partial<Record<CacheName, Lookups>>> = {
     ...{ segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents, teams },
+    sorted: context.sortedLists,
     ...(hits !== undefined && { records: { hits, misses } }),
   }
   return {

@@ -23,6 +23,7 @@ import { HotRowCache } from './caches/hot-row-cache.js'
 import { KeysOfHeads } from './caches/keys-of-heads.js'
 import { PointReadCache } from './caches/point-read-cache.js'
 import { SchemaCache } from './caches/schema-cache.js'
+import { SortedLists } from './caches/sorted-lists.js'
 import { TableCounts } from './caches/table-counts.js'
 import { planHistory } from './changes/record-history.js'
 import { loggedChange } from './changes/record-log.js'
@@ -117,6 +118,9 @@ async function compareClock({ kv, options }: StoreContext): Promise<void> {
   if (ask !== undefined) await options.clock.compare(ask)
 }
 
+/** Sorts at the same time: each holds about 64 MiB at most, and a view. One of a team. */
+const SORTS_MAX = 2
+
 function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {
   const shares = cacheSharesOf(options.cacheBytesMax)
   const bufferShares = bufferSharesOf(options.bufferBytesMax)
@@ -183,13 +187,18 @@ function openSources(
   objects: ObjectStore,
   readBuffers: BufferPool,
   shares: ReturnType<typeof cacheSharesOf>,
-): Pick<StoreContext, 'segments' | 'forwards' | 'schemas' | 'heads' | 'extents'> {
+): Pick<
+  StoreContext,
+  'segments' | 'forwards' | 'schemas' | 'heads' | 'extents' | 'sortedLists' | 'sorts'
+> {
   return {
     segments: new SegmentCache(new SegmentReads(objects, readBuffers), shares.segments),
     forwards: new ForwardCache(objects, shares.forwards),
     schemas: new SchemaCache(shares.schemas),
     heads: new TableHeads(shares.heads),
     extents: new ExtentEntries(shares.extents),
+    sortedLists: new SortedLists(shares.sorted),
+    sorts: new TransferLimit(SORTS_MAX, 'sorts'),
   }
 }
 

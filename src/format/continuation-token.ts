@@ -9,6 +9,9 @@ import type { Position, TableKey } from './keys.js'
 /** The next row of the walk, in the generation that it began with. */
 export type Continuation = Readonly<{ table: TableKey; generation: Bytes; position: Position }>
 
+/** Bytes of a hash that tells queries apart. */
+export const QUERY_HASH_BYTES = 8
+
 const TOKEN_VERSION = 1
 const TOKEN_BYTES = 1 + 16 + 8 + 8 + 4
 
@@ -29,9 +32,55 @@ export function parseContinuation(text: string, base: number): Continuation | nu
   const table = reader.bytes(16)
   const generation = reader.bytes(8)
   const position = { extent: reader.u48(), slot: reader.u16() }
-  return reader.u32() === tokenCrc(bytes.subarray(0, TOKEN_BYTES - 4), base)
-    ? { table, generation, position }
-    : null
+  return reader.u32() === crcOf(bytes, base) ? { table, generation, position } : null
+}
+
+/** The rows of a sorted page that follow: from a place on in the order that a version had. */
+export type SortedContinuation = Readonly<{
+  table: TableKey
+  generation: Bytes
+  /** As it is stored. */
+  version: number
+  rank: number
+  /** Of the condition and the order. */
+  queryHash: Bytes
+}>
+
+const SORTED_VERSION = 2
+const SORTED_BYTES = 1 + 16 + 8 + 8 + 8 + QUERY_HASH_BYTES + 4
+
+export function renderSortedContinuation(
+  { table, generation, version, rank, queryHash }: SortedContinuation,
+  base: number,
+): string {
+  const writer = new ByteWriter(SORTED_BYTES).u8(SORTED_VERSION).bytes(table).bytes(generation)
+  writer.u64(version).u64(rank).bytes(queryHash)
+  return toBase64Url(writer.u32(tokenCrc(writer.finish(), base)).finish())
+}
+
+/** null: the text is not a token of a sorted page. */
+export function parseSortedContinuation(text: string, base: number): SortedContinuation | null {
+  const bytes = text.length <= 2 * SORTED_BYTES ? fromBase64Url(text) : null
+  if (bytes === null || bytes.length !== SORTED_BYTES || bytes[0] !== SORTED_VERSION) return null
+  if (new ByteReader(bytes.subarray(SORTED_BYTES - 4), 'token').u32() !== crcOf(bytes, base)) {
+    return null
+  }
+  const reader = new ByteReader(bytes.subarray(1), 'continuation token')
+  const table = reader.bytes(16)
+  const generation = reader.bytes(8)
+  const version = reader.u64()
+  return {
+    table,
+    generation,
+    version,
+    rank: reader.u64(),
+    queryHash: reader.bytes(QUERY_HASH_BYTES),
+  }
+}
+
+/** The crc of a token that ends with it. */
+function crcOf(token: Bytes, base: number): number {
+  return tokenCrc(token.subarray(0, token.length - 4), base)
 }
 
 function tokenCrc(bytes: Bytes, base: number): number {

@@ -122,6 +122,24 @@ export function longDecimal(token: string): LongDecimal {
   return { isNegative, digits, exponent: sumText(token.slice(end + 1), power) }
 }
 
+/**
+ * A number that is not 0 in parts whose order is that of numbers of one sign: the place of its first digit, as a sign
+ * and digits without zeros in front, then its digits as text.
+ */
+export function orderedDecimal(
+  token: string,
+): Readonly<{ isNegative: boolean; placesSign: number; places: string; digits: string }> {
+  const { isNegative, digits, exponent } = longDecimal(token)
+  const places = sumText(exponent, digits.length)
+  const isBelow = places.startsWith('-')
+  return {
+    isNegative,
+    placesSign: isBelow ? -1 : 1,
+    places: isBelow ? places.slice(1) : places,
+    digits,
+  }
+}
+
 /** The lowest 32 bits of an integer that is written as in `LongDecimal`, signed. */
 export function lowBitsOf(integer: string): number {
   const isNegative = integer.charCodeAt(0) === MINUS

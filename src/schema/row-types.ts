@@ -122,10 +122,6 @@ export type InputRow<S extends AnySchema> =
     : never
 
 type TextTest<Kind> = Equality<TextOrDate<Kind>> & Order<TextOrDate<Kind>> & TextPart & Emptiness
-type FoldedTest = Equality<string> &
-  TextPart &
-  Emptiness &
-  Readonly<{ ignoreCase: true; ignoreAccents?: boolean }>
 type NumberTest = Equality<NumberText> & Order<NumberText> & Emptiness
 /** A number, a BigInt, or the text of a number, which may have more digits than both. */
 type NumberText = number | bigint | `${number}`
@@ -156,9 +152,7 @@ type TestOf<Kind> = Kind extends 'number'
   ? NumberTest
   : Kind extends 'boolean' | 'duration'
     ? Equality<TestedValue<Kind>> & Emptiness
-    : Kind extends 'date' | 'time' | 'dateTime'
-      ? TextTest<Kind>
-      : TextTest<Kind> | FoldedTest
+    : TextTest<Kind>
 
 type ArrayTest<Kind> = Emptiness &
   Readonly<{

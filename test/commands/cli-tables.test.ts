@@ -129,6 +129,15 @@ test('rows are printed as a table, and as formats of programs', async () => {
   expect(await rows('--format', 'tsv', '--columns', 'id,total', '--limit', '1')).toEqual([
     'id\ttotal\n1\t34.50',
   ])
+  const sorted = await rows('--sort=-total', '--columns', 'id', '--format', 'json')
+  expect(sorted).toEqual(['[{"id":2},\n{"id":1},\n{"id":3}]'])
+  const byNote = '[{"column":"note","locale":"de"}]'
+  expect(await rows('--sort', byNote, '--columns', 'id', '--json')).toEqual([
+    '{"id":1}',
+    '{"id":3}',
+    '{"id":2}',
+  ])
+  await expect(rows('--sort', 'nte')).rejects.toThrow('orderBy: the table has no column "nte"')
   await expect(rows('--limit', '0')).rejects.toThrow('--limit must be an integer from 1 to 10000')
   await expect(rows('--format', 'x')).rejects.toThrow('--format must be table, csv')
 })
@@ -175,9 +184,9 @@ test('a server is read as a directory is', async () => {
     types: await printed(runTypes),
     csv: await exporting('-', '--format', 'csv', ...table),
     rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
-    found: await printed(runRows, ...table, '--search', 'A,'),
     ids: await printed(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
     idLines: await printed(runRows, ...table, '--columns', '$rowID', '--json'),
+    sorted: await printed(runRows, ...table, '--sort=-total', '--format', 'csv'),
   }
   const key = 'a-key-for-the-tests'
   const store = await openDirectory(directory)
@@ -213,13 +222,12 @@ test('a server is read as a directory is', async () => {
       types: await asked(runTypes),
       csv: await written,
       rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
-      found: await asked(runRows, ...table, '--search', 'A,'),
       ids: await asked(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
       idLines: await asked(runRows, ...table, '--columns', '$rowID', '--json'),
+      sorted: await asked(runRows, ...table, '--sort=-total', '--format', 'csv'),
     }
   }
 
-  expect(direct.found).toEqual(['id  total  note', '1   34.50  a, "b"'])
   expect(await readServed()).toEqual(direct)
 })
 

@@ -531,7 +531,8 @@ function checkRowIds(rowIds: unknown): void {
 }
 
 function checkPage(body: unknown): void {
-  const { data, continuation } = closed(body, ['data'], ['continuation'])
+  const { data, continuation, total } = closed(body, ['data'], ['continuation', 'total'])
+  assert.ok(total === undefined || Number.isSafeInteger(total))
   const rows = array(data)
   for (const row of rows) checkRow(row)
   if (continuation === undefined) return

@@ -58,6 +58,35 @@ test('pages continue, also those without rows', async () => {
   expect(second.continuation).toBeUndefined()
 })
 
+test('rows in an order, page after page, and their number', async () => {
+  const rows = Array.from({ length: 7 }, (_, at) => ({ n: (at * 3) % 7, s: `${at % 2}` }))
+  const { get } = await serveRows([...rows, { s: '2' }])
+  const seen: unknown[] = []
+  let query: Record<string, string> = { sort: '-s,n', limit: '3', total: 'true' }
+  for (;;) {
+    const { json } = await get(query)
+    const page = json as { data: { n?: number }[]; continuation?: string; total: number }
+    expect(page.total).toBe(8)
+    seen.push(...page.data.map(({ n }) => n))
+    if (page.continuation === undefined) break
+    query = { ...query, continuation: page.continuation }
+  }
+
+  expect(seen).toEqual([undefined, 1, 2, 3, 0, 4, 5, 6])
+  const sort = '[{"column":"n","descending":true}]'
+  expect((await get({ sort, from: '1', limit: '1' })).json).toMatchObject({ data: [{ n: 5 }] })
+  const where = '{"n":{"gte":5}}'
+  expect((await get({ where, total: 'true', columns: 'n', limit: '1' })).json).toMatchObject({
+    data: [{ n: 6 }],
+    total: 2,
+  })
+  const other = await get({ ...query, sort: 's' })
+  expect(other).toMatchObject({
+    status: 400,
+    json: { error: { type: 'request_validation_error' } },
+  })
+})
+
 test('a page of more than a megabyte is cut, and one row fits in any case', async () => {
   const s = 'x'.repeat(700_000)
   const { found } = await serveRows([{ s }, { s }])
@@ -86,6 +115,12 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['columns must be', { columns: '[5]' }],
   ['columns: the table has no column "missing"; it has "n"', { columns: 'missing' }],
   ['from must be a row number', { from: '-1' }],
+  ['orderBy: the table has no column "missing"; it has "n"', { sort: '-missing' }],
+  ['orderBy must be an array of 1 to 8 columns', { sort: '[]' }],
+  ['A column of orderBy must be an object', { sort: '["n"]' }],
+  ['orderBy takes no "desc"', { sort: '[{"column":"n","desc":true}]' }],
+  ['sort is not JSON', { sort: '[' }],
+  ['total must be true or false', { total: 'yes' }],
   ['from cannot be combined with a continuation', { from: '1', continuation: 'x' }],
 ])('%s is 400', async (message, query) => {
   const { get } = await serveRows(ROWS)

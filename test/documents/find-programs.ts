@@ -30,4 +30,23 @@ const find: Program = {
   },
 }
 
-export const FIND_PROGRAMS: readonly Program[] = [find]
+const sort: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "const orderBy = [{ column: 'total'",
+  declared: "declare const table: import('rowstash').Table",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const rows = ['Zoe', 'Öhm', 'Ada'].map((name) => ({ name, total: 5, paid: name !== 'Zoe' }))
+    const { tableId } = await team.createTable({ name: 'Orders', rows })
+    const printed: unknown[] = []
+    const log = (...values: unknown[]) => {
+      const [first] = values as Readonly<{ name?: unknown }>[]
+      printed.push(first?.name ?? values)
+    }
+    await runModule(text, { table: team.table(tableId), console: { log } })
+
+    assert.deepEqual(printed, [[2, 2, undefined], 'Ada', 'Öhm', 'Zoe'])
+  },
+}
+
+export const FIND_PROGRAMS: readonly Program[] = [find, sort]

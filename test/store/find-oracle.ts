@@ -1,7 +1,7 @@
 // What a condition means, written as plainly as can be: on parsed rows, with numbers as their texts.
-
+import { foldCase } from '../../src/base/fold-case.js'
 import type { ColumnType, RowWithId, TableSchema, Where } from '../../src/index.js'
-import { readCaseFolding } from '../unit/base/case-folding.js'
+import type { Order } from './find-cases.js'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -25,33 +25,11 @@ function all(types: ReadonlyMap<string, ColumnType>, row: Row, where: Where): bo
     const type = types.get(id)
     if (type === undefined) throw new Error(`No column ${id}`)
     const isTest = typeof given === 'object' && given !== null
-    const { ignoreCase, ignoreAccents, ...tests } = isTest ? (given as Row) : { eq: given }
-    const fold = ignoreCase ? (value: unknown) => foldAll(value, ignoreAccents === true) : same
+    const tests = isTest ? (given as Row) : { eq: given }
     return Object.entries(tests).every(([operator, value]) => {
-      return test(type, fold(cellOf(row, id)), operator, fold(value))
+      return test(type, cellOf(row, id), operator, value)
     })
   })
-}
-
-/** Whether a column of strings contains a text, without case. */
-export function contains(schema: TableSchema, row: RowWithId, search: string): boolean {
-  return schema.columns.some(({ id, type }) => {
-    const cell = type.kind === 'string' ? foldAll(cellOf(row, id), false) : undefined
-    return typeof cell === 'string' && cell.includes(String(foldAll(search, false)))
-  })
-}
-
-const FOLDING = readCaseFolding()
-
-function foldAll(value: unknown, dropsAccents: boolean): unknown {
-  if (Array.isArray(value)) return value.map((one) => foldAll(one, dropsAccents))
-  if (typeof value !== 'string') return value
-  const folded = [...value].map((char) => FOLDING.get(char) ?? char).join('')
-  return dropsAccents ? folded.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC') : folded
-}
-
-function same(value: unknown): unknown {
-  return value
 }
 
 function test(type: ColumnType, cell: unknown, operator: string, value: unknown): boolean {
@@ -80,6 +58,37 @@ function test(type: ColumnType, cell: unknown, operator: string, value: unknown)
     default:
       return order(kind, cell, value) <= 0
   }
+}
+
+/** The rows, read with `numbers: 'text'`, in an order; those of one place stay as they are. */
+export function sorted(
+  schema: TableSchema,
+  rows: readonly RowWithId[],
+  orderBy: Order,
+): readonly RowWithId[] {
+  const kinds = new Map(schema.columns.map(({ id, type }) => [id, type.kind]))
+  return [...rows].sort((left, right) => {
+    for (const { column, descending = false, ignoreCase = false, locale } of orderBy) {
+      const [one, other] = [cellOf(left, column), cellOf(right, column)]
+      if (one === undefined && other === undefined) continue
+      if (one === undefined || other === undefined) return one === undefined ? 1 : -1
+      const kind = kinds.get(column) ?? ''
+      const options = { sensitivity: ignoreCase ? 'accent' : 'variant' } as const
+      const fold = (value: unknown) => (ignoreCase ? foldCase(String(value)) : String(value))
+      const difference =
+        locale === undefined
+          ? placed(kind, fold(one), fold(other))
+          : new Intl.Collator(locale, options).compare(String(one), String(other))
+      if (difference !== 0) return descending ? -difference : difference
+    }
+    return 0
+  })
+}
+
+function placed(kind: string, one: unknown, other: unknown): number {
+  return kind === 'boolean'
+    ? Number(one === 'true') - Number(other === 'true')
+    : order(kind, one, other)
 }
 
 /** NaN: an empty cell has no order. */

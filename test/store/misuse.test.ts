@@ -353,7 +353,7 @@ const TABLE: Readonly<Record<string, Call>> = {
   page: call(
     (request) => table.page(request),
     () => [{}],
-    { 0: 'limit continuation numbers where columns from' },
+    { 0: 'limit continuation numbers where columns from orderBy total' },
   ),
   pageBytes: call(
     (request) => table.pageBytes(request),
@@ -363,17 +363,17 @@ const TABLE: Readonly<Record<string, Call>> = {
   findBytes: call(
     (request) => table.findBytes(request),
     () => [{}],
-    { 0: 'limit continuation where columns from reserve' },
+    { 0: 'limit continuation where columns from orderBy total reserve' },
   ),
   pageVersion: call(
     (request) => table.pageVersion(request),
     () => [{}],
-    { 0: 'limit continuation where columns from' },
+    { 0: 'limit continuation where columns from orderBy total' },
   ),
   find: call(
     (where, options) => table.find(where, options),
     () => [{}, {}],
-    { 0: 'a $and $or $not', 1: 'columns from limit numbers signal' },
+    { 0: 'a $and $or $not', 1: 'columns from orderBy limit numbers signal' },
   ),
   count: call(
     (where, options) => table.count(where, options),
@@ -393,7 +393,7 @@ const TABLE: Readonly<Record<string, Call>> = {
   scan: call(
     (options) => table.scan(options),
     () => [{}],
-    { 0: 'numbers where columns from limit signal' },
+    { 0: 'numbers where columns from orderBy limit signal' },
   ),
   get: call(
     (id, options) => table.get(id, options),
@@ -448,12 +448,12 @@ const TABLE: Readonly<Record<string, Call>> = {
   toCSV: call(
     (options) => table.toCSV(options).next(),
     () => [{}],
-    { 0: 'where columns limit signal' },
+    { 0: 'where columns orderBy limit signal' },
   ),
   toNDJSON: call(
     (options) => table.toNDJSON(options).next(),
     () => [{}],
-    { 0: 'where columns limit signal' },
+    { 0: 'where columns orderBy limit signal' },
   ),
   rename: call(
     (name, options) => table.rename(name, options),
@@ -637,8 +637,8 @@ test('of the wrong values these work', () => {
       "TABLE delete": "0: undefined | 0.ifMatch: undefined | 0.ifMatch: 1n | 0: {} | 0: an object without a prototype | 0: iterators that are none",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.author: undefined | 1.note: undefined | 1.author: 'x' | 1.note: 'x' | 1.author: a text with a NUL | 1.note: a text with a NUL | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE deleteRows": "0: []",
-      "TABLE find": "0.a: null | 0.a: 0 | 0.a: -1 | 0.a: 0.5 | 0.a: 1n | 0: {} | 0.a: {} | 0.$not: {} | 0: an object without a prototype | 0.a: an object without a prototype | 0.$not: an object without a prototype | 0.$and: [] | 0.$or: [] | 0: iterators that are none | 0.a: iterators that are none | 0.$not: iterators that are none | 1: undefined | 1.columns: undefined | 1.from: undefined | 1.limit: undefined | 1.numbers: undefined | 1.signal: undefined | 1.from: 0 | 1: {} | 1: an object without a prototype | 1.columns: [] | 1: iterators that are none",
-      "TABLE findBytes": "0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.reserve: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none | 0.reserve: a function",
+      "TABLE find": "0.a: null | 0.a: 0 | 0.a: -1 | 0.a: 0.5 | 0.a: 1n | 0: {} | 0.a: {} | 0.$not: {} | 0: an object without a prototype | 0.a: an object without a prototype | 0.$not: an object without a prototype | 0.$and: [] | 0.$or: [] | 0: iterators that are none | 0.a: iterators that are none | 0.$not: iterators that are none | 1: undefined | 1.columns: undefined | 1.from: undefined | 1.orderBy: undefined | 1.limit: undefined | 1.numbers: undefined | 1.signal: undefined | 1.from: 0 | 1: {} | 1: an object without a prototype | 1.columns: [] | 1: iterators that are none",
+      "TABLE findBytes": "0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.orderBy: undefined | 0.total: undefined | 0.reserve: undefined | 0.total: true | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none | 0.reserve: a function",
       "TABLE get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE getJson": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE getJsonByKey": "",
@@ -646,15 +646,15 @@ test('of the wrong values these work', () => {
       "TABLE merge": "0.missing: undefined | 0.unnamed: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.dryRun: undefined | 0.signal: undefined | 0.receipt: true | 0.dryRun: true | 0.rows: []",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.reserve: a function",
       "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.author: undefined | 0.note: undefined | 0.receipt: true | 0.author: 'x' | 0.note: 'x' | 0.author: a text with a NUL | 0.note: a text with a NUL | 0.rows: []",
-      "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
+      "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0.total: true | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.memory: bytes",
-      "TABLE pageVersion": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
+      "TABLE pageVersion": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.orderBy: undefined | 0.total: undefined | 0.total: true | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
       "TABLE preflight": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.receipt: true | 0.ifMatch: 1n | 0.rows: []",
       "TABLE receipt": "",
       "TABLE rename": "0: 'x' | 0: a text with a NUL | 1: undefined | 1.ifMatch: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
-      "TABLE scan": "0: undefined | 0.numbers: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.limit: undefined | 0.signal: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
-      "TABLE toCSV": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.limit: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
-      "TABLE toNDJSON": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.limit: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
+      "TABLE scan": "0: undefined | 0.numbers: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.orderBy: undefined | 0.limit: undefined | 0.signal: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
+      "TABLE toCSV": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.orderBy: undefined | 0.limit: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
+      "TABLE toNDJSON": "0: undefined | 0.where: undefined | 0.columns: undefined | 0.orderBy: undefined | 0.limit: undefined | 0.signal: undefined | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 1: iterators that are none | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype | 2: iterators that are none",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype | 2: iterators that are none",
       "TABLE updateRows": "0: []",

@@ -1,4 +1,4 @@
-// `--where`, `--search` and `--columns` of the commands that read rows.
+// `--where`, `--columns` and `--sort` of the commands that read rows.
 import type { ExportOptions, Where } from '../../../src/index.js'
 import type { OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -9,31 +9,32 @@ export const FIND_OPTIONS = {
     value: 'JSON',
     help: `only rows that match, such as '{ "total": { "gt": 10 } }'`,
   },
-  search: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'only rows in which a text column has this text, in any case',
-  },
   columns: {
     type: 'string',
     value: 'A,B',
     help: `only these columns, in this order, with row IDs in front for '$rowID'; a JSON array for IDs with a comma`,
+  },
+  sort: {
+    type: 'string',
+    value: 'A,B',
+    help: `rows sorted by these columns; --sort=-A,B has the greatest A first; or as JSON, such as [{ "column": "A", "locale": "de" }]`,
   },
 } as const satisfies OptionSpecs
 
 /** @throws {ProgramFailure} */
 export function parseFind({
   where,
-  search,
   columns,
-}: Readonly<{ [Name in keyof typeof FIND_OPTIONS]?: string | undefined }>): Pick<
-  ExportOptions,
-  keyof typeof FIND_OPTIONS
-> {
+  sort,
+}: Readonly<{
+  where?: string | undefined
+  columns?: string | undefined
+  sort?: string | undefined
+}>): Pick<ExportOptions, 'where' | 'columns' | 'orderBy'> {
   return {
-    ...(search !== undefined && { search }),
     ...(where !== undefined && { where: parseJsonOption('--where', where) as Where }),
     ...(columns !== undefined && { columns: parseColumnsOption(columns) }),
+    ...(sort !== undefined && { orderBy: parseSortOption(sort) }),
   }
 }
 
@@ -48,6 +49,16 @@ function parseColumnsOption(text: string): readonly string[] {
   }
   if (ids.length === 0) throw noColumns()
   return ids
+}
+
+/** The store checks the objects. */
+function parseSortOption(text: string): NonNullable<ExportOptions['orderBy']> {
+  if (text.startsWith('[')) {
+    return parseJsonOption('--sort', text) as NonNullable<ExportOptions['orderBy']>
+  }
+  return text.split(',').map((id) => {
+    return id.startsWith('-') ? { column: id.slice(1), descending: true } : { column: id }
+  })
 }
 
 function noColumns(): ProgramFailure {

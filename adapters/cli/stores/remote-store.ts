@@ -32,11 +32,11 @@ export function remoteTable(client: Client, tableId: string): CommandTable {
 
 type Given = Parameters<ReturnType<Client['table']>['toCSV']>[0]
 
-function given({ where, search, columns, limit, signal }: ExportOptions): Given {
+function given({ where, columns, orderBy, limit, signal }: ExportOptions): Given {
   return {
     ...(where !== undefined && { where }),
-    ...(search !== undefined && { search }),
     ...(columns !== undefined && { columns }),
+    ...(orderBy !== undefined && { orderBy }),
     ...(limit !== undefined && { limit }),
     signal,
   }

@@ -10,7 +10,6 @@
 import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
-import type { FindBounds } from '../../engine/types/find-types.js'
 import type {
   OpenPage,
   PageBounds,
@@ -19,6 +18,7 @@ import type {
   PieceStart,
   Table,
 } from '../../engine/types/store-types.js'
+import type { FoundBounds } from '../http/find-query.js'
 import type { ContractResponse } from '../http/message.js'
 import { invalidRequest } from '../http/refusal.js'
 import {
@@ -68,18 +68,18 @@ export async function answerPage(
 /** Memory for the JSON of a page of rows that match, and for what is read for it, in bytes. */
 const FOUND_PAGE_BYTES = 4 * 1_024 * 1_024
 
-/** GET /tables/{tableID}/rows with `where`, `search`, `columns` or `from`: such a page is short, and read once. */
+/** GET /tables/{tableID}/rows with the parameters of `parseFindBounds`: such a page is short, and read once. */
 export async function answerFound(
   table: Table,
-  bounds: PageBounds & FindBounds,
+  bounds: PageBounds & FoundBounds,
   answer: AnswerRoom,
 ): Promise<ContractResponse> {
   const { room } = answer
   try {
     await room.resize(FOUND_PAGE_BYTES)
     const reserve = (bytes: number) => room.resize(FOUND_PAGE_BYTES + bytes)
-    const { json, continuation, version } = await table.findBytes({ ...bounds, reserve })
-    const pieces = [HEAD, json, tailOf(continuation)]
+    const { json, continuation, version, total } = await table.findBytes({ ...bounds, reserve })
+    const pieces = [HEAD, json, tailOf(continuation, total)]
     const length = pieces.reduce((bytes, piece) => bytes + piece.length, 0)
     if (length > FREE_BYTES_MAX) {
       await room.resize(FOUND_PAGE_BYTES + json.length)
@@ -99,8 +99,9 @@ export function asQueryError(failure: unknown): unknown {
   return isOfArguments ? invalidRequest('query', failure.message) : failure
 }
 
-function tailOf(continuation: string | undefined): Bytes {
-  return utf8(continuation === undefined ? '}' : `,"continuation":${JSON.stringify(continuation)}}`)
+function tailOf(continuation: string | undefined, total?: number): Bytes {
+  const members = JSON.stringify({ continuation, total })
+  return utf8(members === '{}' ? '}' : `,${members.slice(1)}`)
 }
 
 async function answerOpenPage(

@@ -1,5 +1,5 @@
-// The parameters of a page of some rows or cells: `where`, `search`, `columns` and `from`.
-import type { FindBounds, Where } from '../../engine/types/find-types.js'
+// The parameters of a page of some rows or cells, or in an order: `where`, `columns`, `from`, `sort` and `total`.
+import type { FindBounds, OrderBy, Where } from '../../engine/types/find-types.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import { type Query, queryValue, queryValues } from './query.js'
 import { invalidRequest, shownId } from './refusal.js'
@@ -7,18 +7,25 @@ import { invalidRequest, shownId } from './refusal.js'
 /** Levels of arrays and objects in `where`, at most. Conditions have fewer. */
 const DEPTH_MAX = 64
 
+const PARAMETERS = ['where', 'columns', 'from', 'sort', 'total']
+
+/** What the parameters ask for. */
+export type FoundBounds = FindBounds & Readonly<{ total?: boolean | undefined }>
+
 /** undefined: none of the parameters is given. */
-export function parseFindBounds(query: Query): FindBounds | undefined {
-  if (!['where', 'search', 'columns', 'from'].some((name) => query.has(name))) return undefined
+export function parseFindBounds(query: Query): FoundBounds | undefined {
+  if (!PARAMETERS.some((name) => query.has(name))) return undefined
   const where = parseWhereParameter(query)
-  const search = queryValue(query, 'search')
   const columns = parseQueryColumns(query)
   const from = parseFrom(query)
+  const orderBy = parseSort(query)
+  const total = parseTotal(query)
   return {
     ...(where !== undefined && { where }),
-    ...(search !== undefined && { search }),
     ...(columns !== undefined && { columns }),
     ...(from !== undefined && { from }),
+    ...(orderBy !== undefined && { orderBy }),
+    ...(total !== undefined && { total }),
   }
 }
 
@@ -41,6 +48,29 @@ function parseQueryColumns(query: Query): readonly string[] | undefined {
     if (Array.isArray(ids) && ids.every(isText)) return ids
     throw invalidRequest('query', 'columns must be column IDs, or a JSON array of them')
   })
+}
+
+/** As `columns`, with `-` in front of those that are descending; in JSON, the objects of `orderBy`. */
+function parseSort(query: Query): OrderBy | undefined {
+  if (!query.has('sort')) return undefined
+  const columns = queryValues(query, 'sort').flatMap((value): unknown[] => {
+    if (!value.startsWith('[')) {
+      return value.split(',').map((id) => {
+        return id.startsWith('-') ? { column: id.slice(1), descending: true } : { column: id }
+      })
+    }
+    const given = parseQueryJson('sort', value)
+    if (Array.isArray(given)) return given
+    throw invalidRequest('query', 'sort must be column IDs, or a JSON array of objects')
+  })
+  return columns as unknown as OrderBy
+}
+
+function parseTotal(query: Query): boolean | undefined {
+  const value = queryValue(query, 'total')
+  if (value === undefined) return undefined
+  if (value === 'true' || value === 'false') return value === 'true'
+  throw invalidRequest('query', `total must be true or false, not '${shownId(value)}'`)
 }
 
 function parseFrom(query: Query): number | undefined {

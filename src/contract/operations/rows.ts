@@ -2,7 +2,6 @@
 
 import { StoreError } from '../../base/store-error.js'
 import { rowNotFound } from '../../engine/read/row-lookup.js'
-import type { FindBounds } from '../../engine/types/find-types.js'
 import type { PageBounds, ReadJsonResult, Table } from '../../engine/types/store-types.js'
 import { answerFound, answerPage, asQueryError } from '../answers/page-answer.js'
 import {
@@ -21,7 +20,7 @@ import type { Call } from '../calls/call.js'
 import { TABULAR } from '../calls/call.js'
 import { inOrder } from '../calls/order-of-refusals.js'
 import { isKnown } from '../http/file-conditions.js'
-import { parseFindBounds } from '../http/find-query.js'
+import { type FoundBounds, parseFindBounds } from '../http/find-query.js'
 import { type ContractResponse, headerValues } from '../http/message.js'
 import { parseIfMatch, renderETag } from '../http/precondition.js'
 import {
@@ -62,7 +61,7 @@ export async function listRows(call: Call, tableId: string): Promise<ContractRes
     : answerFound(table, { ...bounds, ...found }, call.openAnswerRoom())
 }
 
-async function versionOfPage(table: Table, bounds: PageBounds & FindBounds): Promise<number> {
+async function versionOfPage(table: Table, bounds: PageBounds & FoundBounds): Promise<number> {
   try {
     return await table.pageVersion(bounds)
   } catch (failure) {
@@ -111,9 +110,9 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
 
 /** GET /tables/{tableID}/count */
 export async function countRows(call: Call, tableId: string): Promise<ContractResponse> {
-  const { where, search } = parseFindBounds(call.query) ?? {}
+  const { where } = parseFindBounds(call.query) ?? {}
   try {
-    const count = await call.team.table(tableId).count(where, { search })
+    const count = await call.team.table(tableId).count(where)
     return jsonResponse(200, JSON.stringify({ data: { count } }))
   } catch (failure) {
     throw asQueryError(failure)

@@ -3,28 +3,33 @@ import { isRecord, shown, typeName } from '../../base/options.js'
 import { invalidArgument } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { CountOptions, FindBounds, ScanOptions, Where } from '../types/find-types.js'
-import { checkArguments, checkNumbers, checkSignal, checkText } from './arguments.js'
+import { checkArguments, checkFlag, checkNumbers, checkSignal, checkText } from './arguments.js'
 
-export const FIND_ARGUMENTS = Object.freeze(['where', 'search', 'columns', 'from'])
-
-/** UTF-16 units of a text that is searched for in all columns, at most. */
-const SEARCH_CHARS_MAX = 256
+export const FIND_ARGUMENTS = Object.freeze(['where', 'columns', 'from', 'orderBy'])
 
 /** Whether a request asks for some of the rows or cells. */
-export function isFind({ where, search, columns, from }: FindBounds): boolean {
-  return [where, search, columns, from].some((bound) => bound !== undefined)
+export function isFind({ where, columns, from, orderBy }: FindBounds): boolean {
+  return [where, columns, from, orderBy].some((bound) => bound !== undefined)
+}
+
+/** Whether a request needs the number of the rows that match, or their order. */
+export function isSorted({
+  orderBy,
+  total,
+}: FindBounds & Readonly<{ total?: boolean | undefined }>): boolean {
+  return orderBy !== undefined || (total !== undefined && total !== false)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkFindBounds({
   where,
-  search,
   columns,
   from,
+  orderBy,
   continuation,
 }: FindBounds & Readonly<{ continuation?: string | undefined }>): void {
   if (where !== undefined) checkWhere(where)
-  checkSearch(search)
+  if (orderBy !== undefined) checkOrderBy(orderBy)
   if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0)) {
     throw invalidArgument(`from must be a row number, an integer of at least 0, not ${shown(from)}`)
   }
@@ -39,9 +44,38 @@ export function checkFindBounds({
   for (const id of columns as readonly unknown[]) checkText('A column of columns', id)
 }
 
+/** Columns that rows are sorted by, at most. */
+const ORDER_COLUMNS_MAX = 8
+
+const ORDER_MEMBERS = ['column', 'descending', 'ignoreCase', 'locale']
+
+/** Whether the table has the columns is not known here. */
+function checkOrderBy(given: unknown): void {
+  if (!Array.isArray(given) || given.length < 1 || given.length > ORDER_COLUMNS_MAX) {
+    throw invalidArgument(`orderBy must be an array of 1 to ${ORDER_COLUMNS_MAX} columns`)
+  }
+  const ids = new Set<string>()
+  for (const column of Array.from<unknown>(given)) {
+    if (!isRecord(column)) {
+      const example = "such as { column: 'total', descending: true }"
+      throw invalidArgument(
+        `A column of orderBy must be an object ${example}, not ${shown(column)}`,
+      )
+    }
+    checkArguments('orderBy', column, ORDER_MEMBERS)
+    const { column: id, descending, ignoreCase, locale } = column
+    const text = checkText('A column of orderBy', id)
+    if (ids.has(text)) throw invalidArgument(`orderBy names the column ${shown(text)} twice`)
+    ids.add(text)
+    if (descending !== undefined) checkFlag('descending of orderBy', descending)
+    if (ignoreCase !== undefined) checkFlag('ignoreCase of orderBy', ignoreCase)
+    if (locale !== undefined) checkText('The locale of orderBy', locale)
+  }
+}
+
 /** `scan` checks the values. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkFindOptions(given: unknown): void {
-  checkArguments('find', given, ['search', 'columns', 'from', 'limit', 'numbers', 'signal'])
+  checkArguments('find', given, ['columns', 'from', 'orderBy', 'limit', 'numbers', 'signal'])
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -62,16 +96,8 @@ export function checkScan(
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkCount(where: unknown, given: CountOptions): void {
   if (where !== undefined) checkWhere(where)
-  checkArguments('count', given, ['search', 'signal'])
-  checkSearch(given.search)
+  checkArguments('count', given, ['signal'])
   checkSignal(given.signal)
-}
-
-function checkSearch(search: unknown): void {
-  if (search === undefined) return
-  if (checkText('search', search).length > SEARCH_CHARS_MAX) {
-    throw invalidArgument(`search must have at most ${SEARCH_CHARS_MAX} characters`)
-  }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

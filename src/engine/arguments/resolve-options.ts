@@ -59,7 +59,7 @@ export const STORE_LIMITS = {
   mergeBytesMax: { default: 128 * MIB, min: MIB, max: 16 * GIB },
   segmentRowsMax: { default: 65_536, min: 1, max: 65_536 },
   segmentBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
-  cacheBytesMax: { default: 80 * MIB, min: 0, max: 16 * GIB },
+  cacheBytesMax: { default: 96 * MIB, min: 0, max: 16 * GIB },
   bufferBytesMax: { default: 28 * MIB, min: 0, max: GIB },
   fileBytesMax: { default: 5 * GIB, min: 1, max: TIB },
   teamFileBytesMax: { default: Number.MAX_SAFE_INTEGER, min: 0, max: Number.MAX_SAFE_INTEGER },

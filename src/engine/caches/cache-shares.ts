@@ -28,6 +28,8 @@ const CACHE_PARTS = {
   extents: 2,
   /** The state of teams: some 1,000. */
   teams: 4,
+  /** Lists of sorted rows: of two million together. */
+  sorted: 16,
 } as const
 
 /** Parts of `bufferBytesMax`. With the default of 28 MiB each part is a mebibyte. */

@@ -10,6 +10,7 @@ import type { HotRowCache } from '../caches/hot-row-cache.js'
 import type { KeysOfHeads } from '../caches/keys-of-heads.js'
 import type { PointReadCache } from '../caches/point-read-cache.js'
 import type { SchemaCache } from '../caches/schema-cache.js'
+import type { SortedLists } from '../caches/sorted-lists.js'
 import type { TableCounts } from '../caches/table-counts.js'
 import type { KeyedMutex } from '../commit/keyed-mutex.js'
 import type { TableHeads } from '../commit/table-heads.js'
@@ -72,6 +73,7 @@ export type StoreContext = Readonly<{
   limits: TeamLimits
   tableCounts: TableCounts
   hotRows: HotRowCache
+  sortedLists: SortedLists
   keysOfHeads: KeysOfHeads
   pointReads: PointReadCache
   writers: TableChanges
@@ -90,6 +92,8 @@ export type StoreContext = Readonly<{
   aliases: TeamAliases
   signingKeys: SigningKeys
   transferLimit: TransferLimit
+  /** Sorts that are made at the same time. */
+  sorts: TransferLimit
   uploads: OpenUploads
   puts: UploadPuts
   claims: FileClaims

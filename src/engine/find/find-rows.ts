@@ -11,8 +11,8 @@ import { dataError } from '../../base/data-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { RowCells } from '../../format/row-cells.js'
-import { checkArguments } from '../arguments/arguments.js'
-import { checkFindBounds, FIND_ARGUMENTS } from '../arguments/find-arguments.js'
+import type { KvView } from '../../kv/kv.js'
+import { checkFindBounds } from '../arguments/find-arguments.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import {
@@ -22,23 +22,22 @@ import {
   parsePageToken,
   rowsOfPage,
 } from '../read/open-page.js'
-import type { PagePlan, Run } from '../read/page-reader.js'
-import { PAGE_START, PageWriter } from '../read/page-writer.js'
+import type { PlannedPage, Run } from '../read/page-reader.js'
+import { PAGE_START, PageWriter, type RowExtent } from '../read/page-writer.js'
 import type { FrameRows } from '../segments/frame-runs.js'
-import type { FindBounds } from '../types/find-types.js'
+import type { FindBounds, Where } from '../types/find-types.js'
 import type { PageBounds, PageBytes } from '../types/store-types.js'
-import { valueCountOf } from './condition.js'
 import { type FoundRows, frameOfRow, positionIn, type Wanted, walkPlan } from './find-walk.js'
 import { type SegmentTest, segmentTest } from './may-match.js'
 import { RowMatcher } from './row-matcher.js'
 import { lackedColumn } from './unknown-column.js'
-import { parseWhere } from './where.js'
+import { parseWhere, valueCountOf } from './where.js'
 
 /** Rows that one page looks at, at most. */
 export const WORK_ROWS_MAX = 262_144
 
 /** Text of the rows of one page, in bytes, at most; a page has one row at least, if one matches. */
-const PAGE_TEXT_BYTES_MAX = 1024 * 1024
+export const PAGE_TEXT_BYTES_MAX = 1024 * 1024
 
 export type FindRequest = PageBounds &
   FindBounds &
@@ -48,17 +47,21 @@ export type FindRequest = PageBounds &
     pinned?: PageStart['pinned']
   }>
 
-/** A page of rows that match. */
-export async function findPage(place: TablePlace, request: FindRequest): Promise<PageBytes> {
+/** A page of rows that match. @param view - As in `PageStart`. */
+export async function findPage(
+  place: TablePlace,
+  request: FindRequest,
+  view?: KvView,
+): Promise<PageBytes> {
   const { team } = place
   const { signal, reserve, pinned, from = 0, continuation } = request
   checkFindBounds(request)
   const limit = rowsOfPage(team, request.limit)
   const token = parsePageToken(team, continuation)
-  const start = from > 0 ? await startAtRow(place, undefined, from) : token
-  const chosen = await chooseRows(place, { token: start, reserve, pinned })
+  const start = from > 0 ? await startAtRow(place, undefined, from, view) : token
+  const chosen = await chooseRows(place, { token: start, reserve, pinned, view })
   const { plan, limits, version, tokenAt } = chosen
-  const query = compile(chosen, request)
+  const query = compileQuery(team, plan.schema, request)
   const { forward, generation } = plan
   const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
   const bounds = { rows: limit, bytes: Math.min(limits.bytes, PAGE_TEXT_BYTES_MAX) }
@@ -77,12 +80,11 @@ export async function pageVersion(
   request: PageBounds & FindBounds,
 ): Promise<number> {
   const { team } = place
-  checkArguments('pageVersion', request, ['limit', 'continuation', ...FIND_ARGUMENTS])
   checkFindBounds(request)
   rowsOfPage(team, request.limit)
   const token = parsePageToken(team, request.continuation)
   const chosen = await choosePage(place, { token, rows: NO_ROWS, wantsSchema: true })
-  compile(chosen, request)
+  compileQuery(team, chosen.plan.schema, request)
   return chosen.version
 }
 
@@ -100,13 +102,13 @@ export type CountedRows = Readonly<{
 export async function countRows(
   place: TablePlace,
   start: Continuation,
-  wanted: Pick<FindBounds, 'where' | 'search'>,
+  where: Where,
   signal: AbortSignal | undefined,
 ): Promise<CountedRows> {
   const found = new RowCount()
   const chosen = await chooseRows(place, { token: start, pinned: start.generation })
   const { plan } = chosen
-  const { projection: _, ...query } = compile(chosen, wanted)
+  const { projection: _, ...query } = compileQuery(place.team, plan.schema, { where })
   const end = await walkPlan(place.team, plan, { ...query, found, signal })
   const after = end ?? (plan.isEnd ? null : endOfPlan(plan))
   const rest = after === null ? null : { ...start, position: after }
@@ -116,16 +118,18 @@ export async function countRows(
 /**
  * Where a row is, by its number in the table; behind the last row if there are not so many.
  * @param start - Where the rows of a pinned generation begin; undefined: those of the table as it is now.
+ * @param view - As in `PageStart`.
  */
 export async function startAtRow(
   place: TablePlace,
   start: Continuation | undefined,
   number: number,
+  view?: KvView,
 ): Promise<Continuation | undefined> {
   let token = start
   for (let left = number; left > 0; ) {
     const rows = Math.min(left, SKIPPED_ROWS_MAX) - 1 // A plan has one row more.
-    const { plan } = await choosePage(place, { token, rows, pinned: start?.generation })
+    const { plan } = await choosePage(place, { token, rows, pinned: start?.generation, view })
     left -= plan.runs.reduce((count, { liveRows }) => count + liveRows, 0)
     token = { table: place.table, generation: plan.generation.nonce, position: endOfPlan(plan) }
     if (plan.isEnd) break
@@ -143,13 +147,14 @@ function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<
 type Query = Pick<Wanted, 'matcher' | 'mayMatch' | 'segmentTests'> &
   Readonly<{ projection: Projection | null }>
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-function compile(
-  { team, plan: { schema } }: ChosenPage,
-  { where, search, columns }: Pick<FindBounds, 'where' | 'search' | 'columns'>,
+/** What a condition and columns ask for. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function compileQuery(
+  team: TeamContext,
+  schema: IndexedSchema | null,
+  { where, columns }: Pick<FindBounds, 'where' | 'columns'>,
 ): Query {
   const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
-  const condition = parseWhere(where, known, search)
+  const condition = parseWhere(where, known)
   let test: SegmentTest | undefined // Compiled for the first segment that knows its values.
   const mayHaveMatch: SegmentTest = (values) => {
     if (condition === null) return true
@@ -189,13 +194,13 @@ function checkFindColumns(
 }
 
 /** Where the rows after a plan begin. */
-function endOfPlan({ runs, generation }: PagePlan): Position {
+export function endOfPlan({ runs, generation }: PlannedPage): Position {
   const last = runs[runs.length - 1]
   if (last === undefined) return { extent: generation.nextExtent, slot: 0 }
   return positionIn(last, last.limit)
 }
 
-class RowCount implements FoundRows {
+export class RowCount implements FoundRows {
   count = 0
   readonly isFull = false
 
@@ -206,7 +211,7 @@ class RowCount implements FoundRows {
 }
 
 /** Writes the rows of a page. */
-class PageRows implements FoundRows {
+export class PageRows implements FoundRows {
   readonly #writer: PageWriter
   readonly #projection: Projection | null
   readonly #rowsMax: number
@@ -221,7 +226,7 @@ class PageRows implements FoundRows {
     return this.#writer.rowCount >= this.#rowsMax
   }
 
-  take(extent: Run['extent'], rows: FrameRows): number {
+  take(extent: RowExtent, rows: FrameRows): number {
     const projection = this.#projection
     const { frame, first, limit, slot } = rows
     if (projection === null) {

@@ -15,12 +15,15 @@ type Waiter = Readonly<{ teamId: string; enter: () => void }>
 
 export class TransferLimit {
   readonly #max: number
+  readonly #what: string
   readonly #runningOf = new Map<string, number>()
   readonly #waiting = new Set<Waiter>()
   #running = 0
 
-  constructor(max: number) {
+  /** @param what - What is limited, for messages. */
+  constructor(max: number, what = 'file transfers') {
     this.#max = max
+    this.#what = what
   }
 
   /**
@@ -64,7 +67,7 @@ export class TransferLimit {
   async #wait(teamId: string, ended: AbortSignal | undefined): Promise<void> {
     const ofTeam = [...this.#waiting].filter((waiter) => waiter.teamId === teamId)
     if (this.#waiting.size >= WAITING_MAX || ofTeam.length >= TEAM_WAITING_MAX) {
-      throw new StoreError('RATE_LIMITED', 'Too many file transfers are in progress; try again')
+      throw new StoreError('RATE_LIMITED', `Too many ${this.#what} are in progress; try again`)
     }
     ended?.throwIfAborted()
     await new Promise<void>((resolve, reject) => {

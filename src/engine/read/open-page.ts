@@ -45,6 +45,8 @@ export type PageStart = Readonly<{
   wantsSchema?: boolean
   /** The generation that a scan has pinned: it is read although its table was deleted. */
   pinned?: Bytes | undefined
+  /** The view in which the page is chosen. Default: one of its own. */
+  view?: KvView | undefined
 }>
 
 /** @param pinned - As in `PageStart`. */
@@ -70,7 +72,7 @@ export function parsePageToken(
 /** Chooses the rows of a page, as they were at one commit. */
 export async function choosePage(
   place: TablePlace,
-  { token, rows, reserve, pinned, wantsSchema = false }: PageStart,
+  { token, rows, reserve, pinned, view: given, wantsSchema = false }: PageStart,
 ): Promise<ChosenPage> {
   const { team, table, tableId } = place
   let start = token?.position // Where the page begins, as far as it is known.
@@ -91,9 +93,11 @@ export async function choosePage(
     const page = { from, limit: rows, reserve, wantsSchema }
     return readAhead(view, ahead, (known) => planPage(team, known, table, used, page, footers))
   }
-  const planned = await planOpenPage(team, planIn, () =>
-    start === undefined ? undefined : aheadOfStart(table, start),
-  )
+  const planned = await (given === undefined
+    ? planOpenPage(team, planIn, () =>
+        start === undefined ? undefined : aheadOfStart(table, start),
+      )
+    : planIn(given))
   const forward = await team.forwards.of(planned.generation)
   return chosenPage(place, { ...planned, forward }, rows, planned.version)
 }

@@ -18,6 +18,7 @@ import { checkFindBounds } from '../arguments/find-arguments.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
 import { findPage } from '../find/find-rows.js'
+import { sortedPages } from '../order/sorted-scan.js'
 import { pinGeneration } from '../read/generations.js'
 import { openPage, readPage } from '../read/open-page.js'
 import type { CsvOptions, ExportedRows } from '../types/life-types.js'
@@ -32,7 +33,7 @@ const ROW_ID_CHARS = 34
 /** For the columns of a table, and what stands between fields. */
 type WriterOf = (schema: TableSchema, delimiter: CsvOptions['delimiter']) => RowsWriter
 
-const OPTIONS = ['where', 'search', 'columns', 'limit', 'signal']
+const OPTIONS = ['where', 'columns', 'orderBy', 'limit', 'signal']
 
 /**
  * @param what - The name of the call in messages.
@@ -64,7 +65,7 @@ export function exported(
 async function* exportTableRows(
   place: TablePlace,
   writerOf: WriterOf,
-  { where, search, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
+  { where, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
 ): AsyncGenerator<Bytes, void> {
   const { columns, hasRowIds } = wantedCells(asked.columns)
   const { team, table } = place
@@ -84,15 +85,27 @@ async function* exportTableRows(
     const wanted = { columns: pickById(schema.columns, columns) }
     const writer = writerOf(hasRowIds ? withRowIds(wanted) : wanted, delimiter)
     if (writer.start !== '') yield utf8(writer.start)
+    if (asked.orderBy !== undefined) {
+      const bounds = { where, columns, orderBy: asked.orderBy, signal }
+      for await (const page of sortedPages(
+        (read) => step(async () => read(place)),
+        bounds,
+        limit,
+        nonce,
+      )) {
+        if (page.rowCount > 0) yield encodeExportLines(page.json, writer, hasRowIds)
+      }
+      return
+    }
     const position = { extent: firstExtent, slot: 0 }
     const start = { table, generation: nonce, position }
     let next: string | undefined = renderContinuation(start, versionBase(team))
     for (let left = limit; next !== undefined && left > 0; ) {
       const bounds = { limit: Math.min(EXPORT_ROWS, left), continuation: next }
       const page: PageBytes = await step(async () => {
-        return where === undefined && search === undefined && columns === undefined
+        return where === undefined && columns === undefined
           ? readPage(await openPage(place, bounds, nonce), undefined)
-          : findPage(place, { ...bounds, where, search, columns, signal, pinned: nonce })
+          : findPage(place, { ...bounds, where, columns, signal, pinned: nonce })
       })
       if (page.rowCount > 0) yield encodeExportLines(page.json, writer, hasRowIds)
       left -= page.rowCount

@@ -10,6 +10,7 @@ import {
   AUTHORED,
   checkArguments,
   checkAuthored,
+  checkFlag,
   checkIfMatchArgument,
   checkMemory,
   checkNumbers,
@@ -25,6 +26,7 @@ import {
   checkWhere,
   FIND_ARGUMENTS,
   isFind,
+  isSorted,
 } from '../arguments/find-arguments.js'
 import { checkRowId, checkRowIds } from '../arguments/many-arguments.js'
 import type { PointReadEntry } from '../caches/point-read-cache.js'
@@ -36,8 +38,10 @@ import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { findPage, pageVersion } from '../find/find-rows.js'
 import { readRows } from '../find/get-many.js'
-import { countMatches, scanRows } from '../find/scan-rows.js'
+import { countMatches, type RunOnTable, scanRows } from '../find/scan-rows.js'
 import { encodeKeyText, encodeKeyValue, readByKey } from '../keys/find-by-key.js'
+import { sortedPage, sortedVersion } from '../order/sorted-pages.js'
+import { scanSorted } from '../order/sorted-scan.js'
 import { readHead, readSchema } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { decodePage } from '../read/page-walk.js'
@@ -181,10 +185,11 @@ export class TeamTable implements Table {
   }
 
   async page(request: FindPageRequest = {}): Promise<Page> {
-    checkArguments('page', request, [...PAGE_ARGUMENTS, ...FIND_ARGUMENTS, 'numbers'])
+    checkArguments('page', request, [...PAGE_ARGUMENTS, ...FIND_ARGUMENTS, 'total', 'numbers'])
     const { numbers: form, ...bounds } = request
     const numbers = checkNumbers(form)
-    const page = isFind(bounds) ? this.findBytes(bounds) : this.pageBytes(bounds)
+    const page =
+      isFind(bounds) || bounds.total !== undefined ? this.findBytes(bounds) : this.pageBytes(bounds)
     return decodePage(await page, numbers)
   }
 
@@ -198,14 +203,25 @@ export class TeamTable implements Table {
 
   findBytes(request: FindBytesRequest): Promise<PageBytes> {
     return this.#run((place) => {
-      checkArguments('findBytes', request, [...PAGE_ARGUMENTS, ...FIND_ARGUMENTS, 'reserve'])
+      checkArguments('findBytes', request, [
+        ...PAGE_ARGUMENTS,
+        ...FIND_ARGUMENTS,
+        'total',
+        'reserve',
+      ])
       checkReserve(request.reserve)
-      return findPage(place, request)
+      return isSorted(request) ? sortedPage(place, request) : findPage(place, request)
     })
   }
 
   pageVersion(request: Omit<FindBytesRequest, 'reserve'> = {}): Promise<number> {
-    return this.#run((place) => pageVersion(place, request))
+    return this.#run((place) => {
+      checkArguments('pageVersion', request, [...PAGE_ARGUMENTS, ...FIND_ARGUMENTS, 'total'])
+      if (request.total !== undefined) checkFlag('total', request.total)
+      return request.orderBy === undefined
+        ? pageVersion(place, request)
+        : sortedVersion(place, request)
+    })
   }
 
   async openPage(request: OpenPageRequest = {}): Promise<OpenPage> {
@@ -221,7 +237,9 @@ export class TeamTable implements Table {
   }
 
   scan(options: ScanOptions = {}): DisposableIterator<RowWithId> {
-    return disposable(scanRows(this.#team, (operation) => this.#run(operation), options))
+    const run: RunOnTable = (operation) => this.#run(operation)
+    const isInOrder = options?.orderBy !== undefined
+    return disposable(isInOrder ? scanSorted(run, options) : scanRows(this.#team, run, options))
   }
 
   find(where: Where, options: Omit<ScanOptions, 'where'> = {}): DisposableIterator<RowWithId> {

@@ -32,10 +32,6 @@ export type WhereCell = Readonly<{
   contains?: string
   /** Whether the cell is empty. An array without elements is not. */
   isEmpty?: boolean
-  /** Whether `eq`, `ne`, `in`, `startsWith` and `contains` of text take all forms of a letter as one. Default: false. */
-  ignoreCase?: boolean
-  /** With `ignoreCase`: whether `é` is `e`, too. Default: false. */
-  ignoreAccents?: boolean
 }>
 
 /**
@@ -53,15 +49,25 @@ export type Where = Readonly<{
 }> &
   Readonly<{ [column: string]: WhereValue | null | WhereCell | Where | readonly Where[] }>
 
+/**
+ * The columns that rows are sorted by: those with equal values in the first by the second, and so on; at last in the
+ * order of the table. EMBEDDING.md, "Sorting rows", says how values are compared.
+ */
+export type OrderBy = readonly Readonly<{
+  /** The ID of a column that holds no arrays and no durations. */
+  column: string
+  /** Greatest values first; empty cells are last all the same. Default: false. */
+  descending?: boolean | undefined
+  /** Whether the case of texts is ignored. Default: false. */
+  ignoreCase?: boolean | undefined
+  /** The language, as a BCP 47 tag, in whose order texts are. Default: that of their code points. */
+  locale?: string | undefined
+}>[]
+
 /** Which rows and cells are read. */
 export type FindBounds = Readonly<{
   /** Conditions by column ID, which the rows must meet. Default: all rows. */
   where?: Where | undefined
-  /**
-   * A text that a text column of the row contains, without case; accents count. At most 256 characters. Default, also if
-   * it is empty: all rows.
-   */
-  search?: string | undefined
   /** Only the cells of these columns, in this order. Default: all. */
   columns?: readonly string[] | undefined
   /**
@@ -69,19 +75,28 @@ export type FindBounds = Readonly<{
    * Range: 0 to 2^53 - 1.
    */
   from?: number | undefined
+  /** The order of the rows. Default: that of the table. `from` counts in this order. */
+  orderBy?: OrderBy | undefined
 }>
 
 /**
  * A request for a page of row objects. With `where` a page ends after the 262,144 rows that it compares at most, or
- * fewer if the condition has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`,
- * `search` and `columns` with it. `from` cannot be combined with a continuation.
+ * fewer if the condition has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`
+ * and `columns` with it. `from` cannot be combined with a continuation.
+ *
+ * With `orderBy` a continuation goes on in the order of the version that the first page had, with the rows as they are
+ * now: those deleted since are left out, those added since are not there. It fails with CONTINUATION_INVALID if the
+ * table has changed and the order is no longer kept: begin again, or go on with `from`.
  */
-export type FindPageRequest = PageRequest & FindBounds
+export type FindPageRequest = PageRequest &
+  FindBounds &
+  Readonly<{
+    /** Whether the page has `total`, for which all rows are compared. Default: false. */
+    total?: boolean | undefined
+  }>
 
 /** Options of `count`. */
 export type CountOptions = Readonly<{
-  /** As in `FindBounds`. */
-  search?: string | undefined
   /** Ends the call, which fails with ABORTED. Default: none. */
   signal?: AbortSignal | undefined
 }>

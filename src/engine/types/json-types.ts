@@ -21,6 +21,8 @@ export type ReserveMemory = (bytes: number) => Promise<void> | undefined
 export type FindBytesRequest = PageBounds &
   FindBounds &
   Readonly<{
+    /** As in `FindPageRequest`. */
+    total?: boolean | undefined
     /** As in `OpenPageRequest`, for the row records of the page. Its JSON and what is read for it take 4 MiB at most. */
     reserve?: ReserveMemory | undefined
   }>
@@ -95,4 +97,6 @@ export type PageBytes = Readonly<{
   continuation?: string
   /** The version of the table that the page shows. */
   version: number
+  /** As in `Page`. */
+  total?: number
 }>

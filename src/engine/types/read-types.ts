@@ -36,10 +36,12 @@ export type DeleteResult = Readonly<{ version: number; deleted: boolean }>
 
 /** A page of row objects. */
 export type Page = Readonly<{
-  /** The rows, in the order of the table. */
+  /** The rows, in the order of the table, or in that of `orderBy`. */
   rows: readonly RowWithId[]
   /** Present if and only if more rows exist. */
   continuation?: string
   /** The version of the table that this page shows. */
   version: number
+  /** With `total`: how many rows match `where`, on all pages; with `orderBy` in the version whose order it is. */
+  total?: number
 }>

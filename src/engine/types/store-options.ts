@@ -199,8 +199,9 @@ export interface BehaviorOptions {
 export interface PerformanceOptions {
   /**
    * Maximum memory of all caches of the store together, estimated, in bytes. Each cache has a share, which
-   * `store.memory()` reports. A quarter is for frames, footers and rows of point reads. 0 caches nothing.
-   * Default: 80 MiB. Range: 0 to 16 GiB.
+   * `store.memory()` reports. A fifth is for frames, footers and rows of point reads, a sixth for sorted rows, which take
+   * 8 bytes each. 0 caches nothing.
+   * Default: 96 MiB. Range: 0 to 16 GiB.
    */
   readonly cacheBytesMax?: number
   /**

@@ -122,7 +122,7 @@ export interface Store extends Disposing {
    * are the estimates to which the limits apply.
    * @example
    * const { cacheBytes, cacheBytesMax } = store.memory()
-   * console.log(cacheBytes <= cacheBytesMax, cacheBytesMax) // true 83886080
+   * console.log(cacheBytes <= cacheBytesMax, cacheBytesMax) // true 100663296
    */
   memory(): StoreMemory
   /**

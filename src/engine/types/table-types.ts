@@ -3,7 +3,7 @@ import type { Bytes } from '../../base/bytes.js'
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Abortable, Authored, KeyValues } from './call-types.js'
-import type { CountOptions, FindBounds, FindPageRequest, ScanOptions, Where } from './find-types.js'
+import type { CountOptions, FindPageRequest, ScanOptions, Where } from './find-types.js'
 import type {
   ChangeEntry,
   ChangesRequest,
@@ -30,14 +30,7 @@ import type {
 import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
 import type { TablePreflightReport } from './preflight-types.js'
-import type {
-  DeleteResult,
-  Page,
-  PageBounds,
-  ReadOptions,
-  ReadResult,
-  RowWithId,
-} from './read-types.js'
+import type { DeleteResult, Page, ReadOptions, ReadResult, RowWithId } from './read-types.js'
 import type { Receipt } from './receipt-types.js'
 import type {
   AddOptions,
@@ -400,7 +393,7 @@ export interface Table {
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * console.log((await team.table(tableId).pageVersion({ limit: 1 })) === version) // true
    */
-  pageVersion(request?: PageBounds & FindBounds): Promise<number>
+  pageVersion(request?: Omit<FindBytesRequest, 'reserve'>): Promise<number>
   /**
    * As `pageBytes`, read in pieces: for a server that sends many pages at the same time.
    * @example

@@ -11,7 +11,7 @@ import type {
   TypedWhere,
 } from '../../schema/row-types.js'
 import type { Abortable, Authored } from './call-types.js'
-import type { CountOptions } from './find-types.js'
+import type { CountOptions, OrderBy } from './find-types.js'
 import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
 import type { ConditionToDelete, DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
@@ -33,9 +33,9 @@ export type TypedFindOptions<
   Form extends NumberForm,
 > = Readonly<{
   where?: TypedWhere<S> | undefined
-  search?: string | undefined
   columns?: readonly Column[] | undefined
   from?: number | undefined
+  orderBy?: readonly (OrderBy[number] & Readonly<{ column: ColumnOf<S> }>)[] | undefined
   numbers?: Form
 }>
 
@@ -51,7 +51,7 @@ export type TypedPageRequest<
   S extends AnySchema,
   Column extends ColumnOf<S> = ColumnOf<S>,
   Form extends NumberForm = 'number',
-> = TypedFindOptions<S, Column, Form> & PageBounds
+> = TypedFindOptions<S, Column, Form> & PageBounds & Readonly<{ total?: boolean | undefined }>
 
 /** A row with these columns, as it is read. */
 export type TypedRow<
@@ -129,6 +129,7 @@ export interface TypedTable<S extends AnySchema>
       rows: readonly TypedRow<S, Column, Form>[]
       continuation?: string
       version: number
+      total?: number
     }>
   >
   get<Form extends NumberForm = 'number'>(

@@ -1,0 +1,260 @@
+// The first rows of an order, of the rows that a walk offers: as many as are wanted, or as the memory holds.
+//
+// Invariants:
+// - What is held is exactly the first rows of those that were offered and are behind `floor`: a row that is not held is
+//   behind all of them.
+// - Rows of equal keys are in the order of their positions, so no two rows have one place.
+import { sortSteps } from '../../base/sort-steps.js'
+import { ITEM_WORK, type Steps } from '../../base/time-slices.js'
+import type { FoundRows } from '../find/find-walk.js'
+import type { Run } from '../read/page-reader.js'
+import type { FrameRows } from '../segments/frame-runs.js'
+import type { SortColumn } from './order-by.js'
+import { KeyBytes, SortKeys } from './sort-keys.js'
+
+/**
+ * What one sort holds, at most: rows, and bytes of their keys. With the arrays beside them, and twice the keys while
+ * rows are dropped, about 64 MiB. One row is held whatever its key takes.
+ */
+export const HELD_ROWS_MAX = 1_048_576
+export const HELD_KEY_BYTES_MAX = 16 * 1024 * 1024
+
+/** Slots of an extent: the position of a row as one number. */
+const SLOTS = 65_536
+
+/** Rows beyond those that are wanted, after which the last ones are dropped. */
+const SPARE_ROWS = 8_192
+
+/** Rows that are copied in one step. */
+const COPIES_AT_ONCE = 1_024
+
+/** Bytes of a key that are compared as one number. */
+const PREFIX_BYTES = 6
+
+/** Memory of a text beside its UTF-16 units, in bytes, estimated. */
+const TEXT_BYTES = 32
+
+export class BestRows implements FoundRows {
+  /** Rows that were offered. */
+  offered = 0
+  isFull = false
+  readonly #keys: SortKeys
+  readonly #rowsMax: number
+  /** Groups of bytes in a key: one more than texts beside it. */
+  readonly #groups: number
+  #held: Held
+  /** Rows of `#held` that were held before this pass: 1, the last one of the pass before, or 0. */
+  readonly #base: number
+  /** The rows in their order, after the last ones were offered. */
+  #order: Uint32Array = new Uint32Array(0)
+  /** The last row that is held, after others were dropped behind it. */
+  #last = -1
+
+  /**
+   * @param rowsMax - Rows that are wanted, at most.
+   * @param before - Only rows behind all of its rows are held, which have been sorted.
+   */
+  constructor(columns: readonly SortColumn[], rowsMax: number, before?: BestRows) {
+    this.#keys = new SortKeys(columns)
+    this.#groups = this.#keys.collated.length + 1
+    this.#rowsMax = rowsMax
+    this.#base = before === undefined ? 0 : 1
+    this.#held = new Held(this.#groups)
+    if (before !== undefined) this.#held.copy(before.#held, before.#order.at(-1) ?? 0)
+  }
+
+  /** How many rows are held. */
+  get count(): number {
+    return this.#held.count - this.#base
+  }
+
+  /** The positions of the rows, once all of them are sorted, each as one number: see `positionOf`. */
+  positions(): Float64Array {
+    return Float64Array.from(this.#order, (row) => this.#held.positions[row] ?? 0)
+  }
+
+  /** Whether rows have been dropped, as others are before them. */
+  get isCut(): boolean {
+    return this.#last >= 0
+  }
+
+  take({ extent }: Run['extent'], { frame, first, limit, slot }: FrameRows): number {
+    const { texts } = frame
+    for (let row = first; row < limit; row++) {
+      const position = SLOTS * extent + slot + row - first
+      this.#offer(position, texts, frame.endOf(row - 1), frame.endOf(row))
+      if (this.isFull) return row + 1 - first
+    }
+    return limit - first
+  }
+
+  #offer(position: number, bytes: Uint8Array, from: number, to: number): void {
+    const held = this.#held
+    this.offered++
+    this.#keys.put(held.keys, bytes, from, to)
+    const row = held.add(position, this.#keys)
+    const isWanted =
+      (this.#base === 0 || this.#compare(row, 0) > 0) &&
+      (this.#last < 0 || this.#compare(row, this.#last) < 0)
+    if (!isWanted) held.dropLast()
+    else if (this.count > 1) this.isFull = this.#isOverMax()
+  }
+
+  #isOverMax(): boolean {
+    const { keys, textBytes } = this.#held
+    if (keys.length + textBytes >= HELD_KEY_BYTES_MAX) return true
+    return this.count >= Math.min(HELD_ROWS_MAX, 2 * this.#rowsMax + SPARE_ROWS)
+  }
+
+  /** Sorts the rows; drops the last ones if it is full. */
+  *sort(): Steps<void> {
+    const base = this.#base
+    const order = new Uint32Array(this.count).map((_, at) => at + base)
+    yield* sortSteps(order, (left, right) => this.#compare(left, right))
+    this.#order = order
+    if (!this.isFull) return
+    const kept = order.subarray(0, Math.min(this.#rowsMax, Math.ceil(order.length / 2)))
+    const held = new Held(this.#groups)
+    if (base > 0) held.copy(this.#held, 0)
+    for (const [at, row] of kept.entries()) {
+      held.copy(this.#held, row)
+      if (at % COPIES_AT_ONCE === COPIES_AT_ONCE - 1) yield ITEM_WORK * COPIES_AT_ONCE
+    }
+    this.#held = held
+    this.#last = held.count - 1
+    this.isFull = false
+  }
+
+  #compare(left: number, right: number): number {
+    const held = this.#held
+    const { prefixes } = held
+    const difference = (prefixes[left] ?? 0) - (prefixes[right] ?? 0)
+    if (difference !== 0) return difference
+    const groups = this.#groups
+    for (let group = 0; group < groups; group++) {
+      const order = held.compareGroup(left, right, group)
+      if (order !== 0) return order
+      if (group === groups - 1) break
+      const collated = this.#keys.collated[group]
+      const one = held.textOf(left, group)
+      const other = held.textOf(right, group)
+      if (one === undefined || other === undefined || one === other) continue
+      const texts = collated?.collator?.compare(one, other) ?? 0
+      if (texts !== 0) return collated?.isDescending === true ? -texts : texts
+    }
+    return (held.positions[left] ?? 0) - (held.positions[right] ?? 0)
+  }
+}
+
+/** Where a row is whose position is one number. */
+export function positionOf(place: number): Readonly<{ extent: number; slot: number }> {
+  return { extent: Math.floor(place / SLOTS), slot: place % SLOTS }
+}
+
+/** Rows with their keys. */
+class Held {
+  count = 0
+  readonly keys = new KeyBytes()
+  /** By row: the first bytes of its key as a number. */
+  prefixes = new Float64Array(64)
+  positions = new Float64Array(64)
+  textBytes = 0
+  readonly #groups: number
+  /** By row and group: the end of its bytes. */
+  #ends: Uint32Array
+  /** By row and column with a locale. */
+  #texts: (string | undefined)[] = []
+
+  constructor(groups: number) {
+    this.#groups = groups
+    this.#ends = new Uint32Array(64 * groups)
+  }
+
+  /** Adds the row whose key was put last. @returns its number. */
+  add(position: number, { groupEnds, texts }: Pick<SortKeys, 'groupEnds' | 'texts'>): number {
+    const row = this.count++
+    if (row >= this.positions.length) this.#grow()
+    const groups = this.#groups
+    this.positions[row] = position
+    this.#ends[row * groups + groups - 1] = this.keys.length
+    for (let group = 0; group < groups - 1; group++) {
+      this.#ends[row * groups + group] = groupEnds[group] ?? 0
+      const text = texts[group]
+      this.#texts.push(text)
+      this.textBytes += text === undefined ? 0 : 2 * text.length + TEXT_BYTES
+    }
+    this.prefixes[row] = this.#prefixOf(row)
+    return row
+  }
+
+  dropLast(): void {
+    const row = --this.count
+    this.keys.length = this.#startOf(row)
+    for (let group = 0; group < this.#groups - 1; group++) {
+      const text = this.#texts.pop()
+      this.textBytes -= text === undefined ? 0 : 2 * text.length + TEXT_BYTES
+    }
+  }
+
+  textOf(row: number, group: number): string | undefined {
+    return this.#texts[row * (this.#groups - 1) + group]
+  }
+
+  compareGroup(left: number, right: number, group: number): number {
+    const { bytes } = this.keys
+    const leftIndex = left * this.#groups + group
+    const rightIndex = right * this.#groups + group
+    let at = leftIndex === 0 ? 0 : (this.#ends[leftIndex - 1] ?? 0)
+    let other = rightIndex === 0 ? 0 : (this.#ends[rightIndex - 1] ?? 0)
+    const end = this.#ends[leftIndex] ?? 0
+    const otherEnd = this.#ends[rightIndex] ?? 0
+    for (; at < end && other < otherEnd; at++, other++) {
+      const difference = (bytes[at] ?? 0) - (bytes[other] ?? 0)
+      if (difference !== 0) return difference
+    }
+    return end - at - (otherEnd - other)
+  }
+
+  /** Adds a row of others. */
+  copy(from: Held, row: number): void {
+    const start = from.#startOf(row)
+    const shift = this.keys.length - start
+    const groups = this.#groups
+    this.keys.append(from.keys.bytes, start, from.#ends[(row + 1) * groups - 1] ?? 0)
+    const groupEnds: number[] = []
+    const texts: (string | undefined)[] = []
+    for (let group = 0; group < groups - 1; group++) {
+      groupEnds.push((from.#ends[row * groups + group] ?? 0) + shift)
+      texts.push(from.textOf(row, group))
+    }
+    this.add(from.positions[row] ?? 0, { groupEnds, texts })
+  }
+
+  #startOf(row: number): number {
+    return row === 0 ? 0 : (this.#ends[row * this.#groups - 1] ?? 0)
+  }
+
+  /** Of the first group only: a text comes before the bytes behind it. */
+  #prefixOf(row: number): number {
+    const { bytes } = this.keys
+    const start = this.#startOf(row)
+    const end = this.#ends[row * this.#groups] ?? 0
+    let prefix = 0
+    for (let at = start; at < start + PREFIX_BYTES; at++) {
+      prefix = 256 * prefix + (at < end ? (bytes[at] ?? 0) : 0)
+    }
+    return prefix
+  }
+
+  #grow(): void {
+    const length = 2 * this.positions.length
+    this.positions = grown(this.positions, new Float64Array(length))
+    this.prefixes = grown(this.prefixes, new Float64Array(length))
+    this.#ends = grown(this.#ends, new Uint32Array(length * this.#groups))
+  }
+}
+
+function grown<A extends Float64Array | Uint32Array>(from: A, to: A): A {
+  to.set(from)
+  return to
+}

@@ -1,0 +1,57 @@
+// Checks the order that a caller asks for against a schema.
+import { dataError } from '../../base/data-error.js'
+import { shown } from '../../base/options.js'
+import type { StoreError } from '../../base/store-error.js'
+import type { Column } from '../../schema/column-kind.js'
+import { lackedColumn } from '../find/unknown-column.js'
+import { type Comparison, comparisonOf } from '../find/where.js'
+import type { OrderBy } from '../types/find-types.js'
+
+/** A column that rows are sorted by. */
+export type SortColumn = Readonly<{
+  id: string
+  comparison: Exclude<Comparison, 'duration'>
+  isDescending: boolean
+  ignoresCase: boolean
+  /** null: texts are in the order of their code points. */
+  collator: Intl.Collator | null
+}>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column */
+export function parseOrderBy(
+  orderBy: OrderBy,
+  columns: ReadonlyMap<string, Column>,
+): readonly SortColumn[] {
+  return orderBy.map(({ column: id, descending = false, ignoreCase = false, locale }) => {
+    const column = columns.get(id)
+    if (column === undefined) throw wrongOrder(id, lackedColumn(columns, id))
+    const { type } = column
+    if (type.kind === 'array') throw wrongOrder(id, `column ${shown(id)} holds arrays: no order`)
+    const comparison = comparisonOf(type.kind)
+    if (comparison === 'duration') {
+      const why = 'durations have no order, because months differ in length'
+      throw wrongOrder(id, `column ${shown(id)}: ${why}`)
+    }
+    if (comparison !== 'text' && (ignoreCase || locale !== undefined)) {
+      throw wrongOrder(id, `column ${shown(id)} is no text: it takes neither ignoreCase nor locale`)
+    }
+    const collator = locale === undefined ? null : collatorOf(id, locale, ignoreCase)
+    return { id, comparison, isDescending: descending, ignoresCase: ignoreCase, collator }
+  })
+}
+
+function collatorOf(id: string, locale: string, ignoreCase: boolean): Intl.Collator {
+  const sensitivity = ignoreCase ? 'accent' : 'variant'
+  try {
+    if (Intl.Collator.supportedLocalesOf(locale).length > 0) {
+      return new Intl.Collator(locale, { sensitivity })
+    }
+  } catch {
+    throw wrongOrder(id, `locale ${shown(locale)} is none; an example is 'de-AT'`)
+  }
+  throw wrongOrder(id, `the runtime does not know the locale ${shown(locale)}`)
+}
+
+function wrongOrder(column: string, problem: string): StoreError {
+  return dataError('REQUEST_VALIDATION_ERROR', `orderBy: ${problem}`, { column })
+}

@@ -1,0 +1,283 @@
+// Pages of rows in an order, and pages with the number of rows that match.
+//
+// Invariants:
+// - The order is that of one version, whatever is written meanwhile: the list of its rows is made in one view. A
+//   continuation goes on in the same list, kept or made again, so no row is seen twice.
+// - Of a first page the rows are read in the view in which the list was made, or found to be of its version.
+// - Two lists are made at a time, and one for a team: a list takes memory and a view.
+import { NO_BYTES, sameBytes, toBase64Url, toHex, utf8 } from '../../base/bytes.js'
+import { sha256Now } from '../../base/platform.js'
+import { checkNotAborted } from '../../base/signals.js'
+import { invalidArgument, isStoreError, StoreError } from '../../base/store-error.js'
+import {
+  parseContinuation,
+  parseSortedContinuation,
+  QUERY_HASH_BYTES,
+  renderSortedContinuation,
+  type SortedContinuation,
+} from '../../format/continuation-token.js'
+import type { KvView } from '../../kv/kv.js'
+import { checkFlag, checkText } from '../arguments/arguments.js'
+import { checkFindBounds } from '../arguments/find-arguments.js'
+import { SORTED_ROWS_MAX, type SortedList } from '../caches/sorted-lists.js'
+import { findPast } from '../changes/past-generation.js'
+import { versionBase } from '../context/public-versions.js'
+import type { TablePlace } from '../context/store-context.js'
+import {
+  compileQuery,
+  type FindRequest,
+  findPage,
+  PAGE_TEXT_BYTES_MAX,
+  PageRows,
+} from '../find/find-rows.js'
+import { frameOfRow } from '../find/find-walk.js'
+import {
+  continuationInvalid,
+  findGeneration,
+  type GenerationInUse,
+  inUse,
+  readHeadOrNull,
+} from '../read/generations.js'
+import { rowsOfPage } from '../read/open-page.js'
+import { PAGE_START, PageWriter } from '../read/page-writer.js'
+import type { FindBounds } from '../types/find-types.js'
+import type { PageBytes } from '../types/store-types.js'
+import { parseOrderBy } from './order-by.js'
+import { readPlaces } from './placed-rows.js'
+import { makeList } from './sorted-list.js'
+
+/** Rows of an order that are found without a list of all. */
+const TOP_ROWS_MAX = 10_000
+
+/** Rows that are found at least, for the pages that follow. */
+const TOP_ROWS_MIN = 1_000
+
+/** Rows that a page looks for, at most: many of a list may have been deleted since. */
+const LOOKED_ROWS_MAX = 10_000
+
+/** Rows that are read before the first of them goes out. */
+const ROWS_AT_ONCE = 2_048
+
+/** A list that a scan holds, so that it is made once. */
+export type HeldList = { list?: SortedList; readonly rows: number }
+
+export type SortedRequest = FindRequest &
+  Readonly<{
+    total?: boolean | undefined
+    /** Of a scan: the list goes into it. */
+    held?: HeldList
+  }>
+
+type CountedPage = PageBytes & Readonly<{ total?: number }>
+
+/** A checked request. */
+type Asked = Readonly<{
+  request: SortedRequest
+  hash: Uint8Array
+  token: SortedContinuation | undefined
+  rank: number
+  limit: number
+}>
+
+/** A page in an order, or with the number of rows that match, or both. */
+export async function sortedPage(place: TablePlace, request: SortedRequest): Promise<CountedPage> {
+  const { team } = place
+  if (request.total !== undefined) checkFlag('total', request.total)
+  const asked = checkSorted(place, request)
+  const known = await serve(place, asked, false)
+  if (known !== null) return known
+  const made = () => serve(place, asked, true)
+  const page = await team.sorts.run(team.teamId, made, request.signal)
+  return page ?? unmade()
+}
+
+function unmade(): never {
+  throw new Error('A list was not made')
+}
+
+/** The version of a page that `sortedPage` would read: its request is checked, and no row is read. */
+export function sortedVersion(place: TablePlace, request: SortedRequest): Promise<number> {
+  const asked = checkSorted(place, request)
+  return place.team.partition.read(async (view) => {
+    const used = await findUsed(place, view, asked)
+    await checkQuery(place, view, used, asked)
+    return used.version + versionBase(place.team)
+  })
+}
+
+function checkSorted(place: TablePlace, request: SortedRequest): Asked {
+  checkFindBounds(request)
+  const limit = rowsOfPage(place.team, request.limit)
+  const { where, orderBy } = request
+  const hash = sha256Now(utf8(queryText({ where, orderBy })))
+  const token = orderBy === undefined ? undefined : tokenOf(place, request.continuation, hash)
+  return { request, hash, token, rank: token?.rank ?? request.from ?? 0, limit }
+}
+
+/** The same text for the same condition and order. */
+function queryText({ where, orderBy }: Pick<FindBounds, 'where' | 'orderBy'>): string {
+  try {
+    return JSON.stringify([where ?? {}, orderBy], (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    )
+  } catch (cause) {
+    throw new StoreError('REQUEST_VALIDATION_ERROR', 'where is nested too deeply', { cause })
+  }
+}
+
+function tokenOf(
+  { team, table }: TablePlace,
+  text: string | undefined,
+  hash: Uint8Array,
+): SortedContinuation | undefined {
+  if (text === undefined) return undefined
+  const base = versionBase(team)
+  const token = parseSortedContinuation(checkText('continuation', text), base)
+  const isOfQuery = token !== null && sameBytes(token.queryHash, hash.subarray(0, QUERY_HASH_BYTES))
+  if (!isOfQuery && (token ?? parseContinuation(text, base)) !== null) {
+    throw invalidArgument(
+      'The continuation is of another where or orderBy: pass those of the page that it is from',
+    )
+  }
+  if (token !== null && sameBytes(token.table, table)) return token
+  throw continuationInvalid('it is not a token of this table')
+}
+
+/** null: there is no list, and none is to be made. */
+function serve(place: TablePlace, asked: Asked, makes: boolean): Promise<CountedPage | null> {
+  const { team } = place
+  const { request, token } = asked
+  return team.partition.read(async (view) => {
+    const used = await findUsed(place, view, asked)
+    const version = token?.version ?? used.version
+    if (version === used.version) await checkQuery(place, view, used, asked)
+    const list = await listOf(place, view, used, asked, makes)
+    if (list === null) return null
+    const counted = request.total === true && { total: list.total }
+    if (request.orderBy === undefined)
+      return { ...(await findPage(place, request, view)), ...counted }
+    return { ...(await readRanks(place, view, used, { list, version }, asked)), ...counted }
+  })
+}
+
+/** The generation that the rows of a page are of, as it is now. */
+async function findUsed(
+  place: TablePlace,
+  view: KvView,
+  { request, token }: Asked,
+): Promise<GenerationInUse> {
+  const { team, table } = place
+  const head = await readHeadOrNull(team, view, table)
+  const plain = request.orderBy === undefined && request.continuation
+  const base = versionBase(team)
+  const nonce =
+    (plain ? parseContinuation(plain, base)?.generation : token?.generation) ?? request.pinned
+  if (head !== null && nonce === undefined) return inUse(head)
+  return findGeneration(team, view, place, head, nonce ?? NO_BYTES)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+async function checkQuery(
+  { team, table }: TablePlace,
+  view: KvView,
+  { generation }: GenerationInUse,
+  { request }: Asked,
+): Promise<void> {
+  const schema = await team.schemas.get(table, generation.schemaNumber, (key) => view.get(key))
+  compileQuery(team, schema, request)
+  if (request.orderBy !== undefined) parseOrderBy(request.orderBy, schema.columns)
+}
+
+async function listOf(
+  place: TablePlace,
+  view: KvView,
+  used: GenerationInUse,
+  asked: Asked,
+  makes: boolean,
+): Promise<SortedList | null> {
+  const { team, tableId } = place
+  const { rank, limit, token, hash, request } = asked
+  const { where, orderBy, held } = request
+  if (held?.list !== undefined) return held.list
+  if (where === undefined && orderBy === undefined) {
+    return { places: new Float64Array(0), total: used.generation.liveRows }
+  }
+  const version = token?.version ?? used.version
+  const ofVersion = `${tableId} ${toHex(used.generation.nonce)} ${version + versionBase(team)}`
+  const key = `${ofVersion} ${toBase64Url(hash)}`
+  const needed = rank + (held?.rows ?? limit)
+  const suffices = ({ places, total }: SortedList): boolean => {
+    return orderBy === undefined || places.length >= Math.min(needed, total)
+  }
+  const kept = team.sortedLists.get(key)
+  if (kept !== undefined && suffices(kept)) return kept
+  if (!makes) return null
+  const source =
+    version === used.version
+      ? { ...used, view }
+      : await findPast(place, view, version).catch((failure) => {
+          throw toListGone(failure, version + versionBase(team))
+        })
+  const make = (rows: number) => {
+    const rowsMax = held === undefined ? team.sortedLists.rowsMax : SORTED_ROWS_MAX
+    return makeList(place, source, request, rows, rowsMax)
+  }
+  const top = needed <= TOP_ROWS_MAX ? await make(Math.max(needed, TOP_ROWS_MIN)) : null
+  const isEnough = top !== null && (suffices(top) || (top.places.length > rank && !held))
+  const list = isEnough ? top : await make(Number.POSITIVE_INFINITY)
+  if (held === undefined) team.sortedLists.set(key, list)
+  else held.list = list
+  return list
+}
+
+function toListGone(failure: unknown, version: number): unknown {
+  if (!isStoreError(failure) || failure.code !== 'HISTORY_GONE') return failure
+  const gone = `the table has changed, and its order of version ${version} is no longer kept`
+  const remedy = 'begin again without it, or go on by row number with from'
+  return continuationInvalid(`${gone}: ${remedy}`)
+}
+
+/** The rows of a page as they are in a view: those of the list that are still there. */
+async function readRanks(
+  place: TablePlace,
+  view: KvView,
+  { generation, version: shown }: GenerationInUse,
+  { list, version }: Readonly<{ list: SortedList; version: number }>,
+  asked: Asked,
+): Promise<PageBytes> {
+  const { team, table } = place
+  const { request, rank, limit, hash } = asked
+  const { signal, columns } = request
+  const schema = await team.schemas.get(table, generation.schemaNumber, (key) => view.get(key))
+  const { projection } = compileQuery(team, schema, { columns })
+  const forward = await team.forwards.of(generation)
+  const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
+  const bytes = Math.min(team.options.pageBytesMax, PAGE_TEXT_BYTES_MAX)
+  const writer = new PageWriter({ rows: limit, bytes }, kept, PAGE_START, {
+    bytes: Number.POSITIVE_INFINITY,
+  })
+  const page = new PageRows(writer, projection, limit)
+  const end = Math.min(list.places.length, rank + LOOKED_ROWS_MAX)
+  let next = rank
+  for (let isTaken = true; isTaken && next < end && !page.isFull; ) {
+    checkNotAborted('search', signal)
+    const count = Math.min(ROWS_AT_ONCE, limit - writer.rowCount, end - next)
+    const rows = await readPlaces(place, view, generation, list.places.subarray(next, next + count))
+    for (const row of rows) {
+      const { extent, slot, text } = row ?? {}
+      if (extent !== undefined && slot !== undefined && text !== undefined) {
+        isTaken = page.take(extent, { frame: frameOfRow(utf8(text)), first: 0, limit: 1, slot }) > 0
+        if (!isTaken) break
+      }
+      next++
+    }
+  }
+  team.activity.rowsOut += writer.rowCount
+  const base = versionBase(team)
+  const read = { json: writer.finish(true), rowCount: writer.rowCount, version: shown + base }
+  if (next >= list.total) return read
+  const { nonce } = generation
+  const queryHash = hash.subarray(0, QUERY_HASH_BYTES)
+  const token = { table, generation: nonce, version, rank: next, queryHash }
+  return { ...read, continuation: renderSortedContinuation(token, base) }
+}

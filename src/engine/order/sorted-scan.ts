@@ -1,0 +1,51 @@
+// Rows in an order, of one generation: the list is made once and held, the rows are read page after page.
+import { checkNotAborted } from '../../base/signals.js'
+import { checkScan } from '../arguments/find-arguments.js'
+import type { TablePlace } from '../context/store-context.js'
+import type { RunOnTable } from '../find/scan-rows.js'
+import { pinGeneration } from '../read/generations.js'
+import { decodePage } from '../read/page-walk.js'
+import type { FindBounds, ScanOptions } from '../types/find-types.js'
+import type { RowWithId } from '../types/read-types.js'
+import type { PageBytes } from '../types/store-types.js'
+import { type HeldList, sortedPage } from './sorted-pages.js'
+
+/** Rows that are read at once. Each page may touch all of a table. */
+const SCAN_ROWS = 10_000
+
+/** As `scanRows`, in the order of `orderBy`. */
+export async function* scanSorted(
+  run: RunOnTable,
+  options: ScanOptions,
+): AsyncGenerator<RowWithId, void> {
+  const { numbers, limit } = checkScan('scan', options)
+  const { generation, unpin } = await run(pinGeneration)
+  try {
+    for await (const page of sortedPages(run, options, limit, generation.nonce)) {
+      yield* decodePage(page, numbers).rows
+    }
+  } finally {
+    await unpin()
+  }
+}
+
+/** @param pinned - The nonce of a generation that is kept meanwhile. */
+export async function* sortedPages(
+  run: RunOnTable,
+  { where, columns, orderBy, from, signal }: FindBounds & Pick<ScanOptions, 'signal'>,
+  limit: number,
+  pinned: Uint8Array,
+): AsyncGenerator<PageBytes, void> {
+  const held: HeldList = { rows: limit }
+  let left = limit
+  let next: Readonly<{ continuation: string }> | undefined
+  do {
+    checkNotAborted('search', signal)
+    const bounds = { ...(next ?? { from }), limit: Math.min(SCAN_ROWS, left) }
+    const request = { where, columns, orderBy, signal, pinned, held, ...bounds }
+    const page = await run((place: TablePlace) => sortedPage(place, request))
+    yield page
+    left -= page.rowCount
+    next = page.continuation === undefined ? undefined : { continuation: page.continuation }
+  } while (next !== undefined && left > 0)
+}

@@ -5,7 +5,7 @@
 const DOTLESS = 'ı'
 
 /** The folded form of Cherokee is the upper case. */
-const CHEROKEE = /[\u13f8-\u13fd\uab70-\uabbf]/g
+const CHEROKEE = /[\u13f8-\u13fd\uab70-\uabbf]+/g
 
 const MARKS = /\p{M}+/gu
 
@@ -19,7 +19,7 @@ export function foldCase(text: string): string {
 
 function foldMapped(text: string): string {
   const lower = text.toLowerCase().toUpperCase().toLowerCase()
-  return lower.replaceAll('ς', 'σ').replace(CHEROKEE, (letter) => letter.toUpperCase())
+  return lower.replaceAll('ς', 'σ').replace(CHEROKEE, (letters) => letters.toUpperCase())
 }
 
 /**
@@ -28,4 +28,18 @@ function foldMapped(text: string): string {
  */
 export function dropAccents(text: string): string {
   return text.replace(MARKS, '').normalize('NFD').replace(MARKS, '').normalize('NFC')
+}
+
+export const FOLDED_GROWTH = 3
+
+/** What of texts is not compared: `noCase` their case; `noAccents` their case and their accents. */
+export type Fold = 'noCase' | 'noAccents'
+
+/**
+ * Folds each code point alone, but for syllables of Hangul that are not composed. In UTF-8 a text may become
+ * `FOLDED_GROWTH` times as long.
+ */
+export function foldText(fold: Fold, text: string): string {
+  const folded = foldCase(text)
+  return fold === 'noCase' ? folded : dropAccents(folded)
 }

@@ -71,6 +71,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     record(name, value)
     whereText(value as object)
   },
+  search: text,
   columns: (name, value) => {
     if (!isTextList(value))
       throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)

@@ -49,6 +49,8 @@ export type ClientPage = Readonly<{
 export type ClientFind = Readonly<{
   /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
   where?: Where | undefined
+  /** As `search` of `table.scan`. Default: all rows. */
+  search?: string | undefined
   /** The columns whose cells are returned. Default: all. */
   columns?: readonly string[] | undefined
   /** The columns that rows are sorted by, as `orderBy` of `table.page`. Default: the rows are in order of insertion. */

@@ -257,7 +257,10 @@ export interface ClientTable {
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * console.log(await client.table(tableId).count({ id: { gt: 1 } })) // 1
    */
-  count(where?: ClientFind['where'], options?: Abortable): Promise<number>
+  count(
+    where?: ClientFind['where'],
+    options?: Abortable & Pick<ClientFind, 'search'>,
+  ): Promise<number>
   /**
    * All rows, or those that match, in order, page by page.
    * @param options - `limit`: rows at most, a positive integer. Default: all. `pageSize`: rows that are asked for at once,
@@ -372,6 +375,7 @@ type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
   IfNoneMatch &
   Readonly<{
     where?: TypedWhere<S> | undefined
+    search?: string | undefined
     columns?: readonly Column[] | undefined
     orderBy?: readonly (OrderBy[number] & Readonly<{ column: ColumnOf<S> }>)[] | undefined
     limit?: number | undefined
@@ -396,7 +400,7 @@ export interface TypedClientTable<S extends AnySchema>
       total?: number
     }>
   >
-  count(where?: TypedWhere<S>, options?: Abortable): Promise<number>
+  count(where?: TypedWhere<S>, options?: Abortable & Pick<ClientFind, 'search'>): Promise<number>
   scan<Column extends ColumnOf<S> = ColumnOf<S>>(
     options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>

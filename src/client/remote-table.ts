@@ -53,7 +53,7 @@ type AddOptions = Parameters<ClientTable['addRows']>[1] & {}
 
 type UpdateOptions = Parameters<ClientTable['updateRow']>[2] & {}
 
-const OF_ROWS = ['where', 'columns', 'orderBy', 'limit', 'signal']
+const OF_ROWS = ['where', 'search', 'columns', 'orderBy', 'limit', 'signal']
 
 export class RemoteTable implements ClientTable {
   readonly id: string
@@ -130,13 +130,24 @@ export class RemoteTable implements ClientTable {
   }
 
   #readPage<T>(
-    { limit, continuation, where, columns, orderBy, total, ifNoneMatch, signal }: PageRequest,
+    {
+      limit,
+      continuation,
+      where,
+      search,
+      columns,
+      orderBy,
+      total,
+      ifNoneMatch,
+      signal,
+    }: PageRequest,
     read: (answer: Response) => Promise<T>,
   ): Promise<T> {
     const query = new URLSearchParams()
     if (limit !== undefined) query.set('limit', String(limit))
     if (continuation !== undefined) query.set('continuation', continuation)
     if (where !== undefined) query.set('where', whereText(where))
+    if (search !== undefined) query.set('search', search)
     if (columns !== undefined) query.set('columns', JSON.stringify(columns))
     if (orderBy !== undefined) query.set('sort', JSON.stringify(orderBy))
     if (total !== undefined) query.set('total', String(total))
@@ -147,10 +158,11 @@ export class RemoteTable implements ClientTable {
 
   async count(
     where: Parameters<ClientTable['count']>[0] = {},
-    options: Abortable = {},
+    options: Parameters<ClientTable['count']>[1] = {},
   ): Promise<number> {
-    checkCall('count', options, ['signal'])
-    const query = new URLSearchParams({ where: whereText(where) })
+    checkCall('count', options, ['search', 'signal'])
+    const { search = '' } = options
+    const query = new URLSearchParams({ where: whereText(where), search })
     const path = `${tablePath(this.id)}/count?${query}`
     return this.#send({ method: 'GET', path, signal: options.signal }, async (answer) => {
       return (await readAnswerData<{ count: number }>(answer, { count: 'number' })).count

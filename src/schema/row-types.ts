@@ -122,6 +122,10 @@ export type InputRow<S extends AnySchema> =
     : never
 
 type TextTest<Kind> = Equality<TextOrDate<Kind>> & Order<TextOrDate<Kind>> & TextPart & Emptiness
+type FoldedTest = Equality<string> &
+  TextPart &
+  Emptiness &
+  Readonly<{ ignoreCase: true; ignoreAccents?: boolean }>
 type NumberTest = Equality<NumberText> & Order<NumberText> & Emptiness
 /** A number, a BigInt, or the text of a number, which may have more digits than both. */
 type NumberText = number | bigint | `${number}`
@@ -152,7 +156,9 @@ type TestOf<Kind> = Kind extends 'number'
   ? NumberTest
   : Kind extends 'boolean' | 'duration'
     ? Equality<TestedValue<Kind>> & Emptiness
-    : TextTest<Kind>
+    : Kind extends 'date' | 'time' | 'dateTime'
+      ? TextTest<Kind>
+      : TextTest<Kind> | FoldedTest
 
 type ArrayTest<Kind> = Emptiness &
   Readonly<{

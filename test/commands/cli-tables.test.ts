@@ -184,6 +184,7 @@ test('a server is read as a directory is', async () => {
     types: await printed(runTypes),
     csv: await exporting('-', '--format', 'csv', ...table),
     rows: await printed(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
+    found: await printed(runRows, ...table, '--search', 'A,'),
     ids: await printed(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
     idLines: await printed(runRows, ...table, '--columns', '$rowID', '--json'),
     sorted: await printed(runRows, ...table, '--sort=-total', '--format', 'csv'),
@@ -222,12 +223,14 @@ test('a server is read as a directory is', async () => {
       types: await asked(runTypes),
       csv: await written,
       rows: await asked(runRows, ...table, '--where', '{"id":{"gt":1}}', '--columns', 'note,id'),
+      found: await asked(runRows, ...table, '--search', 'A,'),
       ids: await asked(runRows, ...table, '--columns', 'id,$rowID', '--format', 'csv'),
       idLines: await asked(runRows, ...table, '--columns', '$rowID', '--json'),
       sorted: await asked(runRows, ...table, '--sort=-total', '--format', 'csv'),
     }
   }
 
+  expect(direct.found).toEqual(['id  total  note', '1   34.50  a, "b"'])
   expect(await readServed()).toEqual(direct)
 })
 

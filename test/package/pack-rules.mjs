@@ -18,7 +18,7 @@ const KINDS = [
 
 /** Bytes of the package as it is published, and installed, at most. */
 export const PACKED_MAX = 1_103 * KB
-export const UNPACKED_MAX = 3_845 * KB
+export const UNPACKED_MAX = 3_855 * KB
 
 /** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
 export const BUNDLE_MAX = {

@@ -23,6 +23,7 @@ const TEXTS = [
   '😀x',
   '"n":5',
   'line\nbreak',
+  ...'É ẞ SS ﬁx FI İx i̇X ı ſK ΑΣ ας Σ ᏸᏰꭰᎠ 𐐀 𐐨 각 가 e\u0323\u0301'.split(' '),
 ]
 const NUMBERS = ['0', '1', '-1', '5', '34.5', '34.50', '3.45e1', '345E-1', '-34.5', '0.1', '1e-7']
 const LONG_NUMBERS = [
@@ -101,7 +102,7 @@ function randomToken(random: Seeded, type: ColumnType): string {
 /** The same text, sometimes with a character as an escape. */
 function escaped(random: Seeded, token: string): string {
   const first = token.charCodeAt(1)
-  const isPlain = token.startsWith('"') && token.length > 2 && first > 0x30 && first < 0x80
+  const isPlain = token.startsWith('"') && first > 0x30 && (first < 0xd800 || first > 0xdfff)
   if (!isPlain || first === 0x5c || !random.once(6)) return token
   return `"\\u${first.toString(16).padStart(4, '0')}${token.slice(2)}`
 }
@@ -172,11 +173,14 @@ export function randomWhere(random: Seeded, schema: TableSchema, depth = 0): Whe
   const { id, type } = random.pick(schema.columns)
   const name = id.startsWith('$') ? `$${id}` : id
   const { operators, values } = operatorsOf(type)
+  const kind = type.kind === 'array' ? 'array' : type.kind
   const operator = random.pick(operators)
   const value = random.pick(values)
   if (operator === 'isEmpty') return { [name]: { isEmpty: random.once(2) } }
   if (operator === 'in') {
-    return { [name]: { in: Array.from({ length: random.below(7) }, () => random.pick(values)) } }
+    const flags = kind === 'string' ? randomFlags(random) : {}
+    const many = Array.from({ length: random.below(7) }, () => random.pick(values))
+    return { [name]: { in: many, ...flags } }
   }
   if (operator === 'eq')
     return random.pick<Where>([{ [name]: value }, { [name]: { eq: value } }, { [name]: null }])
@@ -184,10 +188,26 @@ export function randomWhere(random: Seeded, schema: TableSchema, depth = 0): Whe
     const text = String(value)
     const from = operator === 'contains' ? random.below(text.length + 1) : 0
     const part = [...text.slice(from)].slice(0, random.below(4)).join('')
-    return { [name]: { [operator]: part.replace(/\p{Surrogate}/gu, '') } }
+    const flags = kind === 'string' ? randomFlags(random) : {}
+    return { [name]: { [operator]: part.replace(/\p{Surrogate}/gu, ''), ...flags } }
+  }
+  if (kind === 'string' && random.once(4)) {
+    return { [name]: { [random.pick(['eq', 'ne'])]: value, ...randomFlags(random) } }
   }
   const second = random.once(4) && operator === 'gt' ? { lte: random.pick(values) } : {}
   return { [name]: { [operator]: value, ...second } }
+}
+
+function randomFlags(random: Seeded): object {
+  const noCase = { ignoreCase: true, ignoreAccents: random.once(2) }
+  return random.pick([{}, { ignoreCase: false }, noCase, noCase])
+}
+
+/** A text that is searched for in all columns. */
+export function randomSearch(random: Seeded): string {
+  const chars = [...random.pick(TEXTS)]
+  const from = random.below(chars.length + 1)
+  return chars.slice(from, from + random.below(4)).join('')
 }
 
 function operatorsOf(type: ColumnType): {

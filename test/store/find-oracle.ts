@@ -1,6 +1,7 @@
 // What a condition means, written as plainly as can be: on parsed rows, with numbers as their texts.
 import { foldCase } from '../../src/base/fold-case.js'
 import type { ColumnType, RowWithId, TableSchema, Where } from '../../src/index.js'
+import { readCaseFolding } from '../unit/base/case-folding.js'
 import type { Order } from './find-cases.js'
 
 type Row = Readonly<Record<string, unknown>>
@@ -25,11 +26,33 @@ function all(types: ReadonlyMap<string, ColumnType>, row: Row, where: Where): bo
     const type = types.get(id)
     if (type === undefined) throw new Error(`No column ${id}`)
     const isTest = typeof given === 'object' && given !== null
-    const tests = isTest ? (given as Row) : { eq: given }
+    const { ignoreCase, ignoreAccents, ...tests } = isTest ? (given as Row) : { eq: given }
+    const fold = ignoreCase ? (value: unknown) => foldAll(value, ignoreAccents === true) : same
     return Object.entries(tests).every(([operator, value]) => {
-      return test(type, cellOf(row, id), operator, value)
+      return test(type, fold(cellOf(row, id)), operator, fold(value))
     })
   })
+}
+
+/** Whether a column of strings contains a text, without case. */
+export function contains(schema: TableSchema, row: RowWithId, search: string): boolean {
+  return schema.columns.some(({ id, type }) => {
+    const cell = type.kind === 'string' ? foldAll(cellOf(row, id), false) : undefined
+    return typeof cell === 'string' && cell.includes(String(foldAll(search, false)))
+  })
+}
+
+const FOLDING = readCaseFolding()
+
+function foldAll(value: unknown, dropsAccents: boolean): unknown {
+  if (Array.isArray(value)) return value.map((one) => foldAll(one, dropsAccents))
+  if (typeof value !== 'string') return value
+  const folded = [...value].map((char) => FOLDING.get(char) ?? char).join('')
+  return dropsAccents ? folded.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC') : folded
+}
+
+function same(value: unknown): unknown {
+  return value
 }
 
 function test(type: ColumnType, cell: unknown, operator: string, value: unknown): boolean {

@@ -8,12 +8,20 @@ import {
   type Table,
   type TableSchema,
   type Where,
+  type WhereCell,
 } from '../../src/index.js'
 import { runOptions } from '../support/fast-check-options.js'
 import { type Seeded, seeded } from '../support/seeded.js'
 import { runsAll } from '../support/what-runs.js'
-import { changeRandomly, listed, randomRow, randomSchema, randomWhere } from './find-cases.js'
-import { matches } from './find-oracle.js'
+import {
+  changeRandomly,
+  listed,
+  randomRow,
+  randomSchema,
+  randomSearch,
+  randomWhere,
+} from './find-cases.js'
+import { contains, matches } from './find-oracle.js'
 
 const MANUAL = {
   maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0, compactionRecordsMin: 1 },
@@ -91,6 +99,7 @@ async function checkWhere(
   all: readonly RowWithId[],
 ): Promise<void> {
   const where = randomWhere(random, schema)
+  const search = random.once(3) ? randomSearch(random) : undefined
   const from = random.once(2) ? random.below(all.length + 2) : 0
   const limit = random.once(2) ? 1 + random.below(20) : Number.MAX_SAFE_INTEGER
   const columns = random.once(2)
@@ -101,16 +110,15 @@ async function checkWhere(
     const kept = Object.entries(row).filter(([id]) => id === '$rowID' || columns.includes(id))
     return Object.fromEntries(kept)
   }
-  const expected = all.filter((row) => matches(schema, row, where))
-  const told = JSON.stringify(where)
-  expect(await table.count(where), told).toBe(expected.length)
+  const isWanted = (row: RowWithId): boolean => {
+    return matches(schema, row, where) && (!search || contains(schema, row, search))
+  }
+  const expected = all.filter(isWanted)
+  const told = JSON.stringify([where, search])
+  expect(await table.count(where, { search }), told).toBe(expected.length)
   const bounds = { from, limit, ...(columns && { columns }) }
-  expect(await listed(table.find(where, { ...bounds, numbers: 'text' })), told).toEqual(
-    all
-      .slice(from)
-      .filter((row) => matches(schema, row, where))
-      .slice(0, limit)
-      .map(cut),
+  expect(await listed(table.find(where, { ...bounds, search, numbers: 'text' })), told).toEqual(
+    all.slice(from).filter(isWanted).slice(0, limit).map(cut),
   )
   expect(await listed(table.scan({ ...bounds, numbers: 'text' })), told).toEqual(
     all.slice(from, from + limit).map(cut),
@@ -168,6 +176,65 @@ describe('values', () => {
   })
 })
 
+describe('texts without case', () => {
+  test('accents count, unless they are ignored too', async () => {
+    const names = ['Müller', 'MÜLLER', 'Mu\u0308ller', 'muller', 'Straße', 'STRASSE']
+    const table = await tableOf(names.map((name, n) => ({ name, n })))
+
+    const find = (test: object) => found(table, { name: { ...test, ignoreCase: true } }, 'n')
+
+    expect(await find({ eq: 'müller' })).toEqual([0, 1])
+    expect(await find({ contains: 'ÜLL' })).toEqual([0, 1])
+    expect(await find({ eq: 'Muller', ignoreAccents: true })).toEqual([0, 1, 2, 3])
+    expect(await find({ startsWith: 'mü', ignoreAccents: true })).toEqual([0, 1, 2, 3])
+    expect(await find({ in: ['strasse', 'x'] })).toEqual([4, 5])
+    expect(await find({ ne: 'strasse' })).toEqual([0, 1, 2, 3])
+    expect(await find({ contains: '\u0301', ignoreAccents: true })).toHaveLength(6)
+    expect(await table.count(undefined, { search: 'ASS' })).toBe(2)
+    expect(await table.count({ n: { lt: 5 } }, { search: 'ASS' })).toBe(1)
+    expect(await table.count({}, { search: '' })).toBe(6)
+  })
+
+  test('a search is of the columns of text', async () => {
+    const table = await tableOf([{ n: 5, tags: ['5'] }, { s: 'x5' }, { at: '2025-01-01' }])
+
+    expect(await found(table, {}, 's')).toHaveLength(3)
+    expect((await table.page({ search: '5', columns: ['s'] })).rows).toMatchObject([{ s: 'x5' }])
+    expect(await (await tableOf([{ n: 5 }])).count({}, { search: '5' })).toBe(0)
+  })
+
+  test.each<[object, number]>([
+    [{ eq: 'KEY 1234' }, 1],
+    [{ in: ['kEy 1234', 'key 5'] }, 2],
+    [{ startsWith: 'kEY 123' }, 11],
+    [{ contains: 'EY 123' }, 11],
+  ])('are not ruled out by what is known of segments and frames: %j', async (condition, count) => {
+    const rows = Array.from({ length: 2_000 }, (_, n) => ({ key: `Key ${n}` }))
+    const table = await tableOf(rows, undefined, { valueFilters: true, inlineRowsMax: 0 })
+
+    expect(await table.count({ key: { ...condition, ignoreCase: true } })).toBe(count)
+    expect(await table.count({ key: condition as WhereCell })).toBe(0)
+  })
+
+  test('texts that are folded grow', async () => {
+    const table = await tableOf([
+      { s: `a${'ΐ'.repeat(300)}`, n: 1 },
+      { s: 'é', n: 2 },
+    ])
+
+    expect(
+      await found(
+        table,
+        { s: { contains: '\u0399\u0308\u0301\u0399\u0308\u0301', ignoreCase: true } },
+        'n',
+      ),
+    ).toEqual([1])
+    expect(
+      await table.count({ s: { eq: `A${'\u0399\u0308\u0301'.repeat(300)}`, ignoreCase: true } }),
+    ).toBe(1)
+  })
+})
+
 describe('conditions that are refused', () => {
   const columns = [
     { id: 'n', type: { kind: 'number' } },
@@ -200,6 +267,23 @@ describe('conditions that are refused', () => {
     [/more than 2000 conditions/, { $or: Array.from({ length: 2_001 }, () => ({ s: 'x' })) }],
     [/more than 65536 characters/, { s: 'x'.repeat(65_537) }],
     [/must be an object of conditions/, 's'],
+    [
+      /does not support ignoreCase: its cells are not text/,
+      { d: { startsWith: '2', ignoreCase: true } },
+    ],
+    [
+      /does not support ignoreCase: its cells are not text/,
+      { tags: { has: 'a', ignoreCase: true } },
+    ],
+    [/does not support gt: ignoreCase is for eq, ne, in/, { s: { gt: 'a', ignoreCase: true } }],
+    [
+      /does not support ignoreAccents: it needs ignoreCase/,
+      { s: { eq: 'a', ignoreAccents: true } },
+    ],
+    [
+      /value for ignoreCase of column "s": must be true or false/,
+      { s: { eq: 'a', ignoreCase: 1 } },
+    ],
   ])('%s', async (message, where) => {
     const table = await tableOf([], { columns })
 
@@ -240,6 +324,8 @@ describe('conditions that are refused', () => {
     ['from', { from: 1.5 }],
     ['limit', { limit: 0 }],
     ['columns', { columns: 'a' }],
+    ['search', { search: 5 }],
+    ['search', { search: 'x'.repeat(257) }],
     ['columns', { columns: ['missing'] }],
     ['signal', { signal: 5 }],
     ['were', { were: {} }],

@@ -51,6 +51,7 @@ const TOKENS: Readonly<Record<ColumnKind, readonly string[]>> = {
     quoted('a'.repeat(CHARS)),
     `"\\u0061${'a'.repeat(CHARS)}"`,
     `"${'\\u0061'.repeat(CHARS / 6)}"`,
+    quoted('Σ\u0301\u0316ı'.repeat(CHARS / 4)),
   ],
   markdown: [quoted('['.repeat(CHARS)), quoted('*'.repeat(CHARS))],
   uri: [
@@ -122,6 +123,12 @@ const OPERATORS: Readonly<Record<keyof WhereCell, TestOf>> = {
   startsWith: (value, n) => ({ startsWith: `${value}${n}` }),
   contains: (value, n) => ({ contains: n % 2 === 0 ? `${value}${n}` : `${n}${value}` }),
   isEmpty: () => ({ isEmpty: true }),
+  ignoreCase: (value, n) => ({ contains: `${value}${n}`, ignoreCase: true }),
+  ignoreAccents: (value, n) => ({
+    startsWith: `${value}${n}`,
+    ignoreCase: true,
+    ignoreAccents: true,
+  }),
 }
 
 const KINDS = Object.keys(TOKENS) as ColumnKind[]
@@ -146,7 +153,7 @@ function takes(kind: ColumnKind, operator: keyof WhereCell): boolean {
   if (operator === 'startsWith' || operator === 'contains') {
     return kind !== 'number' && kind !== 'boolean' && kind !== 'duration'
   }
-  return true
+  return !operator.startsWith('ignore') || kind === 'string'
 }
 
 function quoted(text: string): string {

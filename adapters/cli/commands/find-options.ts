@@ -1,4 +1,4 @@
-// `--where`, `--columns` and `--sort` of the commands that read rows.
+// `--where`, `--search`, `--columns` and `--sort` of the commands that read rows.
 import type { ExportOptions, Where } from '../../../src/index.js'
 import type { OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -8,6 +8,11 @@ export const FIND_OPTIONS = {
     type: 'string',
     value: 'JSON',
     help: `only rows that match, such as '{ "total": { "gt": 10 } }'`,
+  },
+  search: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'only rows in which a text column has this text, in any case',
   },
   columns: {
     type: 'string',
@@ -24,14 +29,15 @@ export const FIND_OPTIONS = {
 /** @throws {ProgramFailure} */
 export function parseFind({
   where,
+  search,
   columns,
   sort,
-}: Readonly<{
-  where?: string | undefined
-  columns?: string | undefined
-  sort?: string | undefined
-}>): Pick<ExportOptions, 'where' | 'columns' | 'orderBy'> {
+}: Readonly<{ [Name in keyof typeof FIND_OPTIONS]?: string | undefined }>): Pick<
+  ExportOptions,
+  'where' | 'search' | 'columns' | 'orderBy'
+> {
   return {
+    ...(search !== undefined && { search }),
     ...(where !== undefined && { where: parseJsonOption('--where', where) as Where }),
     ...(columns !== undefined && { columns: parseColumnsOption(columns) }),
     ...(sort !== undefined && { orderBy: parseSortOption(sort) }),

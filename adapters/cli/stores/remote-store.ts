@@ -32,9 +32,10 @@ export function remoteTable(client: Client, tableId: string): CommandTable {
 
 type Given = Parameters<ReturnType<Client['table']>['toCSV']>[0]
 
-function given({ where, columns, orderBy, limit, signal }: ExportOptions): Given {
+function given({ where, search, columns, orderBy, limit, signal }: ExportOptions): Given {
   return {
     ...(where !== undefined && { where }),
+    ...(search !== undefined && { search }),
     ...(columns !== undefined && { columns }),
     ...(orderBy !== undefined && { orderBy }),
     ...(limit !== undefined && { limit }),

@@ -1,4 +1,4 @@
-// The parameters of a page of some rows or cells, or in an order: `where`, `columns`, `from`, `sort` and `total`.
+// The parameters of a page of some rows or cells, or in an order: `where`, `search`, `columns`, `from`, `sort`, `total`.
 import type { FindBounds, OrderBy, Where } from '../../engine/types/find-types.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import { type Query, queryValue, queryValues } from './query.js'
@@ -7,7 +7,7 @@ import { invalidRequest, shownId } from './refusal.js'
 /** Levels of arrays and objects in `where`, at most. Conditions have fewer. */
 const DEPTH_MAX = 64
 
-const PARAMETERS = ['where', 'columns', 'from', 'sort', 'total']
+const PARAMETERS = ['where', 'search', 'columns', 'from', 'sort', 'total']
 
 /** What the parameters ask for. */
 export type FoundBounds = FindBounds & Readonly<{ total?: boolean | undefined }>
@@ -16,12 +16,14 @@ export type FoundBounds = FindBounds & Readonly<{ total?: boolean | undefined }>
 export function parseFindBounds(query: Query): FoundBounds | undefined {
   if (!PARAMETERS.some((name) => query.has(name))) return undefined
   const where = parseWhereParameter(query)
+  const search = queryValue(query, 'search')
   const columns = parseQueryColumns(query)
   const from = parseFrom(query)
   const orderBy = parseSort(query)
   const total = parseTotal(query)
   return {
     ...(where !== undefined && { where }),
+    ...(search !== undefined && { search }),
     ...(columns !== undefined && { columns }),
     ...(from !== undefined && { from }),
     ...(orderBy !== undefined && { orderBy }),

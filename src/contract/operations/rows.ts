@@ -110,9 +110,9 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
 
 /** GET /tables/{tableID}/count */
 export async function countRows(call: Call, tableId: string): Promise<ContractResponse> {
-  const { where } = parseFindBounds(call.query) ?? {}
+  const { where, search } = parseFindBounds(call.query) ?? {}
   try {
-    const count = await call.team.table(tableId).count(where)
+    const count = await call.team.table(tableId).count(where, { search })
     return jsonResponse(200, JSON.stringify({ data: { count } }))
   } catch (failure) {
     throw asQueryError(failure)

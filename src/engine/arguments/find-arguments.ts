@@ -5,11 +5,14 @@ import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { CountOptions, FindBounds, ScanOptions, Where } from '../types/find-types.js'
 import { checkArguments, checkFlag, checkNumbers, checkSignal, checkText } from './arguments.js'
 
-export const FIND_ARGUMENTS = Object.freeze(['where', 'columns', 'from', 'orderBy'])
+export const FIND_ARGUMENTS = Object.freeze(['where', 'search', 'columns', 'from', 'orderBy'])
+
+/** UTF-16 units of a text that is searched for in all columns, at most. */
+const SEARCH_CHARS_MAX = 256
 
 /** Whether a request asks for some of the rows or cells. */
-export function isFind({ where, columns, from, orderBy }: FindBounds): boolean {
-  return [where, columns, from, orderBy].some((bound) => bound !== undefined)
+export function isFind({ where, search, columns, from, orderBy }: FindBounds): boolean {
+  return [where, search, columns, from, orderBy].some((bound) => bound !== undefined)
 }
 
 /** Whether a request needs the number of the rows that match, or their order. */
@@ -23,12 +26,14 @@ export function isSorted({
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkFindBounds({
   where,
+  search,
   columns,
   from,
   orderBy,
   continuation,
 }: FindBounds & Readonly<{ continuation?: string | undefined }>): void {
   if (where !== undefined) checkWhere(where)
+  checkSearch(search)
   if (orderBy !== undefined) checkOrderBy(orderBy)
   if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0)) {
     throw invalidArgument(`from must be a row number, an integer of at least 0, not ${shown(from)}`)
@@ -75,7 +80,8 @@ function checkOrderBy(given: unknown): void {
 
 /** `scan` checks the values. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkFindOptions(given: unknown): void {
-  checkArguments('find', given, ['columns', 'from', 'orderBy', 'limit', 'numbers', 'signal'])
+  const options = ['search', 'columns', 'from', 'orderBy', 'limit', 'numbers', 'signal']
+  checkArguments('find', given, options)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -96,8 +102,16 @@ export function checkScan(
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkCount(where: unknown, given: CountOptions): void {
   if (where !== undefined) checkWhere(where)
-  checkArguments('count', given, ['signal'])
+  checkArguments('count', given, ['search', 'signal'])
+  checkSearch(given.search)
   checkSignal(given.signal)
+}
+
+function checkSearch(search: unknown): void {
+  if (search === undefined) return
+  if (checkText('search', search).length > SEARCH_CHARS_MAX) {
+    throw invalidArgument(`search must have at most ${SEARCH_CHARS_MAX} characters`)
+  }
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

@@ -25,13 +25,14 @@ import {
 import type { PlannedPage, Run } from '../read/page-reader.js'
 import { PAGE_START, PageWriter, type RowExtent } from '../read/page-writer.js'
 import type { FrameRows } from '../segments/frame-runs.js'
-import type { FindBounds, Where } from '../types/find-types.js'
+import type { FindBounds } from '../types/find-types.js'
 import type { PageBounds, PageBytes } from '../types/store-types.js'
+import { valueCountOf } from './condition.js'
 import { type FoundRows, frameOfRow, positionIn, type Wanted, walkPlan } from './find-walk.js'
 import { type SegmentTest, segmentTest } from './may-match.js'
 import { RowMatcher } from './row-matcher.js'
 import { lackedColumn } from './unknown-column.js'
-import { parseWhere, valueCountOf } from './where.js'
+import { parseWhere } from './where.js'
 
 /** Rows that one page looks at, at most. */
 export const WORK_ROWS_MAX = 262_144
@@ -102,13 +103,13 @@ export type CountedRows = Readonly<{
 export async function countRows(
   place: TablePlace,
   start: Continuation,
-  where: Where,
+  wanted: Pick<FindBounds, 'where' | 'search'>,
   signal: AbortSignal | undefined,
 ): Promise<CountedRows> {
   const found = new RowCount()
   const chosen = await chooseRows(place, { token: start, pinned: start.generation })
   const { plan } = chosen
-  const { projection: _, ...query } = compileQuery(place.team, plan.schema, { where })
+  const { projection: _, ...query } = compileQuery(place.team, plan.schema, wanted)
   const end = await walkPlan(place.team, plan, { ...query, found, signal })
   const after = end ?? (plan.isEnd ? null : endOfPlan(plan))
   const rest = after === null ? null : { ...start, position: after }
@@ -151,10 +152,10 @@ type Query = Pick<Wanted, 'matcher' | 'mayMatch' | 'segmentTests'> &
 export function compileQuery(
   team: TeamContext,
   schema: IndexedSchema | null,
-  { where, columns }: Pick<FindBounds, 'where' | 'columns'>,
+  { where, search, columns }: Pick<FindBounds, 'where' | 'search' | 'columns'>,
 ): Query {
   const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
-  const condition = parseWhere(where, known)
+  const condition = parseWhere(where, known, search)
   let test: SegmentTest | undefined // Compiled for the first segment that knows its values.
   const mayHaveMatch: SegmentTest = (values) => {
     if (condition === null) return true

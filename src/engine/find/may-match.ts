@@ -9,7 +9,7 @@ import { mayContain } from '../../format/value-filter.js'
 import { hashOfText, hashOfToken } from '../../format/value-hash.js'
 import { Decimal } from '../../schema/decimal.js'
 import { MomentReader } from '../../schema/moments.js'
-import type { CellTest, Comparison, Condition, Order } from './where.js'
+import type { CellTest, Comparison, Condition, Order } from './condition.js'
 
 /** Whether a segment with these values may have a row that matches. */
 export type SegmentTest = (values: SegmentValues) => boolean
@@ -56,6 +56,7 @@ function columnTest(cell: CellTest): ColumnTest {
 function filledTest(
   cell: Exclude<CellTest, { test: 'isEmpty' }>,
 ): (column: KnownColumn) => boolean {
+  if ('fold' in cell) return () => true // What is known is of texts as they are.
   switch (cell.test) {
     case 'in': {
       const values = cell.values.map((value) => new WantedValue(cell.comparison, value))

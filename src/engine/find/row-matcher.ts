@@ -6,9 +6,9 @@
 import type { Bytes } from '../../base/bytes.js'
 import { byteSearch } from '../../base/platform.js'
 import type { Frame } from '../../format/segment-reader.js'
+import type { Condition } from './condition.js'
 import { needlesOf } from './needles.js'
 import { RowTest } from './row-test.js'
-import type { Condition } from './where.js'
 
 const ESCAPE = Uint8Array.of(0x5c)
 

@@ -3,8 +3,18 @@
 // All comparisons of a column in one form are one look-up of its cell among their values: each of them passes at some
 // places among the values, so that comparisons of one cell that are combined are again one such test.
 import { type Bytes, utf8 } from '../../base/bytes.js'
+import type { Fold } from '../../base/fold-case.js'
+import {
+  type CellTest,
+  type Comparison,
+  type Condition,
+  columnsOf,
+  type Order,
+} from './condition.js'
 import {
   type CellForm,
+  type CellText,
+  FoldedCell,
   PLACE,
   RankedCell,
   RankedElements,
@@ -12,7 +22,6 @@ import {
   TestedRow,
   TextCell,
 } from './tested-cells.js'
-import { type CellTest, type Comparison, type Condition, columnsOf, type Order } from './where.js'
 
 /** A test of the row that was read last. */
 type Test = () => boolean
@@ -116,9 +125,10 @@ class ColumnTests {
   readonly #elementValues = new Map<CellForm, Bytes[]>()
   readonly #cells = new Map<CellForm, RankedCell>()
   readonly #elements = new Map<CellForm, RankedElements>()
-  /** By text: its number. */
-  readonly #needles = new Map<string, number>()
-  #searched: SearchedCell | undefined
+  /** By form: the texts that are searched for, with their numbers. */
+  readonly #needles = new Map<CellForm, Map<string, number>>()
+  readonly #searched = new Map<CellForm, SearchedCell>()
+  readonly #folded = new Map<Fold, FoldedCell>()
 
   constructor(row: TestedRow, column: number) {
     this.#row = row
@@ -127,8 +137,10 @@ class ColumnTests {
   }
 
   note(cell: CellTest): void {
-    if (isSearch(cell))
-      this.#needles.set(cell.text, this.#needles.get(cell.text) ?? this.#needles.size)
+    if (isSearch(cell)) {
+      const needles = this.#needlesOf(cell.fold)
+      needles.set(cell.text, needles.get(cell.text) ?? needles.size)
+    }
     const noted = cell.test === 'has' ? this.#elementValues : this.#values
     for (const { form, bytes } of valuesOf(cell)) {
       const values = noted.get(form) ?? []
@@ -163,8 +175,8 @@ class ColumnTests {
         })
       default: {
         if (isSearch(cell)) {
-          const needle = this.#needles.get(cell.text) ?? 0
-          const searched = this.#searchedCell()
+          const needle = this.#needlesOf(cell.fold).get(cell.text) ?? 0
+          const searched = this.#searchedCell(cell.fold)
           return [() => searched.has(needle)]
         }
         return forms.map((form) => {
@@ -189,7 +201,8 @@ class ColumnTests {
 
   #cellOf(form: CellForm): RankedCell {
     const parts = { form, values: this.#values.get(form) ?? [] }
-    const cell = this.#cells.get(form) ?? new RankedCell(this.#row, this.#column, this.#text, parts)
+    const cell =
+      this.#cells.get(form) ?? new RankedCell(this.#row, this.#column, this.#textOf(form), parts)
     this.#cells.set(form, cell)
     return cell
   }
@@ -201,10 +214,25 @@ class ColumnTests {
     return elements
   }
 
-  #searchedCell(): SearchedCell {
-    const needles = [...this.#needles.keys()].map(utf8)
-    this.#searched ??= new SearchedCell(this.#row, this.#text, needles)
-    return this.#searched
+  #needlesOf(form: Fold | 'text' = 'text'): Map<string, number> {
+    const needles = this.#needles.get(form) ?? new Map<string, number>()
+    this.#needles.set(form, needles)
+    return needles
+  }
+
+  #searchedCell(form: Fold | 'text' = 'text'): SearchedCell {
+    const needles = [...this.#needlesOf(form).keys()].map(utf8)
+    const known = this.#searched.get(form)
+    const searched = known ?? new SearchedCell(this.#row, this.#textOf(form), needles)
+    this.#searched.set(form, searched)
+    return searched
+  }
+
+  #textOf(form: CellForm): CellText {
+    if (form !== 'noCase' && form !== 'noAccents') return this.#text
+    const folded = this.#folded.get(form) ?? new FoldedCell(this.#row, this.#text, form)
+    this.#folded.set(form, folded)
+    return folded
   }
 }
 
@@ -220,18 +248,23 @@ function valuesOf(cell: CellTest): readonly Value[] {
       return []
     case 'contains':
     case 'startsWith': {
+      const form = cell.fold ?? 'text'
       const bytes = utf8(cell.text)
-      if (bytes.length === 0) return [{ form: 'text', bytes }]
+      if (bytes.length === 0) return [{ form, bytes }]
       return cell.test === 'contains'
         ? []
         : [
-            { form: 'text', bytes },
-            { form: 'text', bytes: behind(bytes) },
+            { form, bytes },
+            { form, bytes: behind(bytes) },
           ]
     }
     case 'in':
-    case 'has':
-      return cell.values.map((value) => comparedValue(cell.comparison, value))
+    case 'has': {
+      const { fold } = cell
+      return cell.values.map((value) => {
+        return fold ? { form: fold, bytes: utf8(value) } : comparedValue(cell.comparison, value)
+      })
+    }
     default:
       return [comparedValue(cell.comparison, cell.value)]
   }

@@ -26,7 +26,7 @@ export async function* scanRows(
   options: ScanOptions,
 ): AsyncGenerator<RowWithId, void> {
   const { numbers, limit } = checkScan('scan', options)
-  const { where, columns, from = 0, signal } = options
+  const { where, search, columns, from = 0, signal } = options
   const { start, unpin } = await run(pinStart)
   try {
     const first = (await run((place) => startAtRow(place, start, from))) ?? start
@@ -36,9 +36,9 @@ export async function* scanRows(
       checkNotAborted('search', signal)
       const bounds = { continuation, limit: Math.min(SCAN_ROWS, left) }
       const found = await run(async (place) => {
-        return where === undefined && columns === undefined
+        return where === undefined && search === undefined && columns === undefined
           ? readPage(await openPage(place, bounds, pinned), undefined)
-          : findPage(place, { ...bounds, where, columns, signal, pinned })
+          : findPage(place, { ...bounds, where, search, columns, signal, pinned })
       })
       left -= found.rowCount
       const { continuation: next, ...page } = decodePage(found, numbers)
@@ -61,11 +61,12 @@ export async function countMatches(
   checkCount(where, options)
   const { start, liveRows, unpin } = await run(pinStart)
   try {
-    if (where === undefined) return liveRows
+    const { search, signal } = options
+    if (where === undefined && search === undefined) return liveRows
     let count = 0
     for (let rest: Continuation | null = start; rest !== null; ) {
       const from: Continuation = rest
-      const counted = await run((place) => countRows(place, from, where, options.signal))
+      const counted = await run((place) => countRows(place, from, { where, search }, signal))
       count += counted.count
       rest = counted.rest
     }

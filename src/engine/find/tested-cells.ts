@@ -1,15 +1,18 @@
 // What the cells of a row are for the tests of a condition. Each cell is read once, when the first test of it asks,
 // whatever the number of its tests: so the work of a row is linear in its length.
 import { QUOTE } from '../../base/ascii.js'
-import { type Bytes, NO_BYTES } from '../../base/bytes.js'
+import { type Bytes, fromUtf8, NO_BYTES, utf8 } from '../../base/bytes.js'
+import { FOLDED_GROWTH, type Fold, foldText } from '../../base/fold-case.js'
 import { someElement } from '../../format/cell-reader.js'
 import { RowCells } from '../../format/row-cells.js'
 import { unescapeText } from '../../format/unescape-text.js'
 import { TextSearch } from './text-search.js'
 import { type Form, NO_RANK, ValueRanks } from './value-ranks.js'
 
-/** How the values of a column are read: `bare` are tokens without quotes, of which each value has one. */
-export type CellForm = Form | 'bare'
+/**
+ * How the values of a column are read: `bare` are tokens without quotes, of which each value has one; texts are folded.
+ */
+export type CellForm = Form | 'bare' | Fold
 
 /** The row that is tested. */
 export class TestedRow {
@@ -42,8 +45,17 @@ class Unescaped {
   }
 }
 
+/** The text of a cell as it is compared. */
+export interface CellText {
+  readonly bytes: Bytes
+  readonly from: number
+  readonly to: number
+  /** @returns false: the cell is empty, or is no text. */
+  read(): boolean
+}
+
 /** The text of a cell, without its quotes and escapes. */
-export class TextCell {
+export class TextCell implements CellText {
   bytes: Bytes = NO_BYTES
   from = 0
   to = 0
@@ -80,6 +92,74 @@ export class TextCell {
   }
 }
 
+const ASCII_END = 0x80
+const UPPER_A = 0x41
+const UPPER_Z = 0x5a
+const CASE_BIT = 0x20
+
+/** The first byte of a code point that has more than two. */
+const LONGER = 0xe0
+
+/** The folded text of a cell. No string is made of a text up to its first code point of more than two bytes. */
+export class FoldedCell implements CellText {
+  bytes: Bytes = NO_BYTES
+  readonly from = 0
+  to = 0
+  readonly #row: TestedRow
+  readonly #text: TextCell
+  readonly #fold: Fold
+  /** By code points of two bytes: what they are folded to. */
+  readonly #known: Bytes[] = []
+  #readRow = 0
+  #isText = false
+
+  constructor(row: TestedRow, text: TextCell, fold: Fold) {
+    this.#row = row
+    this.#text = text
+    this.#fold = fold
+  }
+
+  read(): boolean {
+    if (this.#readRow === this.#row.number) return this.#isText
+    this.#readRow = this.#row.number
+    const text = this.#text
+    this.#isText = text.read()
+    if (this.#isText) this.#write(text.bytes, text.from, text.to)
+    return this.#isText
+  }
+
+  #write(text: Bytes, from: number, to: number): void {
+    const sizeMax = FOLDED_GROWTH * (to - from)
+    if (this.bytes.length < sizeMax) this.bytes = new Uint8Array(sizeMax)
+    const folded = this.bytes
+    let length = 0
+    let at = from
+    for (; at < to; at++) {
+      const byte = text[at] ?? 0
+      if (byte < ASCII_END) {
+        folded[length++] = byte >= UPPER_A && byte <= UPPER_Z ? byte | CASE_BIT : byte
+      } else if (byte < LONGER) {
+        for (const part of this.#foldTwo(byte, text[++at] ?? 0)) folded[length++] = part
+      } else {
+        const rest = utf8(foldText(this.#fold, fromUtf8(text.subarray(at, to))))
+        folded.set(rest, length)
+        length += rest.length
+        break
+      }
+    }
+    this.to = length
+  }
+
+  #foldTwo(first: number, second: number): Bytes {
+    const code = ((first & 0x1f) << 6) | (second & 0x3f)
+    const known = this.#known[code]
+    if (known !== undefined) return known
+    const folded = utf8(foldText(this.#fold, String.fromCodePoint(code)))
+    this.#known[code] = folded
+    return folded
+  }
+}
+
 /** The place of a cell, in front of those of ranks: it is empty, or it has no rank among the values of its tests. */
 export const PLACE = Object.freeze({ empty: 0, unranked: 1, ranks: 2 })
 
@@ -89,11 +169,11 @@ export class RankedCell {
   readonly #row: TestedRow
   readonly #column: number
   readonly #form: CellForm
-  readonly #text: TextCell
+  readonly #text: CellText
   #readRow = 0
   #place = 0
 
-  constructor(row: TestedRow, column: number, text: TextCell, parts: RankedParts) {
+  constructor(row: TestedRow, column: number, text: CellText, parts: RankedParts) {
     this.#row = row
     this.#column = column
     this.#text = text
@@ -133,7 +213,8 @@ export class RankedCell {
 export type RankedParts = Readonly<{ form: CellForm; values: readonly Bytes[] }>
 
 function ranksOf({ form, values }: RankedParts): ValueRanks {
-  return new ValueRanks(form === 'bare' ? 'text' : form, values)
+  const isText = form === 'bare' || form === 'noCase' || form === 'noAccents'
+  return new ValueRanks(isText ? 'text' : form, values)
 }
 
 function placeOf(rank: number): number {
@@ -196,13 +277,13 @@ export class RankedElements {
 /** The texts of tests that stand in a cell. */
 export class SearchedCell {
   readonly #row: TestedRow
-  readonly #text: TextCell
+  readonly #text: CellText
   readonly #search: TextSearch
   #readRow = 0
   #isText = false
 
   /** @param needles - None is empty. */
-  constructor(row: TestedRow, text: TextCell, needles: readonly Bytes[]) {
+  constructor(row: TestedRow, text: CellText, needles: readonly Bytes[]) {
     this.#row = row
     this.#text = text
     this.#search = new TextSearch(needles)

@@ -4,6 +4,7 @@
 // - Two values: a test of an empty cell is false, except of `ne`, which is the opposite of `eq`, and of `isEmpty`.
 // - Text is in the order of its code points, numbers in that of their exact values, times in that of moments.
 import { dataError } from '../../base/data-error.js'
+import { type Fold, foldCase, foldText } from '../../base/fold-case.js'
 import { isRecord, shown } from '../../base/options.js'
 import { plainValue, ValueFault } from '../../base/plain-value.js'
 import { StoreError } from '../../base/store-error.js'
@@ -11,6 +12,7 @@ import { isWellFormed } from '../../base/well-formed.js'
 import type { Column, ColumnKind } from '../../schema/column-kind.js'
 import { isDate, isDateTime, isTime } from '../../schema/time-rules.js'
 import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
+import type { Comparison, Condition } from './condition.js'
 import { lackedColumn } from './unknown-column.js'
 
 /** Conditions within conditions, at most. */
@@ -24,24 +26,6 @@ export const WHERE_LIST_MAX = 1_000
 
 /** UTF-16 units of all texts in a condition together, at most. */
 export const WHERE_CHARS_MAX = 65_536
-
-/** How values of a kind are compared. Arrays compare their elements so. */
-export type Comparison = 'text' | 'number' | 'boolean' | 'date' | 'time' | 'dateTime' | 'duration'
-
-export type Order = 'gt' | 'gte' | 'lt' | 'lte'
-
-/** A test of one cell. Values are number tokens, `true` and `false`, or text, depending on the comparison. */
-export type CellTest =
-  | Readonly<{ test: 'in' | 'has'; comparison: Comparison; values: readonly string[] }>
-  | Readonly<{ test: Order; comparison: Comparison; value: string }>
-  | Readonly<{ test: 'startsWith' | 'contains'; text: string }>
-  | Readonly<{ test: 'isEmpty' }>
-
-/** A checked condition. `all` and `any` of none are true and false. */
-export type Condition =
-  | Readonly<{ op: 'all' | 'any'; conditions: readonly Condition[] }>
-  | Readonly<{ op: 'not'; condition: Condition }>
-  | (Readonly<{ op: 'cell'; column: string }> & CellTest)
 
 type Columns = ReadonlyMap<string, Column>
 
@@ -83,48 +67,36 @@ const OPERATORS = Object.freeze([
 
 type Operator = (typeof OPERATORS)[number]
 
+/** Members beside the operators: how those that compare texts do it. */
+const FLAGS: readonly string[] = Object.freeze(['ignoreCase', 'ignoreAccents'])
+
+const FOLDING: readonly Operator[] = Object.freeze([
+  'eq',
+  'ne',
+  'in',
+  'startsWith',
+  'contains',
+  'isEmpty',
+])
+
 /**
  * Checks a condition. null: every row matches.
+ * @param search - A text that one of the text columns contains, without case. An empty one is no condition.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks one.
  */
-export function parseWhere(where: unknown, columns: Columns): Condition | null {
-  if (where === undefined) return null
-  const condition = new WhereReader(columns).read(where, 0)
+export function parseWhere(where: unknown, columns: Columns, search = ''): Condition | null {
+  const read = where === undefined ? ALL : new WhereReader(columns).read(where, 0)
+  const condition =
+    search === '' ? read : ({ op: 'all', conditions: [read, searchOf(search, columns)] } as const)
   return condition.op === 'all' && condition.conditions.length === 0 ? null : condition
 }
 
-/** The columns that a condition tests. */
-export function columnsOf(condition: Condition): Set<string> {
-  if (condition.op === 'cell') return new Set([condition.column])
-  if (condition.op === 'not') return columnsOf(condition.condition)
-  return new Set(condition.conditions.flatMap((part) => [...columnsOf(part)]))
-}
+const ALL: Condition = Object.freeze({ op: 'all', conditions: Object.freeze([]) })
 
-/** How many values a condition compares cells to; a test without one counts as one. */
-export function valueCountOf(condition: Condition): number {
-  if (condition.op === 'cell') return 'values' in condition ? condition.values.length : 1
-  if (condition.op === 'not') return valueCountOf(condition.condition)
-  return condition.conditions.reduce((sum, part) => sum + valueCountOf(part), 0)
-}
-
-/** Whether every row matches, whatever its cells are. */
-export function matchesAll(condition: Condition | null): boolean {
-  return condition === null || verdictOf(condition) === true
-}
-
-/** Whether rows match, where that is the same for all of them; undefined: it depends on their cells. */
-function verdictOf(condition: Condition): boolean | undefined {
-  if (condition.op === 'cell') {
-    return 'values' in condition && condition.values.length === 0 ? false : undefined
-  }
-  if (condition.op === 'not') {
-    const verdict = verdictOf(condition.condition)
-    return verdict === undefined ? undefined : !verdict
-  }
-  const decisive = condition.op === 'any'
-  const verdicts = condition.conditions.map(verdictOf)
-  if (verdicts.includes(decisive)) return decisive
-  return verdicts.includes(undefined) ? undefined : !decisive
+function searchOf(search: string, columns: Columns): Condition {
+  const test = { test: 'contains', text: foldCase(search), fold: 'noCase' } as const
+  const texts = [...columns.values()].filter(isTextColumn)
+  return { op: 'any', conditions: texts.map(({ id }) => ({ op: 'cell', column: id, ...test })) }
 }
 
 /** Reads one condition of a caller, within the limits of its size. */
@@ -178,25 +150,30 @@ class WhereReader {
     }
     const plain = checkPlainOperand(column, 'eq', given)
     if (!isRecord(plain)) return [this.#readTest(column, 'eq', plain)]
-    return checkedConditions(plain).map(([operator, value]) => {
+    const fold = foldOf(column, plain)
+    const tests = checkedConditions(plain).filter(([name]) => !FLAGS.includes(name))
+    return tests.map(([operator, value]) => {
       if (!isOperator(operator)) {
-        const known = OPERATORS.join(', ')
+        const known = [...OPERATORS, ...FLAGS].join(', ')
         throw invalidWhere(
           `has the unknown operator ${shown(operator)} for column ${shown(id)}; known are ${known}`,
         )
       }
-      return this.#readTest(column, operator, checkPlainOperand(column, operator, value))
+      return this.#readTest(column, operator, checkPlainOperand(column, operator, value), fold)
     })
   }
 
-  #readTest(column: Column, operator: Operator, given: unknown): Condition {
+  #readTest(column: Column, operator: Operator, given: unknown, fold?: Fold): Condition {
     this.#count(1)
     const { id } = column
+    if (fold !== undefined && !FOLDING.includes(operator)) {
+      throw wrongOperator(column, operator, `ignoreCase is for ${FOLDING.join(', ')}`)
+    }
     if (operator === 'isEmpty') {
       if (typeof given !== 'boolean') throw wrongValue(column, operator, given, 'true or false')
       return given ? emptyCell(id) : not(emptyCell(id))
     }
-    if (operator === 'ne') return not(this.#readTest(column, 'eq', given))
+    if (operator === 'ne') return not(this.#readTest(column, 'eq', given, fold))
     if (operator === 'eq' && given === null) return emptyCell(id)
     const isArray = column.type.kind === 'array'
     if (isArray !== (operator === 'has')) {
@@ -207,32 +184,29 @@ class WhereReader {
     }
     const kind = column.type.kind === 'array' ? column.type.items.kind : column.type.kind
     const comparison = COMPARISONS[kind]
+    const folding = fold === undefined ? {} : { fold }
+    const folded = (text: string): string => (fold === undefined ? text : foldText(fold, text))
     switch (operator) {
       case 'eq':
+      case 'in':
       case 'has': {
-        const values = [this.#valueOf(column, operator, comparison, given)]
+        const all = operator === 'in' ? this.#listOf(column, given) : [given]
+        const values = all.map((one) => folded(this.#valueOf(column, operator, comparison, one)))
+        const test = operator === 'has' ? operator : 'in'
         return {
           op: 'cell',
           column: id,
-          test: operator === 'eq' ? 'in' : operator,
+          test,
           comparison,
-          values,
+          values: [...new Set(values)],
+          ...folding,
         }
-      }
-      case 'in': {
-        const values = this.#listOf(column, given).map((value) =>
-          this.#valueOf(column, operator, comparison, value),
-        )
-        return { op: 'cell', column: id, test: 'in', comparison, values: [...new Set(values)] }
       }
       case 'startsWith':
-      case 'contains':
-        return {
-          op: 'cell',
-          column: id,
-          test: operator,
-          text: this.#textOf(column, operator, given),
-        }
+      case 'contains': {
+        const text = folded(this.#textOf(column, operator, given))
+        return { op: 'cell', column: id, test: operator, text, ...folding }
+      }
       default: {
         if (comparison === 'boolean' || comparison === 'duration') {
           throw wrongOperator(column, operator, UNORDERED[comparison])
@@ -330,6 +304,27 @@ const TIME_RULES = Object.freeze({
   dateTime: { fits: isDateTime, words: 'a date, or a date with a time' },
 })
 
+/** How a column's texts are compared. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function foldOf(column: Column, tests: Readonly<Record<string, unknown>>): Fold | undefined {
+  for (const name of FLAGS) {
+    const given = tests[name]
+    if (given !== undefined && typeof given !== 'boolean') {
+      throw wrongValue(column, name, given, 'true or false')
+    }
+  }
+  const { ignoreCase = false, ignoreAccents = false } = tests
+  if (!ignoreCase) {
+    if (ignoreAccents) throw wrongOperator(column, 'ignoreAccents', 'it needs ignoreCase: true')
+    return undefined
+  }
+  if (!isTextColumn(column)) throw wrongOperator(column, 'ignoreCase', 'its cells are not text')
+  return ignoreAccents ? 'noAccents' : 'noCase'
+}
+
+function isTextColumn({ type }: Column): boolean {
+  return type.kind !== 'array' && COMPARISONS[type.kind] === 'text'
+}
+
 /** As `plainValue`. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function checkPlainOperand(column: Column, operator: Operator, given: unknown): unknown {
   try {
@@ -364,14 +359,14 @@ function whereTooLarge(problem: string): StoreError {
   return invalidWhere(`${problem}; split it into several requests`)
 }
 
-function wrongOperator({ id }: Column, operator: Operator, why: string): StoreError {
+function wrongOperator({ id }: Column, operator: string, why: string): StoreError {
   const phrase = `where: column ${shown(id)} does not support ${operator}: ${why}`
   return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
 }
 
 function wrongValue(
   { id }: Column,
-  operator: Operator,
+  operator: string,
   given: unknown,
   rule: string,
   value = shown(given),

@@ -26,6 +26,7 @@ const ROW_WORK = 32
 /** What is sorted. */
 export type Sorted = Readonly<{
   where?: FindBounds['where']
+  search?: FindBounds['search']
   orderBy?: FindBounds['orderBy']
   signal?: AbortSignal | undefined
   reserve?: ReserveMemory | undefined
@@ -88,12 +89,12 @@ async function bestRows(
 async function walkAll(
   { team, table }: TablePlace,
   source: Past,
-  { where, signal, reserve }: Sorted,
+  { where, search, signal, reserve }: Sorted,
   schema: IndexedSchema,
   found: FoundRows,
   empty: () => void | Promise<void> = () => undefined,
 ): Promise<void> {
-  const { projection: _, ...query } = compileQuery(team, schema, { where })
+  const { projection: _, ...query } = compileQuery(team, schema, { where, search })
   const wanted = { ...query, found, signal, what: 'sort', rowWork: ROW_WORK }
   let from = { extent: source.generation.firstExtent, slot: 0 }
   for (;;) {

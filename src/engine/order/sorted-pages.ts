@@ -108,16 +108,20 @@ export function sortedVersion(place: TablePlace, request: SortedRequest): Promis
 function checkSorted(place: TablePlace, request: SortedRequest): Asked {
   checkFindBounds(request)
   const limit = rowsOfPage(place.team, request.limit)
-  const { where, orderBy } = request
-  const hash = sha256Now(utf8(queryText({ where, orderBy })))
+  const { where, search, orderBy } = request
+  const hash = sha256Now(utf8(queryText({ where, search, orderBy })))
   const token = orderBy === undefined ? undefined : tokenOf(place, request.continuation, hash)
   return { request, hash, token, rank: token?.rank ?? request.from ?? 0, limit }
 }
 
 /** The same text for the same condition and order. */
-function queryText({ where, orderBy }: Pick<FindBounds, 'where' | 'orderBy'>): string {
+function queryText({
+  where,
+  search,
+  orderBy,
+}: Pick<FindBounds, 'where' | 'search' | 'orderBy'>): string {
   try {
-    return JSON.stringify([where ?? {}, orderBy], (_, value: unknown) =>
+    return JSON.stringify([where ?? {}, search, orderBy], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
     )
   } catch (cause) {
@@ -197,9 +201,9 @@ async function listOf(
 ): Promise<SortedList | null> {
   const { team, tableId } = place
   const { rank, limit, token, hash, request } = asked
-  const { where, orderBy, held } = request
+  const { where, search, orderBy, held } = request
   if (held?.list !== undefined) return held.list
-  if (where === undefined && orderBy === undefined) {
+  if (where === undefined && search === undefined && orderBy === undefined) {
     return { places: new Float64Array(0), total: used.generation.liveRows }
   }
   const version = token?.version ?? used.version

@@ -32,7 +32,7 @@ export async function* scanSorted(
 /** @param pinned - The nonce of a generation that is kept meanwhile. */
 export async function* sortedPages(
   run: RunOnTable,
-  { where, columns, orderBy, from, signal }: FindBounds & Pick<ScanOptions, 'signal'>,
+  { from, signal, ...wanted }: FindBounds & Pick<ScanOptions, 'signal'>,
   limit: number,
   pinned: Uint8Array,
 ): AsyncGenerator<PageBytes, void> {
@@ -42,7 +42,7 @@ export async function* sortedPages(
   do {
     checkNotAborted('search', signal)
     const bounds = { ...(next ?? { from }), limit: Math.min(SCAN_ROWS, left) }
-    const request = { where, columns, orderBy, signal, pinned, held, ...bounds }
+    const request = { ...wanted, signal, pinned, held, ...bounds }
     const page = await run((place: TablePlace) => sortedPage(place, request))
     yield page
     left -= page.rowCount

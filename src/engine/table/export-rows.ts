@@ -33,7 +33,7 @@ const ROW_ID_CHARS = 34
 /** For the columns of a table, and what stands between fields. */
 type WriterOf = (schema: TableSchema, delimiter: CsvOptions['delimiter']) => RowsWriter
 
-const OPTIONS = ['where', 'columns', 'orderBy', 'limit', 'signal']
+const OPTIONS = ['where', 'search', 'columns', 'orderBy', 'limit', 'signal']
 
 /**
  * @param what - The name of the call in messages.
@@ -65,7 +65,7 @@ export function exported(
 async function* exportTableRows(
   place: TablePlace,
   writerOf: WriterOf,
-  { where, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
+  { where, search, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
 ): AsyncGenerator<Bytes, void> {
   const { columns, hasRowIds } = wantedCells(asked.columns)
   const { team, table } = place
@@ -86,7 +86,7 @@ async function* exportTableRows(
     const writer = writerOf(hasRowIds ? withRowIds(wanted) : wanted, delimiter)
     if (writer.start !== '') yield utf8(writer.start)
     if (asked.orderBy !== undefined) {
-      const bounds = { where, columns, orderBy: asked.orderBy, signal }
+      const bounds = { where, search, columns, orderBy: asked.orderBy, signal }
       for await (const page of sortedPages(
         (read) => step(async () => read(place)),
         bounds,
@@ -103,9 +103,9 @@ async function* exportTableRows(
     for (let left = limit; next !== undefined && left > 0; ) {
       const bounds = { limit: Math.min(EXPORT_ROWS, left), continuation: next }
       const page: PageBytes = await step(async () => {
-        return where === undefined && columns === undefined
+        return where === undefined && search === undefined && columns === undefined
           ? readPage(await openPage(place, bounds, nonce), undefined)
-          : findPage(place, { ...bounds, where, columns, signal, pinned: nonce })
+          : findPage(place, { ...bounds, where, search, columns, signal, pinned: nonce })
       })
       if (page.rowCount > 0) yield encodeExportLines(page.json, writer, hasRowIds)
       left -= page.rowCount

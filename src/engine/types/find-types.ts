@@ -32,6 +32,10 @@ export type WhereCell = Readonly<{
   contains?: string
   /** Whether the cell is empty. An array without elements is not. */
   isEmpty?: boolean
+  /** Whether `eq`, `ne`, `in`, `startsWith` and `contains` of text take all forms of a letter as one. Default: false. */
+  ignoreCase?: boolean
+  /** With `ignoreCase`: whether `é` is `e`, too. Default: false. */
+  ignoreAccents?: boolean
 }>
 
 /**
@@ -68,6 +72,11 @@ export type OrderBy = readonly Readonly<{
 export type FindBounds = Readonly<{
   /** Conditions by column ID, which the rows must meet. Default: all rows. */
   where?: Where | undefined
+  /**
+   * A text that a text column of the row contains, without case; accents count. At most 256 characters. Default, also if
+   * it is empty: all rows.
+   */
+  search?: string | undefined
   /** Only the cells of these columns, in this order. Default: all. */
   columns?: readonly string[] | undefined
   /**
@@ -81,8 +90,8 @@ export type FindBounds = Readonly<{
 
 /**
  * A request for a page of row objects. With `where` a page ends after the 262,144 rows that it compares at most, or
- * fewer if the condition has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`
- * and `columns` with it. `from` cannot be combined with a continuation.
+ * fewer if the condition has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`,
+ * `search` and `columns` with it. `from` cannot be combined with a continuation.
  *
  * With `orderBy` a continuation goes on in the order of the version that the first page had, with the rows as they are
  * now: those deleted since are left out, those added since are not there. It fails with CONTINUATION_INVALID if the
@@ -97,6 +106,8 @@ export type FindPageRequest = PageRequest &
 
 /** Options of `count`. */
 export type CountOptions = Readonly<{
+  /** As in `FindBounds`. */
+  search?: string | undefined
   /** Ends the call, which fails with ABORTED. Default: none. */
   signal?: AbortSignal | undefined
 }>

@@ -98,6 +98,8 @@ export type AlterRequest = Authored &
 export type ExportOptions = Readonly<{
   /** Only the rows that match. Default: all. */
   where?: Where | undefined
+  /** As in `page`. */
+  search?: string | undefined
   /** Only the cells of these columns, in this order; `$rowID` puts the row IDs in front. Default: all. */
   columns?: readonly string[] | undefined
   /** The order of the rows, as in `scan`. Default: that of the table. */

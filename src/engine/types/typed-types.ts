@@ -33,6 +33,7 @@ export type TypedFindOptions<
   Form extends NumberForm,
 > = Readonly<{
   where?: TypedWhere<S> | undefined
+  search?: string | undefined
   columns?: readonly Column[] | undefined
   from?: number | undefined
   orderBy?: readonly (OrderBy[number] & Readonly<{ column: ColumnOf<S> }>)[] | undefined

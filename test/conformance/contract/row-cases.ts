@@ -316,6 +316,32 @@ const conditions: ContractCase[] = [
 
 const found: ContractCase[] = [
   {
+    name: 'search: rows in which a column of text contains a text, without case',
+    run: async (api) => {
+      const rows = [
+        { a: 'Straße', n: 1 },
+        { b: 'die STRASSE', n: 2 },
+        { a: 'x', n: 3 },
+      ]
+      const table = await api.createTyped({ a: 'string', b: 'string', n: 'number' }, rows)
+      const where = encodeURIComponent('{"n":{"gt":1}}')
+      const found = async (query: string) => {
+        const { data } = (await api.ok('GET', `${table.rows}?${query}`)).json as {
+          data: { n: number }[]
+        }
+        return data.map(({ n }) => n)
+      }
+      assert.deepEqual(await found('search=strass'), [1, 2])
+      assert.deepEqual(await found(`search=strass&where=${where}`), [2])
+      assert.deepEqual(await found('search='), [1, 2, 3])
+      const { json } = await api.ok('GET', `${table.path}/count?search=strass&where=${where}`)
+      assert.deepEqual(json, { data: { count: 1 } })
+      for (const wrong of ['search=a&search=b', `search=${'x'.repeat(257)}`]) {
+        await api.refused('GET', `${table.rows}?${wrong}`, {}, VALIDATION)
+      }
+    },
+  },
+  {
     name: 'count: of all rows, and of those that match',
     run: async (api) => {
       const table = await api.createTyped({ n: 'number' }, numbered(5))
@@ -324,6 +350,7 @@ const found: ContractCase[] = [
       assert.deepEqual(await count(''), { data: { count: 5 } })
       const where = encodeURIComponent(JSON.stringify({ n: { gte: 2 } }))
       assert.deepEqual(await count(`?where=${where}`), { data: { count: 3 } })
+      assert.deepEqual(await count('?search=2'), { data: { count: 0 } })
       for (const refused of ['x', '{"m":1}', '{"n":"x"}']) {
         const path = `${table.path}/count?where=${encodeURIComponent(refused)}`
         await api.refused('GET', path, {}, VALIDATION)

@@ -318,6 +318,7 @@ function countOrFindByKey(random: Seeded, known: Known): Parts {
     '',
     'where={"n":{"gt":1}}',
     'where={',
+    'search=%C3%9F',
     'n=1',
     'n=x',
     'n=%ZZ',

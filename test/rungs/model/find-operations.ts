@@ -74,5 +74,8 @@ function testOf(random: Seeded, type: ColumnType, cell: unknown): NonNullable<Wh
   const value = cell as string | boolean
   const equal = [{ eq: value }, { ne: value }, { in: [value] }]
   if (type.kind === 'boolean' || type.kind === 'duration') return random.pick(equal)
+  if (type.kind === 'string' && random.once(3)) {
+    return { contains: String(value).slice(1, 4).toUpperCase(), ignoreCase: true }
+  }
   return random.pick([...equal, { gte: value }, { lt: value }])
 }

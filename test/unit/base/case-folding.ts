@@ -2,7 +2,7 @@
 // points to one from 61 on, `100-12e/2>101` each second one, `df>73+73` one code point to two.
 export const UNICODE_VERSION = 17
 
-export const CASE_FOLDING = `
+const CASE_FOLDING = `
 41-5a>61 b5>3bc c0-d6>e0 d8-de>f8 100-12e/2>101 132-136/2>133 139-147/2>13a 14a-176/2>14b 178>ff 179-17d/2>17a
 17f>73 181>253 182-184/2>183 186>254 187>188 189-18a>256 18b>18c 18e>1dd 18f>259 190>25b 191>192 193>260 194>263
 196>269 197>268 198>199 19c>26f 19d>272 19f>275 1a0-1a4/2>1a1 1a6>280 1a7>1a8 1a9>283 1ac>1ad 1ae>288 1af>1b0
@@ -39,3 +39,20 @@ ab70-abbf>13a0 ff21-ff3a>ff41 10400-10427>10428 104b0-104d3>104d8 10570-1057a>10
 fb01>66+69 fb02>66+6c fb03>66+66+69 fb04>66+66+6c fb05>73+74 fb06>73+74 fb13>574+576 fb14>574+565 fb15>574+56b
 fb16>57e+576 fb17>574+56d
 `
+
+/** By code point: the text that it is folded to. */
+export function readCaseFolding(): ReadonlyMap<string, string> {
+  const folded = new Map<string, string>()
+  const hex = (text: string): number => Number.parseInt(text, 16)
+  for (const entry of CASE_FOLDING.trim().split(/\s+/)) {
+    const [from = '', to = ''] = entry.split('>')
+    const [run = '', step = '1'] = from.split('/')
+    const [first = '', last = first] = run.split('-')
+    const [begin = '', ...more] = to.split('+')
+    for (let code = hex(first); code <= hex(last); code += Number(step)) {
+      const codes = [hex(begin) + code - hex(first), ...more.map(hex)]
+      folded.set(String.fromCodePoint(code), String.fromCodePoint(...codes))
+    }
+  }
+  return folded
+}

@@ -1,11 +1,11 @@
 // Goal: texts are folded as Unicode says, code point by code point, on whatever version of it the runtime has.
 import process from 'node:process'
 import { expect, test } from 'vitest'
-import { dropAccents, foldCase } from '../../../src/base/fold-case.js'
-import { CASE_FOLDING, UNICODE_VERSION } from './case-folding.js'
+import { dropAccents, FOLDED_GROWTH, foldCase } from '../../../src/base/fold-case.js'
+import { readCaseFolding, UNICODE_VERSION } from './case-folding.js'
 
 test('each code point is folded as CaseFolding.txt says', () => {
-  const folded = readTable()
+  const folded = readCaseFolding()
   const isNewer = Number.parseInt(process.versions['unicode'] ?? '0', 10) > UNICODE_VERSION
   // Neither what the runtime does not know yet, nor what the table does not.
   const isKnown = (text: string): boolean => (folded.has(text) ? !/\p{Cn}/u.test(text) : !isNewer)
@@ -23,6 +23,14 @@ test('a text is folded as its code points are, whatever stands beside them', () 
       expect(foldCase(`Α${first}${second}Σ`)).toBe(wanted)
     }
   }
+})
+
+test('no code point becomes longer than three times its bytes', () => {
+  const grown = codePoints().filter((text) => {
+    return Buffer.byteLength(foldCase(text)) > FOLDED_GROWTH * Buffer.byteLength(text)
+  })
+
+  expect(grown).toEqual([])
 })
 
 test('accents are the marks of the decomposed text', () => {
@@ -52,20 +60,4 @@ function codePoints(): string[] {
   return codes
     .filter((code) => code < 0xd800 || code > 0xdfff)
     .map((code) => String.fromCodePoint(code))
-}
-
-function readTable(): ReadonlyMap<string, string> {
-  const folded = new Map<string, string>()
-  const hex = (text: string): number => Number.parseInt(text, 16)
-  for (const entry of CASE_FOLDING.trim().split(/\s+/)) {
-    const [from = '', to = ''] = entry.split('>')
-    const [run = '', step = '1'] = from.split('/')
-    const [first = '', last = first] = run.split('-')
-    const [begin = '', ...more] = to.split('+')
-    for (let code = hex(first); code <= hex(last); code += Number(step)) {
-      const codes = [hex(begin) + code - hex(first), ...more.map(hex)]
-      folded.set(String.fromCodePoint(code), String.fromCodePoint(...codes))
-    }
-  }
-  return folded
 }

@@ -215,15 +215,23 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
   [
     'page',
     (given, { table }) => table.page(given),
-    'where, columns, limit, signal, continuation, ifNoneMatch',
+    'where, search, columns, orderBy, limit, signal, continuation, total, ifNoneMatch',
   ],
   [
     'scan',
     (given, { table }) => table.scan(given),
-    'where, columns, limit, signal, pageSize, ifNoneMatch',
+    'where, search, columns, orderBy, limit, signal, pageSize, ifNoneMatch',
   ],
-  ['toCSV', (given, { table }) => table.toCSV(given), 'where, columns, limit, signal, delimiter'],
-  ['toNDJSON', (given, { table }) => table.toNDJSON(given), 'where, columns, limit, signal'],
+  [
+    'toCSV',
+    (given, { table }) => table.toCSV(given),
+    'where, search, columns, orderBy, limit, signal, delimiter',
+  ],
+  [
+    'toNDJSON',
+    (given, { table }) => table.toNDJSON(given),
+    'where, search, columns, orderBy, limit, signal',
+  ],
   ['get', (given, { table }) => table.get('r', given), 'ifNoneMatch, signal'],
   ['addRows', (given, { table }) => table.addRows([{ n: 1 }], given), 'onSchemaError, signal'],
   [
@@ -304,6 +312,7 @@ describe('options', () => {
     ['limit', 1.5],
     ['limit', '7'],
     ['where', 'n'],
+    ['search', 5],
     ['columns', 'n'],
     ['columns', [1]],
   ])('of a read are in their ranges: %s %j', async (name, value) => {

@@ -784,6 +784,7 @@ test('a row is read by its key, which must be that of the table', async () => {
   }
   expect(await table.count()).toBe(2)
   expect(await table.count({ n: { gt: 1 } })).toBe(1)
+  expect(await table.count({}, { search: 'C@D' })).toBe(1)
   await expect(table.count({ m: 1 })).rejects.toMatchObject({ status: 400 })
 })
 

@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
+import type { CellTest, Condition } from '../../../src/engine/find/condition.js'
 import { needlesOf } from '../../../src/engine/find/needles.js'
 import { RowTest } from '../../../src/engine/find/row-test.js'
 import { TextSearch } from '../../../src/engine/find/text-search.js'
 import { NO_RANK, ValueRanks } from '../../../src/engine/find/value-ranks.js'
-import type { CellTest, Condition } from '../../../src/engine/find/where.js'
 import { unescapeText } from '../../../src/format/unescape-text.js'
 import { runOptions } from '../../support/fast-check-options.js'
 

@@ -11,7 +11,7 @@ export type AdviceCode =
   | 'delimiter'
   /** No character divides the lines alike, so that each is a cell although it has several words or marks. */
   | 'oneColumn'
-  /** Lines have fewer fields than the header, as far as the first megabyte tells: their other cells are empty. */
+  /** Lines have fewer fields than the header: their other cells are empty. */
   | 'shortLines'
   /** Lines in front of the header were left out. */
   | 'skippedLines'
@@ -46,6 +46,28 @@ export type AdviceCode =
   | 'datesUnread'
   /** Points of a column stand before three digits, where other columns have a decimal comma: they may be thousands. */
   | 'pointsUnsure'
+  /**
+   * A column of a new table is text because of a few values (fewer than 1 in 100) that are none of `others`: any texts;
+   * digits with zeros or a plus sign in front; with separators of thousands.
+   */
+  | 'textColumn'
+  | 'paddedNumber'
+  | 'groupedNumber'
+  /**
+   * A column of a new table is text because of how its numbers are written: with a decimal comma; with a comma that may
+   * stand between thousands; with more digits than a double has; with spaces around them; as `.5`, `5.`, `+5` or `1,234,567`.
+   */
+  | 'decimalComma'
+  | 'commasUnsure'
+  | 'longInteger'
+  | 'spacedNumber'
+  | 'looseNumber'
+  /** A column of a new table is text because of its types of JSON; the values that were no text are counted. */
+  | 'mixedTypes'
+  /** Names of columns of a new table begin or end with a space. */
+  | 'spacedNames'
+  /** Rows have IDs, which a new table does not keep. */
+  | 'rowIDs'
 
 export type Advice = Readonly<{
   code: AdviceCode
@@ -55,6 +77,9 @@ export type Advice = Readonly<{
   line?: number
   /** How many cells, lines or fields it is about; as far as rows were read. */
   count?: number
+  /** All values of the column, of which these are some, and what the others are. */
+  values?: number
+  others?: 'numbers' | 'booleans' | 'dates' | 'arrays'
   /** A value, a name or a form that shows what is meant. */
   example?: string
   /** What says that it is meant otherwise. */

@@ -56,17 +56,30 @@ const KINDS_OF: Readonly<Record<ConversionCode, readonly string[]>> = {
   booleans: ['boolean'],
 }
 
-/** What a column is converted by; undefined: by nothing. @param values - Of its cells in the sample, but empty ones. */
-export function chooseConversion(values: readonly string[], known: Known): Conversion | undefined {
-  if (known.kind !== undefined && !isConvertible(known.kind)) return undefined
-  const found =
-    chooseNumbers(values, known) ??
-    chooseDates(values, known) ??
-    chooseBooleans(values, known) ??
-    chooseDateTimes(values, known)
-  if (found === undefined) return undefined
-  const isTaken = known.kind === undefined || KINDS_OF[found.code].includes(known.kind)
-  return isTaken ? found : undefined
+/** How a column is read. */
+export type Choice = Readonly<{
+  /** undefined: its cells stay as they are. */
+  conversion?: Conversion | undefined
+  /** The forms in which its values are different days: somebody must say which is meant. */
+  dates?: readonly DateForm[]
+}>
+
+/** @param values - Of the cells of a column in the sample, but empty ones. */
+export function chooseConversion(values: readonly string[], known: Known): Choice {
+  if (known.kind !== undefined && !isConvertible(known.kind)) return {}
+  const numbers = chooseNumbers(values, known)
+  const { conversion: days, dates } = numbers === undefined ? chooseDates(values, known) : {}
+  const conversion =
+    numbers ?? days ?? chooseBooleans(values, known) ?? chooseDateTimes(values, known)
+  if (conversion === undefined) return dates === undefined ? {} : { dates }
+  const isTaken = known.kind === undefined || KINDS_OF[conversion.code].includes(known.kind)
+  return isTaken ? { conversion } : {}
+}
+
+/** Whether a value that was not looked at makes another choice. */
+export function contradictsChoice({ conversion, dates = [] }: Choice, text: string): boolean {
+  if (conversion !== undefined) return conversion.convert(text) === undefined
+  return dates.some((form) => parseDateCell(text, form) === undefined)
 }
 
 function isConvertible(kind: string): boolean {
@@ -169,17 +182,18 @@ function formsOf(values: readonly string[]): readonly NumberForm[] {
 function chooseDates(
   values: readonly string[],
   { kind, isFixed, dialect, detects }: Known,
-): Conversion | undefined {
+): Choice {
   const said = dialect.dates
   if (said !== undefined) {
     const isOfDates = kind === 'date' || kind === 'dateTime'
     const isRead = values.every((text) => parseDateCell(text, said) !== undefined)
-    return isOfDates || isRead ? datesBy(said, isOfDates && isFixed) : undefined
+    return isOfDates || isRead ? { conversion: datesBy(said, isOfDates && isFixed) } : {}
   }
-  if (!detects || values.length === 0) return undefined
+  if (!detects || values.length === 0) return {}
   const { forms, isOne } = findReadings(values, DATE_FORMS, parseDateCell)
   const [form] = forms
-  return form && isOne ? datesBy(form, kind !== undefined && isFixed) : undefined
+  if (form === undefined) return {}
+  return isOne ? { conversion: datesBy(form, kind !== undefined && isFixed) } : { dates: forms }
 }
 
 function datesBy(form: DateForm, isLenient: boolean): Conversion {
@@ -229,10 +243,4 @@ function chooseDateTimes(
   const isLenient = kind === 'dateTime' && isFixed
   const convert = (text: string) => dateTimeOf(text) ?? (isLenient ? text : undefined)
   return { code: 'dateTimes', form: 'moments', convert, isAmbiguous: never }
-}
-
-/** Whether values have two readings as days, so that somebody must say which is meant. */
-export function haveTwoReadings(values: readonly string[]): boolean {
-  const { forms, isOne } = findReadings(values, DATE_FORMS, parseDateCell)
-  return values.length > 0 && forms.length > 0 && !isOne
 }

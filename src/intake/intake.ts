@@ -17,11 +17,12 @@ import { checkDialect } from './dialect-rules.js'
 import { openJson } from './json-source.js'
 import { checkNested, type Nested, NestedRows } from './nested.js'
 import { PassedLines } from './passed-lines.js'
-import { type Plan, planIntake } from './plan.js'
+import { type Plan, type PlanOptions, planIntake } from './plan.js'
 import { openDialectScanner } from './record-bounds.js'
 import { RowRewriter } from './rewritten-rows.js'
 import type { Slices } from './sample.js'
 import { allowedGuesses, openTextBytes, type TextBytes, unpackGzip } from './text-bytes.js'
+import { WatchedRows } from './watched-rows.js'
 
 /** Rows that follow each other. Row i is the bytes from starts[i] up to ends[i]. */
 export type IntakeRun = Readonly<{
@@ -74,16 +75,44 @@ export type IntakeReport = Readonly<{
   advice: readonly Advice[]
 }>
 
+/** Runs, and what was read as far as they were taken. */
+type Opened = Readonly<{
+  runs: AsyncIterable<IntakeRun>
+  report: () => Omit<IntakeReport, 'rows'>
+}>
+
+type WatchOptions = Pick<IntakeOptions, 'slices'> &
+  Required<Pick<IntakeOptions, 'kindsOf' | 'dialect'>>
+
 export class Intake {
   readonly runs: AsyncIterable<IntakeRun>
+  readonly #opened: Opened
   readonly #lines: PassedLines
-  readonly #reportOf: () => IntakeReport
+  readonly #watched: WatchedRows
+  readonly #options: WatchOptions
+  #rows = 0
+  /** Whether the columns are those of the rows; undefined: that was not asked. */
+  #areNew: boolean | undefined
 
   /** Use `openIntake`. */
-  constructor(runs: AsyncIterable<IntakeRun>, lines: PassedLines, reportOf: () => IntakeReport) {
-    this.runs = runs
+  constructor(opened: Opened, lines: PassedLines, options: WatchOptions) {
+    this.#opened = opened
     this.#lines = lines
-    this.#reportOf = reportOf
+    this.#options = options
+    this.#watched = new WatchedRows(options.dialect ?? {}, lines)
+    this.runs = this.#watchedRuns()
+  }
+
+  async *#watchedRuns(): AsyncGenerator<IntakeRun> {
+    const { slices, kindsOf } = this.#options
+    for await (const run of this.#opened.runs) {
+      this.#rows += run.starts.length
+      for (const work of this.#watched.add(run)) if (slices?.spend(work)) await slices.pause()
+      if (this.#areNew === undefined && this.#watched.adviceOfColumns.length > 0) {
+        this.#areNew = (await kindsOf?.()) === undefined
+      }
+      yield run
+    }
   }
 
   /** The line, from 1, of an offset in the run that was taken last, or of a fault behind it. */
@@ -92,7 +121,10 @@ export class Intake {
   }
 
   get report(): IntakeReport {
-    return this.#reportOf()
+    const { advice, ...report } = this.#opened.report()
+    const ofColumns = this.#areNew === true ? this.#watched.adviceOfColumns : []
+    const all = [...advice, ...this.#watched.adviceOfLines, ...ofColumns]
+    return { ...report, rows: this.#rows, advice: all }
   }
 }
 
@@ -116,25 +148,34 @@ export async function openIntake(
   const text = { ...begun, all: lines.watch(begun.all) }
   const guessed: Advice = { code: 'encoding', example: text.encoding }
   const ofText = text.isGuessed ? [guessed] : []
-  return isJson(format)
-    ? jsonIntake(text, lines, ofText, options)
-    : linesIntake(text, lines, ofText, dialect, options)
+  const known = { ...options, dialect, kindsOf: onceAsked(options.kindsOf) }
+  const opened = isJson(format)
+    ? openJsonRuns(text, lines, ofText, known)
+    : await openLineRuns(text, lines, ofText, known)
+  return new Intake(opened, lines, known)
 }
 
-function jsonIntake(
+/** Asks no more than once. */
+function onceAsked(kindsOf: IntakeOptions['kindsOf']): () => Promise<ColumnKinds | undefined> {
+  let asked: Promise<ColumnKinds | undefined> | undefined
+  return () => {
+    asked ??= kindsOf?.() ?? Promise.resolve(undefined)
+    return asked
+  }
+}
+
+function openJsonRuns(
   text: TextBytes,
   lines: PassedLines,
   ofText: readonly Advice[],
   options: IntakeOptions,
-): Intake {
+): Opened {
   const { format, bytes, shift, advice } = openJson(text, options)
   const { nested: how } = options
   const nested = how && new NestedRows(how, (offset) => lines.lineAt(offset))
-  let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
     const { limits, allowEmpty } = options
     for await (const run of cutRecords(bytes, format, limits, { allowEmpty })) {
-      rows += run.starts.length
       const moved = run.starts.map((start) => run.offset + start)
       const offsets = moved.map((offset) => offset + shift(offset))
       lines.forget(offsets[0] ?? 0)
@@ -144,33 +185,22 @@ function jsonIntake(
   }
   const { encoding } = text
   const adviceNow = () => [...ofText, ...advice, ...(nested?.advice ?? [])]
-  const reportOf = () => ({ format, encoding, rows, advice: adviceNow() })
-  return new Intake(runs(), lines, reportOf)
+  return { runs: runs(), report: () => ({ format, encoding, advice: adviceNow() }) }
 }
 
-async function linesIntake(
+async function openLineRuns(
   text: TextBytes,
   lines: PassedLines,
   ofText: readonly Advice[],
-  dialect: Dialect,
-  {
-    format: given,
-    detects,
-    slices,
-    limits,
-    allowEmpty,
-    kindsOf = async () => undefined,
-  }: IntakeOptions,
-): Promise<Intake> {
-  const said = given === 'tsv' ? 'tsv' : 'csv'
-  const plan = await planIntake(
-    { bytes: text.start, isWhole: text.isWhole },
-    { format: said, dialect, detects, slices, kindsOf },
-  )
+  options: IntakeOptions & Readonly<{ dialect: Dialect; kindsOf: PlanOptions['kindsOf'] }>,
+): Promise<Opened> {
+  const { slices, limits, allowEmpty } = options
+  const said = options.format === 'tsv' ? 'tsv' : 'csv'
+  const sample = { bytes: text.start, isWhole: text.isWhole }
+  const plan = await planIntake(sample, { ...options, format: said })
   const isTabbed = said === 'tsv' && plan.isPlain
   const format = isTabbed ? 'tsv' : 'csv'
   const rewriter = new RowRewriter(plan, isTabbed, lines)
-  let rows = 0
   async function* runs(): AsyncGenerator<IntakeRun> {
     const scanner = openDialectScanner(plan.marks, plan.comment)
     const records = skipToRecords(text.all, plan.skippedBytes)
@@ -178,22 +208,21 @@ async function linesIntake(
     const cut = cutRecords(records, 'csv', limits, { scanner, header, allowEmpty })
     for await (const run of placedIn(cut, plan)) {
       for (const step of rewriter.rewrite(run)) {
-        if (typeof step === 'number') {
-          if (slices?.spend(step)) await slices.pause()
-        } else {
-          rows += step.starts.length
-          yield { ...step, format, namingRecords: [] }
-        }
+        if (typeof step !== 'number') yield { ...step, format, namingRecords: [] }
+        else if (slices?.spend(step)) await slices.pause()
       }
     }
   }
   const { encoding } = text
   const { marks, hasHeader } = plan
-  return new Intake(runs(), lines, () => {
-    const advice = [...ofText, ...plan.advice, ...rewriter.advice]
-    const headerLine = hasHeader ? plan.skippedLines + 1 : undefined
-    return { format: said, encoding, delimiter: marks.delimiter, headerLine, rows, advice }
+  const report = (): ReturnType<Opened['report']> => ({
+    format: said,
+    encoding,
+    delimiter: marks.delimiter,
+    headerLine: hasHeader ? plan.skippedLines + 1 : undefined,
+    advice: [...ofText, ...plan.advice, ...rewriter.advice],
   })
+  return { runs: runs(), report }
 }
 
 /** Runs whose faults are told by their places in the source, and not in the records of it. */

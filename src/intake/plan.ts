@@ -4,15 +4,16 @@
 // - A plan is made once a source, from its first bytes, and never changed.
 // - What is said is not detected.
 import { didYouMean } from '../base/nearest-word.js'
-import { countLineBreaks, SourceFault } from '../base/record-scanner.js'
+import { SourceFault } from '../base/record-scanner.js'
 import { isDateTime } from '../schema/time-rules.js'
 import { isNumberToken } from '../schema/value-rules.js'
 import type { Advice } from './advice.js'
 import {
+  type Choice,
   type ColumnKinds,
   type Conversion,
   chooseConversion,
-  haveTwoReadings,
+  contradictsChoice,
 } from './conversions.js'
 import type { Dialect } from './dialect.js'
 import { areStandard, type Marks, REJECT_COLUMNS } from './fields.js'
@@ -48,6 +49,8 @@ export type Plan = Readonly<{
   fieldCount: number
   nulls: ReadonlySet<string>
   skipsBlankLines: boolean
+  /** Whether nobody said that blank lines are no rows. */
+  mayKeepBlankLines: boolean
   extraFields: 'refuse' | 'dropEmpty' | 'drop'
   /** By the index of a field. */
   conversions: ReadonlyMap<number, Conversion>
@@ -74,9 +77,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
   const header = planHeader(seen, options, lines)
   checkDialectColumns(dialect, header.columns)
   const nulls = new Set(dialect.nulls ?? (seen.hasDatabaseNulls ? [NULL_OF_DATABASES] : []))
-  const values = seen.values.map(({ first }) => [...first])
-  const conversions = await chooseConversions(header.columns, seen.values, options)
-  const ofColumns = await adviceOfColumns(header.columns, values, conversions, options)
+  const { conversions, unread } = await chooseConversions(header.columns, seen.values, options)
   const extraFields = dialect.extraFields ?? (detects ? seen.extraFields : 'refuse')
   const { delimiter } = marks
   const isPlain =
@@ -102,6 +103,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
     nulls,
     skipsBlankLines:
       dialect.blankLines === undefined ? skipsByDefault : dialect.blankLines === 'skip',
+    mayKeepBlankLines: dialect.blankLines === undefined,
     extraFields,
     conversions,
     isPlain,
@@ -109,8 +111,9 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
       ...adviceOfMarks(marks, options, begun.separator),
       ...(preamble.lines > 0 ? [{ code: 'skippedLines', count: preamble.lines } as const] : []),
       ...header.advice,
-      ...adviceOfLines(seen, header, conversions, options, { bytes: rest.bytes, lines }),
-      ...ofColumns,
+      ...adviceOfOneColumn(seen, header, conversions, options),
+      ...unread,
+      ...adviceOfPoints(header.columns, seen.values, conversions, options),
     ],
   }
 }
@@ -156,9 +159,6 @@ class SeenRecords {
   /** The fields that have a text in a row. */
   readonly filled = new Set<number>()
   hasDatabaseNulls = false
-  /** Rows with fewer fields than the header, and where the first of them begins. */
-  shortRows = 0
-  firstShort = 0
   readonly #nulls: ReadonlySet<string>
   readonly #hasHeader: boolean
   readonly #seeksNulls: boolean
@@ -185,7 +185,6 @@ class SeenRecords {
     if (this.first.length <= TRIED_RECORDS) this.first.push(record)
     if (isFirst && this.#hasHeader) return
     this.#hasExtraFields ||= fields.length > this.#fieldCount
-    if (fields.length < this.#fieldCount && this.shortRows++ === 0) this.firstShort = record.start
     for (const [i, { text, isQuoted }] of fields.entries()) {
       if (text === '') continue
       if (i >= this.#fieldCount) this.#hasExtraTexts = true
@@ -238,7 +237,8 @@ function planHeader(seen: SeenRecords, { dialect, detects }: PlanOptions, line: 
   const isOfRejects = detects && REJECT_COLUMNS.every((name, i) => columns[i] === name)
   const rejectColumns = isOfRejects ? REJECT_COLUMNS.length : 0
   const of = { hasHeader: true, fieldCount: columns.length, rejectColumns }
-  const data = detects && !isOfRejects ? adviceOfData(seen.first, line) : []
+  const isAsked = detects && !isOfRejects && dialect.header === undefined
+  const data = isAsked ? adviceOfData(seen.first, line) : []
   const isAsItIs = nameless.length + rejectColumns === 0
   if (!detects || isBroken || isAsItIs || columns.length < 2) {
     return { ...of, names: undefined, columns, dropped: new Set(), advice: data }
@@ -283,58 +283,61 @@ function looksLikeValue(text: string): boolean {
   return isNumberToken(text) || isDateTime(text)
 }
 
+/** The columns that are converted, and what is told of those whose days have two readings. */
 async function chooseConversions(
   columns: readonly string[],
   values: readonly SeenValues[],
   { dialect, detects, slices, kindsOf }: PlanOptions,
-): Promise<ReadonlyMap<number, Conversion>> {
+): Promise<Readonly<{ conversions: ReadonlyMap<number, Conversion>; unread: readonly Advice[] }>> {
   const conversions = new Map<number, Conversion>()
-  let kinds: ColumnKinds | undefined
-  let isAsked = false
+  const unread: Advice[] = []
   const isSaid = saysConversions(dialect)
   for (const [i, column] of columns.entries()) {
     const known = { column, dialect, detects, isFixed: false, kind: undefined }
-    const seen = values[i] ?? { first: new Set(), others: [] }
+    const seen = values[i] ?? NO_VALUES
     const decided = await decideBySample(seen, known, slices)
-    if (!isSaid && decided.found === undefined) continue
-    if (!isAsked) kinds = await kindsOf()
-    isAsked = true
+    if (!isSaid && (decided.conversion ?? decided.dates) === undefined) continue
+    const kinds = await kindsOf()
     const isFixed = kinds?.areFixed === true
     const kind = kinds?.kinds.get(column) ?? (isFixed ? 'unknown' : undefined)
-    const isNew = kind === undefined && !isFixed
-    const found = isNew
-      ? decided.found
-      : chooseConversion(decided.values, { ...known, kind, isFixed })
-    if (found !== undefined) conversions.set(i, found)
+    const { conversion, dates }: Choice =
+      kind === undefined ? decided : chooseConversion(decided.values, { ...known, kind, isFixed })
+    if (conversion !== undefined) conversions.set(i, conversion)
+    if (dates === undefined) continue
+    const [example = ''] = seen.first
+    const remedy = { option: 'dates', value: dates[0] ?? '' } as const
+    unread.push({ code: 'datesUnread', column, example, remedy })
   }
-  return conversions
+  return { conversions, unread }
 }
+
+const NO_VALUES: SeenValues = { first: new Set(), others: [] }
 
 /** Values that are added one by one, at most. Each of them ends a form in which the column could be written: there are fewer. */
 const CONTRARY_MAX = 32
 
 /**
- * The conversion of a column of which no kind is known, and the values that decide it: the first ones, with those of the
+ * The choice for a column of which no kind is known, and the values that decide it: the first ones, with those of the
  * others that make another one of it, or none.
  */
 async function decideBySample(
   { first, others }: SeenValues,
   known: Parameters<typeof chooseConversion>[1],
   slices: PlanOptions['slices'],
-): Promise<Readonly<{ values: readonly string[]; found: Conversion | undefined }>> {
+): Promise<Choice & Readonly<{ values: readonly string[] }>> {
   const values = [...first]
   for (;;) {
     if (slices?.spend(FIELD_WORK * (1 + values.length))) await slices.pause()
-    const found = chooseConversion(values, known)
-    if (found === undefined || values.length === first.size + CONTRARY_MAX) return { values, found }
-    const isContrary = (text: string): boolean => found.convert(text) === undefined
+    const choice = chooseConversion(values, known)
+    const isOpen = (choice.conversion ?? choice.dates) !== undefined
+    if (!isOpen || values.length === first.size + CONTRARY_MAX) return { ...choice, values }
     let contrary: string | undefined
     for (let at = 0; at < others.length && contrary === undefined; at += VALUES_MAX) {
       const some = others.slice(at, at + VALUES_MAX)
-      contrary = some.find(isContrary)
+      contrary = some.find((text) => contradictsChoice(choice, text))
       if (slices?.spend(FIELD_WORK * some.length)) await slices.pause()
     }
-    if (contrary === undefined || values.includes(contrary)) return { values, found }
+    if (contrary === undefined || values.includes(contrary)) return { ...choice, values }
     values.push(contrary)
   }
 }
@@ -366,54 +369,40 @@ function adviceOfMarks(
 /** A number that may be written with points between thousands. */
 const POINTS = /^-?[0-9]{1,3}(?:\.[0-9]{3})+$/
 
-/**
- * Columns whose days have two readings, and those whose points may stand between thousands, as the decimal commas of
- * others tell.
- */
-async function adviceOfColumns(
+/** Columns whose points may stand between thousands, as the decimal commas of others tell. */
+function adviceOfPoints(
   columns: readonly string[],
-  values: readonly (readonly string[])[],
+  values: readonly SeenValues[],
   conversions: ReadonlyMap<number, Conversion>,
-  { detects, slices }: PlanOptions,
-): Promise<readonly Advice[]> {
+  { detects, dialect }: PlanOptions,
+): readonly Advice[] {
   const hasCommas = [...conversions.values()].some(({ decimal }) => decimal === ',')
-  const advice: Advice[] = []
-  for (const [i, column] of detects ? columns.entries() : []) {
-    const ofColumn = values[i] ?? []
-    if (slices?.spend(FIELD_WORK * (1 + ofColumn.length))) await slices.pause()
-    if (conversions.has(i)) continue
-    if (haveTwoReadings(ofColumn)) {
-      const remedy = { option: 'dates', value: 'dd/mm/yyyy' } as const
-      advice.push({ code: 'datesUnread', column, example: ofColumn[0] ?? '', remedy })
-    }
-    const example = hasCommas ? ofColumn.find((text) => POINTS.test(text)) : undefined
-    if (example === undefined) continue
-    if (!ofColumn.every((text) => POINTS.test(text) || /^-?[0-9]{1,3}$/.test(text))) continue
+  if (!detects || !hasCommas || dialect.thousands !== undefined) return []
+  return columns.flatMap((column, i): readonly Advice[] => {
+    const ofColumn = [...(values[i] ?? NO_VALUES).first]
+    const mayBe = (text: string) => POINTS.test(text) || /^-?[0-9]{1,3}$/.test(text)
+    const isSaid = (dialect.columns?.[column]?.decimal ?? dialect.decimal) !== undefined
+    if (conversions.has(i) || isSaid || !ofColumn.every(mayBe)) return []
+    const example = ofColumn.find((text) => POINTS.test(text))
+    if (example === undefined) return []
     const remedy = { option: 'thousands', value: '.' } as const
-    advice.push({ code: 'pointsUnsure', column, example, remedy })
-  }
-  return advice
+    return [{ code: 'pointsUnsure', column, example, remedy }]
+  })
 }
 
 /** What a line has that holds more than one cell, perhaps. */
-const SEVERAL = /[\s,;|]/
+const SEVERAL = /[,;|]|\S\s/
 
-/** Lines by which the guess of a delimiter may be wrong. */
-function adviceOfLines(
-  { first, shortRows, firstShort }: SeenRecords,
+/** Says that the guess of a delimiter may be wrong: lines are one column, and may have several cells. */
+function adviceOfOneColumn(
+  { first }: SeenRecords,
   { fieldCount }: Header,
   conversions: ReadonlyMap<number, Conversion>,
   { dialect, format, detects }: PlanOptions,
-  { bytes, lines }: Readonly<{ bytes: Uint8Array; lines: number }>,
 ): readonly Advice[] {
-  if (!detects) return []
-  if (fieldCount === 1) {
-    const isKnown = dialect.delimiter !== undefined || format === 'tsv' || conversions.size > 0
-    const texts = first.map(({ fields }) => fields[0]?.text ?? '')
-    const example = texts.find((text) => SEVERAL.test(text) && !looksLikeValue(text))
-    return isKnown || example === undefined ? [] : [{ code: 'oneColumn', example }]
-  }
-  if (shortRows === 0) return []
-  const line = lines + countLineBreaks(bytes.subarray(0, firstShort)) + 1
-  return [{ code: 'shortLines', count: shortRows, line }]
+  const isKnown = dialect.delimiter !== undefined || format === 'tsv' || conversions.size > 0
+  if (!detects || fieldCount !== 1 || isKnown) return []
+  const texts = first.map(({ fields }) => fields[0]?.text ?? '')
+  const example = texts.find((text) => SEVERAL.test(text) && !looksLikeValue(text))
+  return example === undefined ? [] : [{ code: 'oneColumn', example }]
 }

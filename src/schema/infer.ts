@@ -5,6 +5,8 @@ import type { ColumnKind, ColumnType } from './column-kind.js'
 import { KIND_BIT } from './column-kind.js'
 import type { ColumnSummary } from './column-summary.js'
 import { SEEN } from './column-summary.js'
+import { isDate, isDateTime } from './time-rules.js'
+import { seenOfText } from './value-rules.js'
 
 const TEXT_KINDS_INFERRED = ['date', 'dateTime'] as const // The narrower one first: a date is both.
 
@@ -36,4 +38,18 @@ function inferElementKind({ seen, elementMask }: ColumnSummary): ColumnKind {
 
 function inferTextKind(mask: number): ColumnKind {
   return TEXT_KINDS_INFERRED.find((kind) => (mask & KIND_BIT[kind]) !== 0) ?? 'string'
+}
+
+/** The kind that inference gives a column whose only value is this string of JSON. */
+export function kindOfText(text: string): 'date' | 'dateTime' | 'string' {
+  if (isDate(text)) return 'date'
+  return isDateTime(text) ? 'dateTime' : 'string'
+}
+
+/** The kind that inference gives a column whose only value is this field of CSV or TSV. */
+export function kindOfField(text: string): 'number' | 'boolean' | ReturnType<typeof kindOfText> {
+  const seen = seenOfText(text)
+  if (seen === SEEN.number) return 'number'
+  if (seen === SEEN.boolean) return 'boolean'
+  return seen === SEEN.text ? kindOfText(text) : 'string'
 }

@@ -15,11 +15,11 @@ import {
   checkedBit,
   isBooleanText,
   isFiniteToken,
-  isLongInteger,
   isNumberToken,
   numberTokenOf,
   PLAIN_TEXT_KINDS,
   RULED_TEXT_KINDS,
+  seenOfText,
   textKindMask,
 } from './value-rules.js'
 
@@ -188,13 +188,7 @@ export function* summarizeTextInSteps(summary: ColumnSummary, text: string): Ste
 }
 
 function summarizeScalarText(summary: ColumnSummary, text: string): void {
-  let seen: number = SEEN.fromText
-  if (isNumberToken(text) && isFiniteToken(text)) {
-    seen |= isLongInteger(text) ? SEEN.number | SEEN.longInteger : SEEN.number
-  } else {
-    seen |= isBooleanText(text) ? SEEN.boolean : SEEN.text
-  }
-  summary.seen |= seen
+  summary.seen |= SEEN.fromText | seenOfText(text)
   summary.scalarMask &= fieldKindMask(text, summary.scalarMask)
 }
 

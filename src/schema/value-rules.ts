@@ -3,6 +3,7 @@
 import { SPACE } from '../base/ascii.js'
 import type { ColumnKind } from './column-kind.js'
 import { KIND_BIT } from './column-kind.js'
+import { SEEN } from './column-summary.js'
 import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './text-rules.js'
 import { isDate, isDateTime, isDuration, isTime } from './time-rules.js'
 
@@ -107,4 +108,12 @@ export function isBooleanText(text: string): boolean {
   if (text.length !== 4 && text.length !== 5) return false
   const lower = text.toLowerCase()
   return lower === 'true' || lower === 'false'
+}
+
+/** What a field of CSV or TSV is, by its text: one of `SEEN`, and for a long integer that it is one. */
+export function seenOfText(text: string): number {
+  if (isNumberToken(text) && isFiniteToken(text)) {
+    return isLongInteger(text) ? SEEN.number | SEEN.longInteger : SEEN.number
+  }
+  return isBooleanText(text) ? SEEN.boolean : SEEN.text
 }

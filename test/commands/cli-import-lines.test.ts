@@ -126,7 +126,7 @@ describe('lines with fewer fields than the header', () => {
     expect(warned).toEqual([
       `${name}: using the delimiter semicolon`,
       `warning: ${name}: 1 line without a value is left out, the first in line 3; --blank-lines keep makes them rows`,
-      `warning: 2 lines have fewer fields than the header, the first in ${name}, line 4: the other cells are empty`,
+      `warning: ${name}: 2 lines have fewer fields than the header, the first in line 4: the other cells are empty`,
     ])
     const quoted = { a: 4, b: '5;\r\n6' }
     expect(await rowsOf(name)).toEqual([
@@ -174,12 +174,15 @@ describe('lines with fewer fields than the header', () => {
         path,
         count: 1,
         line: 3,
+        remedy: { option: 'blankLines', value: 'keep' },
         message: expect.stringMatching(/told\.csv: 1 line without a value is left out/),
       },
       {
         type: 'shortLines',
         ...shortLines,
-        message: expect.stringMatching(/^2 lines have fewer fields than the header, the first in /),
+        message: expect.stringMatching(
+          /told\.csv: 2 lines have fewer fields than the header, the first in line 4/,
+        ),
       },
     ]
     const { columns, ...found } = JSON.parse(checked.stdout)

@@ -65,10 +65,10 @@ const PRICES = `id,price\n${Array.from({ length: 20_000 }, (_, n) => {
 }).join('')}`
 
 const WARNING =
-  'column \'price\' is text because of 3 of 20,000 values: "n/a" (F, line 3002), "n/a" (F, line 10002), ' +
-  '"n/a" (F, line 17002); the others are numbers: correct them, or use --schema with --on-error drop to leave them empty'
+  'F: column \'price\' is text because of 3 of 20,000 values, the first "n/a" in line 3002; the others are numbers: ' +
+  'correct them, or use --schema with --on-error drop to leave them empty'
 
-const FIRST = [3_002, 10_002, 17_002].map((line) => ({ value: 'n/a', line }))
+const FOUND = { count: 3, values: 20_000, line: 3_002, example: 'n/a' }
 
 describe('a check of a new table', () => {
   test('says what the import says of columns, and counts it', async () => {
@@ -104,11 +104,10 @@ describe('a check of a new table', () => {
       warnings: [
         {
           type: 'textColumn',
+          path: 'json.csv',
           column: 'price',
           others: 'numbers',
-          count: 3,
-          values: 20_000,
-          first: FIRST.map((seen) => ({ ...seen, path: 'json.csv' })),
+          ...FOUND,
           message: WARNING.replaceAll('F', 'json.csv'),
         },
       ],
@@ -233,8 +232,8 @@ describe('a column that no value of its own kind makes text', () => {
       const checked = await importText(name, text, '--check', '--delimiter', ';')
 
       expect(checked.err).toEqual([
-        "warning: column 'a' is text because numbers in it have a plus sign, separators of thousands or no digit " +
-          `beside the point (2 of 3): "${value}" (loose.csv, line 2), "${value}" (loose.csv, line 4); ` +
+        "warning: loose.csv: column 'a' is text because 2 of 3 values have a plus sign, separators of thousands or no " +
+          `digit beside the point, the first "${value}" in line 2; ` +
           'leave it as text if they are codes, else write them as in 0.5, 5 and 1234.5',
       ])
     },
@@ -248,8 +247,8 @@ describe('a column that no value of its own kind makes text', () => {
     const imported = await importText(name, text, '--json')
 
     const message =
-      `column 'a' is text because of its values of several types: 2 of 3 become text, as 5 (${name}, line ${line}), ` +
-      `true (${name}, line ${line + 2}); give them one type, or use --schema with --on-error drop to leave the others empty`
+      `${name}: column 'a' is text because of its values of several types: 2 of 3 become text, the first 5 in ` +
+      `line ${line}; give them one type, or use --schema with --on-error drop to leave the others empty`
     expect(checked.err).toEqual([`warning: ${message}`])
     expect(JSON.parse(imported.out[0] ?? '').warnings).toMatchObject([
       { type: 'mixedTypes', column: 'a', count: 2, values: 3, message },
@@ -266,7 +265,7 @@ describe('a column that no value of its own kind makes text', () => {
 
     expect(checked.err).toEqual([
       expect.stringMatching(
-        /^warning: column 'a' is text because .*: 190 of 200 become text, as 0 /,
+        /^warning: .*: column 'a' is text because .*: 190 of 200 become text, the first 0 /,
       ),
     ])
   })
@@ -339,7 +338,7 @@ test('an import has its warnings in its line of JSON, and prints nothing else', 
   const { seconds, warnings } = JSON.parse(out[0] ?? '')
 
   expect([out.length, err]).toEqual([1, []])
-  expect(warnings).toMatchObject([{ type: 'textColumn', column: 'price', count: 3, first: FIRST }])
+  expect(warnings).toMatchObject([{ type: 'textColumn', column: 'price', ...FOUND }])
   expect(String(seconds)).toMatch(/^\d+(?:\.\d{1,3})?$/)
 })
 
@@ -363,8 +362,8 @@ describe('numbers with a decimal comma', () => {
 
     expect(out).toContain('  price  string')
     expect(err).toEqual([
-      'warning: column \'price\' is text because numbers in it have a decimal comma: "1,5" (told.csv, line 2), ' +
-        '"-0,25" (told.csv, line 3); --decimal price=, reads them as numbers',
+      'warning: told.csv: column \'price\' is text because 2 of 3 values have a decimal comma, the first "1,5" in line 2; ' +
+        '--decimal price=, reads them as numbers',
     ])
     expect(await rowsOf('told.csv')).toContain('1,"1,5","a, 1,5"\n')
   })
@@ -375,10 +374,10 @@ describe('numbers with a decimal comma', () => {
     expect(err).toEqual([])
     expect(JSON.parse(out[0] ?? '').warnings).toMatchObject([
       {
-        type: 'decimalComma',
+        type: 'commasUnsure',
         count: 1,
         message:
-          'column \'a\' is text because numbers in it have a comma: "1,234" (thousands.csv, line 2); ' +
+          'thousands.csv: column \'a\' is text because 1 of 1 values have a comma, the first "1,234" in line 2; ' +
           'if it is a decimal comma, --decimal a=, reads them as numbers; else remove it',
       },
     ])
@@ -431,7 +430,7 @@ describe('numbers with a decimal comma', () => {
     const { err } = await importText('mixed.csv', `a;b\n${lines.join('')}`, '--decimal', ',')
 
     expect(err.at(-1)).toContain(
-      `column 'a' is text because of 1 of 300 values: "1.234,5" (mixed.csv, line 9)`,
+      `column 'a' is text because of 1 of 300 values, the first "1.234,5" in line 9`,
     )
     expect(await rowsOf('mixed.csv')).toContain('"0,5",x\n')
   })
@@ -455,7 +454,7 @@ describe('numbers with a decimal comma', () => {
       const how = ['--decimal', ',', '--schema', path]
 
       await expect(importText(`points ${first}.csv`, rows, ...how)).rejects.toThrow(
-        /\.csv, line 3: column 'a' is read as .*, and "1\.234" is not written so; --dialect plain reads all/,
+        /\.csv, line 3: column 'a' is read as .*, and "1\.234" is not written so; --dialect plain --delimiter semicolon reads all values as they are written, if --decimal is left out/,
       )
     },
   )
@@ -538,8 +537,8 @@ describe('a value of a column of numbers that must not be dropped', () => {
     const checked = await importText(name, `id,zip\n${lines.join('')}`, ...how, '--check')
 
     expect(checked.err).toHaveLength(1)
-    expect(checked.err[0]).toContain(JSON.stringify(value.replaceAll('"', '')))
-    expect(checked.err[0]?.endsWith(`(${name}, line 79)${advice}`)).toBe(true)
+    const shown = JSON.stringify(value.replaceAll('"', ''))
+    expect(checked.err[0]?.endsWith(` ${shown} in line 79${advice}`)).toBe(true)
   })
 
   test('among others has both', async () => {
@@ -550,7 +549,10 @@ describe('a value of a column of numbers that must not be dropped', () => {
     const lines = Array.from({ length: 500 }, (_, n) => `${n},${values.get(n) ?? n}\n`)
     const { err } = await importText('both.csv', `id,zip\n${lines.join('')}`, '--check')
 
-    expect(err[0]?.endsWith(`numbers: ${PADDED}; correct those that are no numbers`)).toBe(true)
+    expect(err).toEqual([
+      expect.stringContaining(`"01234" in line 10; the others are numbers: ${PADDED}`),
+      expect.stringContaining('"n/a" in line 9; the others are numbers: correct them, '),
+    ])
   })
 
   test('is stored exactly, or as text, by the schema that the advice names, without a warning', async () => {
@@ -642,8 +644,8 @@ describe('values that do not fit a schema', () => {
 })
 
 describe('names that are not what they seem', () => {
-  const LEFT_OUT =
-    'warning: $rowID is left out, for a new table gives its rows new IDs; --mode overwrite keeps those that the table has'
+  const leftOut = (name: string) =>
+    `warning: ${name}: $rowID is left out, for a new table gives its rows new IDs; --mode overwrite keeps those that the table has`
 
   test.each([
     ['ids.csv', '$rowID,a\nx,1\n'],
@@ -653,7 +655,7 @@ describe('names that are not what they seem', () => {
     const checked = await importText(name, rows, '--check')
     const imported = await importText(name, rows)
 
-    expect([checked.err, imported.err]).toEqual([[LEFT_OUT], [LEFT_OUT]])
+    expect([checked.err, imported.err]).toEqual([[leftOut(name)], [leftOut(name)]])
     expect(imported.out.slice(-2)).toEqual(['columns:', '  a  number'])
   })
 
@@ -671,15 +673,154 @@ describe('names that are not what they seem', () => {
     const { out } = await importText('spaces.csv', 'id, x,"y "\n1,y,z\n', '--json')
 
     expect(one.err).toEqual([
-      'warning: the name of 1 column begins or ends with a space: " x"; remove it from the header',
+      'warning: space.csv: the name of 1 column begins or ends with a space: " x"; remove it from the header',
     ])
     expect(JSON.parse(out[0] ?? '').warnings).toEqual([
       {
         type: 'spacedNames',
-        columns: [' x', 'y '],
+        path: 'spaces.csv',
+        column: ' x',
+        count: 2,
         message:
-          'the names of 2 columns begin or end with a space: " x", "y "; remove it from the header',
+          'spaces.csv: the names of 2 columns begin or end with a space, the first " x"; remove it from the header',
       },
     ])
+  })
+})
+
+/** What an import says: its warnings, or why it fails. */
+async function saidOf(name: string, rows: string | Uint8Array, args: readonly string[]) {
+  await writeFile(join(folder, name), rows)
+  const to = args.includes('--table') ? [] : ['--table', name, '--new-table']
+  try {
+    const { err } = await importing([join(folder, name)], ...place, ...to, ...args)
+    return { isRefused: false, said: err.join('\n') }
+  } catch (failure) {
+    return { isRefused: true, said: String(Object(failure).message) }
+  }
+}
+
+const NUMBERS_OF_A = [{ id: 'a', type: 'number' }]
+
+/** By name, what a file has, what was said of it already, what is told, and the remedies that are told with it. */
+const REMEDIES: readonly (readonly [
+  name: string,
+  rows: string | Uint8Array,
+  given: readonly string[],
+  told: RegExp,
+  remedies: readonly string[],
+])[] = [
+  ['header.csv', 'x,1.5\ny,2.5\n', [], /looks like a row/, ['--header absent']],
+  ['blank.csv', 'a,b\n1,2\n,\n', [], /left out/, ['--blank-lines keep']],
+  ['points.csv', 'a;b\n1.234;7,5\n', [], /points that may/, ['--decimal , --thousands .']],
+  [
+    'slash.csv',
+    'a\n01/02/2026\n',
+    [],
+    /two readings/,
+    ['--dates dd/mm/yyyy', '--dates mm/dd/yyyy'],
+  ],
+  ['dash.csv', 'a\n01-02-2026\n', [], /two readings/, ['--dates dd-mm-yyyy', '--dates mm-dd-yyyy']],
+  ['comma.csv', 'a b;c\n1,5;x\n', PLAIN, /is text because/, ["--decimal 'a b=,'"]],
+  ['unsure.csv', 'a;b\n1,234;x\n', [], /is text because/, ['--decimal a=,']],
+  ['quote.csv', 'a,b\n1,x"y"\n', [], /quote in a field/i, ['--quotes relaxed']],
+  ['extra.csv', 'a,b\n1,2,3\n', [], /fields for/, ['--extra-fields drop']],
+  [
+    'latin.csv',
+    Buffer.from('a,b\n1,é\n', 'latin1'),
+    ['--dialect', 'plain'],
+    /UTF-8/,
+    ['--encoding windows-1252'],
+  ],
+  ['nothing.csv', ' \n', [], /empty/, ['--allow-empty']],
+  ['object.json', '{"a":1}\n{"a":2}\n', ['--dialect', 'plain'], /array/, ['--format ndjson']],
+  [
+    'nested.json',
+    '[{"a":{"b":1}}]',
+    [],
+    /holds objects/,
+    ['--nested flatten', '--nested text', '--on-error drop'],
+  ],
+  [
+    'later.csv',
+    `title\n\na;b\n${'1,5;x\n'.repeat(200_000)}1.5;y\n`,
+    [],
+    /is read as/,
+    ['--dialect plain --delimiter semicolon --skip-lines 2'],
+  ],
+  [
+    'strict.csv',
+    'a,b\n1\n',
+    ['--on-error', 'strict'],
+    /fewer fields than the header; /,
+    ['--on-error abort'],
+  ],
+]
+
+describe('what is advised', () => {
+  /** The options that a text names, as words of a shell. */
+  const wordsOf = (remedy: string) =>
+    (remedy.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''))
+
+  test.each(REMEDIES)(
+    'mends its case when it is followed: %s',
+    async (name, rows, given, told, remedies) => {
+      const before = await saidOf(name, rows, given)
+      expect(before.said).toMatch(told)
+      for (const remedy of remedies) {
+        expect(before.said).toContain(remedy)
+        const after = await saidOf(name, rows, [...given, ...wordsOf(remedy)])
+        expect({ remedy, ...after }).toMatchObject({
+          isRefused: false,
+          said: expect.not.stringMatching(told),
+        })
+      }
+    },
+  )
+
+  test.each<readonly [string, string, readonly string[], RegExp]>([
+    ['header.csv', 'x,1.5\ny,2.5\n', ['--header', 'present'], /--header/],
+    ['blank.csv', 'a,b\n1,2\n,\n', ['--blank-lines', 'skip'], /--blank-lines/],
+    ['title.csv', 'title\n\na,b\n1,2\n', [], /--/],
+    ['comments.csv', '#x\na,b\n1,2\n', ['--comment', '#'], /--/],
+    ['blanks.csv', '"a", "b"\n1, "x, y"\n', [], /--/],
+    ['backslash.csv', 'a,b\n"1\\"","x, y"\n', [], /--/],
+    ['points.csv', 'a;b\n1.234;7,5\n', ['--decimal', 'a=.'], /--/],
+    ['thousands.csv', 'a;b\n1.234;7,5\n', ['--thousands', "'"], /--thousands/],
+    ['slash.csv', 'a\n01/02/2026\n', ['--dates', 'dd.mm.yyyy'], /--dates/],
+    ['comma.csv', 'a;b\n1,5;x\ny;x\n', ['--decimal', ','], /--decimal/],
+    ['mixed.csv', 'a;b\n1,5;x\n1.5;x\n', [], /--decimal/],
+    ['quote.csv', 'a,b\n1,x"y"\n', ['--quotes', 'strict'], /--quotes/],
+    ['extra.csv', 'a,b\n1,2,3\n', ['--extra-fields', 'refuse'], /--extra-fields/],
+    ['skipped.csv', 'x\na,b\n1,2,3\n', ['--skip-lines', '1'], /--skip-lines/],
+    ['encoded.csv', 'a,b\n1,\u{fffd}\n', ['--encoding', 'utf-8'], /--encoding/],
+    ['plain.csv', 'a;b\n1,5;x\n1.5;y\n', [...PLAIN, '--decimal', ','], /--dialect/],
+  ])(
+    'is nothing that was said already, or mends nothing: %s',
+    async (name, rows, given, option) => {
+      expect((await saidOf(name, rows, given)).said).not.toMatch(option)
+    },
+  )
+
+  test('is nothing that a misfit of a schema was told before', async () => {
+    const schema = join(folder, 'advised.json')
+    await writeFile(
+      schema,
+      JSON.stringify({ columns: [...NUMBERS_OF_A, { id: 'b', type: 'string' }] }),
+    )
+    const given = ['--schema', schema, '--delimiter', ';']
+    const before = await saidOf('misfit.csv', 'a;b\n0,5;1\nx;1\n', [...given, '--dialect', 'plain'])
+    const after = await saidOf('misfit.csv', 'a;b\n0,5;1\nx;1\n', [...given, '--decimal', 'a=,'])
+    const dropped = await saidOf('misfit.csv', 'a;b\n0,5;1\nx;1\n', [
+      ...given,
+      '--on-error',
+      'drop',
+    ])
+
+    expect(before.said).toMatch(/--decimal a=, reads numbers with a decimal comma$/)
+    expect(after.said).toMatch(
+      /not "x"; --check lists all such values, --on-error drop leaves them empty$/,
+    )
+    expect(dropped.isRefused).toBe(false)
   })
 })

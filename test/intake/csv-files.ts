@@ -131,6 +131,7 @@ export const CSV_FILES: Readonly<Record<string, FileCase>> = {
       ['2.5', 'y'],
     ],
     read: 'csv utf-8 ; 1',
+    told: ['decimalComma a 1'],
     says: { delimiter: ';' },
     plain: 'fields for',
   },
@@ -142,6 +143,7 @@ export const CSV_FILES: Readonly<Record<string, FileCase>> = {
       ['0456', '2', '+43 2', '1.10.1'],
     ],
     read: 'csv utf-8 , 1',
+    told: ['longInteger id 1'],
     plain: 'the same',
   },
   'tabs.csv': {

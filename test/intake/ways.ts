@@ -260,6 +260,17 @@ const OF_READING: ReadonlySet<string> = new Set([
   'datesUnread',
   'pointsUnsure',
   'shortLines',
+  'textColumn',
+  'paddedNumber',
+  'groupedNumber',
+  'decimalComma',
+  'commasUnsure',
+  'longInteger',
+  'spacedNumber',
+  'looseNumber',
+  'mixedTypes',
+  'spacedNames',
+  'rowIDs',
 ])
 
 async function tableOf(

@@ -15,7 +15,8 @@ export async function* cutRuns(
   const intake = await openFileText(source, format, rowsMax, { detects: false, ...how })
   const placeOf = (offset: number) =>
     ({ path: '', line: intake.lineAt(offset), unit: 'line' }) as const
-  for await (const run of intake.runs) yield { ...run, placeOf }
+  const advice = () => intake.report.advice
+  for await (const run of intake.runs) yield { ...run, placeOf, advice }
 }
 
 export function bodyOf(run: RowRun, first = 0, limit = run.starts.length): Uint8Array {

@@ -7,16 +7,8 @@ import { renderCount } from '../command/progress.js'
 import { renderName } from '../command/shown-values.js'
 import type { CheckResult, FileImport, FileImported, FoundProblem } from '../import/import-files.js'
 import { problemText, warningsOfMisfits } from '../import/import-misfits.js'
-import { findOddColumns } from '../import/import-oddities.js'
-import type { FileReport } from '../import/import-reports.js'
-import {
-  type ImportWarning,
-  notesOfReading,
-  warningsOfColumn,
-  warningsOfLines,
-  warningsOfNames,
-  warningsOfReading,
-} from '../import/import-warnings.js'
+import { type FileReport, shortLinesOf } from '../import/import-reports.js'
+import { type ImportWarning, notesOfReading, warningsOfReading } from '../import/import-warnings.js'
 import { renderPlace } from '../import/source-file.js'
 import { openClient } from '../stores/command-client.js'
 import { renderType } from './table-types.js'
@@ -40,19 +32,14 @@ export async function reportImport(
   imported: FileImported,
   asJson: boolean,
 ): Promise<void> {
-  const { tableId, version, rows, seconds, skipped, merged, shortLines, read } = imported
+  const { tableId, version, rows, seconds, skipped, merged, read } = imported
+  const shortLines = shortLinesOf(read)
   const dropped = droppedOf(imported)
   const { rejects } = given
   const rejected = rejects && { count: rejects.count, path: rejects.path }
   const { columns, unread } = await readTableColumns(given, tableId)
   const rowsPerSecond = Math.round(rows / seconds)
-  const warnings = async () => [
-    ...unread,
-    ...warningsOfReading(read),
-    ...warningsOfLines(imported),
-    ...warningsOfNames(given.sample),
-    ...(await warningsOfColumns(given, columns)),
-  ]
+  const warnings = [...unread, ...warningsOfReading(read)]
   if (asJson) {
     const counts = {
       rows,
@@ -64,7 +51,7 @@ export async function reportImport(
       ...(rejected && { rejected }),
       ...(shortLines && { shortLines }),
       read: read.map(withoutAdvice),
-      warnings: await warnings(),
+      warnings,
     }
     io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
     return
@@ -79,7 +66,7 @@ export async function reportImport(
   io.print(`table: ${tableId}`)
   for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
   for (const note of notesOfReading(read)) io.warn(note)
-  printWarnings(io, await warnings())
+  printWarnings(io, warnings)
 }
 
 /** What was read, without what the warnings say. */
@@ -122,7 +109,7 @@ type TableColumns = Readonly<{
 }>
 
 async function readTableColumns(given: FileImport, tableId: string): Promise<TableColumns> {
-  if (given.sample === undefined) return { columns: undefined, unread: [] }
+  if (given.target.name === undefined) return { columns: undefined, unread: [] }
   try {
     const client = openClient({ ...given, triesMax: TRIES_MAX })
     const { schema } = await client.table(tableId).info({ signal: given.signal })
@@ -135,44 +122,22 @@ async function readTableColumns(given: FileImport, tableId: string): Promise<Tab
   }
 }
 
-/** The warnings about the text columns of a new table, but for those that its owner wants to be text. */
-async function warningsOfColumns(
-  { sample, target, files, chunkRowsMax, signal }: FileImport,
-  columns: readonly Column[] = [],
-): Promise<readonly ImportWarning[]> {
-  const texts = new Set(idsOfText(columns))
-  const given = target.schema?.columns
-  for (const column of idsOfText(given ?? [])) texts.delete(column)
-  const sampled = [...(sample?.columns ?? [])].filter(([column]) => texts.has(column))
-  const odd = await findOddColumns(new Map(sampled), files, chunkRowsMax, signal)
-  return odd.flatMap(warningsOfColumn)
-}
-
-function idsOfText(columns: readonly Column[]): readonly string[] {
-  return columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id)
-}
-
 /**
  * Prints the result of `--check`: of a new table also its columns, and the warnings that its import would print.
  * @param before - Warnings that need no rows.
  */
-export async function reportProblems(
+export function reportProblems(
   io: CommandIo,
   given: FileImport,
   checked: CheckResult,
   { asJson, before }: Readonly<{ asJson: boolean; before: readonly ImportWarning[] }>,
-): Promise<void> {
-  const { rowCount, problems, problemCount, merged, shortLines, read } = checked
-  const columns = given.sample === undefined ? undefined : checked.columns
+): void {
+  const { rowCount, problems, problemCount, merged, read } = checked
+  const shortLines = shortLinesOf(read)
+  const columns = given.target.name === undefined ? undefined : checked.columns
   const groups = groupProblems(problems)
   const ofProblems = warningsOfMisfits(problems, given.files)
-  const ofColumns = await warningsOfColumns(given, columns)
-  const ofRows = [
-    ...warningsOfReading(read),
-    ...warningsOfLines(checked),
-    ...warningsOfNames(given.sample),
-  ]
-  const warnings = [...before, ...ofProblems, ...ofRows, ...ofColumns]
+  const warnings = [...before, ...ofProblems, ...warningsOfReading(read)]
   if (asJson) {
     const lines = { ...(shortLines && { shortLines }), read: read.map(withoutAdvice) }
     const found = { rows: rowCount, ...merged, problemCount, groups, problems, ...lines, warnings }

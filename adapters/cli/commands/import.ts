@@ -17,7 +17,6 @@ import {
   importFiles,
 } from '../import/import-files.js'
 import { checkKeyOfTable } from '../import/import-keys.js'
-import { ImportSample } from '../import/import-sample.js'
 import type { ImportWarning } from '../import/import-warnings.js'
 import { RowRejects } from '../import/row-rejects.js'
 import { readParquetSchema } from '../parquet/parquet-read.js'
@@ -71,7 +70,6 @@ async function importInto(
   let rejects: RowRejects | undefined
   try {
     const target = await resolveImportTarget(command, client, server, io.signal)
-    const sample = target.name !== undefined ? new ImportSample() : undefined
     const schemaOf = () => readTargetSchema(target, client, asking, io.signal)
     const kindsOf = async () => kindsIn(await schemaOf(), command)
     if (command.rejectsPath !== undefined) {
@@ -85,7 +83,6 @@ async function importInto(
       ...asking,
       target,
       signal: io.signal,
-      ...(sample !== undefined && { sample }),
       ...(rejects !== undefined && { rejects, refusesShortLines: false }),
       onProgress: (rows, bytes) => progress.show(rows, bytes),
     }
@@ -93,7 +90,7 @@ async function importInto(
       const before = await warningsBefore(command, client, server, io.signal)
       const checked = await checkFiles(given)
       progress.close()
-      await reportProblems(io, given, checked, { asJson: command.isJson, before })
+      reportProblems(io, given, checked, { asJson: command.isJson, before })
       return checked.problemCount === 0 ? EXIT_CODE.done : EXIT_CODE.misfits
     }
     const imported = await (command.isResumable ? resumed(given, client) : importFiles(given))

@@ -2,6 +2,7 @@
 import { type Advice, renderDelimiter } from '../../base/intake.js'
 import { renderCount } from '../command/progress.js'
 import { renderName, renderText, VALUE_CHARS_MAX } from '../command/shown-values.js'
+import { optionOf } from './dialect-options.js'
 
 /** The line for people about what was found. */
 export function adviceMessage(advice: Advice): string {
@@ -10,6 +11,8 @@ export function adviceMessage(advice: Advice): string {
   const value = renderText(JSON.stringify(example), VALUE_CHARS_MAX)
   const name = `column '${renderName(column)}'`
   const many = (one: string, more: string) => `${renderCount(count)} ${count === 1 ? one : more}`
+  const remedy = renderRemedy(advice)
+  const ifRemedy = (text: string) => (remedy === undefined ? '' : text)
   switch (advice.code) {
     case 'encoding':
       return `read as ${example}, for it is not valid UTF-8; --encoding NAME if it is another`
@@ -22,41 +25,122 @@ export function adviceMessage(advice: Advice): string {
     case 'shortLines':
       return `${many('line has', 'lines have')} fewer fields than the header${first}: the other cells are empty`
     case 'skippedLines':
-      return `${many('line', 'lines')} in front of the header ${count === 1 ? 'is' : 'are'} left out; --skip-lines 0 reads all`
+      return `${many('line', 'lines')} in front of the header ${count === 1 ? 'is' : 'are'} left out`
     case 'headerLooksLikeData':
-      return `the header looks like a row, for it has the value ${value}; --header absent reads it as one`
+      return `the header looks like a row, for it has the value ${value}; ${remedy} reads it as one`
+    case 'trimmed':
+      return 'blanks around fields are left out, for quotes follow them'
+    case 'backslashes':
+      return 'a backslash stands in front of quotes in fields, and is left out'
+    case 'nulls':
+      return `${many('field is an empty cell', 'fields are empty cells')}${first}`
+    case 'blankLines':
+      return `${many('line without a value is', 'lines without a value are')} left out${first}${ifRemedy(`; ${remedy} makes them rows`)}`
+    case 'extraFields':
+      return `${many('line has', 'lines have')} more fields than the header${first}: they are left out`
+    case 'nested':
+      return `${many('object', 'objects')} in rows became columns or text${first}, in ${name}`
+    case 'comments':
+      return `${many('comment is', 'comments are')} left out${first}`
+    case 'pointsUnsure':
+      return `${name} has points that may stand between thousands, such as ${value}${ifRemedy(`; ${remedy} reads them so`)}`
+    case 'datesUnread':
+      return `${name} has days with two readings, such as ${value}${ifRemedy(`; ${remedy} reads them`)}`
+    case 'numbers':
+    case 'dates':
+    case 'dateTimes':
+    case 'booleans':
+      return `${many('value', 'values')} of ${name} ${count === 1 ? 'was' : 'were'} converted, such as ${value} in line ${line}`
+    default:
+      return messageOfColumn(advice) ?? messageOfText(advice, remedy)
+  }
+}
+
+/** What became of a column; undefined: it is told of its values. */
+function messageOfColumn({ code, column = '', count = 0 }: Advice): string | undefined {
+  const name = `column '${renderName(column)}'`
+  switch (code) {
     case 'columnNamed':
       return `a column without a name is called ${name}`
     case 'columnDropped':
       return count > 0
         ? `${name} and the next ${count - 1}, which --rejects has written, are left out`
         : 'a column without a name and without values is left out'
-    case 'trimmed':
-      return 'blanks around fields are left out, for quotes follow them; --quotes strict keeps them'
-    case 'backslashes':
-      return 'a backslash stands in front of quotes in fields; --escape double takes it as text'
-    case 'nulls':
-      return `${many('field is an empty cell', 'fields are empty cells')}${first}`
-    case 'blankLines':
-      return `${many('line without a value is', 'lines without a value are')} left out${first}; --blank-lines keep makes them rows`
-    case 'extraFields':
-      return `${many('line has', 'lines have')} more fields than the header${first}: they are left out`
     case 'binary': {
       const others = count > 1 ? ` and ${renderCount(count - 1)} more` : ''
       return `${name}${others} has bytes that are not said to be text, and they were read as UTF-8; --binary text says that they are`
     }
-    case 'nested':
-      return `${many('object', 'objects')} in rows became columns or text${first}, in ${name}`
-    case 'comments':
-      return `${many('comment is', 'comments are')} left out${first}`
-    case 'pointsUnsure':
-      return `${name} has points that may stand between thousands, such as ${value}; --decimal , --thousands . reads them so`
-    case 'datesUnread':
-      return `${name} has days with two readings, such as ${value}; --dates dd/mm/yyyy or mm/dd/yyyy reads them`
-    case 'numbers':
-    case 'dates':
-    case 'dateTimes':
-    case 'booleans':
-      return `${many('value', 'values')} of ${name} ${count === 1 ? 'was' : 'were'} converted, such as ${value} in line ${line}`
+    case 'spacedNames': {
+      const shown = `"${renderName(column)}"`
+      return count === 1
+        ? `the name of 1 column begins or ends with a space: ${shown}; remove it from the header`
+        : `the names of ${renderCount(count)} columns begin or end with a space, the first ${shown}; remove it from the header`
+    }
+    case 'rowIDs':
+      return '$rowID is left out, for a new table gives its rows new IDs; --mode overwrite keeps those that the table has'
+    default:
+      return undefined
   }
+}
+
+const ALIKE = 'write all numbers of the column alike'
+
+/** Why a column of a new table is text, and what to do about it. */
+function messageOfText(advice: Advice, remedy: string | undefined): string {
+  const { code, column = '', count = 0, values = 0, line, others, example = '' } = advice
+  const some = `${renderCount(count)} of ${renderCount(values)}`
+  const value = renderText(JSON.stringify(example), VALUE_CHARS_MAX)
+  const text = `column '${renderName(column)}' is text because`
+  const odd = `${text} of ${some} values, the first ${value} in line ${line}; the others are ${others}`
+  const numbers = (verb: string) =>
+    `${text} ${some} values ${verb}, the first ${value} in line ${line}`
+  switch (code) {
+    case 'paddedNumber':
+      return `${odd}: leave it as text if they are codes, for a number has no leading zeros or plus sign`
+    case 'groupedNumber':
+      return `${odd}: remove the separators of thousands`
+    case 'decimalComma':
+      return `${numbers('have a decimal comma')}; ${remedy === undefined ? ALIKE : `${remedy} reads them as numbers`}`
+    case 'commasUnsure':
+      return remedy === undefined
+        ? `${numbers('have a comma')}; ${ALIKE}`
+        : `${numbers('have a comma')}; if it is a decimal comma, ${remedy} reads them as numbers; else remove it`
+    case 'longInteger':
+      return `${numbers('are integers of more than 15 digits')}; leave it as text if they are identifiers; --schema with the kind number stores them exactly`
+    case 'spacedNumber':
+      return `${numbers('have spaces around them')}; remove the spaces, or use --schema with the kind number, which ignores them`
+    case 'looseNumber':
+      return `${numbers('have a plus sign, separators of thousands or no digit beside the point')}; leave it as text if they are codes, else write them as in 0.5, 5 and 1234.5`
+    case 'mixedTypes': {
+      const shown = renderText(example, VALUE_CHARS_MAX)
+      return `${text} of its values of several types: ${some} become text, the first ${shown} in line ${line}; give them one type, or use --schema with --on-error drop to leave the others empty`
+    }
+    default:
+      return `${odd}: correct them, or use --schema with --on-error drop to leave them empty`
+  }
+}
+
+/** The options that say that something is meant otherwise, as a shell takes them. */
+function renderRemedy({ remedy, column, code }: Advice): string | undefined {
+  if (remedy === undefined) return undefined
+  const { option, value } = remedy
+  if (option === 'decimal' && column !== undefined) return decimalOption(column, value)
+  if (code === 'pointsUnsure') return '--decimal , --thousands .'
+  const said = `${optionOf(option)} ${value}`
+  // Days of two readings have them by what is first.
+  return option === 'dates'
+    ? `${said} or ${optionOf(option)} ${value.replace(/dd(.)mm/, 'mm$1dd')}`
+    : said
+}
+
+/** The option that says how the decimals of a column are written, and of no other. */
+export function decimalOption(column: string, mark: string): string {
+  const isShown = renderName(column) === column
+  const value = `${isShown ? column : 'COLUMN'}=${mark}`
+  return `--decimal ${quotedForShell(value)}`
+}
+
+/** A text as a shell takes it as one argument. */
+export function quotedForShell(text: string): string {
+  return /^[\w.,=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -15,6 +15,7 @@ import {
   type SendOptions,
 } from '../../../src/client/client.js'
 import type { Column, Team } from '../../../src/index.js'
+import type { Advice } from '../../base/intake.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { type Asking, explained, forPeople, openClient } from '../stores/command-client.js'
 import { type ChunksTwice, checkInStore } from './check-in-store.js'
@@ -23,13 +24,11 @@ import { hintOfRefusal } from './import-hints.js'
 import { checkKeyOfFile, isMerge } from './import-keys.js'
 import { hintOfMisfit, inWordsOfCsv } from './import-misfits.js'
 import { findPlaces, placeMessage } from './import-places.js'
-import type { FileReport, FoundLines } from './import-reports.js'
-import type { ImportSample } from './import-sample.js'
+import type { FileReport } from './import-reports.js'
 import { chunkOf, isEmptied, type ReadReport, type RowRun, readFileRuns } from './import-source.js'
 import { LongLines } from './long-lines.js'
 import type { RowRejects } from './row-rejects.js'
-import { placeOfShort, ShortLines, type ShortRows } from './short-lines.js'
-import type { RowPlace, SourceFile } from './source-file.js'
+import { type RowPlace, renderPlace, type SourceFile } from './source-file.js'
 
 export type FileImport = Asking &
   Readonly<{
@@ -49,8 +48,6 @@ export type FileImport = Asking &
     receipt?: boolean
     /** Refuses the first line that has fewer fields than its header. Default: false; its other cells are empty. */
     refusesShortLines?: boolean
-    /** Receives every run. Default: none. */
-    sample?: ImportSample
     /** Takes lines with too many fields out of every run. Default: the server refuses the first one. */
     longLines?: LongLines
     /** Takes rows that do not fit out of every run. Default: all rows are refused for one. */
@@ -59,18 +56,21 @@ export type FileImport = Asking &
     onProgress?: (rows: number, bytes: number) => void
   }>
 
-export type FileImported = Omit<ImportResult, 'read'> & FoundLines & Readonly<{ seconds: number }>
+/** What was read of the files, in their order. */
+type FilesRead = Readonly<{ read: readonly FileReport[] }>
+
+export type FileImported = Omit<ImportResult, 'read'> & FilesRead & Readonly<{ seconds: number }>
 
 export async function importFiles(given: FileImport): Promise<FileImported> {
   const startMs = performance.now()
   const { target, resumeStash, receipt = false } = given
   const resumed = resumeStash === undefined ? {} : { stashId: resumeStash, resume: true }
-  const { result, lines } = await sending(given, (client, input, options) => {
+  const { result, read } = await sending(given, (client, input, options) => {
     const { chunks } = input
     return client.importRows({ chunks }, { ...target, ...options, ...resumed, receipt })
   })
   const seconds = (performance.now() - startMs) / 1000
-  return { ...result, seconds, ...lines }
+  return { ...result, seconds, read }
 }
 
 /** A value, a column or a line that does not fit. `place`: undefined if the file cannot be read again. */
@@ -83,7 +83,7 @@ export type FoundProblem = Readonly<{
   rule: string
 }>
 
-export type CheckResult = FoundLines &
+export type CheckResult = FilesRead &
   Readonly<{
     rowCount: number
     /** The first 1,000. */
@@ -102,7 +102,7 @@ const PROBLEMS_MAX = 1_000
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
   const { team, target } = given
   const longLines = new LongLines('tableId' in target)
-  const { result, lines } = await sending(
+  const { result, read } = await sending(
     { ...given, longLines },
     (client, input, options) => {
       if (team !== undefined) return checkInStore(team, input, target, options)
@@ -125,7 +125,7 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
     problemCount,
     columns,
     ...(merged && longLines.count === 0 && { merged }),
-    ...lines,
+    read,
   }
 }
 
@@ -138,15 +138,15 @@ async function sending<T>(
   given: FileImport,
   send: (client: Client, input: ChunksTwice, options: SendOptions) => Promise<T>,
   ending = '',
-): Promise<Readonly<{ result: T; lines: FoundLines }>> {
+): Promise<Readonly<{ result: T }> & FilesRead> {
   const { onSchemaError, parallel, signal, onProgress } = given
   let bytes = 0
-  const short = new ShortLines()
   const read: FileReport[] = []
   const onRead = (more: number) => {
     bytes += more
   }
-  const chunks = readFileChunks(given, { short, onRead, onReport: (report) => read.push(report) })
+  const onReport = (report: FileReport) => read.push(toldOf(report, given))
+  const chunks = readFileChunks(given, { onRead, onReport })
   const options: SendOptions = {
     ...(onSchemaError !== undefined && { onSchemaError }),
     parallel,
@@ -156,8 +156,7 @@ async function sending<T>(
   try {
     const input = { chunks, readAgain: () => chunksAgain(given) }
     const result = await send(openClient(given), input, options)
-    const shortLines = short.found
-    return { result, lines: { read, ...(shortLines && { shortLines }) } }
+    return { result, read }
   } catch (failure) {
     throw failure instanceof ClientError ? await explain(failure, given, ending) : failure
   }
@@ -165,14 +164,13 @@ async function sending<T>(
 
 /** What is noted while files are read. */
 type Noting = Readonly<{
-  short: ShortLines
   onRead: (bytes: number) => void
   onReport: (report: FileReport) => void
 }>
 
 async function* readFileChunks(
   given: FileImport,
-  { short, onRead, onReport }: Noting,
+  { onRead, onReport }: Noting,
 ): AsyncGenerator<RowChunk> {
   let hasRuns = false
   let hasSent = false
@@ -187,11 +185,8 @@ async function* readFileChunks(
       const fitting = (await given.rejects?.take(run)) ?? run
       if (isEmptied(fitting, run)) continue
       hasSent = true
-      short.add(fitting)
-      if (given.refusesShortLines === true && short.found) throw refusedShort(short.found)
-      const sent = given.longLines?.shorten(fitting) ?? fitting
-      given.sample?.add(sent, path)
-      yield chunkOf(sent)
+      if (given.refusesShortLines === true) refuseShort(run, path)
+      yield chunkOf(given.longLines?.shorten(fitting) ?? fitting)
     }
   }
   if (!hasRuns) yield NO_ROWS
@@ -205,13 +200,9 @@ async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
     const problem = `The check of a merge into a directory reads its files twice, which "${file.path}" cannot be`
     throw new ProgramFailure('failed', `${problem}: write it to a file, and check that`)
   }
-  const { sample: _, ...again } = given
-  const longLines = new LongLines(true)
   const none = () => undefined
-  yield* readFileChunks(
-    { ...again, longLines },
-    { short: new ShortLines(), onRead: none, onReport: none },
-  )
+  const again = { ...given, longLines: new LongLines(true) }
+  yield* readFileChunks(again, { onRead: none, onReport: none })
 }
 
 /** The chunk of files that have not even a header. */
@@ -229,12 +220,22 @@ async function allRejected(rejects: RowRejects): Promise<ProgramFailure> {
   return new ProgramFailure('failed', `${problem}; nothing is imported`)
 }
 
-function refusedShort(found: ShortRows): ProgramFailure {
+/** @throws {ProgramFailure} if a row so far has fewer fields than the header */
+function refuseShort({ advice }: RowRun, path: string): void {
+  const { line } = advice().find(({ code }) => code === 'shortLines') ?? {}
+  if (line === undefined) return
   const hint = '--on-error abort leaves the missing cells empty'
-  return new ProgramFailure(
-    'failed',
-    `${placeOfShort(found)}: fewer fields than the header; ${hint}`,
-  )
+  const place = renderPlace({ path, line, unit: 'line' })
+  throw new ProgramFailure('failed', `${place}: fewer fields than the header; ${hint}`)
+}
+
+/** A report without what is not so of this import. */
+function toldOf(report: FileReport, { rejects, target }: FileImport): FileReport {
+  const isTold = ({ code }: Advice): boolean => {
+    if (code === 'shortLines') return rejects?.refusesShortLines !== true
+    return code !== 'rowIDs' || target.name !== undefined
+  }
+  return { ...report, advice: report.advice.filter(isTold) }
 }
 
 const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])

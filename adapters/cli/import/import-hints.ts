@@ -1,5 +1,8 @@
 // What to do about files that cannot be read as they are.
+import { type Dialect, type IntakeReport, renderDelimiter } from '../../base/intake.js'
 import type { SourceFault } from '../../base/records.js'
+import { quotedForShell } from './advice-messages.js'
+import { optionOf } from './dialect-options.js'
 import type { SourceFile } from './source-file.js'
 
 /** What a fault of quotes is told with, where nothing is said of them. */
@@ -10,30 +13,64 @@ const RELAXED_HINT =
 const QUOTE_PROBLEM =
   /A quote in a field that does not begin with one|quote (that )?is not closed|inside a quoted field/i
 
-/** What to do about a file that is not of its format. */
+/** What to do about a file that is not of its format. @param report - What was read of it so far. */
 export function hintOfFault(
   { message, isEmpty, isObject }: SourceFault,
-  { format, dialect }: Pick<SourceFile, 'format' | 'dialect'>,
+  { format, dialect = {}, detects = true }: Omit<SourceFile, 'path'>,
+  report?: IntakeReport,
 ): string {
   if (isEmpty) return '; --allow-empty imports it as no rows'
   if (isObject) return '; use --format ndjson for one object per line, or --at for an array in it'
   if (message.includes('say which has the rows')) return ': --at PATH'
   if (format !== 'csv' && format !== 'tsv') return ''
-  if (message.includes('is read as '))
-    return '; --dialect plain reads all values as they are written'
+  if (message.includes('is read as ')) {
+    const said = CONVERTING.filter((name) => dialect[name] !== undefined).map(nameOfOption)
+    const without = said.length === 0 ? '' : `, if ${said.join(' and ')} is left out`
+    const plain = ['--dialect plain', ...(report ? plainOptions(report, dialect) : [])].join(' ')
+    return `; ${detects ? plain : 'the command'} reads all values as they are written${without}`
+  }
   // A quote that opens a field too many takes all that follows, until the row is too large.
   const mayBeQuotes = QUOTE_PROBLEM.test(message) || message.startsWith('this row is')
-  return mayBeQuotes && dialect?.quotes !== 'relaxed' ? RELAXED_HINT : ''
+  return mayBeQuotes && dialect.quotes === undefined ? RELAXED_HINT : ''
+}
+
+/** What makes a column one of numbers, days or booleans. */
+const CONVERTING = ['decimal', 'columns', 'thousands', 'currency', 'dates', 'booleans'] as const
+
+function nameOfOption(name: (typeof CONVERTING)[number]): string {
+  return optionOf(name === 'columns' ? 'decimal' : name)
+}
+
+/** What says of a file what was detected of it, but for its columns. */
+function plainOptions({ delimiter = ',', advice }: IntakeReport, said: Dialect): readonly string[] {
+  const found = new Map(advice.map(({ code, ...about }) => [code, about]))
+  const options: Dialect = {
+    ...(delimiter !== ',' && { delimiter: renderDelimiter(delimiter) }),
+    ...(found.has('encoding') && { encoding: found.get('encoding')?.example ?? '' }),
+    ...(found.has('skippedLines') && { skipLines: found.get('skippedLines')?.count ?? 0 }),
+    ...(found.has('trimmed') && { trim: true }),
+    ...(found.has('backslashes') && { escape: 'backslash' }),
+    ...(found.has('nulls') && { nulls: [found.get('nulls')?.example ?? ''] }),
+    ...(found.has('blankLines') && { blankLines: 'skip' }),
+    ...(found.has('extraFields') && { extraFields: 'dropEmpty' }),
+  }
+  return Object.entries(options).flatMap(([name, value]) => {
+    if (said[name as keyof Dialect] !== undefined) return []
+    return value === true
+      ? [optionOf(name)]
+      : [`${optionOf(name)} ${quotedForShell(String(value))}`]
+  })
 }
 
 /** What to do about rows that a server refuses to read. */
 export function hintOfRefusal(message: string, files: readonly SourceFile[]): string {
   const isText = ({ format }: SourceFile): boolean => format === 'csv' || format === 'tsv'
-  const isSaid = (name: 'quotes' | 'extraFields'): boolean =>
+  const isSaid = (name: 'quotes' | 'extraFields' | 'skipLines'): boolean =>
     files.some(({ dialect }) => dialect?.[name] !== undefined)
   if (QUOTE_PROBLEM.test(message)) return isSaid('quotes') ? '' : RELAXED_HINT
   if (/fields? for|more fields/i.test(message) && files.some(isText) && !isSaid('extraFields')) {
-    return '; --extra-fields drop leaves the others out, --skip-lines N lines in front of the header'
+    const inFront = isSaid('skipLines') ? '' : ', --skip-lines N lines in front of the header'
+    return `; --extra-fields drop leaves the others out${inFront}`
   }
   const isEncoded = files.some(({ encoding }) => encoding !== undefined)
   if (!/^not valid UTF-8/i.test(message) || isEncoded) return ''

@@ -1,9 +1,9 @@
 // The key columns of `rowstash import --mode merge`: looked for before rows are sent.
 import type { ImportTarget } from '../../../src/client/client.js'
 import type { Column } from '../../../src/index.js'
+import { fieldTexts } from '../../base/intake.js'
 import { isJson } from '../../base/records.js'
-import type { RowRun } from './import-source.js'
-import { HeaderReader } from './import-values.js'
+import { delimiterOfRun, type RowRun } from './import-source.js'
 import { checkNamedColumns } from './named-columns.js'
 
 type Merge = Extract<ImportTarget, { mode: 'merge' }>
@@ -21,7 +21,7 @@ export function checkKeyOfTable(key: readonly string[], columns: readonly Column
 /** @throws {ProgramFailure} if the header of a csv or tsv file lacks a key column. Rows of JSON name their columns each. */
 export function checkKeyOfFile(key: readonly string[], run: RowRun, path: string): void {
   if (isJson(run.format)) return
-  const header = new Set(new HeaderReader().read(run))
+  const header = new Set(fieldTexts(run.header, delimiterOfRun(run)))
   checkNamedColumns(
     key,
     header,

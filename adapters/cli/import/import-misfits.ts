@@ -1,10 +1,10 @@
 // What the command says of values that do not fit, besides what the server says: it knows the files and the options.
 
+import { classOfField } from '../../base/intake.js'
 import { renderCount } from '../command/progress.js'
 import { renderName, renderText, VALUE_CHARS_MAX } from '../command/shown-values.js'
-import { mayBeThousands, withPoint } from './decimal-commas.js'
-import { shapeOf } from './import-oddities.js'
-import { decimalOption, type ImportWarning } from './import-warnings.js'
+import { decimalOption } from './advice-messages.js'
+import type { ImportWarning } from './import-warnings.js'
 import type { SourceFile } from './source-file.js'
 
 /** The rule of numbers of CSV, which names JSON to people who may never have seen it. */
@@ -49,13 +49,23 @@ export function hintOfMisfit(
   const value = quoted ?? bare
   if (value === undefined || onSchemaError !== 'abort') return ''
   const [, column] = /^Invalid value for column '(.*?)' in /s.exec(message) ?? []
-  const isNumber = message.includes(NUMBER_RULE) && withPoint(value) !== value
-  if (column !== undefined && isNumber && mayHaveCommas(files, column)) {
-    return `; ${remedyOfComma(column, mayBeThousands(value))}`
+  const isComma = message.includes(NUMBER_RULE) && hasDecimalComma(value)
+  if (column !== undefined && isComma && mayHaveCommas(files, column)) {
+    return `; ${remedyOfComma(column, isUnsureComma(value))}`
   }
   const all = '--check lists all such values'
-  // Digits that mean something as text are no values to drop.
-  return shapeOf(value) === 'other' ? `; ${all}, --on-error drop leaves them empty` : `; ${all}`
+  return KEPT.has(classOfField(value)) ? `; ${all}` : `; ${all}, --on-error drop leaves them empty`
+}
+
+/** What digits are that mean something as text: no values to drop. */
+const KEPT: ReadonlySet<string> = new Set(['paddedNumber', 'groupedNumber', 'looseNumber'])
+
+function hasDecimalComma(value: string): boolean {
+  return /^(?:decimalComma|commasUnsure)$/.test(classOfField(value))
+}
+
+function isUnsureComma(value: string): boolean {
+  return classOfField(value) === 'commasUnsure'
 }
 
 /** @param mayBeThousands - Whether each of the commas may separate thousands instead. */
@@ -77,17 +87,17 @@ export function warningsOfMisfits(
       column === undefined ||
       value === undefined ||
       rule !== NUMBER_RULE ||
-      withPoint(value) === value
+      !hasDecimalComma(value) ||
+      !mayHaveCommas(files, column)
     )
       continue
-    if (!mayHaveCommas(files, column)) continue
     const { count, mayBeThousands: may } = found.get(column) ?? { count: 0, mayBeThousands: true }
-    found.set(column, { count: count + 1, mayBeThousands: may && mayBeThousands(value) })
+    found.set(column, { count: count + 1, mayBeThousands: may && isUnsureComma(value) })
   }
   return [...found].map(([column, { count, mayBeThousands: may }]) => {
     const values = count === 1 ? '1 refused number' : `${renderCount(count)} refused numbers`
     const message = `${values} in column '${renderName(column)}' with a comma: ${remedyOfComma(column, may)}`
-    return { type: 'decimalComma', column, others: 'numbers', count, message }
+    return { type: 'decimalComma', column, count, message }
   })
 }
 

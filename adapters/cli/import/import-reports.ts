@@ -1,14 +1,23 @@
 // What is told of the files of an import besides their rows.
 import type { ReadReport } from './import-source.js'
-import type { ShortRows } from './short-lines.js'
 
 /** What was read of a file. */
 export type FileReport = Readonly<{ path: string }> & ReadReport
 
-/** What is told of the files besides their rows. */
-export type FoundLines = Readonly<{
-  /** In the order of the files. */
-  read: readonly FileReport[]
-  /** Lines with fewer fields than the header. Absent: there are none. */
-  shortLines?: ShortRows
+/** Lines with fewer fields than the header of their file. */
+type ShortLines = Readonly<{
+  count: number
+  /** The file and the line of the first. */
+  path: string
+  line: number
 }>
+
+/** The short lines of all files; undefined: there are none. */
+export function shortLinesOf(read: readonly FileReport[]): ShortLines | undefined {
+  let found: ShortLines | undefined
+  for (const { path, advice } of read) {
+    const { count = 0, line = 0 } = advice.find(({ code }) => code === 'shortLines') ?? {}
+    if (count > 0) found = { ...(found ?? { path, line }), count: count + (found?.count ?? 0) }
+  }
+  return found
+}

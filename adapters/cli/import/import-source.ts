@@ -31,6 +31,8 @@ export type RowRun = IntakeRun &
   Readonly<{
     /** Where an offset of a row is, as long as no other run was taken. */
     placeOf: (offset: number) => RowPlace
+    /** What is told of the rows so far. */
+    advice: () => readonly Advice[]
   }>
 
 /** What was read of a file; of Parquet without an encoding. */
@@ -136,12 +138,15 @@ export async function* readFileRuns(
     if (format === 'parquet') {
       const nested = file.nested && new NestedRows(file.nested, (row) => row + 1)
       let rows = 0
-      let advice: readonly Advice[] = []
+      const advice: Advice[] = []
       const onUnannotated = (columns: readonly string[]) => {
-        advice = [{ code: 'binary', column: columns[0] ?? '', count: columns.length }]
+        advice.push({ code: 'binary', column: columns[0] ?? '', count: columns.length })
       }
       const how = { binary: file.binary, onRead, onUnannotated }
       for await (const run of parquetRuns(path, rowsMax, how)) {
+        // A row names all columns.
+        if (rows === 0 && run.starts.length > 0 && textOfRecord(run, 0).includes('"$rowID"'))
+          advice.push({ code: 'rowIDs', line: 1 })
         rows += run.starts.length
         yield nested?.rewrite(run) ?? run
       }
@@ -151,13 +156,14 @@ export async function* readFileRuns(
       intake = text
       const placeOf = (offset: number) =>
         ({ path, line: text.lineAt(offset), unit: 'line' }) as const
-      for await (const run of text.runs) yield { ...run, placeOf }
+      const advice = () => text.report.advice
+      for await (const run of text.runs) yield { ...run, placeOf, advice }
       onReport?.(text.report)
     }
   } catch (failure) {
     const message = failure instanceof Error ? failure.message : String(failure)
     const isFault = failure instanceof SourceFault
-    const hint = isFault ? hintOfFault(failure, file) : ''
+    const hint = isFault ? hintOfFault(failure, file, intake?.report) : ''
     const { line, offset } = isFault ? failure : {}
     const place = line ?? (offset === undefined ? undefined : intake?.lineAt(offset))
     const unit = format === 'parquet' ? 'row' : 'line'
@@ -197,6 +203,6 @@ async function* parquetRuns(
   const placeOf = (row: number) => ({ path, line: row + 1, unit: 'row' }) as const
   for await (const run of readParquetRuns(path, { rowsMax, bytesMax: RUN_BYTES_MAX }, how)) {
     const offsets = run.starts.map((_, i) => run.offset + i)
-    yield { ...run, format: 'json', offsets, placeOf }
+    yield { ...run, format: 'json', offsets, placeOf, advice: () => [] }
   }
 }

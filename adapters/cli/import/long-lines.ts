@@ -1,8 +1,7 @@
 // Lines of csv and tsv files with more fields than their header. A server refuses the first one, so a check takes them
 // out of what it sends, and reports them all itself.
-import { EMPTY_ROW } from '../../base/intake.js'
+import { EMPTY_ROW, findFields } from '../../base/intake.js'
 import { isJson } from '../../base/records.js'
-import { findFields } from './csv-fields.js'
 import { delimiterOfRun, type RowRun, withRecords } from './import-source.js'
 import type { RowPlace } from './source-file.js'
 

@@ -7,12 +7,11 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { isStoreError, openMemory, type Store, type TableSchema } from '../../../src/index.js'
 import { STORE_LIMITS } from '../../../src/internal.js'
-import { REJECT_COLUMNS } from '../../base/intake.js'
+import { findFields, REJECT_COLUMNS } from '../../base/intake.js'
 import { isJson } from '../../base/records.js'
 import { temporaryPath } from '../../directory/leftovers.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { OF_ROWS, textRowsOfChunk } from './check-in-store.js'
-import { findFields } from './csv-fields.js'
 import { problemText } from './import-misfits.js'
 import { messageWithoutPlace } from './import-places.js'
 import { chunkOf, delimiterOfRun, type RowRun, textOfRecord, withRecords } from './import-source.js'
@@ -62,6 +61,10 @@ export class RowRejects {
     this.#store = store
     this.#temporary = temporary
     this.#file = file
+  }
+
+  get refusesShortLines(): boolean {
+    return this.#options.refusesShortLines
   }
 
   /** The rows of a run that fit. The others are written. */

@@ -103,7 +103,13 @@ describe('what is detected', () => {
       ['dates'],
     ],
     ['days with two readings', 'a\n01/02/2026\n', ['a'], [['01/02/2026']], ['datesUnread']],
-    ['a comma with two readings', 'a;b\n1,234;x\n', ['a', 'b'], [['1,234', 'x']], ['delimiter']],
+    [
+      'a comma with two readings',
+      'a;b\n1,234;x\n',
+      ['a', 'b'],
+      [['1,234', 'x']],
+      ['delimiter', 'commasUnsure'],
+    ],
     [
       'moments of PostgreSQL',
       'a\n2024-03-01 12:30:00.5+01\n',

@@ -39,11 +39,45 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   datesUnread: ({ column, example }) =>
     `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,
   pointsUnsure: ({ column, example }) =>
-    `Points of “${column}”, such as “${example}”, are read as decimals. If they stand between thousands, choose a comma in “Decimals”.`,
+    `Points of “${column}”, such as “${example}”, are read as decimals. If they stand between thousands, choose a comma in “Decimals”, and a point in “Thousands”.`,
   numbers: converted,
   dates: converted,
   dateTimes: converted,
   booleans: converted,
+  textColumn: (about) => `${madeText(about)} Correct them if they are to be ${about.others}.`,
+  paddedNumber: (about) => `${madeText(about)} Leave it as text if they are codes.`,
+  groupedNumber: (about) => `${madeText(about)} Remove the separators of thousands.`,
+  decimalComma: (about) => numbersAsText(about, 'a decimal comma') + choiceOf(about),
+  commasUnsure: (about) => numbersAsText(about, 'a comma') + choiceOf(about),
+  longInteger: (about) =>
+    `${numbersAsText(about, 'more than 15 digits')} Leave it as text if they are codes.`,
+  spacedNumber: (about) => `${numbersAsText(about, 'spaces around them')} Remove them.`,
+  looseNumber: (about) =>
+    `${numbersAsText(about, 'a plus sign, separators of thousands or no digit beside the point')} Leave it as text if they are codes.`,
+  mixedTypes: ({ column, count, values, example, line }) =>
+    `“${column}” is text because of its types: ${count} of ${values} values become text, the first ${example} in line ${line}.`,
+  spacedNames: ({ column, count }) =>
+    `${counted(count, String(count), 'name', 'names')} of columns with a space in front or behind, the first “${column}”.`,
+  rowIDs: () => '$rowID is left out: a new table gives its rows new IDs.',
+}
+
+/** What the others of a column are not. */
+function madeText({ column, count, values, example, line, others }: Required<Advice>): string {
+  return `“${column}” is text because of ${count} of ${values} values, the first “${example}” in line ${line}; the others are ${others}.`
+}
+
+/** What reads decimal commas, if a choice does. */
+function choiceOf({ remedy }: Required<Advice>): string {
+  return remedy.option === 'decimal'
+    ? ' If it stands before decimals, choose a comma in “Decimals”.'
+    : ' Write all numbers of the column alike.'
+}
+
+function numbersAsText(
+  { column, count, values, example, line }: Required<Advice>,
+  what: string,
+): string {
+  return `“${column}” is text because ${count} of ${values} values have ${what}, the first “${example}” in line ${line}.`
 }
 
 function lines(count: number): string {
@@ -60,6 +94,8 @@ const NO_ADVICE = {
   column: '',
   line: 0,
   count: 0,
+  values: 0,
+  others: 'numbers',
   example: '',
   remedy: { option: 'header', value: '' },
 } as const
@@ -189,6 +225,7 @@ export const TEXT = {
     delimiter: 'Between fields',
     header: 'Header',
     decimal: 'Decimals',
+    thousands: 'Thousands',
     dates: 'Days',
     encoding: 'Encoding',
     at: 'Where the rows are, as in data.items',
@@ -197,6 +234,7 @@ export const TEXT = {
   headers: { absent: 'none: the first line is a row' },
   headerPresent: 'the first line has the names',
   decimals: { '.': 'behind a point', ',': 'behind a comma' },
+  thousands: { '.': 'a point between them', ',': 'a comma', ' ': 'a space', "'": 'an apostrophe' },
   detected: 'detected',
   detectedAs: (value: string) => `detected: ${value}`,
   readAs: (parts: readonly string[]) => `Read as ${parts.join(', ')}.`,

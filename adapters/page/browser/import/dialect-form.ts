@@ -23,13 +23,14 @@ const ENCODINGS = [
   'euc-kr',
 ] as const
 
-type Name = 'delimiter' | 'header' | 'decimal' | 'dates' | 'encoding'
+type Name = 'delimiter' | 'header' | 'decimal' | 'thousands' | 'dates' | 'encoding'
 
 /** The values that a person can say, with their names. */
 const CHOICES: Readonly<Record<Name, Readonly<Record<string, string>>>> = {
   delimiter: TEXT.delimiters,
   header: TEXT.headers,
   decimal: TEXT.decimals,
+  thousands: TEXT.thousands,
   dates: Object.fromEntries(DATE_FORMS.map((form) => [form, form])),
   encoding: Object.fromEntries(ENCODINGS.map((name) => [name, name])),
 }

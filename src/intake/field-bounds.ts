@@ -1,7 +1,7 @@
-// Fields of the records that an intake made: with commas or tabs, and the quotes of RFC 4180.
+// Fields of the records that an intake passes on: with commas or tabs, and the quotes of RFC 4180.
 //
 // Invariant: a record is cut here where the server cuts it.
-import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../../base/ascii.js'
+import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'
 
 /**
  * Finds the fields of a record.
@@ -50,12 +50,19 @@ export function endOfLineBreak(bytes: Uint8Array, at: number): number {
   return bytes[at] === LINE_FEED ? at + 1 : at
 }
 
+const DECODER = new TextDecoder()
+
 /** The text of a field, without its quotes. */
 export function fieldText(bytes: Uint8Array, from: number, to: number): string {
-  if (bytes[from] !== QUOTE) return decodeTextRange(bytes, from, to)
-  return decodeTextRange(bytes, from + 1, to - 1).replaceAll('""', '"')
+  if (bytes[from] !== QUOTE) return DECODER.decode(bytes.subarray(from, to))
+  return DECODER.decode(bytes.subarray(from + 1, to - 1)).replaceAll('""', '"')
 }
 
-function decodeTextRange(bytes: Uint8Array, from: number, to: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
+/** The texts of the fields of a record. */
+export function fieldTexts(record: Uint8Array, delimiter: number): readonly string[] {
+  const bounds: number[] = []
+  const count = findFields(record, 0, record.length, delimiter, bounds)
+  return Array.from({ length: count }, (_, i) =>
+    fieldText(record, bounds[2 * i] ?? 0, bounds[2 * i + 1] ?? 0),
+  )
 }

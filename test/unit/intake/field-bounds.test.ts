@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fieldText, findFields } from '../../../adapters/cli/import/csv-fields.js'
+import { fieldText, findFields } from '../../../src/intake/field-bounds.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const utf8 = new TextEncoder()

@@ -1,0 +1,211 @@
+// Rows as they are passed on, looked at once: lines that are shorter than their header, names of columns that are not what
+// they seem, and the values of the columns.
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+  TAB,
+} from '../base/ascii.js'
+import { isJson, type SourceFormat } from '../base/source-format.js'
+import type { Advice } from './advice.js'
+import type { Dialect } from './dialect.js'
+import { fieldTexts, findFields } from './field-bounds.js'
+import type { PassedLines } from './passed-lines.js'
+import { textOfToken, WatchedValues } from './watched-values.js'
+
+/** Columns that are watched, at most: those behind them are not. */
+const COLUMNS_MAX = 4_096
+
+/** The work after which others may have a turn, and that of a value besides its bytes. */
+const STEP_WORK = 16 * 1024
+const VALUE_WORK = 64
+
+type Rows = Readonly<{
+  format: SourceFormat
+  header: Uint8Array
+  bytes: Uint8Array
+  starts: readonly number[]
+  ends: readonly number[]
+  offsets: readonly number[]
+}>
+
+/** What a row of an export calls its ID: no column. */
+const ROW_ID = '$rowID'
+
+export class WatchedRows {
+  readonly #dialect: Dialect
+  readonly #lines: PassedLines
+  readonly #columns = new Map<string, WatchedValues>()
+  /** The names of CSV in the order of the fields; of JSON in that of the last row, with their bytes. */
+  #fields: readonly (WatchedValues | undefined)[] = []
+  readonly #order: Readonly<{ name: Uint8Array; column: WatchedValues | undefined }>[] = []
+  readonly #bounds: number[] = []
+  #header: Uint8Array | undefined
+  #isJson = false
+  #short: Readonly<{ count: number; line: number }> | undefined
+  #rowIdLine: number | undefined
+
+  constructor(dialect: Dialect, lines: PassedLines) {
+    this.#dialect = dialect
+    this.#lines = lines
+  }
+
+  /** What rows lack: they are told whatever the table is. */
+  get adviceOfLines(): readonly Advice[] {
+    return this.#short === undefined ? [] : [{ code: 'shortLines', ...this.#short }]
+  }
+
+  /** What is told of a table that gets its columns of these rows. */
+  get adviceOfColumns(): readonly Advice[] {
+    const line = this.#rowIdLine
+    const spaced = [...this.#columns.keys()].filter((name) => /^ | $/.test(name))
+    const [column] = spaced
+    return [
+      ...(line === undefined ? [] : [{ code: 'rowIDs', line } as const]),
+      ...(column === undefined
+        ? []
+        : [{ code: 'spacedNames', column, count: spaced.length } as const]),
+      ...[...this.#columns].flatMap(([name, values]) => {
+        const { columns, decimal = columns?.[name]?.decimal } = this.#dialect
+        return values.advice(this.#isJson, decimal !== undefined)
+      }),
+    ]
+  }
+
+  /** Looks at the rows of a run, from which the lines are. Yields the work that was done. */
+  *add(run: Rows): Generator<number, void> {
+    const { bytes, starts, ends, format } = run
+    this.#isJson = isJson(format)
+    const delimiter = format === 'tsv' ? TAB : COMMA
+    if (!this.#isJson && run.header !== this.#header) this.#readHeader(run.header, delimiter)
+    let work = 0
+    for (const [i, start] of starts.entries()) {
+      const end = ends[i] ?? start
+      const lineOf = () => this.#lines.lineAt(run.offsets[i] ?? 0)
+      const count = this.#isJson
+        ? this.#addMembers(bytes, start, end, lineOf)
+        : this.#addFields(bytes, start, end, delimiter, lineOf)
+      work += end - start + VALUE_WORK * count
+      if (work < STEP_WORK) continue
+      yield work
+      work = 0
+    }
+  }
+
+  #readHeader(header: Uint8Array, delimiter: number): void {
+    this.#header = header
+    this.#fields = fieldTexts(header, delimiter).map((name) => this.#columnOf(name, () => 1))
+  }
+
+  /** undefined: it is not watched. */
+  #columnOf(name: string, lineOf: () => number): WatchedValues | undefined {
+    if (name === ROW_ID) this.#rowIdLine ??= lineOf()
+    const known = this.#columns.get(name)
+    if (known !== undefined || name === ROW_ID || this.#columns.size === COLUMNS_MAX) return known
+    const column = new WatchedValues(name)
+    this.#columns.set(name, column)
+    return column
+  }
+
+  /** @returns the number of fields. Those of a line with too many are not counted, as it is not known which. */
+  #addFields(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    delimiter: number,
+    lineOf: () => number,
+  ): number {
+    const fields = this.#fields
+    const count = findFields(bytes, start, end, delimiter, this.#bounds)
+    if (count > fields.length) return count
+    if (count < fields.length) {
+      const { count: before = 0, line = lineOf() } = this.#short ?? {}
+      this.#short = { count: before + 1, line }
+    }
+    for (let i = 0; i < count; i++) {
+      fields[i]?.addField(bytes, this.#bounds[2 * i] ?? 0, this.#bounds[2 * i + 1] ?? 0, lineOf)
+    }
+    return count
+  }
+
+  /** @returns the number of members. What is no JSON is refused where rows are read. */
+  #addMembers(bytes: Uint8Array, start: number, end: number, lineOf: () => number): number {
+    let at = endOfBlanks(bytes, start)
+    if (bytes[at] !== OPEN_BRACE) return 0
+    for (let place = 0; ; place++) {
+      at = endOfBlanks(bytes, at + 1)
+      if (bytes[at] !== QUOTE || at >= end) return place
+      const endOfName = endOfString(bytes, at, end)
+      const column = this.#memberOf(bytes, at, endOfName, place, lineOf)
+      at = endOfBlanks(bytes, endOfName)
+      if (bytes[at] !== COLON) return place
+      const from = endOfBlanks(bytes, at + 1)
+      const to = endOfValue(bytes, from, end)
+      column?.addToken(bytes, from, to, lineOf)
+      at = endOfBlanks(bytes, to)
+      if (bytes[at] !== COMMA) return place + 1
+    }
+  }
+
+  /** The column of a name in its quotes. Rows mostly have the names of the row before, in its order. */
+  #memberOf(
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    place: number,
+    lineOf: () => number,
+  ): WatchedValues | undefined {
+    const known = this.#order[place]
+    if (known !== undefined && isSameRange(known.name, bytes, from, to)) return known.column
+    const name = bytes.slice(from, to)
+    const column = this.#columnOf(textOfToken(bytes, from, to), lineOf)
+    if (place < COLUMNS_MAX) this.#order[place] = { name, column }
+    return column
+  }
+}
+
+function isSameRange(name: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (name.length !== to - from) return false
+  for (let i = 0; i < name.length; i++) if (name[i] !== bytes[from + i]) return false
+  return true
+}
+
+function endOfBlanks(bytes: Uint8Array, start: number): number {
+  let at = start
+  while (at < bytes.length && (bytes[at] ?? 0) <= SPACE) at++
+  return at
+}
+
+/** Behind the quote that closes a string. */
+function endOfString(bytes: Uint8Array, start: number, limit: number): number {
+  let at = start + 1
+  while (at < limit && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+  return Math.min(at + 1, limit)
+}
+
+/** Behind a value: a token, a string, or an object or array with all that is in it. */
+function endOfValue(bytes: Uint8Array, start: number, limit: number): number {
+  let depth = 0
+  let at = start
+  while (at < limit) {
+    const byte = bytes[at] ?? 0
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at, limit)
+      if (depth === 0) return at
+      continue
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth-- === 0) return at
+      if (depth === 0) return at + 1
+    } else if (depth === 0 && (byte === COMMA || byte <= SPACE)) return at
+    at++
+  }
+  return limit
+}

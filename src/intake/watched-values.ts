@@ -1,0 +1,271 @@
+// The values of a column whose kind nobody knows, as they go by: which of them, or which way of writing them, make the
+// column text.
+//
+// Invariants:
+// - A value has the kind that inference gives a column with it alone, so that what is told is what a table gets.
+// - Values are counted and not kept, but for one of each class.
+import {
+  DIGIT_NINE,
+  DIGIT_ZERO,
+  DOT,
+  LOWER_F,
+  LOWER_T,
+  MINUS,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../base/ascii.js'
+import { kindOfField, kindOfText } from '../schema/infer.js'
+import { isFiniteToken, isNumberToken } from '../schema/value-rules.js'
+import type { Advice, AdviceCode } from './advice.js'
+import { parseNumberCell } from './cells.js'
+import { fieldText } from './field-bounds.js'
+
+/** Ways of writing numbers that inference takes for text, whatever their number. */
+const NUMBERS_AS_TEXT = [
+  'decimalComma',
+  'commasUnsure',
+  'longInteger',
+  'spacedNumber',
+  'looseNumber',
+] as const
+
+/** Ways that are told of a few values only, as all may be codes. */
+const NUMBERS_PERHAPS = ['paddedNumber', 'groupedNumber'] as const
+
+type ValueClass =
+  | (typeof NUMBERS_AS_TEXT)[number]
+  | (typeof NUMBERS_PERHAPS)[number]
+  | 'number'
+  | 'boolean'
+  | 'date'
+  | 'array'
+  | 'text'
+
+/** What the values of a column are, but for the odd ones. */
+const GROUPS = {
+  numbers: ['number', ...NUMBERS_AS_TEXT],
+  booleans: ['boolean'],
+  dates: ['date'],
+  arrays: ['array'],
+} as const satisfies Record<string, readonly ValueClass[]>
+
+const GROUP_NAMES = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
+
+/** What a decimal comma that is said makes numbers of, if no other number has a point. */
+const READ_WITH_COMMA = ['number', 'decimalComma', 'commasUnsure', 'spacedNumber'] as const
+
+/** What JSON has as no text. */
+const TOKENS = ['number', 'boolean', 'array'] as const
+
+/** Values of one class, and one of them. */
+type Seen = { count: number; line: number; example: string }
+
+/** Odd values of a column that is told of them, in percent: fewer than this. */
+const ODD_PERCENT = 1
+
+/** A column of CSV is watched no more when it has so many texts, and most of its values are. */
+const TEXTS_MAX = 4_096
+
+const EXAMPLE_CHARS_MAX = 200
+
+export class WatchedValues {
+  readonly #column: string
+  readonly #seen = new Map<ValueClass, Seen>()
+  #count = 0
+  /** Whether a number has a point, which a decimal comma beside it contradicts. */
+  #hasPoints = false
+  /** Whether it is text, whatever follows. */
+  isOver = false
+
+  constructor(column: string) {
+    this.#column = column
+  }
+
+  /** Counts a field of CSV. @param lineOf - The line of its record. */
+  addField(bytes: Uint8Array, from: number, to: number, lineOf: () => number): void {
+    if (this.isOver || from === to) return
+    const points = pointsOfNumber(bytes, from, to)
+    this.#hasPoints ||= points > 0
+    const sure = points >= 0 ? 'number' : isPlainDay(bytes, from, to) ? 'date' : undefined
+    if (sure !== undefined && this.#counts(sure)) return
+    const text = fieldText(bytes, from, to)
+    if (text === '') return
+    const valueClass = classOfField(text)
+    this.#hasPoints ||= valueClass === 'number' && text.includes('.')
+    if (!this.#counts(valueClass)) this.#begin(valueClass, text, lineOf)
+    if (valueClass !== 'text') return
+    const texts = this.#seen.get('text')?.count ?? 0
+    this.isOver = texts >= TEXTS_MAX && 2 * texts > this.#count
+  }
+
+  /** Counts a value of JSON. Empty cells, and objects, which no column takes, are none. */
+  addToken(bytes: Uint8Array, from: number, to: number, lineOf: () => number): void {
+    const valueClass = classOfToken(bytes, from, to)
+    if (valueClass === undefined || this.#counts(valueClass)) return
+    this.#begin(valueClass, textOfToken(bytes, from, to), lineOf)
+  }
+
+  /** Counts one more value of a class. @returns false for the first one */
+  #counts(valueClass: ValueClass): boolean {
+    const seen = this.#seen.get(valueClass)
+    if (seen === undefined) return false
+    seen.count++
+    this.#count++
+    return true
+  }
+
+  #begin(valueClass: ValueClass, text: string, lineOf: () => number): void {
+    const example = text.slice(0, EXAMPLE_CHARS_MAX)
+    this.#seen.set(valueClass, { count: 1, line: lineOf(), example })
+    this.#count++
+  }
+
+  /**
+   * What makes the column text, if most of its values are something else.
+   * @param isDecimalSaid - Whether it is said how its decimals are written.
+   */
+  advice(isJson: boolean, isDecimalSaid: boolean): readonly Advice[] {
+    const about = { column: this.#column, values: this.#count }
+    for (const others of GROUP_NAMES) {
+      const odd = this.#count - (this.#all(GROUPS[others])?.count ?? 0)
+      if (odd * 100 >= this.#count * ODD_PERCENT) continue
+      const of = { ...about, others }
+      const told = others === 'numbers' ? this.#adviceOfNumbers(isDecimalSaid) : []
+      const known: readonly string[] = [...GROUPS[others], ...told.map(({ code }) => code)]
+      const rest = this.#all([...this.#seen.keys()].filter((found) => !known.includes(found)))
+      const ofRest = rest === undefined ? [] : [{ code: 'textColumn', ...rest } as const]
+      return [...told, ...ofRest].map((found): Advice => ({ ...of, ...found }))
+    }
+    const tokens = isJson ? this.#all(TOKENS) : undefined
+    return tokens === undefined ? [] : [{ code: 'mixedTypes', ...about, ...tokens }]
+  }
+
+  #adviceOfNumbers(isDecimalSaid: boolean): readonly (Seen & Readonly<{ code: AdviceCode }>)[] {
+    const codes = new Set<(typeof NUMBERS_AS_TEXT)[number]>(NUMBERS_AS_TEXT)
+    const commas = this.#seen.get('decimalComma')
+    // One that has one reading only tells how the others are meant.
+    if (isDecimalSaid || commas !== undefined) codes.delete('commasUnsure')
+    if (isDecimalSaid) codes.delete('decimalComma')
+    const unsure = this.#seen.get('commasUnsure')?.count ?? 0
+    const read = this.#all(READ_WITH_COMMA)?.count === this.#count && !this.#hasPoints
+    return [...codes, ...NUMBERS_PERHAPS].flatMap((code) => {
+      const seen = this.#seen.get(code)
+      if (seen === undefined) return []
+      const isMended = read && (code === 'decimalComma' || code === 'commasUnsure')
+      const count = code === 'decimalComma' ? seen.count + unsure : seen.count
+      const remedy = { option: 'decimal', value: ',' } as const
+      return [{ code, ...seen, count, ...(isMended && { remedy }) }]
+    })
+  }
+
+  /** The values of some classes together, with the first of them; undefined: there are none. */
+  #all(classes: readonly ValueClass[]): Seen | undefined {
+    let all: Seen | undefined
+    for (const valueClass of classes) {
+      const seen = this.#seen.get(valueClass)
+      if (seen === undefined) continue
+      const count = (all?.count ?? 0) + seen.count
+      all = { ...(all === undefined || seen.line < all.line ? seen : all), count }
+    }
+    return all
+  }
+}
+
+/** Characters of a value that may be more than text, at most. */
+const JUDGED_CHARS_MAX = 1_024
+
+/** A number with separators of thousands has a comma before three digits. */
+const UNSURE_COMMA = /^-?[1-9][0-9]{0,2},[0-9]{3}$/
+
+/** No digit beside the point, a plus sign (longer ones are of telephone numbers), separators of thousands. */
+const LOOSE_NUMBER =
+  /^(?:[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]{0,14})\.)|\+(?:0|[1-9][0-9]{0,3})(?:\.[0-9]+)?|[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?)$/
+
+/** Digits that mean something as text, such as those of a ZIP code. */
+const PADDED_NUMBER = /^(?:\+|-?0(?=[0-9]))[0-9][0-9.,]*$/
+
+const GROUPED_NUMBER = /^-?[0-9]{1,3}(?:[.,][0-9]{3})+(?:[.,][0-9]+)?$/
+
+const DECIMAL_COMMA = { decimal: ',', thousands: undefined, currency: undefined } as const
+
+/** The class of a field that is not empty. */
+export function classOfField(text: string): ValueClass {
+  if (text.length > JUDGED_CHARS_MAX) return 'text'
+  const kind = kindOfField(text)
+  if (kind !== 'string') return kind === 'dateTime' ? 'date' : kind
+  if (!/^[ .+\-0-9]/.test(text)) return 'text'
+  if (isNumberToken(text) && isFiniteToken(text)) return 'longInteger'
+  const comma = text.includes(',') ? parseNumberCell(text, DECIMAL_COMMA) : undefined
+  if (comma !== undefined && isFiniteToken(comma)) {
+    return UNSURE_COMMA.test(text) ? 'commasUnsure' : 'decimalComma'
+  }
+  if (LOOSE_NUMBER.test(text)) return 'looseNumber'
+  const inner = text.trim()
+  if (inner !== text && kindOfField(inner) === 'number') return 'spacedNumber'
+  if (PADDED_NUMBER.test(inner)) return 'paddedNumber'
+  return GROUPED_NUMBER.test(inner) ? 'groupedNumber' : 'text'
+}
+
+/** undefined: it is no value of a cell. */
+function classOfToken(bytes: Uint8Array, from: number, to: number): ValueClass | undefined {
+  const first = bytes[from]
+  if (first === OPEN_BRACKET) return 'array'
+  if (first === LOWER_T || first === LOWER_F) return 'boolean'
+  if (first === MINUS || isDigitAt(bytes, from)) return 'number'
+  if (first !== QUOTE || to - from < 3) return undefined
+  if (!isDigitAt(bytes, from + 1) || to - from > JUDGED_CHARS_MAX) return 'text'
+  if (isPlainDay(bytes, from + 1, to - 1)) return 'date'
+  return kindOfText(textOfToken(bytes, from, to)) === 'string' ? 'text' : 'date'
+}
+
+const DECODER = new TextDecoder()
+
+/** A string of JSON without its quotes, and what else it has as it is. */
+export function textOfToken(bytes: Uint8Array, from: number, to: number): string {
+  const token = DECODER.decode(bytes.subarray(from, to))
+  if (bytes[from] !== QUOTE) return token
+  try {
+    return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
+  } catch {
+    return token // It is refused where rows are read.
+  }
+}
+
+/** Digits that all numbers of so many have as a double. */
+const PLAIN_DIGITS_MAX = 15
+
+/** The points of bytes that are a number to every inference, 0 or 1; -1: they are none, or not surely. */
+function pointsOfNumber(bytes: Uint8Array, from: number, to: number): number {
+  const start = bytes[from] === MINUS ? from + 1 : from
+  if (to - start > PLAIN_DIGITS_MAX || !isDigitAt(bytes, start) || !isDigitAt(bytes, to - 1))
+    return -1
+  if (bytes[start] === DIGIT_ZERO && to > start + 1 && bytes[start + 1] !== DOT) return -1
+  let points = 0
+  for (let at = start; at < to; at++) {
+    if (!isDigitAt(bytes, at) && (bytes[at] !== DOT || points++ > 0)) return -1
+  }
+  return points
+}
+
+const DAY_BYTES = 10
+const DAYS_OF_ALL_MONTHS = 28
+
+/** Whether bytes are a day of every calendar, as `2024-02-28`. */
+function isPlainDay(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from !== DAY_BYTES || bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS)
+    return false
+  const month = twoDigitsAt(bytes, from + 5)
+  const day = twoDigitsAt(bytes, from + 8)
+  const isYear = twoDigitsAt(bytes, from) >= 0 && twoDigitsAt(bytes, from + 2) >= 0
+  return isYear && month >= 1 && month <= 12 && day >= 1 && day <= DAYS_OF_ALL_MONTHS
+}
+
+function twoDigitsAt(bytes: Uint8Array, at: number): number {
+  if (!isDigitAt(bytes, at) || !isDigitAt(bytes, at + 1)) return -1
+  return 10 * ((bytes[at] ?? 0) - DIGIT_ZERO) + ((bytes[at + 1] ?? 0) - DIGIT_ZERO)
+}
+
+function isDigitAt(bytes: Uint8Array, at: number): boolean {
+  const byte = bytes[at] ?? 0
+  return byte >= DIGIT_ZERO && byte <= DIGIT_NINE
+}

@@ -23,7 +23,14 @@ export type { Authored } from './engine/types/call-types.js'
 export type { JobOutcome, MaintainOptions, RecompressionEvent } from './engine/types/event-types.js'
 export type { FilesPageRequest } from './engine/types/file-types.js'
 export type { CountOptions, FindBounds, OrderBy } from './engine/types/find-types.js'
-export type { ChangesRequest, PastScanOptions, WatchRequest } from './engine/types/history-types.js'
+export type {
+  ChangesRequest,
+  LogPage,
+  LogRequest,
+  PastScanOptions,
+  TableLog,
+  WatchRequest,
+} from './engine/types/history-types.js'
 export type { JobError, JobProgress, JobsOptions } from './engine/types/job-types.js'
 export type { KeyRights } from './engine/types/key-types.js'
 export type {

@@ -301,6 +301,8 @@ test('the entry points export exactly these names', () => {
         "type ChunkPlace",
         "type Client",
         "type ClientCells",
+        "type ClientChange",
+        "type ClientChanges",
         "type ClientFind",
         "type ClientOptions",
         "type ClientPage",

@@ -14,7 +14,7 @@ import { MAINTAIN_COMMAND, runMaintain } from './commands/maintain.js'
 import { MOVE_COMMAND, runMove } from './commands/move.js'
 import { OPEN_COMMAND, runOpen } from './commands/open.js'
 import { RECOVER_COMMAND, runRecover } from './commands/recover.js'
-import { ROWS_COMMAND, runRows } from './commands/rows.js'
+import { ROWS_COMMAND, runRows, runWatch, WATCH_COMMAND } from './commands/rows.js'
 import { runServe } from './commands/serve.js'
 import { SERVE_COMMAND } from './commands/serve-options.js'
 import { runStashes, STASHES_COMMAND } from './commands/stashes.js'
@@ -47,6 +47,7 @@ export const COMMANDS: readonly Command[] = [
   { spec: TABLES_COMMAND, run: runTables },
   { spec: SCHEMA_COMMAND, run: runSchema },
   { spec: ROWS_COMMAND, run: runRows },
+  { spec: WATCH_COMMAND, run: runWatch },
   { spec: TYPES_COMMAND, run: runTypes },
   { spec: RENAME_COMMAND, run: runRename },
   { spec: DELETE_COMMAND, run: runDelete },

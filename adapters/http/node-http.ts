@@ -31,6 +31,7 @@ import {
   parsedBody,
   resolveRequestOrigin,
 } from './mounted-request.js'
+import { createOpenFeeds, type OpenFeeds } from './open-feeds.js'
 import { pacedBody } from './paced-body.js'
 import { processMetrics } from './process-metrics.js'
 import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
@@ -102,6 +103,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   const alone = createContract(store, { ...contractOptions, onWarning, moreMetrics })
   const contract = booleanOption('page', page, false) ? withPage(alone) : alone
 
+  const feeds = createOpenFeeds()
   const clientOf = createClients(new TrustedProxies(trustedProxies))
   const hosts = hostsOf([contractOptions.baseUrl, contractOptions.publicBaseUrl])
 
@@ -121,7 +123,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const more = { target: asked, basePath, parsed, client, onSlow, admits, onAnswered, host }
     const answer = refusal ?? (await contract.handle(makeNodeRequest(request, more)))
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
-    await deliver(request, response, answer, contract.countSent)
+    await deliver(request, response, answer, { feeds, onBytes: contract.countSent })
   }
 
   const takeTurn = createTurns()
@@ -358,8 +360,8 @@ const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
 async function deliver(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body, close = false, signal }: ContractResponse,
-  onBytes: (bytes: number) => void,
+  { status, headers, body, close = false, signal, stop }: ContractResponse,
+  { feeds, onBytes }: Readonly<{ feeds: OpenFeeds; onBytes: (bytes: number) => void }>,
 ): Promise<void> {
   const isUnread = !request.complete
   if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
@@ -368,6 +370,7 @@ async function deliver(
     : contentLengthHeader(body, request.method)
   response.writeHead(status, { ...headers, ...lengthHeader })
   onBytes(lengthHeader['content-length'] ?? 0)
+  if (stop !== undefined) feeds.endWithServer(request, response, stop)
   const isSent = await sendBody(response, body, signal)
   // Ending a response that closes its connection would cut off a client that is still writing.
   if (isSent && isUnread) await drainRequest(request)

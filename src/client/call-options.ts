@@ -64,6 +64,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   onSchemaError: choice(ON_SCHEMA_ERROR),
   ifMatch: version,
   ifNoneMatch: version,
+  since: version,
   limit: integer(LIMIT),
   pageSize: integer(LIMIT),
   continuation: text,

@@ -12,6 +12,7 @@ import type {
   SpecsOf,
   TypedWhere,
 } from '../schema/row-types.js'
+import type { ClientChanges } from './client-changes.js'
 import type { ClientError } from './client-error.js'
 import type {
   ClientCells,
@@ -32,6 +33,7 @@ import type {
   SendOptions,
 } from './import-types.js'
 
+export type * from './client-changes.js'
 export type * from './client-rows.js'
 export type * from './import-types.js'
 
@@ -194,7 +196,7 @@ export interface Client {
 }
 
 /** A table of a server. Failures are `ClientError`, as of `Client`; a missing table has the type `table_not_found`. */
-export interface ClientTable {
+export interface ClientTable extends ClientChanges {
   /** The ID of the table. */
   readonly id: string
   /**
@@ -386,9 +388,10 @@ type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
  */
 export interface TypedClientTable<S extends AnySchema>
   extends Pick<
-    ClientTable,
-    'id' | 'info' | 'rename' | 'delete' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'
-  > {
+      ClientTable,
+      'id' | 'info' | 'rename' | 'delete' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'
+    >,
+    ClientChanges {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
     request?: TypedFind<S, Column> &
       Readonly<{ continuation?: string | undefined; total?: boolean | undefined }>,

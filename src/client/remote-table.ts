@@ -37,6 +37,7 @@ import { ownSignal } from './own-realm.js'
 import type { ClientRequest, Requests } from './requests.js'
 import { rowText, whereText } from './row-text.js'
 import { tablePath } from './table-operation.js'
+import type { changesOf, WatchOptions } from './watch-changes.js'
 
 /** Calls of a function that makes new cells of a row, at most. */
 const CHANGES_MAX = 10
@@ -118,6 +119,20 @@ export class RemoteTable implements ClientTable {
   async version(options: Abortable = {}): Promise<string> {
     checkCall('version', options, ['signal'])
     return this.#send({ method: 'HEAD', signal: options.signal }, neededVersionOf)
+  }
+
+  changes(request: Parameters<ClientTable['changes']>[0]): ReturnType<ClientTable['changes']> {
+    return this.#follow('changes', request)
+  }
+
+  watch(options: WatchOptions = {}): ReturnType<ClientTable['watch']> {
+    return this.#follow('watch', options)
+  }
+
+  #follow(call: 'changes' | 'watch', given: WatchOptions): ReturnType<ClientTable['watch']> {
+    checkCall(call, given, ['since', 'signal'])
+    if (call === 'changes' && given?.since === undefined) throw optionError('since', 'is missing')
+    return loadedChanges(call, this.#requests, this.id, given)
   }
 
   async page(request: PageRequest = {}): Promise<ClientPage> {
@@ -347,6 +362,13 @@ export class RemoteTable implements ClientTable {
   ): Promise<T> {
     return this.#requests.send({ path: this.#path, isRepeatable: true, ...request }, read)
   }
+}
+
+/** Few programs ask for changes: what reads them is loaded then. */
+async function* loadedChanges(
+  ...given: Parameters<typeof changesOf>
+): ReturnType<typeof changesOf> {
+  yield* (await import('./watch-changes.js')).changesOf(...given)
 }
 
 async function changedVersion(answer: Response): Promise<Readonly<{ version: string }>> {

@@ -9,7 +9,8 @@ import { ANSWER_INVALID, type Failed, failedAnswer } from './answers.js'
 import { ClientError, givenUp } from './client-error.js'
 import { ownSignal } from './own-realm.js'
 
-const BACKOFF = { firstMs: 500, maxMs: 15_000 }
+/** Between attempts. */
+export const BACKOFF = { firstMs: 500, maxMs: 15_000 }
 
 const ID_BYTES = 16
 

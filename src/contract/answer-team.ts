@@ -1,7 +1,8 @@
 // Answers the routes of a team: finds the sender, checks what every request must pass, and runs the operation in a turn
 // of the key.
+import { tableNotFound } from '../engine/commit/table-writer.js'
 import type { Store } from '../engine/types/store-types.js'
-import type { Caller } from './auth/caller.js'
+import { type Caller, checkAccess } from './auth/caller.js'
 import { limitTeam } from './auth/limited-team.js'
 import { shownFailure } from './auth/without-read.js'
 import type { ReceiveFor } from './bodies/read-body.js'
@@ -9,7 +10,7 @@ import { createAuthenticate } from './calls/auth.js'
 import type { BaseUrls, Call, Effect } from './calls/call.js'
 import type { ResolvedContractOptions } from './calls/contract-options.js'
 import { askHooks } from './calls/hooks.js'
-import { admit, type Guarded, type OnRoute } from './calls/order-of-refusals.js'
+import { type Admitted, admit, type Guarded, type OnRoute } from './calls/order-of-refusals.js'
 import { makeRepeatable } from './calls/repeatable.js'
 import { parseOrigin } from './http/base-url.js'
 import type { ContractRequest, ContractResponse } from './http/message.js'
@@ -19,6 +20,7 @@ import { chargedAnswer, openAnswerRoom } from './memory/answer-memory.js'
 import type { ContractLimits } from './memory/contract-limits.js'
 import { KeyTurns } from './memory/key-turns.js'
 import type { MemoryBudget } from './memory/memory-budget.js'
+import { OpenFeeds } from './memory/open-feeds.js'
 import { RateLimit } from './memory/rate-limit.js'
 import { type BodyWatch, watchedBody } from './operations/public-routes.js'
 import { ROUTES } from './routes.js'
@@ -49,7 +51,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
   const { hooks } = options
   const asksHooks = hooks.rateLimit !== undefined || hooks.quota !== undefined
   const authenticate = createAuthenticate(options, store.keys)
-  const { checkRate, turns, sources } = createKeyLimits(options)
+  const { checkRate, turns, sources, feeds } = createKeyLimits(options)
   const gate = { authenticate, checkRate: (caller: Caller) => checkRate(holderOf(caller)), router }
   return async (request, onRoute) => {
     const effect: Effect = {}
@@ -80,6 +82,8 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       baseUrls: () => resolveBaseUrls(request, options),
       repeatable: (idempotencyKey, body) => makeRepeatable(caller, request, idempotencyKey, body),
       openAnswerRoom: () => openAnswerRoom(answers, teamId, key),
+      openFeed: () => feeds.open(key),
+      checkKey: async () => checkStill(await authenticate(request.headers, request), admitted),
       fetching: (fetch) => sources.run(holder, fetch),
       receive: (formats, use) => receive(holder, request, formats, use),
     }
@@ -93,6 +97,14 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
     )
     return { ...made, body: watchedBody(made.body, watch) }
   }
+}
+
+/** Whether a key that was found again may still do what it was admitted to. */
+function checkStill(now: Caller, { caller, access, parameters }: Admitted): void {
+  checkAccess(now, access)
+  const [tableId = ''] = parameters
+  const isHidden = now.tables !== undefined && !now.tables.has(tableId)
+  if (isHidden || now.teamId !== caller.teamId) throw tableNotFound(tableId)
 }
 
 /** The name of a key for limits. Names of keys may be unique in their team only, and like those of teams be any text. */
@@ -112,6 +124,7 @@ type KeyLimits = Readonly<{
   turns: KeyTurns
   /** For fetches of files from URLs. */
   sources: KeyTurns
+  feeds: OpenFeeds
 }>
 
 const SECOND_MS = 1_000
@@ -126,6 +139,7 @@ function createKeyLimits(limits: ContractLimits): KeyLimits {
       const limit = `${perSecondMax} requests a second (requestsPerSecondPerKeyMax)`
       throw rateLimited(`This key may send at most ${limit}; try again later`, waitMs)
     },
+    feeds: new OpenFeeds(limits.feedsPerKeyMax),
     turns: new KeyTurns({
       atOnceMax: limits.requestsAtOncePerKeyMax,
       waitMsMax,

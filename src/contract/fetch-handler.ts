@@ -124,7 +124,7 @@ async function* requestPieces(body: Request['body']): AsyncGenerator<Uint8Array>
 
 function makeResponse(
   method: string,
-  { status, headers, body, signal }: ContractResponse,
+  { status, headers, body, signal, stop }: ContractResponse,
   onBytes: (bytes: number) => void,
 ): Response {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
@@ -133,7 +133,7 @@ function makeResponse(
   const hasLength = isWhole && method !== 'HEAD' && !STATUSES_WITHOUT_BODY.has(status)
   if (hasLength) sent.set('content-length', String(bytes?.length ?? 0))
   if (isWhole) onBytes(bytes?.length ?? 0)
-  return new Response(isWhole ? unsharedBytes(bytes) : makeBodyStream(bytes, signal), {
+  return new Response(isWhole ? unsharedBytes(bytes) : makeBodyStream(bytes, signal, stop), {
     status,
     headers: sent,
   })
@@ -147,6 +147,7 @@ function unsharedBytes(bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null
 function makeBodyStream(
   pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
+  stop: (() => void) | undefined,
 ): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]()
   let cut: (() => void) | undefined
@@ -169,6 +170,7 @@ function makeBodyStream(
       },
       async cancel() {
         end()
+        stop?.()
         await iterator.return?.()
       },
     },

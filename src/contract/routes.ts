@@ -10,6 +10,7 @@ import {
   deleteFile,
   listUploads,
 } from './files/uploads.js'
+import { headChanges, listChanges } from './operations/changes.js'
 import { answerImportTable } from './operations/imports.js'
 import { answerListJobs, readJob } from './operations/jobs.js'
 import { mergeRows } from './operations/merges.js'
@@ -69,6 +70,8 @@ export const ROUTES = [
   ['PATCH', '/tables/{tableID}', ALTER, answerAlterTable],
   ['DELETE', '/tables/{tableID}', DELETE, answerDeleteTable],
   ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt],
+  ['GET', '/tables/{tableID}/changes', READ, listChanges],
+  ['HEAD', '/tables/{tableID}/changes', READ, headChanges],
   ['GET', '/tables/{tableID}/changes/{version}', READ, readChange],
   ['POST', '/tables/import', WRITE_TEAM, answerImportTable],
   ['GET', '/tables/{tableID}/rows', READ, listRows],

@@ -141,7 +141,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const activity = new Activity(options)
   const sources = openSources(objects, readBuffers, shares)
   const slices = new SliceTurns(options.clock)
-  const beside = openBeside({ ...sources, slices }, options, kv)
+  const beside = openBeside({ ...sources, slices }, options, kv, lifecycle)
   kv.cache?.setShare(shares.records)
   kv.observe?.(activity.committed)
   return {
@@ -207,6 +207,7 @@ function openBeside(
   sources: ReturnType<typeof openSources> & Pick<StoreContext, 'slices'>,
   options: ResolvedOptions,
   kv: KvStore,
+  lifecycle: Lifecycle,
 ): Pick<StoreContext, 'wakes' | 'history' | 'keyed' | 'logged'> {
   const context = { ...sources, options }
   const keyed: KeyedChangeOf = (...of) => keyedChange(context, ...of)
@@ -214,7 +215,7 @@ function openBeside(
   return {
     keyed,
     logged: (...of) => loggedChange({ kv, options }, ...of),
-    wakes: new TableWakes(),
+    wakes: new TableWakes(kv.shared ? (look) => lifecycle.run(look) : undefined),
     history: options.historyRetentionMs === 0 ? undefined : history,
   }
 }

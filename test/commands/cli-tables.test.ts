@@ -8,7 +8,7 @@ import type { CommandIo } from '../../adapters/cli/command/command.js'
 import { runDelete, runRename } from '../../adapters/cli/commands/change-table.js'
 import { runExport } from '../../adapters/cli/commands/export.js'
 import { runImport } from '../../adapters/cli/commands/import.js'
-import { runRows } from '../../adapters/cli/commands/rows.js'
+import { runRows, runWatch } from '../../adapters/cli/commands/rows.js'
 import { runStats } from '../../adapters/cli/commands/stats.js'
 import { renderTypes } from '../../adapters/cli/commands/table-types.js'
 import { runSchema, runTables, runTypes } from '../../adapters/cli/commands/tables.js'
@@ -53,6 +53,35 @@ test('an import does not make a second table of a name unless it is told to', as
   await importing(path, ...target, '--new-table')
   expect(await printed(runTables, '--team', 'taken')).toHaveLength(3)
   expect(resumed).toContain('rows: 1')
+})
+
+test('watch prints a line for each commit: of a directory up to now, of a server until it is interrupted', async () => {
+  const store = await openDirectory(join(folder, 'watched'))
+  const { tableId } = await store.team('team').createTable({ name: 'T', rows: [{ n: 1 }] })
+  const table = store.team('team').table(tableId)
+  await table.addRows([{ n: 2 }, { n: 3 }], { author: 'ann' })
+  const line = async (version: number) => JSON.stringify(await table.change(version))
+  const key = 'a-key-of-a-team-of-mine'
+  const server = await startServer(store, { keys: [{ key, teamId: 'team' }], port: 0 })
+  const stop = new AbortController()
+  const lines: string[] = []
+  const print = (text: string) => {
+    lines.push(text)
+    if (lines.length === 1) void table.rename('U')
+    else stop.abort()
+  }
+  const io = { print, warn: () => undefined, env: {}, signal: stop.signal }
+  const at = ['--url', server.url, '--key', key, '--table-id', tableId]
+
+  await expect(runWatch([...at, '--since', '1'], io)).rejects.toThrow('aborted')
+  const expected = [await line(2), await line(3)]
+  await server.close()
+  await store.close()
+
+  expect(lines).toEqual(expected)
+  const place = ['--directory', join(folder, 'watched'), '--table', 'U']
+  expect(await printedAt(place, runWatch, '--since', '1')).toEqual(expected)
+  await expect(printedAt(place, runWatch)).rejects.toThrow('--directory needs --since')
 })
 
 test('an import tells which values it dropped', async () => {

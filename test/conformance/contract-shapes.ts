@@ -122,6 +122,14 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
     hasETag: false,
     check: (body) => checkChangeEntry(closed(body, ['data'])['data']),
   },
+  'GET changes': {
+    status: 200,
+    hasETag: true,
+    check: (body) => {
+      const { data } = closed(body, ['data'], ['continuation'])
+      for (const entry of array(data)) checkChangeEntry(entry)
+    },
+  },
   'PUT table': { status: 200, hasETag: true, check: checkChanged },
   'GET table': { status: 200, hasETag: true, check: checkTable },
   'PATCH table': { status: 200, hasETag: true, check: checkEmpty },
@@ -242,7 +250,8 @@ function resourceOf(path: string): string | undefined {
   const [collection, ...rest] = pathname.split('/').filter((segment) => segment !== '')
   if (collection === 'tables' && rest.length === 1 && rest[0] === 'import') return 'import'
   if (collection === 'tables' && rest[1] === 'receipts') return 'receipt'
-  if (collection === 'tables' && rest[1] === 'changes') return 'change'
+  if (collection === 'tables' && rest[1] === 'changes')
+    return rest.length === 2 ? 'changes' : 'change'
   if (collection === 'tables' && rest[1] === 'merge') return 'merge'
   if (collection === 'tables' && rest[1] === 'count') return 'count'
   if (collection === 'tables' && rest[1] === 'by-key') return 'row'

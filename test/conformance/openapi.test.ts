@@ -6,7 +6,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { openLevelKv, openMemory, openStore } from '../../src/index.js'
+import { memoryObjects, openLevelKv, openMemory, openStore } from '../../src/index.js'
 import { OpenApiProof } from '../support/openapi-proof.js'
 import { Api } from './contract/api.js'
 import { announce, head, RawConnection, sendRaw } from './contract/raw-http.js'
@@ -430,6 +430,32 @@ describe('answers that take a server of their own', () => {
       }
     }
     await server.close()
+  })
+
+  test('changes of a table, as a page and as a feed', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    const api = new Api(server)
+    const { path } = await api.createTable({ rows: [{ n: 1 }, { n: 2 }] })
+    for (const method of ['GET', 'HEAD']) {
+      expect((await send(server, method, `${path}/changes?since=0&limit=1`)).status).toBe(200)
+      expect((await send(server, method, `${path}/changes?since=x`)).status).toBe(400)
+      const headers = { 'last-event-id': '1' }
+      expect((await api.send(method, `${path}/changes`, { headers })).status).toBe(200)
+      expect((await send(server, method, `${path}x/changes`)).status).toBe(404)
+      expect((await send(server, method, `${path}/changes`, { key: 'unknown' })).status).toBe(404)
+    }
+    await server.close()
+
+    const kv = await openLevelKv(new MemoryLevel(), { versionBaseMin: 100 })
+    const restored = await serveContract(
+      (options) => openStore({ ...options, kv, objects: memoryObjects() }),
+      { proof },
+    )
+    const table = await new Api(restored).createTable({ rows: [] })
+    for (const method of ['GET', 'HEAD']) {
+      expect((await send(restored, method, `${table.path}/changes?since=1`)).status).toBe(410)
+    }
+    await restored.close()
   })
 
   test('HEAD of a list', async () => {

@@ -307,6 +307,8 @@ const TEAM: Readonly<Record<string, Call>> = {
   ),
 }
 
+import { turns } from '../support/until.js'
+
 const JOB: Readonly<Record<string, Call>> = {
   wait: call(
     (milliseconds) => team.job(jobId).wait(milliseconds),
@@ -421,6 +423,15 @@ const TABLE: Readonly<Record<string, Call>> = {
   updateRows: call(
     (updates, options) => table.updateRows(updates, options),
     () => [[{ rowId, cells: { n: 1 }, ifMatch: undefined }], { onSchemaError: undefined }],
+  ),
+  log: call(
+    (request) => table.log(request),
+    () => [{ since: 0, limit: 1 }],
+  ),
+  watchLog: call(
+    (request) => Promise.race([table.watchLog(request).next(), turns()]), // It may wait for a change.
+    () => [{ since: 1 }],
+    { 0: 'since signal' },
   ),
   changes: call(
     (request) => table.changes(request),
@@ -643,6 +654,7 @@ test('of the wrong values these work', () => {
       "TABLE getJson": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE getJsonByKey": "",
       "TABLE getMany": "0: [] | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
+      "TABLE log": "0: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none",
       "TABLE merge": "0.missing: undefined | 0.unnamed: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.dryRun: undefined | 0.signal: undefined | 0.receipt: true | 0.dryRun: true | 0.rows: []",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.reserve: a function",
       "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.author: undefined | 0.note: undefined | 0.receipt: true | 0.author: 'x' | 0.note: 'x' | 0.author: a text with a NUL | 0.note: a text with a NUL | 0.rows: []",
@@ -659,6 +671,7 @@ test('of the wrong values these work', () => {
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype | 2: iterators that are none",
       "TABLE updateRows": "0: []",
       "TABLE watch": "",
+      "TABLE watchLog": "0: undefined | 0.since: undefined | 0.signal: undefined | 0.since: 0 | 0: {} | 0: an object without a prototype | 0: iterators that are none",
       "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.receipt: true | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM ensureTable": "",
       "TEAM importTable": "0.name: undefined | 0.format: undefined | 0.onSchemaError: undefined | 0.name: 'x' | 0.name: a text with a NUL",

@@ -1,4 +1,4 @@
-// `rowstash rows`: some rows of a table, for people and scripts.
+// `rowstash rows`: some rows of a table, for people and scripts. `rowstash watch`: its changes, as they are made.
 import { buffer, text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import type { ExportOptions } from '../../../src/index.js'
@@ -104,4 +104,45 @@ function renderCell(cell: string): string {
   const text = escapeControls(cell)
   const chars = [...text]
   return chars.length <= CELL_CHARS_MAX ? text : `${chars.slice(0, CELL_CHARS_MAX - 1).join('')}…`
+}
+
+const WATCH_OPTIONS = {
+  ...TABLE_OPTIONS,
+  since: {
+    type: 'string',
+    value: 'VERSION',
+    help: 'begin with the changes after this version (default: with the next one)',
+  },
+  json: { type: 'boolean', default: false, help: 'each line is JSON in any case', isRare: true },
+} as const satisfies OptionSpecs
+
+export const WATCH_COMMAND: CommandSpec = {
+  name: 'watch',
+  summary: 'print the changes of a table as they are made',
+  usage: [`watch ${PLACE_FORM} --table NAME [options]`],
+  about: `Prints a line of JSON for each commit that changes the table, each once and in order, until
+    it is interrupted: version, operation, time, author and numbers of rows.`,
+  options: WATCH_OPTIONS,
+  notes: `After a restart, --since with the last version continues. With --directory it prints the changes
+    up to now, as no other process can make more. Exit code 0: they are printed; 1: they cannot be read,
+    or are not kept from --since on; 2: a usage error.`,
+  details: [PLACE_ENVIRONMENT],
+}
+
+/** Runs `rowstash watch`. @throws {ProgramFailure} */
+export async function runWatch(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: WATCH_OPTIONS })
+  const since =
+    values.since === undefined
+      ? undefined
+      : parseIntegerOption('--since', values.since, 0, Number.MAX_SAFE_INTEGER)
+  const follows = values.directory === undefined
+  if (!follows && since === undefined) {
+    throw new ProgramFailure('usage', '--directory needs --since: no other process can change it')
+  }
+  await withTable(values, io, async (table) => {
+    for await (const entry of table.changes({ since, follows, signal: io.signal })) {
+      io.print(JSON.stringify(entry))
+    }
+  })
 }

@@ -1,6 +1,13 @@
 // The tables of a server, for the commands that read those of a store too.
 import type { Client } from '../../../src/client/client.js'
-import type { CsvOptions, ExportOptions, TableInfo, TableSchema } from '../../../src/index.js'
+import type {
+  ChangeEntry,
+  CsvOptions,
+  ExportOptions,
+  Table,
+  TableInfo,
+  TableSchema,
+} from '../../../src/index.js'
 
 /** What commands do with a table, in a store or at a server. */
 export interface CommandTable {
@@ -10,7 +17,11 @@ export interface CommandTable {
   schema(): Promise<TableSchema>
   toCSV(options?: CsvOptions): AsyncIterable<string | Uint8Array>
   toNDJSON(options?: ExportOptions): AsyncIterable<string | Uint8Array>
+  changes(request: WantedEntries): AsyncIterable<ChangeEntry>
 }
+
+/** Which changes of a table are wanted. @param since - undefined: those from now on. */
+type WantedEntries = Readonly<{ since: number | undefined; follows: boolean; signal: AbortSignal }>
 
 /** What a command lists of a table. */
 export type ListedTable = Pick<TableInfo, 'id' | 'name' | 'schema' | 'rowCount' | 'bytes'> &
@@ -27,6 +38,33 @@ export function remoteTable(client: Client, tableId: string): CommandTable {
       return table.toCSV({ ...given(options), ...(delimiter !== undefined && { delimiter }) })
     },
     toNDJSON: (options = {}) => table.toNDJSON(given(options)),
+    async *changes({ since, signal }) {
+      const changes = table.watch({ since: since === undefined ? since : String(since), signal })
+      for await (const change of changes) yield { ...change, version: Number(change.version) }
+    },
+  }
+}
+
+/** A table of a store that this process has open. */
+export function ownTable(table: Table): CommandTable {
+  return {
+    id: table.id,
+    rename: (name) => table.rename(name),
+    delete: () => table.delete(),
+    schema: () => table.schema(),
+    toCSV: (options) => table.toCSV(options),
+    toNDJSON: (options) => table.toNDJSON(options),
+    changes: ({ since, follows, signal }) =>
+      follows ? table.watchLog({ since, signal }) : entriesUpToNow(table, since ?? 0),
+  }
+}
+
+async function* entriesUpToNow(table: Table, since: number): AsyncGenerator<ChangeEntry> {
+  for (let next = since; ; ) {
+    const { version, entries } = await table.log({ since: next })
+    yield* entries
+    next = entries.at(-1)?.version ?? version
+    if (next >= version) return
   }
 }
 

@@ -6,7 +6,13 @@ import type { OptionSpec, OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { type Asking, explained, findTableId, openClient, retryNotes } from './command-client.js'
 import { PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
-import { type CommandTable, type ListedTable, listTableInfos, remoteTable } from './remote-store.js'
+import {
+  type CommandTable,
+  type ListedTable,
+  listTableInfos,
+  ownTable,
+  remoteTable,
+} from './remote-store.js'
 import { parseServer, readKey, SERVER_OPTIONS, type ServerValues } from './server-options.js'
 import { openUnserved, type StorePlace } from './store-place.js'
 import { chooseTeam } from './team.js'
@@ -129,6 +135,7 @@ export async function withTable<T>(
   }
   return withTeam(values, io, async (team) => {
     const owner = `The team "${team.id}"`
-    return use(team.table(tableId ?? findTableId(await team.tableNames(), name ?? '', owner)))
+    const id = tableId ?? findTableId(await team.tableNames(), name ?? '', owner)
+    return use(ownTable(team.table(id)))
   })
 }

@@ -80,6 +80,8 @@ function missingTable(id: string): Table {
     preflight: fail,
     receipt: fail,
     change: fail,
+    log: fail,
+    watchLog: walk,
     page: fail,
     pageBytes: fail,
     openPage: fail,

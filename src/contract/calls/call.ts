@@ -4,6 +4,7 @@ import type { BodyFormat, ReceivedBody } from '../bodies/read-body.js'
 import type { ContractResponse, HeaderList } from '../http/message.js'
 import type { Query } from '../http/query.js'
 import type { AnswerRoom } from '../memory/answer-memory.js'
+import type { OpenFeed } from '../memory/open-feeds.js'
 import type { Repeatable } from './repeatable.js'
 
 /** A request with a known key, path and method, as an operation receives it. */
@@ -22,6 +23,10 @@ export type Call = Readonly<{
   repeatable: (key: string | undefined, body: ReceivedBody) => Promise<Repeatable>
   /** Opens a room for the memory of a response. The caller closes it, or leaves that to the response. */
   openAnswerRoom: () => AnswerRoom
+  /** Opens a feed of the key. Its answer closes it. @throws {Refusal} RATE_LIMITED */
+  openFeed: () => OpenFeed
+  /** Looks the key up once more. @throws what a new request would be refused for */
+  checkKey: () => Promise<void>
   /** What the operation does, for the hook `audit`. */
   effect: Effect
   /** Fetches a file from a URL, in a turn of the key. */

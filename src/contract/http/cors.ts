@@ -41,6 +41,7 @@ const KEYED_REQUEST_HEADERS: readonly string[] = [
   'idempotency-key',
   'x-glide-asynchronous',
   'prefer',
+  'last-event-id',
 ]
 
 /** The rule of the routes without a key: uploads and files. */

@@ -78,6 +78,11 @@ export type ContractResponse = Readonly<{
   close?: boolean
   /** Aborted if the rest of the body will not come: the connection must be cut. Only with a body in pieces. */
   signal?: AbortSignal
+  /**
+   * Ends a body that has no end of its own, also while a piece of it is awaited. An adapter calls it when the client is
+   * gone, and when the server closes. Only of a feed of changes.
+   */
+  stop?: () => void
 }>
 
 /** All values of a header, in order. `name` is in lower case. */

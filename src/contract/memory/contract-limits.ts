@@ -42,6 +42,11 @@ export interface ContractLimitOptions {
    */
   readonly sourcesAtOncePerKeyMax?: number | undefined
   /**
+   * Feeds of changes (`text/event-stream`) of one key that are open at the same time, at most. They do not count to
+   * `requestsAtOncePerKeyMax`. Further ones get status 429 with `Retry-After`. Default: 100. Range: 0 to 100,000.
+   */
+  readonly feedsPerKeyMax?: number | undefined
+  /**
    * Requests of one key in a second, at most, on average; as many may come at once after a pause of a second. Further
    * ones get status 429 with `Retry-After`. Default: 0, which is no limit. Range: 0 to 1,000,000.
    */
@@ -68,6 +73,7 @@ export const CONTRACT_LIMITS = {
   bodyBytesPerKeyMax: { default: 0, min: 0, max: 16 * KIB * MIB },
   answerBytesPerKeyMax: { default: 0, min: 0, max: 16 * KIB * MIB },
   sourcesAtOncePerKeyMax: { default: 4, min: 1, max: 1_000 },
+  feedsPerKeyMax: { default: 100, min: 0, max: 100_000 },
   waitMsMax: { default: MINUTE_MS / 2, min: 100, max: 10 * MINUTE_MS },
   requestsAtOncePerKeyMax: { default: 16, min: 1, max: 10_000 },
   refusedKeysPerMinuteMax: { default: 600, min: 0, max: 1_000_000 },

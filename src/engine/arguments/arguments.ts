@@ -146,6 +146,11 @@ export function checkVersion(given: unknown, name = 'version'): void {
   throw invalidArgument(`${name} must be a positive integer, not ${shown(given)}`)
 }
 
+/** A version after which something begins; 0 is before the first. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkSince(given: unknown): void {
+  if (given !== 0) checkVersion(given, 'since')
+}
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkSignal(given: unknown): AbortSignal | undefined {
   if (given === undefined || isSignal(given)) return given

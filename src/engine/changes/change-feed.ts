@@ -1,7 +1,6 @@
 // The feed of a table's changes, read from what was committed.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
-import { waitAtMost } from '../../base/platform.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import {
@@ -15,7 +14,7 @@ import {
 import type { ForwardMap } from '../../format/forward.js'
 import type { Position, TableKey } from '../../format/keys.js'
 import { decodeLogEntry, type LogEntry, logKey } from '../../format/log-records.js'
-import type { Generation } from '../../format/records.js'
+import type { Generation, TableHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { checkArguments, checkSignal, checkVersion } from '../arguments/arguments.js'
 import { versionBase } from '../context/public-versions.js'
@@ -24,26 +23,14 @@ import { type RowIdRun, rowIdsOf } from '../ids/row-ids.js'
 import { readHead } from '../read/generations.js'
 import type { ChangesRequest, TableChange, WatchRequest } from '../types/history-types.js'
 import type { ReadOptions, RowWithId } from '../types/read-types.js'
+import { type Found, followChanges } from './follow-changes.js'
 import { comparePositions, endOf } from './generation-end.js'
-import {
-  checkKept,
-  checkNotLater,
-  findKeptGeneration,
-  hasNone,
-  missingChange,
-  recordVersion,
-} from './past-generation.js'
+import { checkKept, findKeptGeneration, hasNone, missingChange } from './past-generation.js'
 import { TableAtVersion } from './past-table.js'
 
 /** Changes that one query reads, and bytes of them, at most; one that is larger is read by itself. */
 const CHANGES_COUNT = 100
 const CHANGES_BYTES = 4 * 1024 * 1024
-
-/** How often a watch looks for changes of other processes, in milliseconds. */
-const WATCH_POLL_MS = 1_000
-
-/** What a feed is asked for. @param since - As callers know it. undefined: the version now. */
-type Wanted = Readonly<{ since: number | undefined; signal: AbortSignal | undefined }>
 
 /** The changes after a version, up to the last. */
 export async function* readChangesSince(
@@ -53,7 +40,7 @@ export async function* readChangesSince(
   checkArguments('changes', request, ['since', 'signal'])
   const { since, signal } = request
   checkVersion(since, 'since')
-  yield* feedChanges(place, { since, signal: checkSignal(signal) }, false)
+  yield* followChanges(place, { since, signal: checkSignal(signal), follows: false }, FEED)
 }
 
 /** The changes after a version, and those that are made from then on. */
@@ -64,53 +51,29 @@ export async function* watchChanges(
   checkArguments('watch', request, ['since', 'signal'])
   const { since, signal } = request
   if (since !== undefined) checkVersion(since, 'since')
-  yield* feedChanges(place, { since, signal: checkSignal(signal) }, true)
+  const { team } = place() // Throws what is wrong with the ID of the table.
+  const checked = checkSignal(signal)
+  checkNotAborted('reading of changes', checked)
+  if (team.history === undefined) throw hasNone(team) // It would fail with the first change.
+  yield* followChanges(place, { since, signal: checked, follows: true }, FEED)
 }
 
-/** @param follows - Whether it waits for more at the end. */
-async function* feedChanges(
-  place: () => TablePlace,
-  { since, signal }: Wanted,
-  follows: boolean,
-): AsyncGenerator<TableChange, void> {
-  const { team, table } = place() // Throws what is wrong with the ID of the table.
-  const run = <T>(step: () => Promise<T>) => team.lifecycle.run(step)
-  checkNotAborted('reading of changes', signal)
-  if (follows && team.history === undefined) throw hasNone(team) // It would fail with the first change.
-  let last = await run(() => resolveFeedStart(place(), since))
-  for (;;) {
-    checkNotAborted('reading of changes', signal)
-    const woken = follows ? team.wakes.next(table) : undefined // Before the look, so that no change is missed.
-    const found = await run(() => readChanges(place, last))
-    for (const change of found) {
-      yield change.change
-      last = change.version
-      checkNotAborted('reading of changes', signal)
-    }
-    if (found.length > 0) continue
-    if (woken === undefined) return
-    team.lifecycle.checkOpen()
-    await team.lifecycle.untilClosed((closing) => waitFor(woken, team.kv.shared, [closing, signal]))
-  }
-}
+const FEED = { name: 'rows', start: checkFeedStart, read: readChanges }
 
-/** The version of the records that a feed begins after. */
-async function resolveFeedStart(place: TablePlace, since: number | undefined): Promise<number> {
-  const { team, table, tableId } = place
-  const own = since === undefined ? undefined : recordVersion(team, since)
-  return team.partition.read(async (view) => {
-    const head = await readHead(team, view, table, tableId)
-    const start = own ?? head.version
-    checkNotLater(team, head, start)
-    if (start < head.version) await checkKept(team, view, table, head, start)
-    return start
-  })
+async function checkFeedStart(
+  { team, table }: TablePlace,
+  view: KvView,
+  head: TableHead,
+  start: number,
+): Promise<void> {
+  if (start < head.version) await checkKept(team, view, table, head, start)
 }
-
-type Found = Readonly<{ version: number; change: TableChange }>
 
 /** The next changes after a version; none: there are none yet. */
-async function readChanges(place: () => TablePlace, since: number): Promise<readonly Found[]> {
+async function readChanges(
+  place: () => TablePlace,
+  since: number,
+): Promise<readonly Found<TableChange>[]> {
   const at = place()
   const { team, table, tableId } = at
   return team.partition.read(async (view) => {
@@ -124,7 +87,7 @@ async function readChanges(place: () => TablePlace, since: number): Promise<read
       return { version: versionOfChangeKey(key) ?? 0, record: decodeChange(value) }
     })
     const log = await view.getMany(records.map(({ version }) => logKey(table, version)))
-    const found: Found[] = []
+    const found: Found<TableChange>[] = []
     for (const [index, { version, record }] of records.entries()) {
       if (version !== since + 1 + index) throw missingChange(since + 1 + index)
       const next = version === head.version ? head.generation : records[index + 1]?.record.before
@@ -133,7 +96,7 @@ async function readChanges(place: () => TablePlace, since: number): Promise<read
       if (now === null) break // Its rows are gone: the next look says so, if it is the first.
       const entry = log[index] ?? null
       const made = { version, record, after, now, entry: entry && decodeLogEntry(entry) }
-      found.push({ version, change: await resolveTableChange(place, view, made) })
+      found.push({ version, item: await resolveTableChange(place, view, made) })
     }
     if (found.length === 0) throw gone()
     return found
@@ -291,29 +254,6 @@ class RowIdLookup {
     }
     if (last !== undefined) yield last
   }
-}
-
-/** Waits for a change of this process, or for the time of the next look. @throws {StoreError} ABORTED, STORE_CLOSED */
-async function waitFor(
-  woken: Promise<void>,
-  isShared: boolean,
-  signals: readonly (AbortSignal | undefined)[],
-): Promise<void> {
-  let end = (): void => undefined
-  const ended = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  for (const signal of signals) {
-    checkNotAborted('reading of changes', signal)
-    signal?.addEventListener('abort', end, { once: true })
-  }
-  try {
-    const first = Promise.race([woken, ended])
-    await (isShared ? waitAtMost(first, WATCH_POLL_MS) : first)
-  } finally {
-    for (const signal of signals) signal?.removeEventListener('abort', end)
-  }
-  for (const signal of signals) checkNotAborted('reading of changes', signal)
 }
 
 function gone(): StoreError {

@@ -31,6 +31,7 @@ import {
 import { checkRowId, checkRowIds } from '../arguments/many-arguments.js'
 import type { PointReadEntry } from '../caches/point-read-cache.js'
 import { readChangesSince, watchChanges } from '../changes/change-feed.js'
+import { readLogPage, watchLog } from '../changes/log-feed.js'
 import { TableAtVersion } from '../changes/past-table.js'
 import { findEntry, toChangeEntry } from '../changes/table-log.js'
 import { tableNotFound } from '../commit/table-writer.js'
@@ -52,6 +53,8 @@ import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../types
 import type {
   ChangeEntry,
   ChangesRequest,
+  LogPage,
+  LogRequest,
   PastTable,
   TableChange,
   WatchRequest,
@@ -182,6 +185,14 @@ export class TeamTable implements Table {
         return found && toChangeEntry(found)
       })
     })
+  }
+
+  log(request: LogRequest = {}): Promise<LogPage> {
+    return this.#run((place) => readLogPage(place, request))
+  }
+
+  watchLog(request: WatchRequest = {}): DisposableIterator<ChangeEntry> {
+    return disposable(watchLog(() => this.#place(), request))
   }
 
   async page(request: FindPageRequest = {}): Promise<Page> {

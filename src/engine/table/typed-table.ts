@@ -193,6 +193,14 @@ class SchemaTable
     return this.checkedItems(() => this.untyped.watch(...given))
   }
 
+  log(...given: Parameters<Table['log']>) {
+    return this.untyped.log(...given)
+  }
+
+  watchLog(...given: Parameters<Table['watchLog']>) {
+    return this.untyped.watchLog(...given)
+  }
+
   at(version: number) {
     return this.untyped.at(version)
   }

@@ -81,6 +81,65 @@ export type WatchRequest = Readonly<{
   signal?: AbortSignal | undefined
 }>
 
+/** Which entries of the log of a table to read. */
+export type LogRequest = Readonly<{
+  /** The entries of the changes after this version. Default: the current version, and none. Range: 0 to 2^53 - 1. */
+  since?: number | undefined
+  /** Entries, at most. Default and maximum: 1,000. Range: 1 to 2^53 - 1. */
+  limit?: number | undefined
+}>
+
+/** Entries of the log of a table, in their order. */
+export type LogPage = Readonly<{
+  /** The version of the table. More entries follow if that of the last one is smaller. */
+  version: number
+  /** At most `limit`. */
+  entries: readonly ChangeEntry[]
+}>
+
+/** The log of a table; a part of `Table`. */
+export interface TableLog {
+  /**
+   * What made a version of the table, when, and who; the version of a row is that of its last change. null: it is not
+   * kept, or an earlier version of this package made it. A table keeps it for `historyRetentionMs`; without a history
+   * for 24 hours, and after a garbage collection at most 10,000 of them and 1 MiB, the newest always.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * const table = team.table(tableId)
+   * const { version } = await table.updateRow(rowIds.get(0), { id: 2 }, { author: 'ann', note: 'a typo' })
+   * const change = await table.change(version)
+   * console.log(change?.operation, change?.author, change?.note) // update ann a typo
+   */
+  change(version: number): Promise<ChangeEntry | null>
+  /**
+   * What `change` tells of the versions after one, in order: one entry for each commit, whatever its size, also without
+   * a history. HISTORY_GONE: the next entry is not kept any more, or the version is from before a restore or a loss of
+   * commits. Then read the whole table again, and continue from the version of the page.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, DATA_CORRUPT
+   * @example
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).addRows([{ id: 2 }, { id: 3 }])
+   * const { entries } = await team.table(tableId).log({ since: version })
+   * console.log(entries.map(({ operation, counts }) => `${operation} ${counts.added}`)) // ["add 2"]
+   */
+  log(request?: LogRequest): Promise<LogPage>
+  /**
+   * As `log`, then continues with the entries of new changes as they are made: those of this process at once, those of
+   * other processes on a shared store after at most 25 milliseconds and a query for each team whose tables are watched.
+   * Many watches of a table share what they read.
+   * @throws {StoreError} from the iterator: as `log`; ABORTED, STORE_CLOSED
+   * @example
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+   * await team.table(tableId).addRows([{ id: 2 }])
+   * for await (const { operation } of team.table(tableId).watchLog({ since: version })) {
+   *   console.log(operation) // add
+   *   break // without it, it waits for the next change
+   * }
+   */
+  watchLog(request?: WatchRequest): DisposableIterator<ChangeEntry>
+}
+
 /** Options of a scan of past rows. */
 export type PastScanOptions = ReadOptions &
   Readonly<{

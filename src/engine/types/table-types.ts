@@ -5,10 +5,10 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import type { Abortable, Authored, KeyValues } from './call-types.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from './find-types.js'
 import type {
-  ChangeEntry,
   ChangesRequest,
   PastTable,
   TableChange,
+  TableLog,
   WatchRequest,
 } from './history-types.js'
 import type {
@@ -50,7 +50,7 @@ import type {
  * team. A change of a missing row fails with ROW_NOT_FOUND, any operation on a missing table with TABLE_NOT_FOUND.
  * `Store` says with which codes every call may fail.
  */
-export interface Table {
+export interface Table extends TableLog {
   /** The ID of the table, which `createTable` gave. */
   readonly id: string
   /**
@@ -263,19 +263,6 @@ export interface Table {
    */
   receipt(version: number): Promise<Receipt | null>
   /**
-   * What made a version of the table, when, and who; the version of a row is that of its last change. null: it is not
-   * kept, or an earlier version of this package made it. A table keeps it for `historyRetentionMs`; without a history
-   * for 24 hours, and after a garbage collection at most 10,000 of them and 1 MiB, the newest always.
-   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
-   * @example
-   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
-   * const table = team.table(tableId)
-   * const { version } = await table.updateRow(rowIds.get(0), { id: 2 }, { author: 'ann', note: 'a typo' })
-   * const change = await table.change(version)
-   * console.log(change?.operation, change?.author, change?.note) // update ann a typo
-   */
-  change(version: number): Promise<ChangeEntry | null>
-  /**
    * The changes after a version, one for each version, in order, up to the version of the table when the iterator is at
    * its end. They are read from what was committed, so each is there once: also after a crash, with several processes,
    * and after compactions and garbage collections. A change of the schema alone has no rows.
@@ -293,7 +280,7 @@ export interface Table {
   changes(request: ChangesRequest): DisposableIterator<TableChange>
   /**
    * As `changes`, then continues with new changes as they are made: those of this process at once, those of other
-   * processes on a shared store within a second.
+   * processes on a shared store as `watchLog`.
    * @throws {StoreError} as `changes`
    * @example
    * // of a store with `historyRetentionMs`

@@ -107,6 +107,8 @@ export interface TypedTable<S extends AnySchema>
     | 'at'
     | 'toCSV'
     | 'toNDJSON'
+    | 'log'
+    | 'watchLog'
     | 'rename'
     | 'alter'
     | 'delete'

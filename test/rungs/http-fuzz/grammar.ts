@@ -320,12 +320,14 @@ function countOrFindByKey(random: Seeded, known: Known): Parts {
     'where={',
     'search=%C3%9F',
     'n=1',
+    'since=1',
+    'since=x&limit=0',
     'n=x',
     'n=%ZZ',
     'n=1&n=1',
     '__proto__=1',
   ]
-  const path = random.pick(['count', 'by-key'])
+  const path = random.pick(['count', 'by-key', 'changes'])
   return { target: `/tables/${id}/${path}?${random.pick(queries)}` }
 }
 

@@ -212,6 +212,8 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
   ['rename', (given, { table }) => table.rename('U', given), 'signal'],
   ['delete', (given, { table }) => table.delete(given), 'signal'],
   ['version', (given, { table }) => table.version(given), 'signal'],
+  ['changes', (given, { table }) => table.changes(given), 'since, signal'],
+  ['watch', (given, { table }) => table.watch(given), 'since, signal'],
   [
     'page',
     (given, { table }) => table.page(given),

@@ -27,6 +27,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'GET /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'POST /tables/{tableID}/rows': { scopes: ['write'], limited: true },
+  'GET /tables/{tableID}/changes': { scopes: ['read'], limited: true },
+  'HEAD /tables/{tableID}/changes': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/count': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/by-key': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/rows/{rowID}': { scopes: ['read'], limited: true },

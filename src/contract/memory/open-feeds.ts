@@ -1,0 +1,57 @@
+// Feeds that are open: how many a key may have, and one timer for all of them.
+import { every } from '../../base/platform.js'
+import { rateLimited } from '../http/refusal.js'
+
+/** How often an idle feed sends a comment, so that no proxy takes its connection for dead, in milliseconds. */
+const KEEP_ALIVE_MS = 15_000
+
+/** When a client that was refused may try again, in milliseconds. */
+const REFUSED_MS = 5_000
+
+/** A feed that counts to its key until it is closed. */
+export type OpenFeed = {
+  /** Whether it is time for a comment. */
+  isDue: boolean
+  /** Called when it is. */
+  wake: () => void
+  readonly close: () => void
+}
+
+export class OpenFeeds {
+  readonly #perKeyMax: number
+  readonly #open = new Map<string, Set<OpenFeed>>()
+  #stopTimer: (() => void) | undefined
+
+  constructor(perKeyMax: number) {
+    this.#perKeyMax = perKeyMax
+  }
+
+  /** @throws {Refusal} RATE_LIMITED */
+  open(key: string): OpenFeed {
+    const ofKey = this.#open.get(key) ?? new Set()
+    if (ofKey.size >= this.#perKeyMax) {
+      const problem = `This key may have at most ${this.#perKeyMax} feeds (feedsPerKeyMax)`
+      throw rateLimited(`${problem}; close one, or try again later`, REFUSED_MS)
+    }
+    const close = (): void => {
+      if (!ofKey.delete(feed) || ofKey.size > 0) return
+      this.#open.delete(key)
+      if (this.#open.size > 0) return
+      this.#stopTimer?.()
+      this.#stopTimer = undefined
+    }
+    const feed: OpenFeed = { isDue: false, wake: () => undefined, close }
+    this.#open.set(key, ofKey.add(feed))
+    this.#stopTimer ??= every(KEEP_ALIVE_MS, () => this.#tick())
+    return feed
+  }
+
+  #tick(): void {
+    for (const ofKey of this.#open.values()) {
+      for (const feed of ofKey) {
+        feed.isDue = true
+        feed.wake()
+      }
+    }
+  }
+}

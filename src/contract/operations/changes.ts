@@ -1,0 +1,64 @@
+// CONTRACT.md, section 5: the changes of a table, as pages and as a feed.
+import { LOG_PAGE_MAX } from '../../engine/changes/log-feed.js'
+import type { LogPage, LogRequest } from '../../engine/types/history-types.js'
+import { FEED_HEADERS, feedAnswer } from '../answers/feed-answer.js'
+import { asQueryError } from '../answers/page-answer.js'
+import { jsonResponse } from '../answers/render.js'
+import type { Call } from '../calls/call.js'
+import { type ContractResponse, headerValues } from '../http/message.js'
+import { parseLimit, queryValue } from '../http/query.js'
+import { invalidRequest, shownId } from '../http/refusal.js'
+
+/** GET /tables/{tableID}/changes */
+export async function listChanges(call: Call, tableId: string): Promise<ContractResponse> {
+  const wanted = parseWanted(call)
+  if (!wantsFeed(call)) return renderPage(await readPage(call, tableId, wanted))
+  const feed = call.openFeed()
+  try {
+    const { version } = await readPage(call, tableId, { ...wanted, limit: 1 })
+    const { since = version } = wanted
+    return feedAnswer(call.team.table(tableId), since, feed, call.checkKey)
+  } catch (failure) {
+    feed.close()
+    throw failure
+  }
+}
+
+/** HEAD /tables/{tableID}/changes: opens no feed. */
+export async function headChanges(call: Call, tableId: string): Promise<ContractResponse> {
+  const page = await readPage(call, tableId, parseWanted(call))
+  return wantsFeed(call) ? { status: 200, headers: FEED_HEADERS, body: null } : renderPage(page)
+}
+
+function wantsFeed({ headers }: Call): boolean {
+  return headerValues(headers, 'accept').some((value) =>
+    /(?:^|,)\s*text\/event-stream\s*(?:[;,]|$)/i.test(value),
+  )
+}
+
+/** A browser repeats the URL with which a feed began, so the header is newer than the parameter. */
+function parseWanted({ query, headers }: Call): LogRequest {
+  const [last] = headerValues(headers, 'last-event-id')
+  const since = last === undefined ? queryValue(query, 'since') : last
+  const part = last === undefined ? 'query' : 'headers'
+  const name = last === undefined ? 'since' : 'Last-Event-ID'
+  const limit = parseLimit(query, LOG_PAGE_MAX)
+  if (since === undefined) return { limit }
+  if (/^(?:0|[1-9][0-9]{0,15})$/.test(since) && Number.isSafeInteger(Number(since)))
+    return { limit, since: Number(since) }
+  throw invalidRequest(part, `${name} must be a version of the table, not '${shownId(since)}'`)
+}
+
+async function readPage(call: Call, tableId: string, wanted: LogRequest): Promise<LogPage> {
+  try {
+    return await call.team.table(tableId).log(wanted)
+  } catch (failure) {
+    throw asQueryError(failure)
+  }
+}
+
+function renderPage({ version, entries }: LogPage): ContractResponse {
+  const last = entries.at(-1)?.version ?? version
+  const more = last < version && { continuation: last }
+  return jsonResponse(200, JSON.stringify({ data: entries, ...more }), version)
+}

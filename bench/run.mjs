@@ -1,5 +1,5 @@
 // npm run bench --
-// import|read|find|memory|write|rewrite|busy|files|peers|main|objects|recompression|merge|export|guard|scale|load|limits|shared
+// import|read|find|order|memory|write|rewrite|busy|files|peers|main|objects|recompression|merge|export|guard|scale|load|limits|shared
 // [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { openResults, printRules, writeResults } from './report.mjs'
 const USAGE = `Usage: npm run bench                       all of them but guard, shared and recompression, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
-       npm run bench -- find [--rows N] [--seed N] [--directory DIR]
+       npm run bench -- find|order [--rows N] [--seed N] [--directory DIR]
        npm run bench -- memory [--directory DIR]
        npm run bench -- write [--operations N] [--seed N] [--directory DIR]
        npm run bench -- files [--bytes N] [--directory DIR]
@@ -146,6 +146,15 @@ async function runMemory() {
 async function runFind(settings) {
   const { findRules: judge, measureFind: measure, printFind: print } = await import('./find.mjs')
   await runOne('find', settings, { measure, print, judge })
+}
+
+async function runOrder(settings) {
+  const {
+    measureOrder: measure,
+    orderRules: judge,
+    printOrder: print,
+  } = await import('./order.mjs')
+  await runOne('order', settings, { measure, print, judge })
 }
 
 async function runWrite(settings) {
@@ -288,6 +297,7 @@ const RUNS = {
   import: runImport,
   read: runRead,
   find: runFind,
+  order: runOrder,
   memory: runMemory,
   write: runWrite,
   rewrite: runRewrite,

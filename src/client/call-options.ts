@@ -73,6 +73,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     whereText(value as object)
   },
   search: text,
+  orderBy: json,
+  total: flag,
   columns: (name, value) => {
     if (!isTextList(value))
       throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)

@@ -117,6 +117,39 @@ test('sorts as the oracle does, in random tables with random changes', {
   await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 2 ** 31 }), checkOne), runOptions(80))
 })
 
+test('numbers are in the order of their values, however near and long they are', async () => {
+  const ascending = [
+    ...['-1e300', '-9007199254740993', '-9007199254740992.5', '-9007199254740992'],
+    ...[
+      '-0.30000000000000000001',
+      '-0.3',
+      '-2e-400',
+      '-1e-400',
+      '-1e-4000',
+      '0',
+      '1e-12345678901234567890',
+    ],
+    ...['1e-4000', '1e-400', '2e-400', '0.09999999999999999999', '0.1', '0.10000000000000000001'],
+    ...[
+      '0.100000000000000000011',
+      '9007199254740992',
+      '9007199254740992.000001',
+      '9007199254740993',
+    ],
+    ...['9007199254740993.5', '9007199254740994', '12345678901234567890.5', '1e300'],
+  ]
+  const rows = shuffled(3 * ascending.length).map(({ n }) => `{"n":${ascending[n]}}`)
+  const columns = [{ id: 'n', type: { kind: 'number' } }] as const
+  const table = await tableOf([], { columns })
+  await table.addRows({ json: Buffer.from(`[${rows.join(',')}]`) })
+  for (const descending of [false, true]) {
+    const orderBy = [{ column: 'n', descending }]
+    const { rows: found } = await table.page({ orderBy, numbers: 'text' })
+    const expected = ascending.flatMap((token) => [token, token, token])
+    expect(found.map(({ n }) => n)).toEqual(descending ? expected.reverse() : expected)
+  }
+})
+
 /** Numbers from 0 on, in an order of no meaning, each in three rows. */
 function shuffled(count: number): { n: number; at: number }[] {
   return Array.from({ length: count }, (_, at) => ({ n: ((at * 7_919) % count) % (count / 3), at }))
@@ -170,18 +203,44 @@ describe('pages', () => {
   })
 
   test('of texts that do not fit the memory of a sort are made in several passes', async () => {
-    const texts = Array.from({ length: 60 }, (_, at) => {
-      return { t: 'x'.repeat(600_000 + ((at * 37) % 60)), at }
+    const texts = Array.from({ length: 40 }, (_, at) => {
+      return { t: String(10 + ((at * 37) % 40)).padEnd(600_000, 'x'), at }
     })
     const table = await tableOf(texts)
     const orderBy = [{ column: 't', descending: true }]
-    const expected = Array.from({ length: 60 }, (_, at) => at).sort(
-      (one, other) => ((other * 37) % 60) - ((one * 37) % 60),
+    const expected = Array.from({ length: 40 }, (_, at) => at).sort(
+      (one, other) => ((other * 37) % 40) - ((one * 37) % 40),
     )
     const columns = ['at']
-    const pages = await pagesOf(table, { orderBy, columns, limit: 60 })
+    const pages = await pagesOf(table, { orderBy, columns, limit: 40 })
 
     expect(pages.flatMap(({ rows }) => rows).map(({ at }) => at)).toEqual(expected)
+  })
+
+  test('are each in the order of one version, whatever is committed while they are read', async () => {
+    const rows = shuffled(120).map((row) => ({ ...row, pad: 'x'.repeat(100) }))
+    const table = await tableOf([], undefined, { inlineRowsMax: 1_000, pageBytesMax: 4_096 })
+    const { rowIds } = await table.addRows(rows, { onSchemaError: 'updateSchema' })
+    let isDone = false
+    const write = async () => {
+      for (let step = 1; !isDone; step++) {
+        const ids = [...rowIds].filter((_, at) => at % 40 === step % 40)
+        await table.updateRows(ids.map((rowId, at) => ({ rowId, cells: { n: 100 * at - step } })))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    const writing = Promise.all([write(), write()])
+    try {
+      for (let reads = 0; reads < 20; reads++) {
+        const page = await table.page({ orderBy: BY_N, columns: ['n'], total: true })
+        const values = page.rows.map(({ n }) => Number(n))
+        expect(values).toEqual([...values].sort((one, other) => other - one))
+        expect([values.length, page.total]).toEqual([120, 120])
+      }
+    } finally {
+      isDone = true
+    }
+    await writing
   })
 
   test('belong to one condition and one order', async () => {

@@ -3,7 +3,7 @@
 // Each value has a byte in front, so that empty cells are last in either direction. The bytes of a value are inverted if
 // its column is descending. A text with a locale has no such bytes: it is kept beside them, and ends a group of them.
 import { LOWER_T, QUOTE } from '../../base/ascii.js'
-import { type Bytes, utf8 } from '../../base/bytes.js'
+import { type Bytes, putUint32, utf8 } from '../../base/bytes.js'
 import { foldCase } from '../../base/fold-case.js'
 import { sliceText } from '../../base/platform.js'
 import { DecimalReader, orderedDecimal } from '../../schema/decimal.js'
@@ -64,11 +64,11 @@ export class KeyBytes {
   putDouble(value: number): void {
     this.reserve(8)
     this.#view.setFloat64(0, value + 0)
-    const isNegative = value < 0
-    for (let at = 0; at < 8; at++) {
-      const byte = this.#view.getUint8(at)
-      this.bytes[this.length++] = isNegative ? 0xff - byte : at === 0 ? byte | 0x80 : byte
-    }
+    const flip = value < 0 ? 0xffffffff : 0
+    const high = (this.#view.getUint32(0) ^ (flip | 0x80000000)) >>> 0
+    putUint32(this.bytes, this.length, high)
+    putUint32(this.bytes, this.length + 4, (this.#view.getUint32(4) ^ flip) >>> 0)
+    this.length += 8
   }
 
   append(bytes: Bytes, from: number, to: number): void {

@@ -1,6 +1,7 @@
-// Finding rows: conditions on the values that a table has. Nothing runs beside.
+// Finding rows: conditions on the values that a table has, and orders. Nothing runs beside.
 import type { ColumnType, RowWithId, TableSchema, Where } from '../../../src/index.js'
-import { cellOf, matches } from '../../store/find-oracle.js'
+import { type Order, randomOrder } from '../../store/find-cases.js'
+import { cellOf, matches, sorted } from '../../store/find-oracle.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { rowsAsText } from './many-operations.js'
 import { expectEqual, expectValue, type Operation } from './operation.js'
@@ -10,7 +11,12 @@ import { onTable, type TableTarget, tableOf } from './row-operations.js'
 /** Conditions that are tried on a table. */
 const TRIES = 4
 
-type Found = Readonly<{ where: Where; ids: readonly string[]; count: number }>
+type Found = Readonly<{
+  where: Where
+  orderBy: Order | undefined
+  ids: readonly string[]
+  count: number
+}>
 
 /** Finds and counts rows by conditions on values that some rows have. */
 export function findSome(target: TableTarget): Operation {
@@ -26,8 +32,10 @@ export function findSome(target: TableTarget): Operation {
       for (let tries = 0; tries < TRIES && rows.length > 0 && schema.columns.length > 0; tries++) {
         const where = whereOf(random, schema, random.pick(rows))
         const ids: string[] = []
-        for await (const { $rowID } of table.find(where)) ids.push($rowID)
-        found.push({ where, ids, count: await table.count(where) })
+        const orderBy = random.once(2) ? randomOrder(random, schema) : undefined
+        const options = orderBy && { orderBy }
+        for await (const { $rowID } of table.find(where, options)) ids.push($rowID)
+        found.push({ where, orderBy, ids, count: await table.count(where) })
       }
       const asked = rows.map(({ $rowID }) => $rowID).filter(() => random.once(2))
       const many = await table.getMany(asked)
@@ -42,9 +50,10 @@ export function findSome(target: TableTarget): Operation {
       onTable(state, target, outcome, (table) => {
         const generation = currentOf(table)
         const rows = rowsAsText(generation)
-        for (const { where, ids, count } of expectValue(outcome) as Found[]) {
-          const expected = rows.filter((row) => matches(generation.schema, row, where))
-          const told = `the rows that match ${JSON.stringify(where)}`
+        for (const { where, orderBy, ids, count } of expectValue(outcome) as Found[]) {
+          const matching = rows.filter((row) => matches(generation.schema, row, where))
+          const expected = sorted(generation.schema, matching, orderBy ?? [])
+          const told = `the rows that match ${JSON.stringify({ where, orderBy })}`
           expectEqual(
             told,
             ids,

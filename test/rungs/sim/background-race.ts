@@ -38,6 +38,7 @@ export type Reader =
   | 'pages'
   | 'scan'
   | 'find'
+  | 'sorted page'
   | 'count'
   | 'export'
   | 'past rows'
@@ -220,6 +221,13 @@ const READERS: Readonly<Record<Reader, Read>> = {
     const rows: Row[] = []
     for await (const row of table.find({ v: { ne: 'none' } })) rows.push(cellsOf(row))
     return new Rows(rows, false)
+  },
+  async 'sorted page'({ table }) {
+    const orderBy = [{ column: 'k', descending: true }]
+    const { rows } = await table.page({ orderBy, total: true })
+    const found = rows.map(cellsOf)
+    expectEqual('the order of a page', found, found.toSorted(byKey).reverse())
+    return new Rows(found, true)
   },
   count: ({ table }) => table.count({ g: STILL, v: { ne: 'none' } }),
   async export({ table }) {

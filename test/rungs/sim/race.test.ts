@@ -205,6 +205,7 @@ test('what is there when everything is deleted is gone, and what comes meanwhile
 
 const LONG: readonly LongOperation['what'][] = [
   ...(['rows by id', 'rows by key', 'pages', 'scan', 'find', 'count', 'export'] as const),
+  ...(['sorted page', 'sorted page'] as const),
   ...(['past rows', 'changes', 'receipt', 'preflight', 'dry merge', 'verify', 'backup'] as const),
   ...(['transaction', 'transaction', 'transaction', 'transaction'] as const),
   ...(['merge', 'delete where', 'update', 'add stash', 'give key', 'job', 'overwrite'] as const),

@@ -32,6 +32,7 @@ export type {
   WatchRequest,
 } from './engine/types/history-types.js'
 export type { JobError, JobProgress, JobsOptions } from './engine/types/job-types.js'
+export type { TextTable } from './engine/types/json-types.js'
 export type { KeyRights } from './engine/types/key-types.js'
 export type {
   DeleteAllOptions,

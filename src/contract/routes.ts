@@ -11,6 +11,7 @@ import {
   listUploads,
 } from './files/uploads.js'
 import { headChanges, listChanges } from './operations/changes.js'
+import { exportTable, headExport } from './operations/exports.js'
 import { answerImportTable } from './operations/imports.js'
 import { answerListJobs, readJob } from './operations/jobs.js'
 import { mergeRows } from './operations/merges.js'
@@ -80,6 +81,8 @@ export const ROUTES = [
   ['POST', '/tables/{tableID}/merge', FILL, mergeRows],
   ['GET', '/tables/{tableID}/count', READ, countRows],
   ['GET', '/tables/{tableID}/by-key', READ, readRowByKey],
+  ['GET', '/tables/{tableID}/export', READ, exportTable],
+  ['HEAD', '/tables/{tableID}/export', READ, headExport],
   ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, answerDeleteRow],

@@ -89,6 +89,12 @@ export function checkReply(reply: CheckedReply): void {
     assert.ok(etag, 'an answer of 304 gives an ETag')
     return
   }
+  if (status === 200 && resourceOf(reply.path) === 'export') {
+    assert.match(headers.get('content-type') ?? '', /^(?:application\/x-ndjson|text\/)/)
+    assert.match(headers.get('content-disposition') ?? '', /^attachment; filename="/)
+    assert.ok(etag, 'an export gives an ETag')
+    return
+  }
   assert.equal(headers.get('content-type'), 'application/json; charset=utf-8')
   const body: unknown = JSON.parse(text)
   if (status >= 400) checkError(status, body)
@@ -255,6 +261,7 @@ function resourceOf(path: string): string | undefined {
   if (collection === 'tables' && rest[1] === 'merge') return 'merge'
   if (collection === 'tables' && rest[1] === 'count') return 'count'
   if (collection === 'tables' && rest[1] === 'by-key') return 'row'
+  if (collection === 'tables' && rest[1] === 'export') return 'export'
   return RESOURCES[collection ?? '']?.[rest.length]
 }
 

@@ -424,7 +424,17 @@ describe('answers that take a server of their own', () => {
       expect(again.status).toBe(304)
       expect((await send(server, method, `${table.path}/by-key?n=x`)).status).toBe(400)
       expect((await send(server, method, `${table.path}/by-key?n=3`)).status).toBe(404)
-      for (const path of ['count', 'by-key?n=1']) {
+      for (const format of ['csv', 'tsv', 'ndjson']) {
+        const path = `${table.path}/export?format=${format}`
+        expect((await send(server, method, path)).status).toBe(200)
+        expect((await api.send(method, path, { headers: { 'if-none-match': '*' } })).status).toBe(
+          304,
+        )
+      }
+      expect((await send(server, method, `${table.path}/export?format=x`)).status).toBe(400)
+      expect((await send(server, method, `${table.path}/export?at=1`)).status).toBe(410)
+      expect((await send(server, method, `${table.path}/export?at=2`)).status).toBe(200)
+      for (const path of ['count', 'by-key?n=1', 'export']) {
         const unknown = await send(server, method, `${table.path}/${path}`, { key: 'unknown' })
         expect(unknown.status).toBe(404)
       }

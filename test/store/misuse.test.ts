@@ -466,6 +466,11 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [{}],
     { 0: 'where columns orderBy limit signal' },
   ),
+  openExport: call(
+    (request) => table.openExport(request),
+    () => [{ format: 'csv' }],
+    { 0: 'where search columns orderBy limit signal format at' },
+  ),
   rename: call(
     (name, options) => table.rename(name, options),
     () => ['x', {}],
@@ -656,6 +661,7 @@ test('of the wrong values these work', () => {
       "TABLE getMany": "0: [] | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE log": "0: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none",
       "TABLE merge": "0.missing: undefined | 0.unnamed: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.dryRun: undefined | 0.signal: undefined | 0.receipt: true | 0.dryRun: true | 0.rows: []",
+      "TABLE openExport": "0.where: undefined | 0.search: undefined | 0.columns: undefined | 0.orderBy: undefined | 0.limit: undefined | 0.signal: undefined | 0.at: undefined | 0.search: '' | 0.search: 'x' | 0.search: a text with a NUL | 0.search: a lone surrogate | 0.where: {} | 0.where: an object without a prototype | 0.columns: [] | 0.where: iterators that are none",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.reserve: a function",
       "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.author: undefined | 0.note: undefined | 0.receipt: true | 0.author: 'x' | 0.note: 'x' | 0.author: a text with a NUL | 0.note: a text with a NUL | 0.rows: []",
       "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0.total: true | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",

@@ -53,6 +53,10 @@ async function tableOf(store: Store, rows: RowsInput, schema?: object): Promise<
   return team.table(tableId)
 }
 
+/** Of 2 KB each, so that few of them are a piece. */
+const longRows = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ n, s: String(n).padEnd(2_000, 'x') }))
+
 const TEXTS = {
   csv: 'n,s\n1.50,"ä, ""b""\nc"\n,x\n3,\n',
   tsv: 'n\ts\n1.50\t"ä, ""b""\nc"\n\tx\n3\t\n',
@@ -465,23 +469,52 @@ describe('rows that go out as text', () => {
   })
 
   test('are those of the moment at which they began', async () => {
-    const store = await open()
-    const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))
-    const table = await tableOf(store, rows)
-    const out = table.toNDJSON()
-    const first = await out.next()
-    await table.overwrite({ rows: [] })
-    await table.delete()
-    await store.maintain()
-    const text = new TextDecoder().decode(first.value) + (await textOf(out))
-    expect(text).toBe(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+    const store = await open({ orphanGraceMs: 0, overwrittenRowSetsMax: 0 })
+    const table = await tableOf(store, longRows(3_000))
+    const { rowIds } = await table.addRows(longRows(5))
+    await table.updateRow(rowIds.at(0) ?? '', { n: -1 })
+    const before = await textOf(table.toNDJSON({ columns: ['$rowID', 'n', 's'] }))
+    const changes = [
+      (id: string) => table.updateRow(id, { s: 'changed' }),
+      () => table.deleteRows(ids.slice(600, 2_800)), // The rest is compacted.
+      () => table.addRows([{ n: 0 }]),
+      () => table.alter({ add: [{ id: 'more', type: { kind: 'string' } }] }),
+      () => table.overwrite({ rows: [] }),
+      () => table.delete(),
+    ]
+    const ids = [...before.matchAll(/"\$rowID":"([^"]*)"/g)].map(([, id = '']) => id)
+    for (const [number, change] of changes.entries()) {
+      const { rowCount, pieces } = await table.openExport({
+        format: 'ndjson',
+        columns: ['$rowID', 'n', 's'],
+      })
+      const all = await textOf(table.toNDJSON({ columns: ['$rowID', 'n', 's'] }))
+      const first = await pieces.next()
+      await change(ids[2_900 + number] ?? '')
+      for (let round = 0; round < 3; round++) await store.maintain()
+      const text = new TextDecoder().decode(first.value) + (await textOf(pieces))
+      expect(text === all).toBe(true)
+      expect(text.split('\n')).toHaveLength((rowCount ?? 0) + 1)
+    }
+  })
+
+  test('of a table with many changed rows are of one version, or the export fails', async () => {
+    const store = await open({ pageBytesMax: 1_024 })
+    const table = await tableOf(store, longRows(1_000))
+    for (let part = 0; part < 10; part++) await table.addRows(longRows(1))
+    expect((await textOf(table.toNDJSON())).split('\n')).toHaveLength(1_011)
+    const { rowCount, pieces } = await table.openExport({ format: 'ndjson' })
+    expect(rowCount).toBe(undefined)
+    await pieces.next()
+    await table.addRows([{ n: 1 }])
+    await expect(textOf(pieces)).rejects.toMatchObject({ code: 'TRANSACTION_CONFLICT' })
   })
 
   test('end when they are aborted, or are not wanted any more', async () => {
     const store = await open()
     const table = await tableOf(
       store,
-      Array.from({ length: 2_500 }, (_, n) => ({ n })),
+      Array.from({ length: 2_500 }, (_, n) => ({ n, s: 'x'.repeat(2_000) })),
     )
     const abort = new AbortController()
     const out = table.toCSV({ signal: abort.signal })

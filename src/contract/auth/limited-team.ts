@@ -109,6 +109,7 @@ function missingTable(id: string): Table {
     info: fail,
     toCSV: walk,
     toNDJSON: walk,
+    openExport: fail,
     rename: fail,
     alter: fail,
     delete: fail,

@@ -51,7 +51,7 @@ export const OPEN_CORS: Cors = {
   exposedHeaders: 'etag, content-range, content-disposition, accept-ranges',
 }
 
-const EXPOSED_HEADERS = 'etag, location, preference-applied, retry-after'
+const EXPOSED_HEADERS = 'etag, location, preference-applied, retry-after, row-count'
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 export function resolveCors(given: unknown): Cors | undefined {

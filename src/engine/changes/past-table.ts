@@ -19,7 +19,9 @@ import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
 import { continuationInvalid } from '../read/generations.js'
 import {
+  type ChosenPage,
   chosenPage,
+  type PageStart,
   parsePageToken,
   planOpenPage,
   readPage,
@@ -114,25 +116,11 @@ export class TableAtVersion implements PastTable {
     numbers: ReturnType<typeof checkNumbers>,
   ): Promise<Page> {
     const place = this.#place()
-    const { team, table } = place
+    const { team } = place
     return team.lifecycle.run(async () => {
       const rows = rowsOfPage(team, limit)
       const token = parsePageToken(team, continuation)
-      const own = recordVersion(team, this.version)
-      const plan = await planOpenPage(team, async (view, footers) => {
-        const past = await findPast(place, view, own)
-        const { generation } = past
-        const isOfRows =
-          token === undefined ||
-          (token !== null &&
-            sameBytes(token.table, table) &&
-            sameBytes(token.generation, generation.nonce))
-        if (!isOfRows) throw continuationInvalid('it belongs to the rows of another version')
-        const page = { from: resolvePageStart(token, generation), limit: rows, reserve: undefined }
-        return planPage(team, past.view, table, past, page, footers)
-      })
-      const forward = await team.forwards.of(plan.generation)
-      const chosen = chosenPage(place, { ...plan, forward }, rows, own)
+      const chosen = await choosePastPage(place, this.version, { token, rows })
       return decodePage(await readPage(chosen, undefined), numbers)
     })
   }
@@ -157,4 +145,28 @@ export class TableAtVersion implements PastTable {
       )
     })
   }
+}
+
+/** As `choosePage`, of a version. @throws {StoreError} HISTORY_GONE, CONTINUATION_INVALID */
+export async function choosePastPage(
+  place: TablePlace,
+  version: number,
+  { token, rows, ...bounds }: Omit<PageStart, 'pinned' | 'view'>,
+): Promise<ChosenPage> {
+  const { team, table } = place
+  const own = recordVersion(team, version)
+  const plan = await planOpenPage(team, async (view, footers) => {
+    const past = await findPast(place, view, own)
+    const { generation } = past
+    const isOfRows =
+      token === undefined ||
+      (token !== null &&
+        sameBytes(token.table, table) &&
+        sameBytes(token.generation, generation.nonce))
+    if (!isOfRows) throw continuationInvalid('it belongs to the rows of another version')
+    const page = { ...bounds, from: resolvePageStart(token, generation), limit: rows }
+    return planPage(team, past.view, table, past, page, footers)
+  })
+  const forward = await team.forwards.of(plan.generation)
+  return chosenPage(place, { ...plan, forward }, rows, own)
 }

@@ -224,7 +224,7 @@ export class PageRows implements FoundRows {
   }
 
   get isFull(): boolean {
-    return this.#writer.rowCount >= this.#rowsMax
+    return this.#writer.rowCount >= this.#rowsMax || this.#writer.isPieceFull
   }
 
   take(extent: RowExtent, rows: FrameRows): number {

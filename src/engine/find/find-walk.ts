@@ -16,7 +16,7 @@ import {
   type Texts,
 } from '../read/page-reader.js'
 import type { FrameRows } from '../segments/frame-runs.js'
-import { WALK_AT_WILL } from '../segments/read-ahead.js'
+import { WALK_AT_WILL, type WalkBounds } from '../segments/read-ahead.js'
 import type { RowRun } from '../segments/segment-opening.js'
 import type { RowMatcher } from './row-matcher.js'
 
@@ -40,6 +40,8 @@ export type Wanted = Readonly<{
   mayMatch: (run: Run) => Awaitable<boolean>
   /** Values that `mayMatch` looks for in a segment, at most. */
   segmentTests: number
+  /** Default: as much is read ahead as is of use to a walk over all rows. */
+  bounds?: WalkBounds
   /** The work that the sink has with each row, as that of so many bytes. Default: what `found` takes costs nothing. */
   rowWork?: number
 }>
@@ -104,7 +106,7 @@ export async function walkPlan(
     const judged = await Promise.all(runs.map((run) => selectSegmentRun(team, run, wanted)))
     if (work.spend(0, SEGMENT_TEST_COST * runs.length * wanted.segmentTests)) await work.pause()
     const segments = judged.filter((segment) => segment !== null)
-    const walk = team.segments.walk(() => segments, WALK_AT_WILL)
+    const walk = team.segments.walk(() => segments, wanted.bounds ?? WALK_AT_WILL)
     try {
       for (const [index, run] of runs.entries()) {
         checkSearchGoesOn(wanted)

@@ -43,6 +43,7 @@ export type PageStart = Readonly<{
   reserve?: PageWanted['reserve']
   /** Whether the schema is read also if nothing has to be converted. */
   wantsSchema?: boolean
+  recordBytesMax?: PageWanted['recordBytesMax']
   /** The generation that a scan has pinned: it is read although its table was deleted. */
   pinned?: Bytes | undefined
   /** The view in which the page is chosen. Default: one of its own. */
@@ -72,7 +73,7 @@ export function parsePageToken(
 /** Chooses the rows of a page, as they were at one commit. */
 export async function choosePage(
   place: TablePlace,
-  { token, rows, reserve, pinned, view: given, wantsSchema = false }: PageStart,
+  { token, rows, reserve, pinned, view: given, wantsSchema = false, recordBytesMax }: PageStart,
 ): Promise<ChosenPage> {
   const { team, table, tableId } = place
   let start = token?.position // Where the page begins, as far as it is known.
@@ -90,7 +91,7 @@ export async function choosePage(
     const isAhead = !team.kv.shared || start !== undefined
     const ahead = isAhead ? undefined : aheadOfPlan(table, used.generation, from)
     start = from
-    const page = { from, limit: rows, reserve, wantsSchema }
+    const page = { from, limit: rows, reserve, wantsSchema, recordBytesMax }
     return readAhead(view, ahead, (known) => planPage(team, known, table, used, page, footers))
   }
   const planned = await (given === undefined

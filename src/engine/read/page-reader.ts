@@ -79,8 +79,8 @@ export async function planPage(
 ): Promise<PlannedPage> {
   const read: ReadRecord = (key) => view.get(key)
   const walk = new ExtentWalk(read, table, generation)
-  const { pageBytesMax } = context.options
-  const records = new RecordScan(view, table, page, generation.nextExtent, pageBytesMax)
+  const { recordBytesMax = context.options.pageBytesMax } = page
+  const records = new RecordScan(view, table, page, generation.nextExtent, recordBytesMax)
   const runs: Run[] = []
   let liveRows = 0
   let { extent: number, slot: first } = page.from

@@ -1,10 +1,19 @@
 // An array of rows as answers show them, `[{"$rowID":"…",…},…]`, put together in UTF-8 in one run of bytes, or
-// in several pieces, of which each has a writer.
+// in several pieces, of which each has a writer. In an export, lines of rows instead, without their IDs unless they are
+// asked for.
 //
 // A page is copied, never parsed: the texts of a frame go to the end of the space that their row objects
 // will take, and from there each to its place. A row object is longer than its text, so no text is
 // written over before it was moved.
-import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACKET, QUOTE } from '../../base/ascii.js'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../base/ascii.js'
 import type { Bytes } from '../../base/bytes.js'
 import { NO_BYTES, utf8 } from '../../base/bytes.js'
 import type { ForwardMap } from '../../format/forward.js'
@@ -17,7 +26,7 @@ export type RowExtent = Readonly<{ extent: number; nonce: Bytes }>
 
 const OPENING = utf8('{"$rowID":"')
 
-/** A comma before it, the ID's member with its closing quote, a comma after it, and the closing brace. */
+/** A comma before it or a line end behind it, the ID's member and its quote, a comma after it, and the closing brace. */
 const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1
 
 /** Three bytes of UTF-8 to a UTF-16 unit at most. */
@@ -44,9 +53,13 @@ export type PieceTarget = Readonly<{
   bytes: number
   /** Where the bytes go as long as it has room, if there is some; nobody else may use it meanwhile. */
   memory?: Bytes | undefined
+  /** Default: an array, of objects with row IDs. */
+  form?: 'array' | 'lines' | 'linesWithIds' | undefined
 }>
 
 export class PageWriter {
+  readonly #isArray: boolean
+  readonly #hasIds: boolean
   readonly #limits: PageLimits
   readonly #pieceBytes: number
   readonly #kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null
@@ -63,15 +76,17 @@ export class PageWriter {
     limits: PageLimits,
     kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null,
     { rowCount, textBytes }: PageStart,
-    { bytes, memory = NO_BYTES }: PieceTarget,
+    { bytes, memory = NO_BYTES, form = 'array' }: PieceTarget,
   ) {
+    this.#isArray = form === 'array'
+    this.#hasIds = form !== 'lines'
     this.#bytes = memory.length > 0 ? memory : new Uint8Array(FIRST_BYTES)
     this.#limits = limits
     this.#pieceBytes = bytes
     this.#kept = kept
     this.#rowCount = rowCount
     this.#textBytes = textBytes
-    if (rowCount === 0) this.#bytes[this.#length++] = OPEN_BRACKET
+    if (rowCount === 0 && this.#isArray) this.#bytes[this.#length++] = OPEN_BRACKET
     this.#head.set(OPENING)
     this.#head[this.#head.length - 1] = QUOTE
   }
@@ -118,11 +133,11 @@ export class PageWriter {
       const end = frame.endOf(row)
       this.#open(place, slot + row - first)
       if (end > start) {
-        bytes[this.#length++] = COMMA
+        if (this.#hasIds) bytes[this.#length++] = COMMA
         bytes.copyWithin(this.#length, text, text + end - start)
         this.#length += end - start
       }
-      bytes[this.#length++] = CLOSE_BRACE
+      this.#close()
       text += end - start
       start = end
     }
@@ -138,7 +153,7 @@ export class PageWriter {
     const isFirst = this.#rowCount === 0
     this.#open(place, slot)
     const bytes = this.#bytes
-    if (text !== '') bytes[this.#length++] = COMMA
+    if (text !== '' && this.#hasIds) bytes[this.#length++] = COMMA
     const { written } = encoder.encodeInto(text, bytes.subarray(this.#length))
     if (!isFirst && this.#textBytes + written > this.#limits.bytes) {
       this.#length = before
@@ -146,14 +161,14 @@ export class PageWriter {
       return false
     }
     this.#length += written
-    bytes[this.#length++] = CLOSE_BRACE
+    this.#close()
     this.#textBytes += written
     return true
   }
 
   /** The piece. @param isLast - Whether the page ends with it. */
   finish(isLast: boolean): Bytes {
-    if (isLast) {
+    if (isLast && this.#isArray) {
       this.#reserve(1)
       this.#bytes[this.#length++] = CLOSE_BRACKET
     }
@@ -182,10 +197,19 @@ export class PageWriter {
 
   /** Begins a row object: what is before its cells. */
   #open(place: RowExtent, slot: number): void {
-    if (this.#rowCount++ > 0) this.#bytes[this.#length++] = COMMA
+    if (this.#rowCount++ > 0 && this.#isArray) this.#bytes[this.#length++] = COMMA
+    if (!this.#hasIds) {
+      this.#bytes[this.#length++] = OPEN_BRACE
+      return
+    }
     this.#putRowId(place, slot)
     this.#bytes.set(this.#head, this.#length)
     this.#length += this.#head.length
+  }
+
+  #close(): void {
+    this.#bytes[this.#length++] = CLOSE_BRACE
+    if (!this.#isArray) this.#bytes[this.#length++] = LINE_FEED
   }
 
   #putRowId({ extent, nonce }: RowExtent, slot: number): void {

@@ -29,6 +29,8 @@ export type PageWanted = Readonly<{
   reserve?: ReserveMemory | undefined
   /** Whether the schema is read also if nothing has to be converted. */
   wantsSchema?: boolean
+  /** Bytes of row records that a plan holds, about, at most. Default: those of a page. */
+  recordBytesMax?: number | undefined
 }>
 
 /**

@@ -1,8 +1,9 @@
-// All rows of a table as text, a page at a time: CSV, or one JSON object per line.
+// All rows of a version of a table as text: CSV, or one JSON object per line.
 //
 // Invariants:
 // - Tokens go out as they are stored, so a number keeps its digits.
-// - The rows are those of one generation, which is pinned: an overwrite or the end of the table does not disturb them.
+// - The objects that the rows are in are held while they are read: neither an overwrite nor a compaction nor the end of
+//   the table disturbs them.
 import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
 import { checkSignalOption, shown } from '../../base/options.js'
@@ -10,110 +11,60 @@ import { pickById } from '../../base/pick-by-id.js'
 import { openRecordScanner } from '../../base/record-scanner.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
-import { renderContinuation } from '../../format/continuation-token.js'
-import { type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
-import type { TableSchema } from '../../schema/column-kind.js'
-import { checkArguments } from '../arguments/arguments.js'
+import type { Continuation } from '../../format/continuation-token.js'
+import { csvRows, type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
+import { checkArguments, checkVersion } from '../arguments/arguments.js'
 import { checkFindBounds } from '../arguments/find-arguments.js'
-import { versionBase } from '../context/public-versions.js'
+import { choosePastPage } from '../changes/past-table.js'
 import type { TablePlace } from '../context/store-context.js'
-import { findPage } from '../find/find-rows.js'
+import { compileQuery } from '../find/find-rows.js'
+import { readLines } from '../find/row-lines.js'
+import { parseOrderBy } from '../order/order-by.js'
 import { sortedPages } from '../order/sorted-scan.js'
-import { pinGeneration } from '../read/generations.js'
-import { openPage, readPage } from '../read/open-page.js'
+import { type ChosenPage, choosePage } from '../read/open-page.js'
 import type { CsvOptions, ExportedRows } from '../types/life-types.js'
 import type { PageBytes } from '../types/store-types.js'
-
-/** Rows that are read at once. */
-const EXPORT_ROWS = 1_000
-
-/** A row begins with `{"$rowID":"`, the 22 characters of its ID, and `"`. */
-const ROW_ID_CHARS = 34
-
-/** For the columns of a table, and what stands between fields. */
-type WriterOf = (schema: TableSchema, delimiter: CsvOptions['delimiter']) => RowsWriter
+import type { Table } from '../types/table-types.js'
 
 const OPTIONS = ['where', 'search', 'columns', 'orderBy', 'limit', 'signal']
 
-/**
- * @param what - The name of the call in messages.
- * @param placeOf - Throws if the table's ID is none.
- */
-export function exported(
-  what: string,
+type ExportRequest = Parameters<Table['openExport']>[0]
+
+/** @param placeOf - Throws if the table's ID is none. */
+export function exportText(
   placeOf: () => TablePlace,
-  writerOf: WriterOf,
+  what: 'toCSV' | 'toNDJSON',
   options: CsvOptions,
 ): ExportedRows {
   async function* checked(): AsyncGenerator<Bytes, void> {
     checkArguments(what, options, what === 'toCSV' ? [...OPTIONS, 'delimiter'] : OPTIONS)
-    checkDelimiter(options.delimiter)
-    checkFindBounds(options)
-    const { limit = 1 } = options
-    if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new StoreError(
-        'REQUEST_VALIDATION_ERROR',
-        `limit must be a positive integer, not ${shown(limit)}`,
-      )
-    }
-    checkSignalOption(options.signal)
-    yield* exportTableRows(placeOf(), writerOf, options)
+    const { delimiter, ...bounds } = options
+    checkDelimiter(delimiter)
+    checkBounds(bounds)
+    const format = what === 'toNDJSON' ? 'ndjson' : delimiter === '\t' ? 'tsv' : 'csv'
+    const { pieces } = await openVersion(placeOf(), { ...bounds, format })
+    yield* pieces
   }
   return disposable(checked())
 }
 
-async function* exportTableRows(
+/** As `Table.openExport`. */
+export async function openExport(
   place: TablePlace,
-  writerOf: WriterOf,
-  { where, search, limit = Number.POSITIVE_INFINITY, signal, delimiter, ...asked }: CsvOptions,
-): AsyncGenerator<Bytes, void> {
-  const { columns, hasRowIds } = wantedCells(asked.columns)
-  const { team, table } = place
-  const step = <T>(read: () => Promise<T>): Promise<T> => {
-    checkNotAborted('export', signal)
-    return team.lifecycle.run(read)
+  request: ExportRequest,
+): ReturnType<Table['openExport']> {
+  checkArguments('openExport', request, [...OPTIONS, 'format', 'at'])
+  const { format, at } = request
+  if (format !== 'csv' && format !== 'tsv' && format !== 'ndjson') {
+    const problem = `format must be 'csv', 'tsv' or 'ndjson', not ${shown(format)}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
   }
-  const { generation, unpin } = await step(() => pinGeneration(place))
-  const { nonce, firstExtent, schemaNumber } = generation
-  try {
-    const { schema } = await step(() =>
-      team.partition.read(async (view) => {
-        return team.schemas.get(table, schemaNumber, (key) => view.get(key))
-      }),
-    )
-    // A column that the table does not have is refused with the first page.
-    const wanted = { columns: pickById(schema.columns, columns) }
-    const writer = writerOf(hasRowIds ? withRowIds(wanted) : wanted, delimiter)
-    if (writer.start !== '') yield utf8(writer.start)
-    if (asked.orderBy !== undefined) {
-      const bounds = { where, search, columns, orderBy: asked.orderBy, signal }
-      for await (const page of sortedPages(
-        (read) => step(async () => read(place)),
-        bounds,
-        limit,
-        nonce,
-      )) {
-        if (page.rowCount > 0) yield encodeExportLines(page.json, writer, hasRowIds)
-      }
-      return
-    }
-    const position = { extent: firstExtent, slot: 0 }
-    const start = { table, generation: nonce, position }
-    let next: string | undefined = renderContinuation(start, versionBase(team))
-    for (let left = limit; next !== undefined && left > 0; ) {
-      const bounds = { limit: Math.min(EXPORT_ROWS, left), continuation: next }
-      const page: PageBytes = await step(async () => {
-        return where === undefined && search === undefined && columns === undefined
-          ? readPage(await openPage(place, bounds, nonce), undefined)
-          : findPage(place, { ...bounds, where, search, columns, signal, pinned: nonce })
-      })
-      if (page.rowCount > 0) yield encodeExportLines(page.json, writer, hasRowIds)
-      left -= page.rowCount
-      next = page.continuation
-    }
-  } finally {
-    await unpin()
+  if (at !== undefined) checkVersion(at, 'at')
+  if (at !== undefined && request.orderBy !== undefined) {
+    throw new StoreError('REQUEST_VALIDATION_ERROR', 'at cannot be combined with orderBy')
   }
+  checkBounds(request)
+  return openVersion(place, request)
 }
 
 function checkDelimiter(delimiter: unknown): void {
@@ -122,14 +73,108 @@ function checkDelimiter(delimiter: unknown): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
 
-function encodeExportLines(json: Bytes, { line }: RowsWriter, hasRowIds: boolean): Bytes {
-  const scanner = openRecordScanner('json')
-  scanner.scan(json)
-  const lines: string[] = []
-  for (const [i, start] of scanner.starts.entries()) {
-    const from = start + (hasRowIds ? 0 : ROW_ID_CHARS)
-    const row = fromUtf8(json.subarray(from, (scanner.ends[i] ?? 0) - 1))
-    lines.push(line(row.slice(1))) // Without the brace, or without the comma behind the row ID.
+function checkBounds(options: Omit<ExportRequest, 'format'>): void {
+  checkFindBounds(options)
+  const { limit = 1 } = options
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new StoreError(
+      'REQUEST_VALIDATION_ERROR',
+      `limit must be a positive integer, not ${shown(limit)}`,
+    )
   }
-  return utf8(lines.join(''))
+  checkSignalOption(options.signal)
+}
+
+/** Rows of a version are planned at once, whatever their number: a plan has an entry for each extent. */
+const PLAN = { rows: Number.MAX_SAFE_INTEGER, wantsSchema: true }
+
+/** Rows that were changed since they were last compacted are held, as many as these pages have bytes. */
+const CHANGED_PAGES_MAX = 4
+
+async function openVersion(
+  place: TablePlace,
+  { limit = Number.POSITIVE_INFINITY, signal, format, at, ...asked }: ExportRequest,
+): ReturnType<Table['openExport']> {
+  const { team, table } = place
+  const { columns, hasRowIds } = wantedCells(asked.columns)
+  const { where, search, orderBy } = asked
+  const step = <T>(read: () => Promise<T>): Promise<T> => {
+    checkNotAborted('export', signal)
+    return team.lifecycle.run(read)
+  }
+  const choose = (token?: Continuation): Promise<ChosenPage> => {
+    const recordBytesMax = CHANGED_PAGES_MAX * team.options.pageBytesMax
+    const plan = { ...PLAN, recordBytesMax, token }
+    if (at !== undefined) return choosePastPage(place, at, plan)
+    return choosePage(place, { ...plan, pinned: token?.generation })
+  }
+  const chosen = await step(() => choose())
+  const { runs, isEnd, generation, schema } = chosen.plan
+  const { nonce } = generation
+  const query = compileQuery(team, schema, { where, search, columns })
+  if (orderBy !== undefined) parseOrderBy(orderBy, schema?.columns ?? new Map())
+  const linesOf = (): AsyncGenerator<Bytes, void> => {
+    if (orderBy !== undefined) {
+      const bounds = { where, search, columns, orderBy, signal }
+      const pages = sortedPages((read) => step(async () => read(place)), bounds, limit, nonce)
+      return linesOfPages(pages, hasRowIds)
+    }
+    const more = (position: Continuation['position']) =>
+      choose({ table, generation: nonce, position })
+    return readLines(chosen, more, { query, hasRowIds, limit, signal }, step)
+  }
+  const known = { columns: [...(schema?.columns.values() ?? [])] }
+  const wanted = { columns: pickById(known.columns, columns) }
+  const header = hasRowIds ? withRowIds(wanted) : wanted
+  const writer = format === 'ndjson' ? null : csvRows(header, format === 'tsv' ? '\t' : ',')
+  async function* pieces(): AsyncGenerator<Bytes, void> {
+    const release = team.holds.hold()
+    const unpin = team.pins.pin(nonce)
+    try {
+      if (team.kv.shared) await team.incarnation.publish()
+      if (writer !== null) yield utf8(writer.start)
+      for await (const lines of linesOf()) {
+        yield writer === null ? lines : rewriteLines(lines, writer)
+      }
+    } finally {
+      release()
+      unpin()
+      // The next renewal says it, too.
+      if (team.kv.shared) await team.incarnation.publish().catch(() => undefined)
+    }
+  }
+  const liveRows = runs.reduce((count, run) => count + run.liveRows, 0)
+  const isCounted = where === undefined && search === undefined && isEnd
+  return {
+    version: chosen.version,
+    ...(isCounted && { rowCount: Math.min(liveRows, limit) }),
+    pieces: disposable(pieces()),
+  }
+}
+
+/** A row object begins with `{"$rowID":"`, the 22 characters of its ID, and `"`. */
+const ROW_ID_BYTES = 34
+
+/** The rows of pages of JSON, as lines of it. */
+async function* linesOfPages(
+  pages: AsyncIterable<PageBytes>,
+  hasRowIds: boolean,
+): AsyncGenerator<Bytes, void> {
+  for await (const { json, rowCount } of pages) {
+    if (rowCount === 0) continue
+    const scanner = openRecordScanner('json')
+    scanner.scan(json)
+    const lines = scanner.starts.map((start, row) => {
+      const text = fromUtf8(json.subarray(start, scanner.ends[row]))
+      return hasRowIds ? `${text}\n` : `{${text.slice(ROW_ID_BYTES).replace(/^,/, '')}\n`
+    })
+    yield utf8(lines.join(''))
+  }
+}
+
+/** Lines of JSON in another form. No text in a row has a line end that is not escaped. */
+function rewriteLines(lines: Bytes, { line }: RowsWriter): Bytes {
+  const rows = fromUtf8(lines).split('\n')
+  rows.pop() // Behind the last line end is nothing.
+  return utf8(rows.map((row) => line(row.slice(1, -1))).join(''))
 }

@@ -2,7 +2,6 @@ import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { deferred } from '../../base/data-error.js'
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import type { TableKey } from '../../format/keys.js'
-import { csvRows, NDJSON_ROWS } from '../../format/rows-writer.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
@@ -102,7 +101,7 @@ import {
   checkPreflight,
   checkRename,
 } from './check-requests.js'
-import { exported } from './export-rows.js'
+import { exportText, openExport } from './export-rows.js'
 import { checkUpdates, deleteGiven, updateRows } from './many-rows.js'
 import { mergeIntoTable } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
@@ -378,16 +377,15 @@ export class TeamTable implements Table {
   }
 
   toCSV(options: Parameters<Table['toCSV']>[0] = {}): ReturnType<Table['toCSV']> {
-    return exported('toCSV', () => this.#place(), csvRows, options)
+    return exportText(() => this.#place(), 'toCSV', options)
   }
 
   toNDJSON(options: ExportOptions = {}): ReturnType<Table['toCSV']> {
-    return exported(
-      'toNDJSON',
-      () => this.#place(),
-      () => NDJSON_ROWS,
-      options,
-    )
+    return exportText(() => this.#place(), 'toNDJSON', options)
+  }
+
+  async openExport(request: Parameters<Table['openExport']>[0]): ReturnType<Table['openExport']> {
+    return openExport(this.#place(), request)
   }
 
   rename(name: string, options: IfTableMatch & Authored = {}): Promise<Version> {

@@ -1,7 +1,9 @@
 // Rows as JSON text: for servers and proxies, which neither parse nor render them.
 import type { Bytes } from '../../base/bytes.js'
 import type { FindBounds } from './find-types.js'
+import type { ExportedRows, ExportOptions } from './life-types.js'
 import type { PageBounds } from './read-types.js'
+import type { UpdateOptions } from './row-types.js'
 
 /** A request for a page as JSON bytes. */
 export type PageBytesRequest = PageBounds &
@@ -100,3 +102,79 @@ export type PageBytes = Readonly<{
   /** As in `Page`. */
   total?: number
 }>
+
+/** The calls of a table that pass on text as it is stored. */
+export interface TextTable {
+  /**
+   * As `page`, as JSON bytes.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { json } = await team.table(tableId).pageBytes({ limit: 1 }) // for a server, which neither parses nor renders rows
+   * console.log(JSON.parse(new TextDecoder().decode(json))[0].id) // 1
+   */
+  pageBytes(request?: PageBytesRequest): Promise<PageBytes>
+  /**
+   * As `page` with `where`, `columns` or `from`, as JSON bytes.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const { json } = await team.table(tableId).findBytes({ where: { id: 2 } })
+   * console.log(JSON.parse(new TextDecoder().decode(json))[0].id) // 2
+   */
+  findBytes(request: FindBytesRequest): Promise<PageBytes>
+  /**
+   * The `version` of the page that such a request gets, without reading rows. Fails as `page` does.
+   * @example
+   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * console.log((await team.table(tableId).pageVersion({ limit: 1 })) === version) // true
+   */
+  pageVersion(request?: Omit<FindBytesRequest, 'reserve'>): Promise<number>
+  /**
+   * As `toCSV` and `toNDJSON`, with the version that the rows are of: for a server, which sends it before them.
+   * @param request - `at`: a version that the history of the table has, without `orderBy`. Default: the version now.
+   * @returns `rowCount`: absent with `where`, with `search`, and if the rows that are not compacted exceed four pages.
+   * @throws {StoreError} as `toCSV`; HISTORY_GONE
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * console.log((await team.table(tableId).openExport({ format: 'ndjson' })).rowCount) // 2
+   */
+  openExport(
+    request: ExportOptions &
+      Readonly<{ format: 'csv' | 'tsv' | 'ndjson'; at?: number | undefined }>,
+  ): Promise<Readonly<{ version: number; rowCount?: number; pieces: ExportedRows }>>
+  /**
+   * As `pageBytes`, read in pieces: for a server that sends many pages at the same time.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const page = await team.table(tableId).openPage()
+   * const piece = await page.piece({ bytes: 65_536, memoryBytes: 262_144 })
+   * console.log('json' in piece && JSON.parse(new TextDecoder().decode(piece.json)).length) // 2
+   */
+  openPage(request?: OpenPageRequest): Promise<OpenPage>
+  /**
+   * As `get`, with the row as JSON text.
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * const found = await team.table(tableId).getJson(rowIds.get(1))
+   * console.log(JSON.parse(found?.json ?? '{}').id) // 2
+   */
+  getJson(rowId: string): Promise<ReadJsonResult | null>
+  /**
+   * As `get` with the values of a key, which are texts here: a number as JSON writes it, `true` or `false`.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], key: ['id'] })
+   * console.log(JSON.parse((await team.table(tableId).getJsonByKey({ id: '1' }))?.json ?? '{}').id) // 1
+   */
+  getJsonByKey(texts: Readonly<Record<string, string>>): Promise<ReadJsonResult | null>
+  /**
+   * As `updateRow`, from the text of a JSON object, whose tokens are stored as they are.
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * await team.table(tableId).updateRowJson(rowIds.get(0), '{ "id": 7.0 }')
+   * console.log((await team.table(tableId).getJson(rowIds.get(0)))?.json.includes('7.0')) // true
+   */
+  updateRowJson(
+    rowId: string,
+    json: Bytes | string,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+}

@@ -1,5 +1,4 @@
 // The public interface of a table.
-import type { Bytes } from '../../base/bytes.js'
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Abortable, Authored, KeyValues } from './call-types.js'
@@ -11,14 +10,7 @@ import type {
   TableLog,
   WatchRequest,
 } from './history-types.js'
-import type {
-  FindBytesRequest,
-  OpenPage,
-  OpenPageRequest,
-  PageBytes,
-  PageBytesRequest,
-  ReadJsonResult,
-} from './json-types.js'
+import type { TextTable } from './json-types.js'
 import type {
   AlterRequest,
   CsvOptions,
@@ -50,7 +42,7 @@ import type {
  * team. A change of a missing row fails with ROW_NOT_FOUND, any operation on a missing table with TABLE_NOT_FOUND.
  * `Store` says with which codes every call may fail.
  */
-export interface Table extends TableLog {
+export interface Table extends TableLog, TextTable {
   /** The ID of the table, which `createTable` gave. */
   readonly id: string
   /**
@@ -358,63 +350,4 @@ export interface Table extends TableLog {
    * console.log((await team.tables()).length) // 0
    */
   delete(options?: IfTableMatch): Promise<void>
-  /**
-   * As `page`, as JSON bytes.
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-   * const { json } = await team.table(tableId).pageBytes({ limit: 1 }) // for a server, which neither parses nor renders rows
-   * console.log(JSON.parse(new TextDecoder().decode(json))[0].id) // 1
-   */
-  pageBytes(request?: PageBytesRequest): Promise<PageBytes>
-  /**
-   * As `page` with `where`, `columns` or `from`, as JSON bytes.
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-   * const { json } = await team.table(tableId).findBytes({ where: { id: 2 } })
-   * console.log(JSON.parse(new TextDecoder().decode(json))[0].id) // 2
-   */
-  findBytes(request: FindBytesRequest): Promise<PageBytes>
-  /**
-   * The `version` of the page that such a request gets, without reading rows. Fails as `page` does.
-   * @example
-   * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-   * console.log((await team.table(tableId).pageVersion({ limit: 1 })) === version) // true
-   */
-  pageVersion(request?: Omit<FindBytesRequest, 'reserve'>): Promise<number>
-  /**
-   * As `pageBytes`, read in pieces: for a server that sends many pages at the same time.
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-   * const page = await team.table(tableId).openPage()
-   * const piece = await page.piece({ bytes: 65_536, memoryBytes: 262_144 })
-   * console.log('json' in piece && JSON.parse(new TextDecoder().decode(piece.json)).length) // 2
-   */
-  openPage(request?: OpenPageRequest): Promise<OpenPage>
-  /**
-   * As `get`, with the row as JSON text.
-   * @example
-   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-   * const found = await team.table(tableId).getJson(rowIds.get(1))
-   * console.log(JSON.parse(found?.json ?? '{}').id) // 2
-   */
-  getJson(rowId: string): Promise<ReadJsonResult | null>
-  /**
-   * As `get` with the values of a key, which are texts here: a number as JSON writes it, `true` or `false`.
-   * @example
-   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], key: ['id'] })
-   * console.log(JSON.parse((await team.table(tableId).getJsonByKey({ id: '1' }))?.json ?? '{}').id) // 1
-   */
-  getJsonByKey(texts: Readonly<Record<string, string>>): Promise<ReadJsonResult | null>
-  /**
-   * As `updateRow`, from the text of a JSON object, whose tokens are stored as they are.
-   * @example
-   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
-   * await team.table(tableId).updateRowJson(rowIds.get(0), '{ "id": 7.0 }')
-   * console.log((await team.table(tableId).getJson(rowIds.get(0)))?.json.includes('7.0')) // true
-   */
-  updateRowJson(
-    rowId: string,
-    json: Bytes | string,
-    options?: UpdateOptions,
-  ): Promise<Readonly<{ version: number }>>
 }

@@ -90,6 +90,7 @@ export class Api {
       ...(body === undefined ? {} : { body: payload }),
     })
     const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
     this.check(
       { method, path, status: response.status, headers: response.headers, text },
       { headers: new Headers(sent), text: isRaw ? undefined : JSON.stringify(body) },
@@ -98,7 +99,7 @@ export class Api {
       status: response.status,
       headers: response.headers,
       text,
-      json: text === '' ? undefined : JSON.parse(text),
+      json: isJson && text !== '' ? JSON.parse(text) : undefined,
     }
   }
 

@@ -387,6 +387,72 @@ const found: ContractCase[] = [
   },
 ]
 
+const exporting: ContractCase[] = [
+  {
+    name: 'export: the rows of a version as a file, with its name, version and number of rows',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number', s: 'string' }, [
+        { n: 1, s: 'a"b,ü' },
+        { s: 'x' },
+      ])
+      const path = `${table.path}/export`
+      const etag = (await api.pageOf(table)).etag
+      const forms = [
+        ['', 'application/x-ndjson', '{"n":1,"s":"a\\"b,ü"}\n{"s":"x"}\n', '2'],
+        ['?format=csv', 'text/csv; charset=utf-8; header=present', 'n,s\n1,"a""b,ü"\n,x\n', '2'],
+        [
+          '?format=tsv&columns=s',
+          'text/tab-separated-values; charset=utf-8',
+          's\n"a""b,ü"\nx\n',
+          '2',
+        ],
+        ['?where={"n":1}&columns=s', 'application/x-ndjson', '{"s":"a\\"b,ü"}\n', null],
+        [
+          '?format=csv&columns=$rowID,n',
+          'text/csv; charset=utf-8; header=present',
+          `$rowID,n\n${table.rowIds[0]},1\n${table.rowIds[1]},\n`,
+          '2',
+        ],
+        ['?sort=-s&columns=s', 'application/x-ndjson', '{"s":"x"}\n{"s":"a\\"b,ü"}\n', '2'],
+        [
+          '?search=Ü&columns=n&format=csv',
+          'text/csv; charset=utf-8; header=present',
+          'n\n1\n',
+          null,
+        ],
+        ['?where={"n":9}&format=csv', 'text/csv; charset=utf-8; header=present', 'n,s\n', null],
+      ] as const
+      for (const [query, type, text, count] of forms) {
+        const reply = await api.ok('GET', path + encodeURI(query))
+        assert.equal(reply.text, text)
+        const head = await api.ok('HEAD', path + encodeURI(query))
+        assert.equal(head.text, '')
+        for (const { headers } of [reply, head]) {
+          assert.equal(headers.get('content-type'), type)
+          assert.equal(headers.get('row-count'), count)
+          assert.equal(headers.get('etag'), etag)
+          assert.match(headers.get('content-disposition') ?? '', /^attachment; filename=".+\.\w+"/)
+        }
+      }
+      const headers = { 'if-none-match': etag ?? '' }
+      assert.equal((await api.send('GET', path, { headers })).status, 304)
+      for (const query of [
+        'format=x',
+        'sort=m',
+        'sort=n&at=1',
+        'format=',
+        'where=x',
+        'where={"m":1}',
+        'columns=m',
+        'at=x',
+      ]) {
+        await api.refused('GET', `${path}?${encodeURI(query)}`, {}, VALIDATION)
+      }
+      await api.refused('GET', '/tables/none/export', {}, TABLE_NOT_FOUND)
+    },
+  },
+]
+
 const adding: ContractCase[] = [
   ...(
     [
@@ -508,4 +574,10 @@ const adding: ContractCase[] = [
   },
 ]
 
-export const rowCases: readonly ContractCase[] = [...paging, ...conditions, ...found, ...adding]
+export const rowCases: readonly ContractCase[] = [
+  ...paging,
+  ...conditions,
+  ...found,
+  ...exporting,
+  ...adding,
+]

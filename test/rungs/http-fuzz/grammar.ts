@@ -319,6 +319,9 @@ function countOrFindByKey(random: Seeded, known: Known): Parts {
     'where={"n":{"gt":1}}',
     'where={',
     'search=%C3%9F',
+    'format=csv&columns=n',
+    'format=x',
+    'at=1',
     'n=1',
     'since=1',
     'since=x&limit=0',
@@ -327,7 +330,7 @@ function countOrFindByKey(random: Seeded, known: Known): Parts {
     'n=1&n=1',
     '__proto__=1',
   ]
-  const path = random.pick(['count', 'by-key', 'changes'])
+  const path = random.pick(['count', 'by-key', 'changes', 'export'])
   return { target: `/tables/${id}/${path}?${random.pick(queries)}` }
 }
 

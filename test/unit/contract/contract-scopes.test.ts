@@ -31,6 +31,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'HEAD /tables/{tableID}/changes': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/count': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/by-key': { scopes: ['read'], limited: true },
+  'GET /tables/{tableID}/export': { scopes: ['read'], limited: true },
+  'HEAD /tables/{tableID}/export': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/rows/{rowID}': { scopes: ['read'], limited: true },
   'PATCH /tables/{tableID}/rows/{rowID}': { scopes: ['write'], limited: true },
   'DELETE /tables/{tableID}/rows/{rowID}': { scopes: ['write'], limited: true },

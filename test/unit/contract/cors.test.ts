@@ -40,7 +40,7 @@ test('a preflight of a named origin is answered without a key, on every path', a
           'authorization, content-type, if-match, if-none-match, idempotency-key, x-glide-asynchronous, prefer, x-request-id',
         'access-control-max-age': '7200',
         [ALLOWED]: PAGE,
-        [EXPOSED]: 'etag, location, preference-applied, retry-after',
+        [EXPOSED]: 'etag, location, preference-applied, retry-after, row-count',
         vary: 'origin',
         'cache-control': 'no-cache',
         'x-content-type-options': 'nosniff',
@@ -63,7 +63,7 @@ test('a page of a named origin reads answers and errors', async () => {
   expect(seen.map(({ status }) => status)).toEqual([200, 404, 404, 405, 404])
   for (const { headers } of seen) {
     expect(headers).toMatchObject({ [ALLOWED]: PAGE, vary: 'origin' })
-    expect(headers[EXPOSED]).toBe('etag, location, preference-applied, retry-after')
+    expect(headers[EXPOSED]).toBe('etag, location, preference-applied, retry-after, row-count')
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
   }
 })

@@ -1,0 +1,82 @@
+// All rows of a version as lines of JSON, a piece at a time.
+//
+// Invariants:
+// - The rows are those of one version: they are chosen in one view. Of a table with more changed rows than a plan
+//   holds, the walk ends with an error if the table changes before the last of them was chosen.
+// - Nothing is read ahead of a piece that the caller did not ask for.
+import type { Bytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import type { Position } from '../../format/keys.js'
+import type { ChosenPage } from '../read/open-page.js'
+import type { PagePlan } from '../read/page-reader.js'
+import { PAGE_START, PageWriter } from '../read/page-writer.js'
+import { READ_AT_WILL } from '../segments/frame-parts.js'
+import { type compileQuery, endOfPlan, PageRows } from './find-rows.js'
+import { walkPlan } from './find-walk.js'
+
+/** Bytes of a piece, about: it ends with the first row that reaches them. */
+const PIECE_BYTES = 1024 * 1024
+
+export type LinesRequest = Readonly<{
+  query: ReturnType<typeof compileQuery>
+  hasRowIds: boolean
+  limit: number
+  signal: AbortSignal | undefined
+}>
+
+/**
+ * @param chosen - The rows, with their schema.
+ * @param choose - Chooses those from a position on.
+ * @param step - Runs each piece of the work as an operation of its own.
+ * @throws {StoreError} TRANSACTION_CONFLICT, ABORTED
+ */
+export async function* readLines(
+  chosen: ChosenPage,
+  choose: (from: Position) => Promise<ChosenPage>,
+  { query: { projection, ...query }, hasRowIds, limit, signal }: LinesRequest,
+  step: <T>(read: () => Promise<T>) => Promise<T>,
+): AsyncGenerator<Bytes, void> {
+  const { team, version } = chosen
+  const form = hasRowIds ? 'linesWithIds' : 'lines'
+  let { plan } = chosen
+  for (let left = limit; left > 0; ) {
+    const { forward, generation } = plan
+    const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
+    const target = { bytes: PIECE_BYTES, memory: new Uint8Array(PIECE_BYTES), form } as const
+    const writer = new PageWriter({ rows: left, bytes: Infinity }, kept, PAGE_START, target)
+    const bounds = {
+      ...READ_AT_WILL,
+      aheadBytes: PIECE_BYTES,
+      wanted: () => (query.matcher === null ? writer.bytesLeft : Infinity),
+    }
+    const found = new PageRows(writer, projection, left)
+    const walked = plan
+    const end = await step(() =>
+      walkPlan(team, walked, { ...query, found, signal, what: 'export', bounds }),
+    )
+    if (writer.rowCount > 0) yield writer.finish(true)
+    left -= writer.rowCount
+    if (end === null && plan.isEnd) return
+    if (end === null) {
+      const next = await step(() => choose(endOfPlan(walked)))
+      if (next.version !== version) throw changedMeanwhile()
+      plan = next.plan
+    } else {
+      plan = planFrom(plan, end)
+    }
+  }
+}
+
+/** What is left of a plan from a position on. */
+function planFrom(plan: PagePlan, { extent, slot }: Position): PagePlan {
+  const runs = plan.runs
+    .filter((run) => run.extent.extent >= extent)
+    .map((run) => (run.extent.extent === extent ? { ...run, first: slot } : run))
+  return { ...plan, runs }
+}
+
+function changedMeanwhile(): StoreError {
+  const why = 'more of its rows had been changed since their last compaction than are held'
+  const problem = `The table changed while it was read, and ${why}`
+  return new StoreError('TRANSACTION_CONFLICT', `${problem}; compact the store, or read it again`)
+}

@@ -1,6 +1,8 @@
 // The programs of the documents that change many rows, or several tables.
 import assert from 'node:assert/strict'
-import { openMemory } from '../../src/index.js'
+import { createClient } from '../../src/client/client.js'
+import { fetchHandler, openMemory } from '../../src/index.js'
+import { turns } from '../support/until.js'
 import { memory, type Program, runModule, runPrinting } from './run-module.js'
 
 const DECLARED = [
@@ -42,6 +44,38 @@ const transaction: Program = {
       [1],
     )
     assert.equal((await table.page()).rows.length, 1)
+  },
+}
+
+const feed: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const { version: since } = await client.table(tableId).page({ limit: 1 })',
+  declared: "declare const client: import('rowstash/client').Client; declare const tableId: string",
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    const handle = fetchHandler(store, { keys: [{ key: 'a-key', teamId: 'acme' }] })
+    const { tableId } = await store.team('acme').createTable({ name: 'Orders', rows: [{ id: 1 }] })
+    const client = createClient({
+      url: 'http://localhost',
+      key: 'a-key',
+      fetch: async (url, init) => handle(new Request(url as string, init)),
+    })
+    const table = store.team('acme').table(tableId)
+    const running = runPrinting(text, { client, tableId })
+    let isOver = false
+    void running.finally(() => {
+      isOver = true
+    })
+    for (let n = 2; !isOver; n++) {
+      await table.addRows([{ id: n }], { author: 'ann' })
+      await turns()
+      await table.rename(`Orders ${n}`)
+    }
+
+    assert.deepEqual((await running).slice(-2), [
+      ['add', 'ann', 1],
+      ['alter', undefined, 0],
+    ])
   },
 }
 
@@ -123,6 +157,7 @@ const fromSqlite: Program = {
 export const CHANGE_PROGRAMS: readonly Program[] = [
   manyRows,
   transaction,
+  feed,
   merge,
   keys,
   changes,

@@ -73,7 +73,9 @@ const RULES: Readonly<Record<string, Rule>> = {
     whereText(value as object)
   },
   search: text,
-  orderBy: json,
+  orderBy: (name, value) => {
+    if (!Array.isArray(value)) throw optionError(name, `must be an array, not ${shown(value)}`)
+  },
   total: flag,
   columns: (name, value) => {
     if (!isTextList(value))

@@ -203,16 +203,16 @@ describe('pages', () => {
   })
 
   test('of texts that do not fit the memory of a sort are made in several passes', async () => {
-    const texts = Array.from({ length: 40 }, (_, at) => {
-      return { t: String(10 + ((at * 37) % 40)).padEnd(600_000, 'x'), at }
+    const texts = Array.from({ length: 34 }, (_, at) => {
+      return { t: String(10 + ((at * 37) % 34)).padEnd(520_000, 'x'), at }
     })
     const table = await tableOf(texts)
     const orderBy = [{ column: 't', descending: true }]
-    const expected = Array.from({ length: 40 }, (_, at) => at).sort(
-      (one, other) => ((other * 37) % 40) - ((one * 37) % 40),
+    const expected = Array.from({ length: 34 }, (_, at) => at).sort(
+      (one, other) => ((other * 37) % 34) - ((one * 37) % 34),
     )
     const columns = ['at']
-    const pages = await pagesOf(table, { orderBy, columns, limit: 40 })
+    const pages = await pagesOf(table, { orderBy, columns, limit: 34 })
 
     expect(pages.flatMap(({ rows }) => rows).map(({ at }) => at)).toEqual(expected)
   })
@@ -276,6 +276,20 @@ describe('pages', () => {
 })
 
 describe('a scan', () => {
+  test('ends with ABORTED while it sorts, or waits for its turn', async () => {
+    const table = await tableOf(shuffled(3_000))
+    const scans = Array.from({ length: 3 }, () => {
+      const controller = new AbortController()
+      const ended = listed(table.scan({ orderBy: BY_N, signal: controller.signal }))
+      setImmediate(() => controller.abort())
+      return ended
+    })
+    const ends = await Promise.allSettled(scans)
+
+    for (const end of ends) expect(end).toMatchObject({ reason: { code: 'ABORTED' } })
+    expect((await table.page({ orderBy: BY_N, limit: 1 })).rows).toMatchObject([{ n: 999 }])
+  })
+
   test('is of one version, whatever is written meanwhile', async () => {
     const table = await tableOf(shuffled(300))
     const before = await listed(table.scan({ orderBy: BY_N }))

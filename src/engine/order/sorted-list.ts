@@ -13,7 +13,6 @@ import { compileQuery, endOfPlan, RowCount, WORK_ROWS_MAX } from '../find/find-r
 import { type FoundRows, walkPlan } from '../find/find-walk.js'
 import { planPage } from '../read/page-reader.js'
 import type { FindBounds } from '../types/find-types.js'
-import type { ReserveMemory } from '../types/store-types.js'
 import { BestRows } from './best-rows.js'
 import { parseOrderBy, type SortColumn } from './order-by.js'
 
@@ -29,7 +28,6 @@ export type Sorted = Readonly<{
   search?: FindBounds['search']
   orderBy?: FindBounds['orderBy']
   signal?: AbortSignal | undefined
-  reserve?: ReserveMemory | undefined
 }>
 
 /**
@@ -89,7 +87,7 @@ async function bestRows(
 async function walkAll(
   { team, table }: TablePlace,
   source: Past,
-  { where, search, signal, reserve }: Sorted,
+  { where, search, signal }: Sorted,
   schema: IndexedSchema,
   found: FoundRows,
   empty: () => void | Promise<void> = () => undefined,
@@ -98,7 +96,7 @@ async function walkAll(
   const wanted = { ...query, found, signal, what: 'sort', rowWork: ROW_WORK }
   let from = { extent: source.generation.firstExtent, slot: 0 }
   for (;;) {
-    const page = { from, limit: WORK_ROWS_MAX, reserve, wantsSchema: true }
+    const page = { from, limit: WORK_ROWS_MAX, wantsSchema: true }
     const planned = await planPage(team, source.view, table, source, page, undefined)
     const end = await walkPlan(team, { ...planned, forward: null }, wanted)
     if (found.isFull) await empty()

@@ -6,6 +6,7 @@
 // - Of a first page the rows are read in the view in which the list was made, or found to be of its version.
 // - Two lists are made at a time, and one for a team: a list takes memory and a view.
 import { NO_BYTES, sameBytes, toBase64Url, toHex, utf8 } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
 import { sha256Now } from '../../base/platform.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { invalidArgument, isStoreError, StoreError } from '../../base/store-error.js'
@@ -86,13 +87,14 @@ export async function sortedPage(place: TablePlace, request: SortedRequest): Pro
   const asked = checkSorted(place, request)
   const known = await serve(place, asked, false)
   if (known !== null) return known
-  const made = () => serve(place, asked, true)
-  const page = await team.sorts.run(team.teamId, made, request.signal)
-  return page ?? unmade()
-}
-
-function unmade(): never {
-  throw new Error('A list was not made')
+  // Who waits for memory here would wait for those who wait for this sort.
+  const made = () => serve(place, { ...asked, request: { ...request, reserve: undefined } }, true)
+  const page = await team.sorts.run(team.teamId, made, request.signal).catch((failure) => {
+    checkNotAborted('sort', request.signal) // The wait ends with the reason of the signal.
+    throw failure
+  })
+  invariant(page !== null, 'a list was made')
+  return page
 }
 
 /** The version of a page that `sortedPage` would read: its request is checked, and no row is read. */

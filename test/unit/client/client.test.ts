@@ -785,6 +785,12 @@ test('a row is read by its key, which must be that of the table', async () => {
   expect(await table.count()).toBe(2)
   expect(await table.count({ n: { gt: 1 } })).toBe(1)
   expect(await table.count({}, { search: 'C@D' })).toBe(1)
+  const orderBy = [{ column: 'n', descending: true }]
+  const page = await table.page({ orderBy, limit: 1, total: true })
+  expect(page).toMatchObject({ rows: [{ n: 2 }], total: 2, continuation: expect.any(String) })
+  const ns: unknown[] = []
+  for await (const { n } of table.scan({ orderBy, pageSize: 1 })) ns.push(n)
+  expect(ns).toEqual([2, 1])
   await expect(table.count({ m: 1 })).rejects.toMatchObject({ status: 400 })
 })
 

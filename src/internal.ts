@@ -22,7 +22,13 @@ export type {
 export type { Authored } from './engine/types/call-types.js'
 export type { JobOutcome, MaintainOptions, RecompressionEvent } from './engine/types/event-types.js'
 export type { FilesPageRequest } from './engine/types/file-types.js'
-export type { CountOptions, FindBounds, OrderBy } from './engine/types/find-types.js'
+export type {
+  CountOptions,
+  FindBounds,
+  Group,
+  GroupsRequest,
+  OrderBy,
+} from './engine/types/find-types.js'
 export type {
   ChangesRequest,
   LogPage,

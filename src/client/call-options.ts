@@ -58,6 +58,14 @@ const json: Rule = (name, value) => {
   }
 }
 
+const columnList: Rule = (name, value) => {
+  if (!isTextList(value))
+    throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)
+}
+
+/** Options that are lists of columns of `groups`. */
+export const GROUP_COLUMNS = Object.freeze(['by', 'sum', 'least', 'greatest'])
+
 const RULES: Readonly<Record<string, Rule>> = {
   signal: (_, value) => checkSignalOption(value),
   onProgress: checkFunctionOption,
@@ -77,10 +85,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     if (!Array.isArray(value)) throw optionError(name, `must be an array, not ${shown(value)}`)
   },
   total: flag,
-  columns: (name, value) => {
-    if (!isTextList(value))
-      throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)
-  },
+  columns: columnList,
+  ...Object.fromEntries(GROUP_COLUMNS.map((name) => [name, columnList])),
   delimiter: choice([',', '\t']),
   name: matching(
     new RegExp(`^.{1,${NAME_CHARS_MAX}}$`, 's'),

@@ -1,7 +1,7 @@
 // The public types of `rowstash/client`.
 
 import type { KeyValues } from '../engine/types/call-types.js'
-import type { OrderBy } from '../engine/types/find-types.js'
+import type { Group, GroupsRequest, OrderBy } from '../engine/types/find-types.js'
 import type { StashEntry } from '../engine/types/row-types.js'
 import type {
   AnySchema,
@@ -263,6 +263,8 @@ export interface ClientTable extends ClientChanges {
     where?: ClientFind['where'],
     options?: Abortable & Pick<ClientFind, 'search'>,
   ): Promise<number>
+  /** The groups of rows with equal values, as `groups` of a table of the library. Only a server of rowstash has them. */
+  groups(request: GroupsRequest): Promise<readonly Group[]>
   /**
    * All rows, or those that match, in order, page by page.
    * @param options - `limit`: rows at most, a positive integer. Default: all. `pageSize`: rows that are asked for at once,
@@ -404,6 +406,7 @@ export interface TypedClientTable<S extends AnySchema>
     }>
   >
   count(where?: TypedWhere<S>, options?: Abortable & Pick<ClientFind, 'search'>): Promise<number>
+  groups(request: GroupsRequest<TypedWhere<S>, ColumnOf<S>>): Promise<readonly Group[]>
   scan<Column extends ColumnOf<S> = ColumnOf<S>>(
     options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>

@@ -4,6 +4,7 @@ import { isRecord, optionError, typeName } from '../base/options.js'
 import { pickById } from '../base/pick-by-id.js'
 import { isWellFormed } from '../base/well-formed.js'
 import type { KeyValues } from '../engine/types/call-types.js'
+import type { Group, GroupsRequest } from '../engine/types/find-types.js'
 import {
   csvRows,
   NDJSON_ROWS,
@@ -21,7 +22,7 @@ import {
   textOf,
   versionOf,
 } from './answers.js'
-import { checkCall, checkIdArgument, checkNameArgument } from './call-options.js'
+import { checkCall, checkIdArgument, checkNameArgument, GROUP_COLUMNS } from './call-options.js'
 import { ClientError, invalidCall } from './client-error.js'
 import type {
   Abortable,
@@ -145,42 +146,31 @@ export class RemoteTable implements ClientTable {
   }
 
   #readPage<T>(
-    {
-      limit,
-      continuation,
-      where,
-      search,
-      columns,
-      orderBy,
-      total,
-      ifNoneMatch,
-      signal,
-    }: PageRequest,
+    { ifNoneMatch, signal, ...bounds }: PageRequest,
     read: (answer: Response) => Promise<T>,
   ): Promise<T> {
-    const query = new URLSearchParams()
-    if (limit !== undefined) query.set('limit', String(limit))
-    if (continuation !== undefined) query.set('continuation', continuation)
-    if (where !== undefined) query.set('where', whereText(where))
-    if (search !== undefined) query.set('search', search)
-    if (columns !== undefined) query.set('columns', JSON.stringify(columns))
-    if (orderBy !== undefined) query.set('sort', JSON.stringify(orderBy))
-    if (total !== undefined) query.set('total', String(total))
-    const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
     const headers = conditionHeaders(undefined, ifNoneMatch)
-    return this.#send({ method: 'GET', path, headers, signal }, read)
+    return this.#send({ method: 'GET', path: this.#path + queryOf(bounds), headers, signal }, read)
   }
 
   async count(
-    where: Parameters<ClientTable['count']>[0] = {},
+    where?: Parameters<ClientTable['count']>[0],
     options: Parameters<ClientTable['count']>[1] = {},
   ): Promise<number> {
     checkCall('count', options, ['search', 'signal'])
-    const { search = '' } = options
-    const query = new URLSearchParams({ where: whereText(where), search })
-    const path = `${tablePath(this.id)}/count?${query}`
-    return this.#send({ method: 'GET', path, signal: options.signal }, async (answer) => {
+    const { search, signal } = options
+    const path = `${tablePath(this.id)}/count${queryOf({ where, search })}`
+    return this.#send({ method: 'GET', path, signal }, async (answer) => {
       return (await readAnswerData<{ count: number }>(answer, { count: 'number' })).count
+    })
+  }
+
+  async groups(request: GroupsRequest): Promise<readonly Group[]> {
+    checkCall('groups', request, [...GROUP_COLUMNS, 'where', 'search', 'limit', 'signal'])
+    const { signal, ...bounds } = request
+    const path = `${tablePath(this.id)}/groups${queryOf(bounds)}`
+    return this.#send({ method: 'GET', path, signal }, async (answer) => {
+      return dataIn<Group[]>(answer, await readAnswerJson(answer), 'list')
     })
   }
 
@@ -383,6 +373,18 @@ async function pageTextsOf(answer: Response): Promise<PageTexts> {
   } catch {
     throw invalidAnswer(answer, 'is no page of rows')
   }
+}
+
+/** The query that asks for rows, with its question mark. */
+function queryOf(bounds: object): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(bounds)) {
+    if (value === undefined) continue
+    const toText =
+      name === 'where' ? whereText : typeof value === 'object' ? JSON.stringify : String
+    query.set(name === 'orderBy' ? 'sort' : name, toText(value))
+  }
+  return query.size === 0 ? '' : `?${query}`
 }
 
 function checkedRowId(rowId: string): string {

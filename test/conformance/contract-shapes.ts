@@ -144,6 +144,7 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'POST merge': { status: 200, hasETag: true, check: checkMerged },
   'POST merge check': { status: 200, hasETag: true, check: checkMergeCounts },
   'GET job': { status: 200, hasETag: false, check: checkJob },
+  'GET groups': { status: 200, hasETag: false, check: checkGroups },
   'GET count': { status: 200, hasETag: false, check: checkCount },
   'GET rows': { status: 200, hasETag: true, check: checkPage },
   'GET row': {
@@ -183,6 +184,15 @@ function checkChunks(body: unknown): void {
 function checkCount(body: unknown): void {
   const { count } = closed(closed(body, ['data'])['data'], ['count'])
   assert.ok(Number.isSafeInteger(count) && Number(count) >= 0)
+}
+
+function checkGroups(body: unknown): void {
+  const { data } = closed(body, ['data'])
+  assert.ok(Array.isArray(data))
+  for (const group of data) {
+    const { values, count } = closed(group, ['values', 'count'], ['sum', 'least', 'greatest'])
+    assert.ok(typeof values === 'object' && Number.isSafeInteger(count))
+  }
 }
 
 function checkStashes(body: unknown): void {
@@ -260,6 +270,7 @@ function resourceOf(path: string): string | undefined {
     return rest.length === 2 ? 'changes' : 'change'
   if (collection === 'tables' && rest[1] === 'merge') return 'merge'
   if (collection === 'tables' && rest[1] === 'count') return 'count'
+  if (collection === 'tables' && rest[1] === 'groups') return 'groups'
   if (collection === 'tables' && rest[1] === 'by-key') return 'row'
   if (collection === 'tables' && rest[1] === 'export') return 'export'
   return RESOURCES[collection ?? '']?.[rest.length]

@@ -418,6 +418,10 @@ describe('answers that take a server of their own', () => {
       ).toBe(200)
       expect((await send(server, method, `${table.path}/count?where=x`)).status).toBe(400)
       expect((await send(server, method, `${table.path}x/count`)).status).toBe(404)
+      const groups = `${table.path}/groups?by=n&sum=n&least=n&greatest=n&limit=1`
+      expect((await send(server, method, `${groups}&where=${where}&search=`)).status).toBe(200)
+      expect((await send(server, method, `${groups}&where=x`)).status).toBe(400)
+      expect((await send(server, method, `${table.path}x/groups`)).status).toBe(404)
       expect((await send(server, method, `${table.path}/by-key?n=1`)).status).toBe(200)
       const headers = { 'if-none-match': '"1"' }
       const again = await api.send(method, `${table.path}/by-key?n=1`, { headers })

@@ -1,8 +1,11 @@
 // What a condition means, written as plainly as can be: on parsed rows, with numbers as their texts.
 import { foldCase } from '../../src/base/fold-case.js'
-import type { ColumnType, RowWithId, TableSchema, Where } from '../../src/index.js'
+import type { ColumnType, RowWithId, Table, TableSchema, Where } from '../../src/index.js'
 import { readCaseFolding } from '../unit/base/case-folding.js'
 import type { Order } from './find-cases.js'
+
+type GroupsRequest = Parameters<Table['groups']>[0]
+type Group = Awaited<ReturnType<Table['groups']>>[number]
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -112,6 +115,77 @@ function placed(kind: string, one: unknown, other: unknown): number {
   return kind === 'boolean'
     ? Number(one === 'true') - Number(other === 'true')
     : order(kind, one, other)
+}
+
+/** The groups of rows, read with `numbers: 'text'`, as `groups` returns them. */
+export function groupsOf(
+  schema: TableSchema,
+  rows: readonly RowWithId[],
+  { by, sum = [], least = [], greatest = [] }: GroupsRequest,
+): Group[] {
+  const kindOf = (id: string): string =>
+    schema.columns.find((one) => one.id === id)?.type.kind ?? ''
+  const isSame = (id: string, left: Row, right: Row): boolean => {
+    const [one, other] = [cellOf(left, id), cellOf(right, id)]
+    return one === undefined || other === undefined
+      ? one === other
+      : order(kindOf(id), one, other) === 0
+  }
+  const groups: RowWithId[][] = by.length === 0 && rows.length === 0 ? [[]] : []
+  for (const row of rows) {
+    const group = groups.find(([first]) => first && by.every((id) => isSame(id, first, row)))
+    if (group === undefined) groups.push([row])
+    else group.push(row)
+  }
+  const members = (ids: readonly string[], cellIn: (id: string) => unknown) =>
+    Object.fromEntries(ids.map((id) => [id, cellIn(id) ?? null]))
+  const best = (id: string, group: Row[], isBetter: (order: number) => boolean): unknown => {
+    return group
+      .map((row) => cellOf(row, id))
+      .filter((cell) => cell !== undefined)
+      .reduce<unknown>((kept, cell) => {
+        return kept === undefined || isBetter(order(kindOf(id), cell, kept)) ? cell : kept
+      }, undefined)
+  }
+  return groups
+    .map((group) => ({
+      values: members(by, (id) => cellOf(group[0] ?? {}, id)),
+      count: group.length,
+      ...(sum.length > 0 && { sum: members(sum, (id) => sumOf(group, id)) as Group['sum'] & {} }),
+      ...(least.length > 0 && { least: members(least, (id) => best(id, group, (one) => one < 0)) }),
+      ...(greatest.length > 0 && {
+        greatest: members(greatest, (id) => best(id, group, (one) => one > 0)),
+      }),
+    }))
+    .sort((left, right) => {
+      const differing = by.find((id) => compareCells(kindOf(id), left, right, id) !== 0)
+      const tie =
+        differing === undefined ? 0 : compareCells(kindOf(differing), left, right, differing)
+      return right.count - left.count || tie
+    })
+}
+
+/** Empty cells are last. */
+function compareCells(kind: string, left: Group, right: Group, id: string): number {
+  const [one, other] = [left.values[id], right.values[id]]
+  if (one === null || other === null) return Number(one === null) - Number(other === null)
+  return kind === 'boolean' || kind === 'duration'
+    ? Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)))
+    : order(kind, one, other)
+}
+
+/** In units of 10 ** -500. */
+function sumOf(rows: readonly Row[], id: string): string | null {
+  const cells = rows.map((row) => cellOf(row, id)).filter((cell) => cell !== undefined)
+  if (cells.length === 0) return null
+  const scale = '1e-500'
+  const sum = cells.reduce<bigint>((total, cell) => {
+    const [units, one] = scaled(String(cell), scale)
+    return total + units / one
+  }, 0n)
+  const digits = String(sum < 0n ? -sum : sum).padStart(501, '0')
+  const text = `${digits.slice(0, -500)}.${digits.slice(-500)}`.replace(/\.?0+$/, '')
+  return `${sum < 0n ? '-' : ''}${text === '' ? '0' : text}`
 }
 
 /** NaN: an empty cell has no order. */

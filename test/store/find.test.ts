@@ -21,7 +21,7 @@ import {
   randomSearch,
   randomWhere,
 } from './find-cases.js'
-import { contains, matches } from './find-oracle.js'
+import { contains, groupsOf, matches } from './find-oracle.js'
 
 const MANUAL = {
   maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0, compactionRecordsMin: 1 },
@@ -76,6 +76,7 @@ async function checkOne(seed: number): Promise<void> {
     expect(await table.count()).toBe(all.length)
     for (let tries = 0; tries < 12; tries++) {
       await checkWhere(random, table, schema, all)
+      if (tries % 3 === 0) await checkGroups(random, table, schema, all)
     }
     const asked = [...all.map(({ $rowID }) => $rowID), ...made.rowIds, 'none'].filter(() =>
       random.once(3),
@@ -89,6 +90,36 @@ async function checkOne(seed: number): Promise<void> {
     )
   } finally {
     await store.close()
+  }
+}
+
+async function checkGroups(
+  random: Seeded,
+  table: Table,
+  schema: TableSchema,
+  all: readonly RowWithId[],
+): Promise<void> {
+  const where = random.once(2) ? randomWhere(random, schema) : {}
+  const some = (isTaken: (kind: string) => boolean, most: number) => {
+    const ids = schema.columns.filter(({ type }) => isTaken(type.kind)).map(({ id }) => id)
+    return ids.filter(() => random.once(2)).slice(0, most)
+  }
+  const isOrdered = (kind: string) => ['number', 'date', 'time', 'dateTime'].includes(kind)
+  const request = {
+    by: some((kind) => kind !== 'array', random.below(4)),
+    sum: some((kind) => kind === 'number', 2),
+    least: some(isOrdered, 3),
+    greatest: some(isOrdered, 3),
+  }
+  const wanted = all.filter((row) => matches(schema, row, where))
+  const limit = 1 + random.below(20)
+  const groups = table.groups({ ...request, where, limit, numbers: 'text' })
+  const told = JSON.stringify({ request, where })
+  const cells = wanted.flatMap((row) => request.sum.map((id) => String(row[id] ?? '')))
+  if (cells.some((cell) => /e[+-]?\d{4}/i.test(cell))) {
+    await expect(groups, told).rejects.toThrow('has more than 400 digits')
+  } else {
+    expect(await groups, told).toEqual(groupsOf(schema, wanted, request).slice(0, limit))
   }
 }
 

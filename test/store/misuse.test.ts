@@ -382,6 +382,16 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [{}, {}],
     { 0: 'a $and $or $not', 1: 'signal' },
   ),
+  groups: call(
+    (request) => table.groups(request),
+    () => [{ by: [] }],
+    { 0: 'by sum least greatest where search limit signal numbers' },
+  ),
+  groupsJson: call(
+    (request) => table.groupsJson(request),
+    () => [{ by: [] }],
+    { 0: 'by sum least greatest where search limit signal' },
+  ),
   getMany: call(
     (rowIds, options) => table.getMany(rowIds, options),
     () => [[rowId], {}],
@@ -659,6 +669,8 @@ test('of the wrong values these work', () => {
       "TABLE getJson": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE getJsonByKey": "",
       "TABLE getMany": "0: [] | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
+      "TABLE groups": "0.sum: undefined | 0.least: undefined | 0.greatest: undefined | 0.where: undefined | 0.search: undefined | 0.limit: undefined | 0.signal: undefined | 0.numbers: undefined | 0.search: '' | 0.search: 'x' | 0.search: a text with a NUL | 0.search: a lone surrogate | 0.where: {} | 0.where: an object without a prototype | 0.by: [] | 0.sum: [] | 0.least: [] | 0.greatest: [] | 0.where: iterators that are none",
+      "TABLE groupsJson": "0.sum: undefined | 0.least: undefined | 0.greatest: undefined | 0.where: undefined | 0.search: undefined | 0.limit: undefined | 0.signal: undefined | 0.search: '' | 0.search: 'x' | 0.search: a text with a NUL | 0.search: a lone surrogate | 0.where: {} | 0.where: an object without a prototype | 0.by: [] | 0.sum: [] | 0.least: [] | 0.greatest: [] | 0.where: iterators that are none",
       "TABLE log": "0: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none",
       "TABLE merge": "0.missing: undefined | 0.unnamed: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.dryRun: undefined | 0.signal: undefined | 0.receipt: true | 0.dryRun: true | 0.rows: []",
       "TABLE openExport": "0.where: undefined | 0.search: undefined | 0.columns: undefined | 0.orderBy: undefined | 0.limit: undefined | 0.signal: undefined | 0.at: undefined | 0.search: '' | 0.search: 'x' | 0.search: a text with a NUL | 0.search: a lone surrogate | 0.where: {} | 0.where: an object without a prototype | 0.columns: [] | 0.where: iterators that are none",

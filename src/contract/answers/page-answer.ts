@@ -10,6 +10,7 @@
 import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
+import type { GroupsRequest } from '../../engine/types/find-types.js'
 import type {
   OpenPage,
   PageBounds,
@@ -79,18 +80,45 @@ export async function answerFound(
     await room.resize(FOUND_PAGE_BYTES)
     const reserve = (bytes: number) => room.resize(FOUND_PAGE_BYTES + bytes)
     const { json, continuation, version, total } = await table.findBytes({ ...bounds, reserve })
-    const pieces = [HEAD, json, tailOf(continuation, total)]
-    const length = pieces.reduce((bytes, piece) => bytes + piece.length, 0)
-    if (length > FREE_BYTES_MAX) {
-      await room.resize(FOUND_PAGE_BYTES + json.length)
-      return heldAnswer(jsonResponse(200, null, version), pieces, answer)
-    }
-    room.close()
-    return jsonResponse(200, concatBytes(pieces), version)
+    return await answerJson(json, tailOf(continuation, total), version, answer)
   } catch (failure) {
     room.close()
     throw asQueryError(failure)
   }
+}
+
+/** GET /tables/{tableID}/groups: the values of groups have at most as many bytes as such a page. */
+export async function answerGroups(
+  table: Table,
+  request: GroupsRequest,
+  answer: AnswerRoom,
+): Promise<ContractResponse> {
+  const { room } = answer
+  try {
+    await room.resize(FOUND_PAGE_BYTES)
+    const json = utf8(await table.groupsJson(request))
+    return await answerJson(json, tailOf(undefined), undefined, answer)
+  } catch (failure) {
+    room.close()
+    throw asQueryError(failure)
+  }
+}
+
+async function answerJson(
+  json: Bytes,
+  tail: Bytes,
+  version: number | undefined,
+  answer: AnswerRoom,
+): Promise<ContractResponse> {
+  const { room } = answer
+  const pieces = [HEAD, json, tail]
+  const length = pieces.reduce((bytes, piece) => bytes + piece.length, 0)
+  if (length > FREE_BYTES_MAX) {
+    await room.resize(FOUND_PAGE_BYTES + json.length)
+    return heldAnswer(jsonResponse(200, null, version), pieces, answer)
+  }
+  room.close()
+  return jsonResponse(200, concatBytes(pieces), version)
 }
 
 /** A condition that does not fit the table is an error of the query. */

@@ -90,6 +90,8 @@ function missingTable(id: string): Table {
     scan: walk,
     find: walk,
     count: fail,
+    groups: fail,
+    groupsJson: fail,
     getMany: fail,
     get: fail,
     getJson: fail,

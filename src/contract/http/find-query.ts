@@ -41,14 +41,14 @@ function parseWhereParameter(query: Query): Where | undefined {
 }
 
 /** IDs with commas between them, repeated parameters, or an array of JSON, for IDs with a comma. */
-function parseQueryColumns(query: Query): readonly string[] | undefined {
-  if (!query.has('columns')) return undefined
-  return queryValues(query, 'columns').flatMap((value) => {
+export function parseQueryColumns(query: Query, name = 'columns'): readonly string[] | undefined {
+  if (!query.has(name)) return undefined
+  return queryValues(query, name).flatMap((value) => {
     if (!value.startsWith('[')) return value === '' ? [] : value.split(',')
-    const ids = parseQueryJson('columns', value)
+    const ids = parseQueryJson(name, value)
     const isText = (id: unknown): id is string => typeof id === 'string'
     if (Array.isArray(ids) && ids.every(isText)) return ids
-    throw invalidRequest('query', 'columns must be column IDs, or a JSON array of them')
+    throw invalidRequest('query', `${name} must be column IDs, or a JSON array of them`)
   })
 }
 

@@ -1,9 +1,10 @@
 // CONTRACT.md, section 6.
 
 import { StoreError } from '../../base/store-error.js'
+import { GROUPS_MAX } from '../../engine/arguments/groups-arguments.js'
 import { rowNotFound } from '../../engine/read/row-lookup.js'
 import type { PageBounds, ReadJsonResult, Table } from '../../engine/types/store-types.js'
-import { answerFound, answerPage, asQueryError } from '../answers/page-answer.js'
+import { answerFound, answerGroups, answerPage, asQueryError } from '../answers/page-answer.js'
 import {
   jsonResponse,
   renderPreflight,
@@ -20,7 +21,7 @@ import type { Call } from '../calls/call.js'
 import { TABULAR } from '../calls/call.js'
 import { inOrder } from '../calls/order-of-refusals.js'
 import { isKnown } from '../http/file-conditions.js'
-import { type FoundBounds, parseFindBounds } from '../http/find-query.js'
+import { type FoundBounds, parseFindBounds, parseQueryColumns } from '../http/find-query.js'
 import { type ContractResponse, headerValues } from '../http/message.js'
 import { parseIfMatch, renderETag } from '../http/precondition.js'
 import {
@@ -117,6 +118,22 @@ export async function countRows(call: Call, tableId: string): Promise<ContractRe
   } catch (failure) {
     throw asQueryError(failure)
   }
+}
+
+/** GET /tables/{tableID}/groups */
+export async function readGroups(call: Call, tableId: string): Promise<ContractResponse> {
+  const { where, search } = parseFindBounds(call.query) ?? {}
+  const limit = parseLimit(call.query, GROUPS_MAX)
+  const request = {
+    by: parseQueryColumns(call.query, 'by') ?? [],
+    sum: parseQueryColumns(call.query, 'sum'),
+    least: parseQueryColumns(call.query, 'least'),
+    greatest: parseQueryColumns(call.query, 'greatest'),
+    where,
+    search,
+    ...(limit !== undefined && { limit }),
+  }
+  return answerGroups(call.team.table(tableId), request, call.openAnswerRoom())
 }
 
 /** GET /tables/{tableID}/by-key: each parameter of the query is a column of the key. */

@@ -13,6 +13,7 @@ import type { Position } from '../../format/keys.js'
 import { RowCells } from '../../format/row-cells.js'
 import type { KvView } from '../../kv/kv.js'
 import { checkFindBounds } from '../arguments/find-arguments.js'
+import type { GroupsBounds } from '../arguments/groups-arguments.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import {
@@ -28,7 +29,15 @@ import type { FrameRows } from '../segments/frame-runs.js'
 import type { FindBounds } from '../types/find-types.js'
 import type { PageBounds, PageBytes } from '../types/store-types.js'
 import { valueCountOf } from './condition.js'
-import { type FoundRows, frameOfRow, positionIn, type Wanted, walkPlan } from './find-walk.js'
+import {
+  type FoundRows,
+  frameOfRow,
+  positionIn,
+  type WalkEnd,
+  type Wanted,
+  walkPlan,
+} from './find-walk.js'
+import { RowGroups } from './group-rows.js'
 import { type SegmentTest, segmentTest } from './may-match.js'
 import { RowMatcher } from './row-matcher.js'
 import { lackedColumn } from './unknown-column.js'
@@ -111,9 +120,39 @@ export async function countRows(
   const { plan } = chosen
   const { projection: _, ...query } = compileQuery(place.team, plan.schema, wanted)
   const end = await walkPlan(place.team, plan, { ...query, found, signal })
+  return { count: found.count, rest: restOf(start, plan, end) }
+}
+
+/** Groups of a part of the rows of a table; `rest` is as in `CountedRows`. */
+export type FoundGroups = Readonly<{ groups: RowGroups; rest: Continuation | null }>
+
+/**
+ * Adds the rows that match to groups, of as many as a page looks at.
+ * @param groups - What was found before; null: it begins here.
+ * @returns null: the columns are others than those with which the groups were begun.
+ */
+export async function groupFound(
+  place: TablePlace,
+  start: Continuation,
+  groups: RowGroups | null,
+  bounds: GroupsBounds & Pick<FindBounds, 'where' | 'search'>,
+  signal: AbortSignal | undefined,
+): Promise<FoundGroups | null> {
+  const chosen = await chooseRows(place, { token: start, pinned: start.generation })
+  const { plan } = chosen
+  const columns: IndexedSchema['columns'] = plan.schema?.columns ?? new Map()
+  const found = groups ?? new RowGroups(bounds, columns)
+  if (!found.isOf(columns)) return null
+  const { where, search } = bounds
+  const { projection: _, ...query } = compileQuery(place.team, plan.schema, { where, search })
+  const end = await walkPlan(place.team, plan, { ...query, found, signal, rowWork: found.rowWork })
+  return { groups: found, rest: restOf(start, plan, end) }
+}
+
+/** Where the rows begin that a walk did not look at; null: there are none. */
+function restOf(start: Continuation, plan: ChosenPage['plan'], end: WalkEnd): Continuation | null {
   const after = end ?? (plan.isEnd ? null : endOfPlan(plan))
-  const rest = after === null ? null : { ...start, position: after }
-  return { count: found.count, rest }
+  return after === null ? null : { ...start, position: after }
 }
 
 /**

@@ -1,17 +1,20 @@
 // Scans and counts: page after page over the rows of one generation, which stays readable meanwhile.
 import type { Awaitable } from '../../base/awaitable.js'
 import { checkNotAborted } from '../../base/signals.js'
+import { StoreError } from '../../base/store-error.js'
 import { type Continuation, renderContinuation } from '../../format/continuation-token.js'
 import { checkCount, checkScan } from '../arguments/find-arguments.js'
+import { checkGroups } from '../arguments/groups-arguments.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { pinGeneration } from '../read/generations.js'
 import { openPage, readPage } from '../read/open-page.js'
 import { decodePage, walkPages } from '../read/page-walk.js'
-import type { CountOptions, ScanOptions, Where } from '../types/find-types.js'
+import type { CountOptions, GroupsRequest, ScanOptions, Where } from '../types/find-types.js'
 import type { RowWithId } from '../types/read-types.js'
 import type { Page } from '../types/store-types.js'
-import { countRows, findPage, startAtRow } from './find-rows.js'
+import { countRows, type FoundGroups, findPage, groupFound, startAtRow } from './find-rows.js'
+import type { RowGroups } from './group-rows.js'
 
 /** Rows that a scan reads at once. */
 const SCAN_ROWS = 1_000
@@ -71,6 +74,45 @@ export async function countMatches(
       rest = counted.rest
     }
     return count
+  } finally {
+    await unpin()
+  }
+}
+
+/** How often the groups of a scan are begun again, because columns were changed meanwhile. */
+const GROUPS_BEGUN_MAX = 8
+
+/**
+ * The groups of the rows that match, as JSON.
+ * @param run - As for `scanRows`.
+ * @param more - Members of the request that are for others.
+ */
+export async function groupRows(
+  run: RunOnTable,
+  request: GroupsRequest,
+  more: readonly string[],
+): Promise<string> {
+  const checked = checkGroups(request, more)
+  const { where, search, signal } = request
+  const bounds = { ...checked, where, search }
+  const { start, unpin } = await run(pinStart)
+  try {
+    let groups: RowGroups | null = null
+    let begun = 1
+    for (let rest: Continuation | null = start; rest !== null; ) {
+      const from: Continuation = rest
+      const known: RowGroups | null = groups
+      const add = (place: TablePlace): Promise<FoundGroups | null> =>
+        groupFound(place, from, known, bounds, signal)
+      const found: FoundGroups | null = await run(add)
+      if (found === null && ++begun > GROUPS_BEGUN_MAX) {
+        const message = 'The columns of the table keep changing; try again'
+        throw new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
+      }
+      rest = found === null ? start : found.rest
+      groups = found?.groups ?? null
+    }
+    return groups?.json() ?? '[]'
   } finally {
     await unpin()
   }

@@ -38,7 +38,7 @@ import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { findPage, pageVersion } from '../find/find-rows.js'
 import { readRows } from '../find/get-many.js'
-import { countMatches, type RunOnTable, scanRows } from '../find/scan-rows.js'
+import { countMatches, groupRows, type RunOnTable, scanRows } from '../find/scan-rows.js'
 import { encodeKeyText, encodeKeyValue, readByKey } from '../keys/find-by-key.js'
 import { sortedPage, sortedVersion } from '../order/sorted-pages.js'
 import { scanSorted } from '../order/sorted-scan.js'
@@ -48,7 +48,14 @@ import { decodePage } from '../read/page-walk.js'
 import { readRowJson } from '../read/point-read.js'
 import { readTableInfo } from '../read/table-infos.js'
 import type { Abortable, Authored, KeyValues } from '../types/call-types.js'
-import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../types/find-types.js'
+import type {
+  CountOptions,
+  FindPageRequest,
+  Group,
+  GroupsRequest,
+  ScanOptions,
+  Where,
+} from '../types/find-types.js'
 import type {
   ChangeEntry,
   ChangesRequest,
@@ -259,6 +266,17 @@ export class TeamTable implements Table {
 
   count(where?: Where, options: CountOptions = {}): Promise<number> {
     return countMatches((operation) => this.#run(operation), where, options)
+  }
+
+  async groups(request: GroupsRequest & Pick<ReadOptions, 'numbers'>): Promise<Group[]> {
+    const numbers = checkNumbers(request?.numbers)
+    const json = await groupRows((operation) => this.#run(operation), request, ['numbers'])
+    const groups = parseRendered(json, numbers) as Group[]
+    return groups.map((group) => ({ ...group, count: Number(group.count) }))
+  }
+
+  groupsJson(request: GroupsRequest): Promise<string> {
+    return groupRows((operation) => this.#run(operation), request, [])
   }
 
   getMany(

@@ -9,7 +9,13 @@ import { columnIndex } from '../../schema/table-schema.js'
 import { checkFindOptions, checkWhere } from '../arguments/find-arguments.js'
 import { validatedRows } from '../import/validated-rows.js'
 import type { Abortable, Authored, KeyValues } from '../types/call-types.js'
-import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../types/find-types.js'
+import type {
+  CountOptions,
+  FindPageRequest,
+  GroupsRequest,
+  ScanOptions,
+  Where,
+} from '../types/find-types.js'
 import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../types/many-types.js'
 import type { MergeRequest } from '../types/merge-types.js'
 import type { ReadOptions, RowWithId } from '../types/read-types.js'
@@ -155,6 +161,10 @@ class SchemaTable
 
   count(where?: Where, options?: CountOptions) {
     return this.checked(() => this.untyped.count(where, options))
+  }
+
+  groups(request: GroupsRequest & Pick<ReadOptions, 'numbers'>) {
+    return this.checked(() => this.untyped.groups(request))
   }
 
   override deleteRows(rows: RowsToDelete, options?: Abortable & Authored) {

@@ -112,6 +112,40 @@ export type CountOptions = Readonly<{
   signal?: AbortSignal | undefined
 }>
 
+/** Which rows `groups` takes together, and what it shows of them. `Column`: the IDs of the columns. */
+export type GroupsRequest<W = Where, Column extends string = string> = CountOptions &
+  Readonly<{
+    /**
+     * Rows with equal values in all of these columns are one group: at most 4, none with arrays. Empty cells are equal.
+     * Without a column all rows are one group, even if there is none.
+     */
+    by: readonly Column[]
+    /** Conditions by column ID, which the rows must meet. Default: all rows. */
+    where?: W | undefined
+    /** Columns of numbers, of which the groups have the exact sum. Default: none. */
+    sum?: readonly Column[] | undefined
+    /** Columns of numbers, dates or times, of which the groups have the least value. Default: none. */
+    least?: readonly Column[] | undefined
+    /** As `least`: the greatest value. `sum`, `least` and `greatest` take 8 columns together. Default: none. */
+    greatest?: readonly Column[] | undefined
+    /** Groups that are returned, at most: 1 to 10,000. Default: 10,000. */
+    limit?: number | undefined
+  }>
+
+/** Rows with equal values. */
+export type Group = Readonly<{
+  /** Their values, as the first of them has them; null: an empty cell. */
+  values: Readonly<Record<string, unknown>>
+  /** How many there are. */
+  count: number
+  /** The sums by column, as texts without exponents, in which no digit is lost; null: all cells are empty. */
+  sum?: Readonly<Record<string, string | null>>
+  /** The least values by column; null: all cells are empty. */
+  least?: Readonly<Record<string, unknown>>
+  /** The greatest values. */
+  greatest?: Readonly<Record<string, unknown>>
+}>
+
 /** Options of `scan` and `find`. */
 export type ScanOptions = FindBounds &
   CountOptions &

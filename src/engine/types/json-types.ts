@@ -1,6 +1,6 @@
 // Rows as JSON text: for servers and proxies, which neither parse nor render them.
 import type { Bytes } from '../../base/bytes.js'
-import type { FindBounds } from './find-types.js'
+import type { FindBounds, GroupsRequest } from './find-types.js'
 import type { ExportedRows, ExportOptions } from './life-types.js'
 import type { PageBounds } from './read-types.js'
 import type { UpdateOptions } from './row-types.js'
@@ -121,6 +121,13 @@ export interface TextTable {
    * console.log(JSON.parse(new TextDecoder().decode(json))[0].id) // 2
    */
   findBytes(request: FindBytesRequest): Promise<PageBytes>
+  /**
+   * As `groups`, as JSON text.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+   * console.log(await team.table(tableId).groupsJson({ by: [] })) // [{"values":{},"count":2}]
+   */
+  groupsJson(request: GroupsRequest): Promise<string>
   /**
    * The `version` of the page that such a request gets, without reading rows. Fails as `page` does.
    * @example

@@ -2,7 +2,14 @@
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Abortable, Authored, KeyValues } from './call-types.js'
-import type { CountOptions, FindPageRequest, ScanOptions, Where } from './find-types.js'
+import type {
+  CountOptions,
+  FindPageRequest,
+  Group,
+  GroupsRequest,
+  ScanOptions,
+  Where,
+} from './find-types.js'
 import type {
   ChangesRequest,
   PastTable,
@@ -132,6 +139,18 @@ export interface Table extends TableLog, TextTable {
    * console.log(await team.table(tableId).count({ total: { gte: 5, lt: 10 } })) // 1
    */
   count(where?: Where, options?: CountOptions): Promise<number>
+  /**
+   * The groups of the rows that match by the values of some columns, largest first, equally large ones by their values.
+   * One scan; at most 10,000 groups, and 4 MiB of their values.
+   * @param request - `numbers`: the form of numbers in `values`, `least` and `greatest`, as in `ReadOptions`.
+   * @throws {StoreError} as `scan`; REQUEST_VALIDATION_ERROR, also if there are more groups, or if a sum has more than 400
+   *   digits on one side of its point; TRANSACTION_CONFLICT if columns are changed again and again meanwhile
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'day,total\nMo,5.10\nMo,12\nTu,7' } })
+   * const [first] = await team.table(tableId).groups({ by: ['day'], sum: ['total'], limit: 1 })
+   * console.log(first) // { values: { day: 'Mo' }, count: 2, sum: { total: '17.1' } }
+   */
+  groups(request: GroupsRequest & Pick<ReadOptions, 'numbers'>): Promise<readonly Group[]>
   /**
    * Adds rows at the end, all or none. Adding no rows makes no version.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED,

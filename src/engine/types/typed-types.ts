@@ -11,7 +11,7 @@ import type {
   TypedWhere,
 } from '../../schema/row-types.js'
 import type { Abortable, Authored } from './call-types.js'
-import type { CountOptions, OrderBy } from './find-types.js'
+import type { CountOptions, Group, GroupsRequest, OrderBy } from './find-types.js'
 import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
 import type { ConditionToDelete, DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
@@ -151,6 +151,9 @@ export interface TypedTable<S extends AnySchema>
     options?: Omit<TypedScanOptions<S, Column, Form>, 'where'>,
   ): DisposableIterator<TypedRow<S, Column, Form>>
   count(where?: TypedWhere<S>, options?: CountOptions): Promise<number>
+  groups(
+    request: GroupsRequest<TypedWhere<S>, ColumnOf<S>> & Readonly<{ numbers?: NumberForm }>,
+  ): Promise<readonly Group[]>
   updateRow(
     rowId: string,
     cells: CellsOf<S>,

@@ -359,6 +359,34 @@ const found: ContractCase[] = [
     },
   },
   {
+    name: 'groups: counts, exact sums, least and greatest values, largest groups first',
+    run: async (api) => {
+      const kinds = { s: 'string', n: 'number', d: 'date' } as const
+      const table = await api.createTyped(kinds, [
+        { s: 'b', n: 0.1, d: '2024-02-01' },
+        { s: 'a', n: 1 },
+        { n: 0.2 },
+        { s: 'b', n: 0.2, d: '2024-01-01' },
+      ])
+      const groups = async (query: string) =>
+        (await api.ok('GET', `${table.path}/groups?${query}`)).json
+      const b = { values: { s: 'b' }, count: 2, sum: { n: '0.3' }, least: { d: '2024-01-01' } }
+      const a = { values: { s: 'a' }, count: 1, sum: { n: '1' }, least: { d: null } }
+      const none = { values: { s: null }, count: 1, sum: { n: '0.2' }, least: { d: null } }
+      assert.deepEqual(await groups('by=s&sum=n&least=d'), { data: [b, a, none] })
+      assert.deepEqual(await groups('by=s&sum=n&least=d&limit=1'), { data: [b] })
+      const where = encodeURIComponent('{"n":{"gte":1}}')
+      assert.deepEqual(await groups(`greatest=n&where=${where}`), {
+        data: [{ values: {}, count: 1, greatest: { n: 1 } }],
+      })
+      assert.deepEqual(await groups('by=s&search=B'), { data: [{ values: { s: 'b' }, count: 2 }] })
+      for (const wrong of ['by=x', 'by=s,s', 'by=[', 'sum=s', 'least=s', 'limit=0', 'where=x']) {
+        await api.refused('GET', `${table.path}/groups?${wrong}`, {}, VALIDATION)
+      }
+      await api.refused('GET', '/tables/none/groups', {}, TABLE_NOT_FOUND)
+    },
+  },
+  {
     name: 'by-key: the row with the values of all key columns, as its route answers it',
     run: async (api) => {
       const kinds = { s: 'string', n: 'number', b: 'boolean' } as const

@@ -322,6 +322,8 @@ function countOrFindByKey(random: Seeded, known: Known): Parts {
     'format=csv&columns=n',
     'format=x',
     'at=1',
+    'by=n&sum=n&least=n',
+    'by=n,x&limit=0',
     'n=1',
     'since=1',
     'since=x&limit=0',
@@ -330,7 +332,7 @@ function countOrFindByKey(random: Seeded, known: Known): Parts {
     'n=1&n=1',
     '__proto__=1',
   ]
-  const path = random.pick(['count', 'by-key', 'changes', 'export'])
+  const path = random.pick(['count', 'by-key', 'changes', 'export', 'groups'])
   return { target: `/tables/${id}/${path}?${random.pick(queries)}` }
 }
 

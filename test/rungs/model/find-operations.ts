@@ -35,6 +35,8 @@ export function findSome(target: TableTarget): Operation {
         const orderBy = random.once(2) ? randomOrder(random, schema) : undefined
         const options = orderBy && { orderBy }
         for await (const { $rowID } of table.find(where, options)) ids.push($rowID)
+        const [{ count = -1 } = {}] = await table.groups({ by: [], where })
+        expectEqual('the rows of a group', count, ids.length)
         found.push({ where, orderBy, ids, count: await table.count(where) })
       }
       const asked = rows.map(({ $rowID }) => $rowID).filter(() => random.once(2))

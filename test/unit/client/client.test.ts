@@ -792,6 +792,8 @@ test('a row is read by its key, which must be that of the table', async () => {
   for await (const { n } of table.scan({ orderBy, pageSize: 1 })) ns.push(n)
   expect(ns).toEqual([2, 1])
   await expect(table.count({ m: 1 })).rejects.toMatchObject({ status: 400 })
+  const groups = await table.groups({ by: [], greatest: ['n'], where: { n: { gt: 1 } } })
+  expect(groups).toEqual([{ values: {}, count: 1, greatest: { n: 2 } }])
 })
 
 test('a 404 of no API says that the base path may be missing', async () => {

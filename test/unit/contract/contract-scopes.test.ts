@@ -29,6 +29,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'POST /tables/{tableID}/rows': { scopes: ['write'], limited: true },
   'GET /tables/{tableID}/changes': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/changes': { scopes: ['read'], limited: true },
+  'GET /tables/{tableID}/groups': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/count': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/by-key': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/export': { scopes: ['read'], limited: true },

@@ -1,0 +1,99 @@
+// The exact sum of numbers, from the bytes of their JSON tokens.
+import { DIGIT_NINE, DIGIT_ZERO, DOT, MINUS } from '../../base/ascii.js'
+import type { Bytes } from '../../base/bytes.js'
+import { sliceText } from '../../base/platform.js'
+import { longDecimal } from '../../schema/decimal.js'
+
+/** Bytes of a token without a sign whose digits are surely a safe integer, with and without a point. */
+const SHORT_BYTES = 15
+
+const POWERS = Object.freeze(Array.from({ length: SHORT_BYTES + 1 }, (_, power) => 10 ** power))
+
+/** Half of the safe integers: the sum of two of these is exact, or is seen not to be safe. */
+const UNITS_MAX = 2 ** 52
+
+/** Digits on each side of the point that a sum has, at most: a double has no more. */
+export const SUM_PLACES_MAX = 400
+
+/** `units` / 10 ** `places` in a number while it is safe, and `large` / 10 ** `largePlaces` beside it. */
+export class ExactSum {
+  #isEmpty = true
+  #units = 0
+  #places = 0
+  #large = 0n
+  #largePlaces = 0
+
+  /** Adds a number. @returns false: it has digits at more places than `SUM_PLACES_MAX`, and was not added. */
+  add(bytes: Bytes, from: number, to: number): boolean {
+    const isNegative = bytes[from] === MINUS
+    const start = isNegative ? from + 1 : from
+    if (to - start > SHORT_BYTES) return this.#addLong(bytes, from, to)
+    let units = 0
+    let point = to - 1
+    for (let at = start; at < to; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte >= DIGIT_ZERO && byte <= DIGIT_NINE) units = 10 * units + byte - DIGIT_ZERO
+      else if (byte === DOT) point = at
+      else return this.#addLong(bytes, from, to)
+    }
+    this.#isEmpty = false
+    this.#addUnits(isNegative ? -units : units, to - 1 - point)
+    return true
+  }
+
+  #addUnits(given: number, givenPlaces: number): void {
+    let units = given
+    const difference = givenPlaces - this.#places
+    if (difference < 0) units *= POWERS[-difference] ?? 0
+    else if (difference > 0) {
+      const scaled = this.#units * (POWERS[difference] ?? 0)
+      if (Math.abs(scaled) > UNITS_MAX) this.#carry()
+      else this.#units = scaled
+      this.#places = givenPlaces
+    }
+    if (Math.abs(units) > UNITS_MAX) {
+      this.#addLarge(BigInt(given), givenPlaces)
+    } else {
+      if (Math.abs(this.#units + units) > UNITS_MAX) this.#carry()
+      this.#units += units
+    }
+  }
+
+  #addLong(bytes: Bytes, from: number, to: number): boolean {
+    const { isNegative, digits, exponent } = longDecimal(sliceText(bytes, from, to))
+    const power = Number(exponent)
+    if (digits.length > SUM_PLACES_MAX || Math.abs(power) > SUM_PLACES_MAX) return false
+    const value = BigInt(digits) * (isNegative ? -1n : 1n)
+    this.#isEmpty = false
+    if (power < 0) this.#addLarge(value, -power)
+    else this.#addLarge(value * 10n ** BigInt(power), 0)
+    return true
+  }
+
+  #carry(): void {
+    this.#addLarge(BigInt(this.#units), this.#places)
+    this.#units = 0
+  }
+
+  #addLarge(value: bigint, places: number): void {
+    const difference = places - this.#largePlaces
+    const power = 10n ** BigInt(Math.abs(difference))
+    if (difference > 0) {
+      this.#large *= power
+      this.#largePlaces = places
+    }
+    this.#large += difference < 0 ? value * power : value
+  }
+
+  /** The sum without an exponent, and without zeros at its end behind the point; null: nothing was added. */
+  text(): string | null {
+    if (this.#isEmpty) return null
+    this.#carry()
+    const places = this.#largePlaces
+    const isNegative = this.#large < 0n
+    const digits = String(isNegative ? -this.#large : this.#large).padStart(places + 1, '0')
+    const whole = digits.slice(0, digits.length - places)
+    const fraction = digits.slice(digits.length - places).replace(/0+$/, '')
+    return `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+  }
+}

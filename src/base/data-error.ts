@@ -41,21 +41,35 @@ export type PlaceShift = Readonly<{ rows: number; lines: number }>
 /** The same error, with its row and its line counted from the beginning of the whole input. Other failures stay. */
 export function shiftPlace(failure: unknown, { rows, lines }: PlaceShift): unknown {
   if (!isStoreError(failure)) return failure
-  const { code, message, row, line, column, value, rule, chunk } = failure
+  const { row, line, chunk } = failure
   if (row === undefined && line === undefined) return failure
   // An error of the header is not one of a row: its line is right already.
-  const place = {
+  return atPlace(failure, {
     ...(row !== undefined && { row: row + rows }),
     ...(line !== undefined && { line: row === undefined ? line : line + lines }),
     ...(chunk !== undefined && { chunk }),
-  }
-  const shifted = message.replace(renderErrorPlace(failure), () => renderErrorPlace(place))
+  })
+}
+
+/** The same error, about this line. @param line - undefined: it is not known. */
+export function withLine(failure: StoreError, line: number | undefined): StoreError {
+  const { row, chunk } = failure
+  return atPlace(failure, {
+    ...(row !== undefined && { row }),
+    ...(line !== undefined && { line }),
+    ...(chunk !== undefined && { chunk }),
+  })
+}
+
+function atPlace(failure: StoreError, place: ErrorPlace): StoreError {
+  const { code, message, column, value, rule } = failure
+  const placed = message.replace(renderErrorPlace(failure), () => renderErrorPlace(place))
   const rest = {
     ...(column !== undefined && { column }),
     ...(value !== undefined && { value }),
     ...(rule !== undefined && { rule }),
   }
-  return new StoreError(code, shifted, { ...place, ...rest, cause: failure.cause })
+  return new StoreError(code, placed, { ...place, ...rest, cause: failure.cause })
 }
 
 /**

@@ -53,13 +53,10 @@ export class RowRewriter {
 
   /** What was done so far. */
   get advice(): readonly Advice[] {
-    const { nulls, mayKeepBlankLines } = this.#plan
-    const [example = ''] = nulls
     const done = [...this.#tallies].map(([code, { count, line }]): Advice => {
       const told = { code, count, line }
-      if (code === 'nulls') return { ...told, example }
       const remedy = { option: 'blankLines', value: 'keep' } as const
-      return code === 'blankLines' && mayKeepBlankLines ? { ...told, remedy } : told
+      return code === 'blankLines' && this.#plan.mayKeepBlankLines ? { ...told, remedy } : told
     })
     const converted = [...this.#converters.values()].flatMap((converter) => converter.advice)
     return [...done, ...converted]

@@ -102,6 +102,23 @@ export const OTHER_FILES: Readonly<Record<string, FileCase>> = {
     says: { encoding: 'utf-16le' },
     plain: '',
   },
+  'nested-columns.json': {
+    given: { nested: 'flatten' },
+    bytes: '[{"a":{"b":1,"c":"x"}},{"a":null,"d":{"e":[{"f":1}]}}]',
+    columns: 'a.b:number|a.c:string|d.e:string',
+    rows: [
+      [1, 'x', null],
+      [null, null, '[{"f":1}]'],
+    ],
+    read: 'json utf-8',
+  },
+  'nested-text.json': {
+    given: { nested: 'text' },
+    bytes: '[{"a": {"b": 1}, "c": 2}]',
+    columns: 'a:string|c:number',
+    rows: [['{"b":1}', 2]],
+    read: 'json utf-8',
+  },
   'nested.json': { bytes: '[{"a":{"b":1}}]', refused: 'a', plain: 'a' },
   'number.json': { bytes: '5', refused: '', plain: '' },
   'cut.json': { bytes: '[{"a":1},{"a"', refused: '', plain: '' },

@@ -15,7 +15,7 @@ import { openMemory, type RowsInput, type Team } from '../../src/index.js'
 export type Source = Readonly<{
   name: string
   bytes: Uint8Array<ArrayBuffer>
-  said: Dialect & Readonly<{ at?: string }>
+  said: Dialect & Readonly<{ at?: string; nested?: 'flatten' | 'text' }>
 }>
 
 /** What became of it. */
@@ -109,11 +109,11 @@ export async function openWays(): Promise<Ways> {
     return tableOf(team, tableId, read)
   }
 
-  async function page({ name, bytes, said: { at, ...dialect } }: Source): Promise<Outcome> {
+  async function page({ name, bytes, said: { at, nested, ...dialect } }: Source): Promise<Outcome> {
     const file = new File([bytes], name)
     const format = formatOf(file)
     if (format === undefined) throw new Error('no format')
-    const reading = { format, dialect, ...(at !== undefined && { at }) }
+    const reading = { format, dialect, ...(at !== undefined && { at }), ...(nested && { nested }) }
     const sample = await readSample(file, reading, async () => undefined)
     const run = new ImportRun(
       api,
@@ -141,7 +141,8 @@ export async function openWays(): Promise<Ways> {
     const isText = /^text/.test(CONTENT_TYPES[knownFormat(name)])
     const query = new URLSearchParams({ name, ...(how && isText && { 'csv.dialect': how }) })
     for (const [option, value] of Object.entries(said)) {
-      const parameter = option === 'at' ? 'json.at' : `csv.${option}`
+      const isOfJson = option === 'at' || option === 'nested'
+      const parameter = `${isOfJson ? 'json' : 'csv'}.${option}`
       const isObject = typeof value === 'object' && !Array.isArray(value)
       for (const one of [value].flat())
         query.append(parameter, isObject ? JSON.stringify(one) : String(one))

@@ -70,6 +70,12 @@ describe('the first rows of a file', () => {
       async () => undefined,
     )
 
+  test('have the lines of the file, and objects in them are what a person says', async () => {
+    expect((await sampleOf('title\n\na,b\n1,"x\ny"\n\n2,z\n')).lines).toEqual([4, 7])
+    const nested = await sampleOf('[{"a":{"b":1}}]', { format: 'json', nested: 'flatten' })
+    expect(nested.columns).toEqual(['a.b'])
+  })
+
   test.each<[string | Uint8Array<ArrayBuffer>, Partial<Reading>, readonly object[]]>([
     ['a,b\n"x, ""y""",\r\n', {}, [{ a: 'x, "y"', b: '' }]],
     ['a,b\n"x\ny",2\n', {}, [{ a: 'x\ny', b: '2' }]],

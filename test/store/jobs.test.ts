@@ -175,6 +175,8 @@ describe('a job', () => {
       ['REQUEST_VALIDATION_ERROR', { import: { fromUrl: 1 } }],
       ['REQUEST_VALIDATION_ERROR', { import: FROM_URL, note: '\ud800' }],
       ['REQUEST_VALIDATION_ERROR', { import: FROM_URL, unknown: 1 }],
+      ['REQUEST_VALIDATION_ERROR', { import: { ...FROM_URL, onReport() {} } }],
+      ['OPTION_NOT_ALLOWED', { import: { ...FROM_URL, delimiter: 'no' } }],
       ['TABLE_NOT_FOUND', { overwrite: { tableId: 'x', rows: [] } }],
     ]
     for (const [code, request] of wrong) {
@@ -303,12 +305,16 @@ describe('a job', () => {
     const hold = new Promise<void>((resolve) => setTimeout(resolve, 100))
     const first = await world.open({ sources: sourceOf(() => hold) })
     const { id } = await first.store.team('t').startJob({ import: FROM_URL })
+    const said = { ...FROM_URL, header: ['m'], nulls: ['2'], dialect: 'plain' } as const
+    const { id: saidId } = await first.store.team('t').startJob({ import: said })
     await first.store.close()
 
     const second = await world.open({ sources: sourceOf() })
     onTestFinished(() => second.store.close())
-    const status = await succeeded(second.store.team('t').job(id))
-    expect(await rowsOf(second.store.team('t'), status.tableId)).toHaveLength(3)
+    const team = second.store.team('t')
+    expect(await rowsOf(team, (await succeeded(team.job(id))).tableId)).toHaveLength(3)
+    const cells = [{ m: 'n' }, { m: '1' }, {}, { m: '3' }]
+    expect(await rowsOf(team, (await succeeded(team.job(saidId))).tableId)).toEqual(cells)
   })
 
   test('that waits for its turn does not keep a close waiting, and goes on at the next opening', async () => {

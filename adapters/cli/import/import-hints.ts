@@ -50,7 +50,7 @@ function plainOptions({ delimiter = ',', advice }: IntakeReport, said: Dialect):
     ...(found.has('skippedLines') && { skipLines: found.get('skippedLines')?.count ?? 0 }),
     ...(found.has('trimmed') && { trim: true }),
     ...(found.has('backslashes') && { escape: 'backslash' }),
-    ...(found.has('nulls') && { nulls: [found.get('nulls')?.example ?? ''] }),
+    ...(found.has('nulls') && { nulls: ['\\N'] }),
     ...(found.has('blankLines') && { blankLines: 'skip' }),
     ...(found.has('extraFields') && { extraFields: 'dropEmpty' }),
   }

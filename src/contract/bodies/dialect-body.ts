@@ -23,16 +23,19 @@ export class DialectBody {
    * @throws {Refusal} REQUEST_VALIDATION_ERROR if what is said is of another format
    */
   rowsOf({ format, bytes, typed }: ReceivedBody): TextRows | undefined {
-    const { at, dialect, ...said } = this.#said ?? {}
+    const { at, nested, dialect, ...said } = this.#said ?? {}
     const [other] = Object.keys({ ...said, ...(dialect && { dialect }) })
     if (isJson(format) && other !== undefined) throw foreignParameter(`csv.${other}`, 'CSV and TSV')
-    if (!isJson(format) && at !== undefined) throw foreignParameter('json.at', 'JSON')
+    const ofJson = at !== undefined ? 'json.at' : 'json.nested'
+    if (!isJson(format) && (at ?? nested) !== undefined) throw foreignParameter(ofJson, 'JSON')
     this.#isSaid = this.#said !== undefined || Object.keys(typed).length > 0
     if (this.#isSaid && isBlank(bytes)) throw invalidRequest('body', 'it is empty')
     const onReport = (report: IntakeReport): void => {
       this.#report = report
     }
-    if (format === 'json') return at === undefined ? undefined : { json: bytes, at, onReport }
+    if (format === 'json') {
+      return (at ?? nested) === undefined ? undefined : { json: bytes, at, nested, onReport }
+    }
     const rows = format === 'csv' ? { csv: bytes } : { tsv: bytes }
     if (!this.#isSaid) return rows
     const ofFormat = format === 'tsv' ? { delimiter: '\t' } : {}

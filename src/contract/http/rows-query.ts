@@ -5,11 +5,13 @@ import { isStoreError } from '../../base/store-error.js'
 import type { DialectOptions } from '../../engine/types/row-types.js'
 import { DIALECT_NAMES, type Dialect } from '../../intake/dialect.js'
 import { checkDialect } from '../../intake/dialect-rules.js'
+import { NESTED_WAYS } from '../../intake/nested.js'
 import { type Query, queryChoice, queryValue, queryValues } from './query.js'
 import { invalidRequest, shownId } from './refusal.js'
 
 const CSV = 'csv.'
 const AT = 'json.at'
+const NESTED = 'json.nested'
 
 /** How rows are written, as the query says it. */
 export type QueryDialect = Omit<DialectOptions, 'onReport'>
@@ -47,7 +49,7 @@ export function parseQueryDialect(query: Query): QueryDialect | undefined {
   if (names.length === 0) return undefined
   const said: Record<string, unknown> = {}
   for (const name of names) {
-    if (name === AT || name === `${CSV}dialect`) continue
+    if (name === AT || name === NESTED || name === `${CSV}dialect`) continue
     const option = DIALECT_NAMES.find((known) => name === CSV + known)
     if (option === undefined) throw unknownName(name)
     const value = (READERS[option] ?? queryValue)(query, name)
@@ -56,16 +58,18 @@ export function parseQueryDialect(query: Query): QueryDialect | undefined {
   }
   const dialect = queryChoice(query, `${CSV}dialect`, ['plain', 'detect'])
   const at = queryValue(query, AT)
+  const nested = queryChoice(query, NESTED, NESTED_WAYS)
   return {
     ...checkQueryDialect(said),
     ...(dialect !== undefined && { dialect }),
     ...(at !== undefined && { at }),
+    ...(nested !== undefined && { nested }),
   }
 }
 
 function unknownName(name: string): Error {
   const known = [...DIALECT_NAMES, 'dialect'].map((option) => CSV + option)
-  const meant = didYouMean(name, [...known, AT], (nearest) => `'${nearest}'`)
+  const meant = didYouMean(name, [...known, AT, NESTED], (nearest) => `'${nearest}'`)
   return invalidRequest('query', `'${shownId(name)}' is not a parameter${meant}`)
 }
 

@@ -39,7 +39,7 @@ export async function answerImportTable(call: Call): Promise<ContractResponse> {
     ...(onSchemaError && { onSchemaError }),
   }
   const linked = linkedApps(call, queryAppIds, appIds)
-  if (isAsync && said === undefined) return answerAsJob(call, { import: request }, linked)
+  if (isAsync) return answerAsJob(call, { import: { ...request, ...said } }, linked)
   let read: ReadReport
   const onReport = (report: ReadReport): void => {
     read = report

@@ -14,6 +14,7 @@ import { checkNested, type Nested } from '../../intake/nested.js'
 import { checkFlag } from '../arguments/arguments.js'
 import type { TeamContext } from '../context/store-context.js'
 import type { DialectOptions, RowsInput } from '../types/row-types.js'
+import { keepLines, SourceLines } from './source-lines.js'
 import { piecesOfBytes, runLimits } from './stream-rows.js'
 
 /** Rows and bytes that are rewritten in one turn of the event loop. */
@@ -55,8 +56,9 @@ export function withoutDialect(
   if (foreign !== undefined) throw optionError(foreign.name, foreign.problem)
   const allowEmpty = checkFlag('allowEmpty', isEmptyAllowed)
   const source = { pieces: pieces as AsyncIterable<Bytes>, format, allowEmpty, kindsOf }
-  const { pieces: plain, format: plainFormat } = readDialect(team, source, said)
-  return (plainFormat === 'json' ? { json: plain } : { csv: plain, allowEmpty }) as RowsInput
+  const { pieces: plain, lines } = readDialect(team, source, said)
+  if (lines === undefined) return { json: plain } as RowsInput
+  return keepLines({ csv: plain, allowEmpty } as RowsInput & object, lines)
 }
 
 /** What reads sources: its turns of the event loop, and how long a row may be. */
@@ -121,15 +123,17 @@ export function readDialect(
   team: IntakeTeam,
   source: DialectSource,
   said: SaidOfRows,
-): Readonly<{ pieces: AsyncIterable<Bytes>; format: 'csv' | 'json' }> {
-  const format = isJson(source.format) ? 'json' : 'csv' // Of tsv the records get commas.
-  return { pieces: bytesOfRows(team, source, said), format }
+): Readonly<{ pieces: AsyncIterable<Bytes>; format: 'csv' | 'json'; lines?: SourceLines }> {
+  if (isJson(source.format)) return { pieces: bytesOfRows(team, source, said), format: 'json' }
+  const lines = new SourceLines()
+  return { pieces: bytesOfRows(team, source, said, lines), format: 'csv', lines } // Of tsv the records get commas.
 }
 
 async function* bytesOfRows(
   { slices, options }: IntakeTeam,
   { pieces, format: given, allowEmpty, kindsOf }: DialectSource,
   { dialect: said, detects, at, nested, onReport }: SaidOfRows,
+  lines?: SourceLines,
 ): AsyncGenerator<Bytes, void> {
   const { rowBytesMax } = isJson(given) ? runLimits(options) : recordLimit(options)
   const limits = { rowsMax: TURN_ROWS_MAX, bytesMax: TURN_BYTES_MAX, rowBytesMax }
@@ -151,6 +155,7 @@ async function* bytesOfRows(
   })
   let isFirst = true
   for await (const run of intake.runs) {
+    if (lines !== undefined) for (const at of run.offsets) lines.note(intake.lineAt(at))
     yield* isJson(run.format)
       ? partsOfArray(run.bytes, isFirst)
       : partsOfRun(isFirst ? run : { ...run, header: NO_HEADER }, run.format)

@@ -26,6 +26,7 @@ import { withoutDialect } from './dialect-rows.js'
 import { prepareRows } from './prepare-rows.js'
 import { planRowPolicy } from './schema-of-rows.js'
 import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
+import { linesOf, type SourceLines } from './source-lines.js'
 import { readSource, SourceRows, sharedColumns } from './source-rows.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
@@ -84,6 +85,8 @@ export class RowsReader {
   readonly #objects: ObjectId[] = []
   /** Files named by the segments that the operation writes: those of a stash were marked when they were put. */
   readonly #files = newMarkedFiles()
+  /** Of rows that were written anew. */
+  #lines: SourceLines | undefined
 
   /**
    * @param what - The operation, for the message when its caller aborts it.
@@ -121,7 +124,7 @@ export class RowsReader {
     const stream = findRowStream(rows)
     if (stream !== null) {
       const pieces = this.#team.lifecycle.whileOpen(stream.pieces)
-      return this.#prepareSource(new SourceRows({ ...stream, pieces }))
+      return this.#prepareSource(new SourceRows({ ...stream, pieces, lines: linesOf(plain) }))
     }
     const chunks = chunksOf(rows)
     if (chunks !== null) return this.#prepareChunks(chunks)
@@ -162,6 +165,7 @@ export class RowsReader {
   }
 
   async #prepareSource(rows: SourceRows): Promise<void> {
+    this.#lines = rows.lines
     const chunks: { chunk: SerialChunk['chunk'] }[] = []
     let isCut = false
     await readSource(this.#team, rows, async (chunk, files) => {
@@ -259,7 +263,9 @@ export class RowsReader {
       if (verdict === 'misfit') {
         const searched = rowsOfChunk(this.#team, chunk)
         const misfit = await findMisfit(this.#team, policy, chunk, searched, serial)
-        throw serial === undefined ? shiftPlace(misfit, { rows, lines: 0 }) : misfit
+        if (serial !== undefined) throw misfit
+        const placed = shiftPlace(misfit, { rows, lines: 0 })
+        throw this.#lines?.located(placed) ?? placed
       }
       rows += chunk.rowCount
       verdicts.push({ chunk, verdict })

@@ -10,6 +10,7 @@ import type { FileIds } from '../../format/file-references.js'
 import type { TeamContext } from '../context/store-context.js'
 import type { TextRows } from '../types/row-types.js'
 import { prepareRows } from './prepare-rows.js'
+import type { SourceLines } from './source-lines.js'
 import {
   CharacterPlace,
   type GivenStream,
@@ -27,16 +28,26 @@ export class SourceRows {
   readonly format: SourceFormat
   /** Whether a source of blanks has no rows, and is no fault; undefined: its owner cannot say so. */
   readonly allowEmpty: boolean | undefined
+  /** Of rows that were written anew. */
+  readonly lines: SourceLines | undefined
   readonly onProgress: (progress: SourceProgress) => void
 
   /** @param onProgress - Called after each chunk. */
   constructor(
-    { pieces, format, allowEmpty }: Omit<GivenStream, 'allowEmpty'> & Partial<GivenStream>,
+    {
+      pieces,
+      format,
+      allowEmpty,
+      lines,
+    }: Omit<GivenStream, 'allowEmpty'> &
+      Partial<GivenStream> &
+      Readonly<{ lines?: SourceLines | undefined }>,
     onProgress: (progress: SourceProgress) => void = () => undefined,
   ) {
     this.pieces = pieces
     this.format = format
     this.allowEmpty = allowEmpty
+    this.lines = lines
     this.onProgress = onProgress
   }
 }
@@ -50,7 +61,7 @@ export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => Promise<boolean
  */
 export async function readSource(
   team: TeamContext,
-  { pieces, format, allowEmpty, onProgress }: SourceRows,
+  { pieces, format, allowEmpty, lines, onProgress }: SourceRows,
   take: ChunkTaker,
 ): Promise<void> {
   const limits = runLimits(team.options)
@@ -61,7 +72,7 @@ export async function readSource(
   try {
     for await (const run of cutRecords(pieces, format, limits, { allowEmpty })) {
       const text = textOfRun(run, format, place.of(run))
-      const { chunk, files } = await prepareRun(team, text, { rows, lines: lineBreaks })
+      const { chunk, files } = await prepareRun(team, text, { rows, lines: lineBreaks }, lines)
       columns = sharedColumns(columns, chunk)
       if (!(await take({ ...chunk, columns }, files))) return
       rows += run.starts.length
@@ -80,13 +91,18 @@ async function prepareRun(
   team: TeamContext,
   text: TextRows,
   before: Readonly<{ rows: number; lines: number }>,
+  lines: SourceLines | undefined,
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   try {
     const { chunk, files } = await prepareRows(team, text)
-    const firstLine = chunk.firstLine === 0 ? 0 : chunk.firstLine + before.lines
+    const isKnown = lines === undefined && chunk.firstLine !== 0
+    const firstLine =
+      lines?.firstLine(before.rows, chunk.rowCount) ??
+      (isKnown ? chunk.firstLine + before.lines : 0)
     return { chunk: { ...chunk, firstLine }, files }
   } catch (failure) {
-    throw shiftPlace(failure, before)
+    const placed = shiftPlace(failure, before)
+    throw lines?.located(placed) ?? placed
   }
 }
 

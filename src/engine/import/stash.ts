@@ -21,6 +21,7 @@ import { abortableRows } from './abortable-rows.js'
 import { withoutDialect } from './dialect-rows.js'
 import { listChunks } from './list-stashes.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
+import { linesOf } from './source-lines.js'
 import {
   aheadOfPut,
   firstNumber,
@@ -69,10 +70,14 @@ export class TeamStash implements Stash {
       await this.#team.ensureTeam()
       const checked = this.#team.limits.checkChunk(this.#team, this.id)
       if (!isSync(checked)) await checked
-      const { chunk, files } = await prepareRows(
-        this.#team,
-        abortableRows(PUT, withoutDialect(this.#team, rows), signal),
-      )
+      const plain = withoutDialect(this.#team, rows)
+      const lines = linesOf(plain)
+      const prepared = prepareRows(this.#team, abortableRows(PUT, plain, signal))
+      const { chunk: read, files } = await prepared.catch((failure: unknown) => {
+        throw lines?.located(failure) ?? failure
+      })
+      const firstLine = lines?.firstLine(0, read.rowCount) ?? read.firstLine
+      const chunk = { ...read, firstLine }
       const objects = chunk.segments.map(({ object }) => object)
       try {
         checkNotAborted(PUT, signal)

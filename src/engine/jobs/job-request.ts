@@ -10,6 +10,7 @@ import type { RequestKey } from '../commit/idempotency.js'
 import type { JobGuard, JobResult } from '../commit/job-guard.js'
 import type { TeamContext } from '../context/store-context.js'
 import { runsOf } from '../ids/row-ids.js'
+import { parseDialectOptions } from '../import/dialect-rows.js'
 import type { SourceProgress } from '../import/source-rows.js'
 import { TeamStash } from '../import/stash.js'
 import type { Staged } from '../import/stash-records.js'
@@ -43,6 +44,8 @@ export type StoredRequest = Authored &
     digest?: string
     fromUrl?: string
     format?: RowsFormat
+    /** How the file is written, as the request said it. */
+    said?: Readonly<Record<string, unknown>>
     /** Whether a receipt is kept. */
     receipt?: boolean
   }>
@@ -105,8 +108,9 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
     )
   },
   import(team, { request, guard, onProgress }) {
-    const { fromUrl = '', name, format, onSchemaError, receipt } = request
-    const source = { fromUrl, name, format, onSchemaError, receipt, guard, by: request }
+    const { fromUrl = '', name, format, said, onSchemaError, receipt } = request
+    const how = said && parseDialectOptions(said)
+    const source = { fromUrl, name, format, said: how, onSchemaError, receipt, guard, by: request }
     return importTable(team, source, onProgress)
   },
 })

@@ -10,6 +10,7 @@ import { type JobKey, jobLeaseKey, type TableKey } from '../../format/keys.js'
 import { newUuid, parseTableId, renderTableId } from '../../format/table-id.js'
 import { checkArguments, checkAuthored, checkText } from '../arguments/arguments.js'
 import type { TeamContext } from '../context/store-context.js'
+import { DIALECT_OPTION_NAMES } from '../import/dialect-rows.js'
 import { TeamStash } from '../import/stash.js'
 import { readHead } from '../read/generations.js'
 import { checkCreate, checkImport, checkOverwrite } from '../table/check-requests.js'
@@ -138,13 +139,17 @@ export class TeamJobs {
   }
 
   async #checkImport(given: NonNullable<JobRequest['import']>): Promise<Checked> {
-    const { fromUrl, name, format, onSchemaError, receipt, by } = checkImport('import', given)
+    const names = DIALECT_OPTION_NAMES.filter((option) => option !== 'onReport')
+    const checked = checkImport('import', given, names)
+    const { fromUrl, name, format, onSchemaError, receipt, by } = checked
+    const said = Object.fromEntries(names.map((option) => [option, Reflect.get(given, option)]))
     fetchOf(this.#team.options) // Refuses what only fails here.
     const request = {
       fromUrl,
       onSchemaError,
       ...(name !== undefined && { name }),
       ...(format !== undefined && { format }),
+      ...(checked.said && { said }),
       ...(receipt && { receipt }),
       ...by,
     }

@@ -22,6 +22,7 @@ import { type Problems, problemsOfRows, rulesOf } from '../import/problems-of-ro
 import { knownColumnKinds, type OperationRows, RowsReader } from '../import/rows-reader.js'
 import { planRowPolicy } from '../import/schema-of-rows.js'
 import type { FinishedSegment, SegmentTarget } from '../import/segment-sink.js'
+import { linesOf, type SourceLines } from '../import/source-lines.js'
 import { sharedColumns } from '../import/source-rows.js'
 import { TeamStash } from '../import/stash.js'
 import { isFromText } from '../import/stored-form.js'
@@ -182,6 +183,7 @@ async function readCheckedBody(
   const said = withoutDialect(team, rows as RowsInput, async () =>
     knownColumnKinds(base, onSchemaError),
   )
+  const lines = linesOf(said)
   const given = abortableRows('preflight', said, signal)
   const texts = chunksOf(given)
   const chunks: { serial?: string; chunk: StoredChunk }[] = []
@@ -190,7 +192,11 @@ async function readCheckedBody(
   let count = 0
   for await (const text of texts ?? [given]) {
     reader.checkGoesOn()
-    const { chunk } = await prepareRows(plain, text, { drops, target })
+    const { chunk } = await prepareRows(plain, text, { drops, target }).catch(
+      (failure: unknown) => {
+        throw lines?.located(failure) ?? failure
+      },
+    )
     team.ids.release(chunk.segments.map(({ object }) => object))
     const columns = sharedColumns(chunks.at(-1)?.chunk.columns, chunk)
     const serial = texts === null ? undefined : String(chunks.length)
@@ -198,11 +204,20 @@ async function readCheckedBody(
     chunks.push({ ...(serial !== undefined && { serial }), chunk: kept })
     const found = problems.end(chunk, serial)
     count += found.count
-    if (listed.length < PROBLEMS_MAX) listed.push(...found.problems)
+    if (listed.length < PROBLEMS_MAX)
+      listed.push(...found.problems.map((one) => placedIn(one, lines)))
     if (keys !== null) allKeys?.append(keys)
   }
   const source = { chunks, inline: null, check: null }
   return { source, found: { problems: listed, count }, keys: allKeys }
+}
+
+/** A problem with the line of its row in the source. */
+function placedIn(problem: PreflightProblem, lines: SourceLines | undefined): PreflightProblem {
+  if (lines === undefined) return problem
+  const { line: _, ...rest } = problem
+  const line = lines.lineOf(problem.row)
+  return { ...rest, ...(line !== undefined && { line }) }
 }
 
 /**

@@ -3,7 +3,6 @@ import type { ErrorPlace, StoreErrorCode } from '../../base/store-error.js'
 import type {
   CreateResult,
   CreateTableRequest,
-  DialectOptions,
   ImportTableRequest,
   OverwriteRequest,
 } from './row-types.js'
@@ -14,8 +13,8 @@ export type JobRequest = Readonly<{
   create?: CreateTableRequest | undefined
   /** As `table.overwrite`, with the ID of the table. */
   overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
-  /** As `team.importTable`, of a file whose format says all of how it is written. */
-  import?: Omit<ImportTableRequest, keyof DialectOptions> | undefined
+  /** As `team.importTable`, without a report. */
+  import?: Omit<ImportTableRequest, 'onReport'> | undefined
   /** A text that is kept with the job, up to 64 KiB of UTF-8. Default: empty. */
   note?: string | undefined
 }>

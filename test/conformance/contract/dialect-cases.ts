@@ -152,9 +152,7 @@ const ways: ContractCase[] = [
         [SOURCE_URLS.typedGerman, ''],
       ] as const) {
         const path = `/tables/import?${WHOLE_GERMAN}${more}`
-        const headers = { 'x-glide-asynchronous': 'true' } // It is not done as a job.
-        const { json, status } = await api.ok('POST', path, { body: { fromUrl }, headers })
-        assert.equal(status, 201)
+        const { json } = await api.ok('POST', path, { body: { fromUrl } })
         const [made] = (json as { data: { tableID: string }[] }).data
         await expectGerman(api, tableAt(made?.tableID ?? ''))
         assert.deepEqual(readOf(json), { ...REPORT, advice: ADVICE })
@@ -182,6 +180,19 @@ const ways: ContractCase[] = [
         { column1: 2, column2: 'y' },
       ]
       assert.deepEqual(await api.cellsOf(absent.table), cells)
+    },
+  },
+  {
+    name: 'an import of a URL may be a job, which reads the file as the request says, and has no report',
+    async run(api) {
+      const path = `/tables/import?${WHOLE_GERMAN}`
+      const headers = { 'x-glide-asynchronous': 'true' }
+      const body = { fromUrl: SOURCE_URLS.typedGerman }
+      const { json, status } = await api.ok('POST', path, { body, headers })
+      assert.equal(status, 201)
+      const [made] = (json as { data: { tableID: string; read?: unknown }[] }).data
+      await expectGerman(api, tableAt(made?.tableID ?? ''))
+      assert.equal(made?.read, undefined)
     },
   },
   {
@@ -217,6 +228,34 @@ const ways: ContractCase[] = [
       const { table, read } = await created(api, 'json.at=result.items', body)
       assert.deepEqual(await api.cellsOf(table), [{ a: 1 }, { a: 2 }])
       assert.deepEqual(read, { format: 'json', encoding: 'utf-8', rows: 2, advice: [] })
+    },
+  },
+  {
+    name: 'json.nested makes columns or text of objects, of a body, a chunk and a file at a URL',
+    async run(api) {
+      const rows = [{ a: { b: 1, c: { d: 'x' } } }, { a: { b: 2 } }]
+      const flat = [{ 'a.b': 1, 'a.c.d': 'x' }, { 'a.b': 2 }]
+      const advice = [{ code: 'nested', column: 'a', line: 1, count: 3 }]
+      const { table, read } = await created(api, 'json.nested=flatten', { body: rows })
+      assert.deepEqual(await api.cellsOf(table), flat)
+      assert.deepEqual(read, { format: 'json', encoding: 'utf-8', rows: 2, advice })
+      const wrapped = { body: JSON.stringify({ data: rows }), type: JSON_TYPE }
+      const text = await created(api, 'json.nested=text&json.at=data', wrapped)
+      assert.deepEqual(await api.cellsOf(text.table), [
+        { a: '{"b":1,"c":{"d":"x"}}' },
+        { a: '{"b":2}' },
+      ])
+      const stashId = uniqueName('s')
+      const how = 'json.nested=flatten'
+      await api.ok('POST', `${table.path}/merge?key=a.b&${how}`, { body: rows })
+      await api.ok('PUT', `${table.path}?${how}`, { body: rows.slice(0, 1) })
+      await api.ok('POST', `${table.rows}?${how}`, { body: rows.slice(1) })
+      await api.ok('PUT', `/stashes/${stashId}/0?${how}`, { body: rows })
+      await api.ok('POST', table.rows, { body: { $stashID: stashId } })
+      assert.deepEqual(await api.cellsOf(table), [...flat, ...flat])
+      const nested = '/tables/import?json.nested=flatten'
+      const { json } = await api.ok('POST', nested, { body: { fromUrl: SOURCE_URLS.objects } })
+      assert.deepEqual(readOf(json).advice, [{ code: 'nested', column: 'o', line: 1, count: 1 }])
     },
   },
   {
@@ -329,6 +368,9 @@ const REFUSED: readonly (readonly [query: string, body: SendOptions, message: Re
     /query: csv.dialect is of bodies of CSV and TSV only/,
   ],
   ['json.at=data', CSV_BODY, /query: json.at is of bodies of JSON only/],
+  ['json.nested=flatten', CSV_BODY, /query: json.nested is of bodies of JSON only/],
+  ['json.nested=columns', { body: [{ n: 1 }] }, /query: json.nested must be flatten or text/],
+  ['json.nested=text', { body: { rows: [{ n: 1 }] } }, /body: .*not a JSON array/],
   ['json.at=data', { body: { rows: [{ n: 1 }] } }, /body: .*no array of objects at data/],
   ['csv.columns=%7B%22m%22:%7B%7D%7D', CSV_BODY, /body: the header has no column "m"/],
   ['csv.delimiter=;', { body: ' \n', type: CSV }, /body: it is empty/],
@@ -397,6 +439,7 @@ const refusals: ContractCase[] = [
       for (const [query, fromUrl, message] of [
         ['csv.delimiter=;', SOURCE_URLS.json, /no delimiter, which is of csv and tsv only/],
         ['json.at=data', SOURCE_URLS.csv, /no at, which is of json only/],
+        ['json.nested=text', SOURCE_URLS.csv, /no nested, which is of json and ndjson only/],
         ['csv.dialect=detect', SOURCE_URLS.oddCharset, /charset "x-none"/],
         ['csv.delimeter=;', SOURCE_URLS.csv, /'csv.delimeter' is not a parameter/],
         ['csv.skipLines=2', SOURCE_URLS.typedGerman, /2 fields for 1 columns/],

@@ -1,7 +1,8 @@
 // How a file is written: what was detected, and what a person says instead.
-import { isJson, type SourceFormat } from '../../../../src/base/source-format.js'
+import type { SourceFormat } from '../../../../src/base/source-format.js'
 import type { IntakeReport } from '../../../../src/client/import-types.js'
 import { DATE_FORMS, type Dialect } from '../../../../src/intake/dialect.js'
+import { NESTED_WAYS } from '../../../../src/intake/nested.js'
 import { el, setText } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 import { FORMATS, type GivenReading, type Reading } from './import-file.js'
@@ -23,7 +24,7 @@ const ENCODINGS = [
   'euc-kr',
 ] as const
 
-type Name = 'delimiter' | 'header' | 'decimal' | 'thousands' | 'dates' | 'encoding'
+type Name = 'delimiter' | 'header' | 'decimal' | 'thousands' | 'dates' | 'encoding' | 'nested'
 
 /** The values that a person can say, with their names. */
 const CHOICES: Readonly<Record<Name, Readonly<Record<string, string>>>> = {
@@ -33,6 +34,13 @@ const CHOICES: Readonly<Record<Name, Readonly<Record<string, string>>>> = {
   thousands: TEXT.thousands,
   dates: Object.fromEntries(DATE_FORMS.map((form) => [form, form])),
   encoding: Object.fromEntries(ENCODINGS.map((name) => [name, name])),
+  nested: TEXT.nestedWays,
+}
+
+/** The formats that a choice is of. */
+function formatsOf(name: Name): readonly string[] {
+  if (name === 'encoding') return FORMATS
+  return name === 'nested' ? ['json', 'ndjson'] : ['csv', 'tsv']
 }
 
 const NAMES = Object.keys(CHOICES) as Name[]
@@ -46,14 +54,15 @@ export class DialectForm {
   readonly #fields: readonly Readonly<{ field: HTMLElement; formats: readonly string[] }>[]
 
   /** @param said - Without a format, a person must choose it. */
-  constructor({ format, dialect = {}, at = '' }: GivenReading, onChange: () => void) {
+  constructor({ format, dialect = {}, at = '', nested }: GivenReading, onChange: () => void) {
     this.#format = formatChoice(format)
     this.#at.value = at
-    this.#choices = NAMES.map((name) => ({ name, select: makeChoice(name, dialect[name]) }))
+    const said = { ...dialect, nested }
+    this.#choices = NAMES.map((name) => ({ name, select: makeChoice(name, said[name]) }))
     this.#fields = [
       ...this.#choices.map(({ name, select }) => ({
         field: makeLabeledField(TEXT.dialect[name], select),
-        formats: name === 'encoding' ? FORMATS : ['csv', 'tsv'],
+        formats: formatsOf(name),
       })),
       { field: makeLabeledField(TEXT.dialect.at, this.#at), formats: ['json'] },
     ]
@@ -80,11 +89,17 @@ export class DialectForm {
     const format = FORMATS.find((name) => name === this.#format.value)
     if (format === undefined) return undefined
     const said = this.#choices
-      .filter(({ name, select }) => select.value !== '' && (name === 'encoding' || !isJson(format)))
+      .filter(({ name, select }) => select.value !== '' && formatsOf(name).includes(format))
       .map(({ name, select }) => [name, select.value])
     const at = this.#at.value.trim()
-    const dialect = Object.fromEntries(said) as Dialect
-    return { format, dialect, ...(format === 'json' && at !== '' && { at }) }
+    const { nested: way, ...dialect } = Object.fromEntries(said) as Dialect & { nested?: string }
+    const nested = NESTED_WAYS.find((known) => known === way)
+    return {
+      format,
+      dialect,
+      ...(format === 'json' && at !== '' && { at }),
+      ...(nested && { nested }),
+    }
   }
 
   /** Shows what was detected in the choices that leave it so. */
@@ -104,11 +119,17 @@ export class DialectForm {
   }
 }
 
+/** What holds where nothing is said, if it is not detected. */
+const FIRST: Partial<Record<Name, string>> = {
+  header: TEXT.headerPresent,
+  nested: TEXT.nestedRefused,
+}
+
 function makeChoice(name: Name, chosen: unknown): HTMLSelectElement {
   const options = Object.entries(CHOICES[name]).map(([value, text]) =>
     el('option', { value }, text),
   )
-  const first = name === 'header' ? TEXT.headerPresent : TEXT.detected
+  const first = FIRST[name] ?? TEXT.detected
   const select = el(
     'select',
     { id: `dialect-${name}` },

@@ -15,6 +15,7 @@ import type { ColumnKinds } from '../../../../src/intake/conversions.js'
 import type { Dialect } from '../../../../src/intake/dialect.js'
 import { resolveMarks, splitRecordFields } from '../../../../src/intake/fields.js'
 import { type IntakeRun, openIntake } from '../../../../src/intake/intake.js'
+import type { Nested } from '../../../../src/intake/nested.js'
 import { openTextBytes, unpackGzip } from '../../../../src/intake/text-bytes.js'
 import { parseJson } from '../base/json-text.js'
 
@@ -26,6 +27,7 @@ export type Reading = Readonly<{
   dialect: Dialect
   /** Of JSON. */
   at?: string
+  nested?: Nested
 }>
 
 /** As far as a person has said it. */
@@ -51,6 +53,8 @@ export type Sample = Readonly<{
   rows: readonly Readonly<Record<string, unknown>>[]
   type: string
   body: Uint8Array<ArrayBuffer>
+  /** The line of each row in the file. Of JSON: none. */
+  lines: readonly number[]
   /** What was read, as far as these rows. */
   report: IntakeReport
 }>
@@ -64,7 +68,10 @@ export async function readSample(
   const options = { ...how, dialect, detects: true, unpacks: true, limits: SAMPLE, kindsOf }
   try {
     const intake = await openIntake(readWebStream(file.stream()), options)
-    for await (const run of intake.runs) return sampleOf(run, intake.report)
+    for await (const run of intake.runs) {
+      const lines = isJson(run.format) ? [] : run.offsets.map((at) => intake.lineAt(at))
+      return sampleOf(run, lines, intake.report)
+    }
     throw new SourceFault('the file is empty')
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
@@ -72,10 +79,10 @@ export async function readSample(
   }
 }
 
-function sampleOf(run: IntakeRun, report: IntakeReport): Sample {
+function sampleOf(run: IntakeRun, lines: Sample['lines'], report: IntakeReport): Sample {
   const { columns, rows } = isJson(run.format) ? jsonRows(run) : fieldRows(run)
   const body = concatBytes(partsOfRun(run, run.format)) as Uint8Array<ArrayBuffer>
-  return { columns, rows, type: BODY_TYPE_OF_FORMAT[run.format], body, report }
+  return { columns, rows, type: BODY_TYPE_OF_FORMAT[run.format], body, lines, report }
 }
 
 function textsOfRun({ bytes, starts, ends }: IntakeRun): readonly string[] {

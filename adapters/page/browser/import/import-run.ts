@@ -231,9 +231,9 @@ async function kindsFor(
 }
 
 /** Checks the first rows of a file against a target. What they would do in a merge says nothing of the file. */
-export function checkSample(
+export async function checkSample(
   api: Api,
-  { type, body }: Sample,
+  { type, body, lines }: Sample,
   target: Target,
   onSchemaError: OnSchemaError,
   signal: AbortSignal,
@@ -241,7 +241,13 @@ export function checkSample(
   const { method, path, query } = makeTableOperation(checkedAs(clientTarget(target)), '-')
   query.set('onSchemaError', onSchemaError)
   if (target.mode === 'create') query.set('name', target.name || '-')
-  return checkBy(api, { method, path, query, signal }, { 'content-type': type }, body)
+  const request = { method, path, query, signal }
+  const found = await checkBy<Check>(api, request, { 'content-type': type }, body)
+  const problems = found.problems.map((problem) => {
+    const line = lines[problem.row] // The server counts those of the body.
+    return line === undefined ? problem : { ...problem, line }
+  })
+  return { ...found, problems }
 }
 
 type CheckRequest = Readonly<{

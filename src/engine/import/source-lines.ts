@@ -1,0 +1,60 @@
+// The lines of a source whose rows were written anew: where in it each row begins.
+import { withLine } from '../../base/data-error.js'
+import { isStoreError } from '../../base/store-error.js'
+
+/** Rows that do not begin on the line behind that of the row before, at most. Of rows behind them no line is known. */
+const STEPS_MAX = 65_536
+
+export class SourceLines {
+  /** Those rows, with their lines. */
+  readonly #steps: { readonly row: number; readonly line: number }[] = []
+  #rows = 0
+  #expected = 0
+
+  /** Takes the line of the next row. */
+  note(line: number): void {
+    if (line !== this.#expected && this.#steps.length <= STEPS_MAX) {
+      this.#steps.push({ row: this.#rows, line })
+    }
+    this.#expected = line + 1
+    this.#rows++
+  }
+
+  /** undefined: it is not known. */
+  lineOf(row: number): number | undefined {
+    let [low, high] = [0, this.#steps.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#steps[middle]?.row ?? 0) <= row) low = middle + 1
+      else high = middle
+    }
+    const step = this.#steps[low - 1]
+    if (step === undefined || row >= this.#rows || low > STEPS_MAX) return undefined
+    return step.line + row - step.row
+  }
+
+  /** The line of the first of some rows; 0: they are not on lines that follow each other. */
+  firstLine(row: number, count: number): number {
+    const line = this.lineOf(row)
+    if (line === undefined || count === 0) return 0
+    return this.lineOf(row + count - 1) === line + count - 1 ? line : 0
+  }
+
+  /** A failure with the line of its row in the source. Others stay. */
+  located(failure: unknown): unknown {
+    if (!isStoreError(failure) || failure.row === undefined) return failure
+    return withLine(failure, this.lineOf(failure.row))
+  }
+}
+
+/** Where rows that are written anew have their lines. */
+const LINES = Symbol('lines')
+
+export function keepLines<T extends object>(rows: T, lines: SourceLines): T {
+  return Object.assign(rows, { [LINES]: lines })
+}
+
+/** undefined: the rows are as they were given, or of JSON. */
+export function linesOf(rows: unknown): SourceLines | undefined {
+  return (Object(rows) as { [LINES]?: SourceLines })[LINES]
+}

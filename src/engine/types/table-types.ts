@@ -21,7 +21,6 @@ import type { TextTable } from './json-types.js'
 import type {
   AlterRequest,
   CsvOptions,
-  ExportedRows,
   ExportOptions,
   IfTableMatch,
   TableInfo,
@@ -325,7 +324,7 @@ export interface Table extends TableLog, TextTable {
    * for await (const bytes of team.table(tableId).toCSV()) text += new TextDecoder().decode(bytes)
    * console.log(text.split('\n')) // ["id","1","2",""]
    */
-  toCSV(options?: CsvOptions): ExportedRows
+  toCSV(options?: CsvOptions): DisposableIterator<Uint8Array>
   /**
    * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost.
    * @throws {StoreError} as `toCSV`
@@ -335,7 +334,7 @@ export interface Table extends TableLog, TextTable {
    * for await (const bytes of team.table(tableId).toNDJSON({ limit: 1 })) text += new TextDecoder().decode(bytes)
    * console.log(JSON.parse(text)) // {"id":1}
    */
-  toNDJSON(options?: ExportOptions): ExportedRows
+  toNDJSON(options?: ExportOptions): DisposableIterator<Uint8Array>
   /**
    * Renames the table. The same name makes no version.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED, LIMIT_EXCEEDED

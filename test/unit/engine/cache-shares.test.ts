@@ -21,7 +21,7 @@ test('shares are whole bytes, and together never more than the option', () => {
 })
 
 test('by default no cache and no pool has less than when it had a limit of its own', () => {
-  expect(cacheSharesOf(80 * MIB)).toMatchObject({
+  expect(cacheSharesOf(96 * MIB)).toMatchObject({
     segments: 16 * MIB,
     hotRows: 4 * MIB,
     forwards: 16 * MIB,

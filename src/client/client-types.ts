@@ -235,8 +235,7 @@ export interface ClientTable extends ClientChanges {
   /**
    * Some rows, from the beginning or from a continuation on.
    * @param request - `limit`: rows of the page, a positive integer; default: as many as the server allows.
-   *   `continuation`: of the page before; default: none, the page begins at the first row. `total`: whether the page has
-   *   the number of all rows that match; default: false.
+   *   `continuation`: of the page before; default: the first row. `total`: adds how many rows match; default: false.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows, continuation } = await client.table(tableId).page({ limit: 1 })
@@ -263,7 +262,12 @@ export interface ClientTable extends ClientChanges {
     where?: ClientFind['where'],
     options?: Abortable & Pick<ClientFind, 'search'>,
   ): Promise<number>
-  /** The groups of rows with equal values, as `groups` of a table of the library. Only a server of rowstash has them. */
+  /**
+   * As `groups` of a table of the library. Only a server of rowstash has it.
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 1 }], { name: 'Orders' })
+   * console.log((await client.table(tableId).groups({ by: ['id'] }))[0]) // {"values":{"id":1},"count":2}
+   */
   groups(request: GroupsRequest): Promise<readonly Group[]>
   /**
    * All rows, or those that match, in order, page by page.

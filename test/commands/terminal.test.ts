@@ -174,6 +174,7 @@ describe('on a terminal', () => {
       ['rows', '--table', 'x'],
       ['export', '-', '--format', 'csv', '--table', 'x'],
       ['import', bad, '--table', 'x'],
+      ['watch', '--table', 'x'],
       ['rename', '--table', 'x', '--to', 'y'],
       ['delete', '--table', 'x', '--yes'],
     ]) {

@@ -438,7 +438,7 @@ describe('answers that take a server of their own', () => {
       expect((await send(server, method, `${table.path}/export?format=x`)).status).toBe(400)
       expect((await send(server, method, `${table.path}/export?at=1`)).status).toBe(410)
       expect((await send(server, method, `${table.path}/export?at=2`)).status).toBe(200)
-      for (const path of ['count', 'by-key?n=1', 'export']) {
+      for (const path of ['count', 'by-key?n=1', 'groups', 'export']) {
         const unknown = await send(server, method, `${table.path}/${path}`, { key: 'unknown' })
         expect(unknown.status).toBe(404)
       }

@@ -49,4 +49,20 @@ const sort: Program = {
   },
 }
 
-export const FIND_PROGRAMS: readonly Program[] = [find, sort]
+const group: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "const request = { by: ['name']",
+  declared: "declare const table: import('rowstash').Table",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const rows = [17.1, 0.2].map((total, id) => ({ id: id + 1, name: 'Ada', total }))
+    const { tableId } = await team.createTable({ name: 'Orders', rows })
+    const printed: unknown[] = []
+    const log = (...values: unknown[]) => void printed.push(values)
+    await runModule(text, { table: team.table(tableId), console: { log } })
+
+    assert.deepEqual(printed, [[{ name: 'Ada' }, 2, { total: '17.3' }]])
+  },
+}
+
+export const FIND_PROGRAMS: readonly Program[] = [find, sort, group]

@@ -13,6 +13,7 @@ export const FIND_OPTIONS = {
     type: 'string',
     value: 'TEXT',
     help: 'only rows in which a text column has this text, in any case',
+    isRare: true,
   },
   columns: {
     type: 'string',

@@ -79,7 +79,7 @@ async function expectGerman(api: Api, table: ReturnType<typeof tableAt>): Promis
 }
 
 const ADVICE = [
-  { code: 'nulls', count: 2, line: 6, example: 'n/a' },
+  { code: 'nulls', count: 2, line: 6 },
   { code: 'numbers', column: 'Preis', count: 2, line: 4, example: '1.234,50 €' },
   { code: 'dates', column: 'Tag', count: 3, line: 4, example: '31.12.2026' },
   { code: 'booleans', column: 'Aktiv', count: 3, line: 4, example: 'WAHR' },

@@ -37,7 +37,7 @@ test('a preflight of a named origin is answered without a key, on every path', a
         allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers':
-          'authorization, content-type, if-match, if-none-match, idempotency-key, x-glide-asynchronous, prefer, x-request-id',
+          'authorization, content-type, if-match, if-none-match, idempotency-key, x-glide-asynchronous, prefer, last-event-id, x-request-id',
         'access-control-max-age': '7200',
         [ALLOWED]: PAGE,
         [EXPOSED]: 'etag, location, preference-applied, retry-after, row-count',

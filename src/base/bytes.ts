@@ -44,6 +44,14 @@ export function sameBytes(left: Bytes, right: Bytes): boolean {
   return true
 }
 
+/** Whether short bytes stand at a place before `limit`. */
+export function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes): boolean {
+  const { length } = key
+  if (at + length > limit) return false
+  for (let i = 0; i < length; i++) if (bytes[at + i] !== key[i]) return false
+  return true
+}
+
 /** As `sameBytes`, for values that may be absent: null is the same as null only. */
 export function sameValue(left: Bytes | null, right: Bytes | null): boolean {
   return left === null || right === null ? left === right : sameBytes(left, right)

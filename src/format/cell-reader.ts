@@ -12,7 +12,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from '../base/ascii.js'
-import { type Bytes, NO_BYTES } from '../base/bytes.js'
+import { type Bytes, NO_BYTES, startsWith } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 
@@ -170,14 +170,6 @@ export class CellReader<Column> {
     }
     return limit + 1
   }
-}
-
-/** Whether bytes stand at a place. */
-export function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes): boolean {
-  const { length } = key
-  if (at + length > limit) return false
-  for (let i = 0; i < length; i++) if (bytes[at + i] !== key[i]) return false
-  return true
 }
 
 /**

@@ -1,9 +1,9 @@
 // Finds the cells of some columns in the bytes of a row's text, in one pass that ends with the last of them. That of a
 // single column is looked for at the end of the row first (PERFORMANCE.md, P40).
 import { COMMA, QUOTE } from '../base/ascii.js'
-import { type Bytes, utf8 } from '../base/bytes.js'
+import { type Bytes, startsWith, utf8 } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
-import { CellReader, startsWith } from './cell-reader.js'
+import { CellReader } from './cell-reader.js'
 import { renderKey } from './row-text.js'
 
 const OTHER_COLUMN = -1

@@ -12,7 +12,9 @@ import {
   SPACE,
   TAB,
 } from '../base/ascii.js'
+import { startsWith } from '../base/bytes.js'
 import { isJson, type SourceFormat } from '../base/source-format.js'
+import { skipSpaceBytes } from '../schema/json-byte-values.js'
 import type { Advice } from './advice.js'
 import type { Dialect } from './dialect.js'
 import { fieldTexts, findFields } from './field-bounds.js'
@@ -136,19 +138,19 @@ export class WatchedRows {
 
   /** @returns the number of members. What is no JSON is refused where rows are read. */
   #addMembers(bytes: Uint8Array, start: number, end: number, lineOf: () => number): number {
-    let at = endOfBlanks(bytes, start)
+    let at = skipSpaceBytes(bytes, start)
     if (bytes[at] !== OPEN_BRACE) return 0
     for (let place = 0; ; place++) {
-      at = endOfBlanks(bytes, at + 1)
+      at = skipSpaceBytes(bytes, at + 1)
       if (bytes[at] !== QUOTE || at >= end) return place
       const endOfName = endOfString(bytes, at, end)
       const column = this.#memberOf(bytes, at, endOfName, place, lineOf)
-      at = endOfBlanks(bytes, endOfName)
+      at = skipSpaceBytes(bytes, endOfName)
       if (bytes[at] !== COLON) return place
-      const from = endOfBlanks(bytes, at + 1)
+      const from = skipSpaceBytes(bytes, at + 1)
       const to = endOfValue(bytes, from, end)
       column?.addToken(bytes, from, to, lineOf)
-      at = endOfBlanks(bytes, to)
+      at = skipSpaceBytes(bytes, to)
       if (bytes[at] !== COMMA) return place + 1
     }
   }
@@ -162,24 +164,13 @@ export class WatchedRows {
     lineOf: () => number,
   ): WatchedValues | undefined {
     const known = this.#order[place]
-    if (known !== undefined && isSameRange(known.name, bytes, from, to)) return known.column
+    const isKnown = known?.name.length === to - from && startsWith(bytes, from, to, known.name)
+    if (isKnown) return known.column
     const name = bytes.slice(from, to)
     const column = this.#columnOf(textOfToken(bytes, from, to), lineOf)
     if (place < COLUMNS_MAX) this.#order[place] = { name, column }
     return column
   }
-}
-
-function isSameRange(name: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
-  if (name.length !== to - from) return false
-  for (let i = 0; i < name.length; i++) if (name[i] !== bytes[from + i]) return false
-  return true
-}
-
-function endOfBlanks(bytes: Uint8Array, start: number): number {
-  let at = start
-  while (at < bytes.length && (bytes[at] ?? 0) <= SPACE) at++
-  return at
 }
 
 /** Behind the quote that closes a string. */

@@ -75,15 +75,24 @@ async function resolveFeedStart(
   since: number | undefined,
   check: FeedOf<unknown>['start'],
 ): Promise<number> {
-  const { team, table, tableId } = place
-  const own = since === undefined ? undefined : recordVersion(team, since)
-  return team.partition.read(async (view) => {
-    const head = await readHead(team, view, table, tableId)
-    const start = own ?? head.version
-    checkNotLater(team, head, start)
+  return place.team.partition.read(async (view) => {
+    const { head, start } = await readFeedStart(place, view, since)
     await check(place, view, head, start)
     return start
   })
+}
+
+/** The head of a table, and the version of the records that a feed of it begins after. @throws {StoreError} HISTORY_GONE */
+export async function readFeedStart(
+  { team, table, tableId }: TablePlace,
+  view: KvView,
+  since: number | undefined,
+): Promise<Readonly<{ head: TableHead; start: number }>> {
+  const own = since === undefined ? undefined : recordVersion(team, since)
+  const head = await readHead(team, view, table, tableId)
+  const start = own ?? head.version
+  checkNotLater(team, head, start)
+  return { head, start }
 }
 
 /** @throws {StoreError} ABORTED */

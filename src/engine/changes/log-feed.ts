@@ -10,8 +10,7 @@ import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import type { ChangeEntry, LogPage, LogRequest, WatchRequest } from '../types/history-types.js'
-import { type Found, followChanges } from './follow-changes.js'
-import { checkNotLater, recordVersion } from './past-generation.js'
+import { type Found, followChanges, readFeedStart } from './follow-changes.js'
 import { toChangeEntry } from './table-log.js'
 
 /** Entries of a page, at most. */
@@ -29,12 +28,9 @@ export async function readLogPage(place: TablePlace, request: LogRequest): Promi
   if (!Number.isInteger(limit) || limit < 1) {
     throw invalidArgument(`limit must be a positive integer, not ${shown(limit)}`)
   }
-  const { team, table, tableId } = place
-  const own = since === undefined ? undefined : recordVersion(team, since)
+  const { team, table } = place
   return team.partition.read(async (view) => {
-    const head = await readHead(team, view, table, tableId)
-    const start = own ?? head.version
-    checkNotLater(team, head, start)
+    const { head, start } = await readFeedStart(place, view, since)
     const count = Math.min(limit, LOG_PAGE_MAX)
     const entries = await entriesAfter(team, view, table, head, start, count)
     return { version: head.version + versionBase(team), entries: entries.map(({ item }) => item) }

@@ -1,6 +1,6 @@
 // Finds the group of a row by the values of some of its cells. Cells that are written alike are of one group, so a table
 // of hashes of their bytes answers most rows; of others the values are compared.
-import { type Bytes, NO_BYTES } from '../../base/bytes.js'
+import { type Bytes, NO_BYTES, startsWith } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import type { RowCells } from '../../format/row-cells.js'
 import { canonicalToken } from '../../format/row-values.js'
@@ -61,7 +61,8 @@ export class GroupTable<Group> {
       const place = (start + probe) & (PLACES - 1)
       const known = this.#written[(this.#places[place] ?? 0) - 1]
       if (known === undefined) return this.#write(place, length, this.#groupOf(bytes, cells))
-      if (isSameKey(known.bytes, key, length)) return known.group
+      if (known.bytes.length === length && startsWith(key, 0, length, known.bytes))
+        return known.group
     }
     return this.#groupOf(bytes, cells)
   }
@@ -124,10 +125,4 @@ export class GroupTable<Group> {
 /** Of a text of ASCII, as times are. */
 function asBytes(text: string): Bytes {
   return Uint8Array.from(text, (char) => char.charCodeAt(0))
-}
-
-function isSameKey(known: Bytes, key: Bytes, length: number): boolean {
-  if (known.length !== length) return false
-  for (let at = 0; at < length; at++) if (known[at] !== key[at]) return false
-  return true
 }

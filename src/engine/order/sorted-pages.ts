@@ -40,7 +40,7 @@ import {
   readHeadOrNull,
 } from '../read/generations.js'
 import { rowsOfPage } from '../read/open-page.js'
-import { PAGE_START, PageWriter } from '../read/page-writer.js'
+import { PAGE_START, PageWriter, type PieceTarget } from '../read/page-writer.js'
 import type { FindBounds } from '../types/find-types.js'
 import type { PageBytes } from '../types/store-types.js'
 import { parseOrderBy } from './order-by.js'
@@ -67,6 +67,8 @@ export type SortedRequest = FindRequest &
     total?: boolean | undefined
     /** Of a scan: the list goes into it. */
     held?: HeldList
+    /** Of an export: what the bytes of the page are, which has an order then. */
+    form?: PieceTarget['form']
   }>
 
 type CountedPage = PageBytes & Readonly<{ total?: number }>
@@ -259,9 +261,8 @@ async function readRanks(
   const forward = await team.forwards.of(generation)
   const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
   const bytes = Math.min(team.options.pageBytesMax, PAGE_TEXT_BYTES_MAX)
-  const writer = new PageWriter({ rows: limit, bytes }, kept, PAGE_START, {
-    bytes: Number.POSITIVE_INFINITY,
-  })
+  const target = { bytes: Number.POSITIVE_INFINITY, form: request.form }
+  const writer = new PageWriter({ rows: limit, bytes }, kept, PAGE_START, target)
   const page = new PageRows(writer, projection, limit)
   const end = Math.min(list.places.length, rank + LOOKED_ROWS_MAX)
   let next = rank

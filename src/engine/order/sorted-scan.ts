@@ -8,7 +8,7 @@ import { decodePage } from '../read/page-walk.js'
 import type { FindBounds, ScanOptions } from '../types/find-types.js'
 import type { RowWithId } from '../types/read-types.js'
 import type { PageBytes } from '../types/store-types.js'
-import { type HeldList, sortedPage } from './sorted-pages.js'
+import { type HeldList, type SortedRequest, sortedPage } from './sorted-pages.js'
 
 /** Rows that are read at once. Each page may touch all of a table. */
 const SCAN_ROWS = 10_000
@@ -32,7 +32,11 @@ export async function* scanSorted(
 /** @param pinned - The nonce of a generation that is kept meanwhile. */
 export async function* sortedPages(
   run: RunOnTable,
-  { from, signal, ...wanted }: FindBounds & Pick<ScanOptions, 'signal'>,
+  {
+    from,
+    signal,
+    ...wanted
+  }: FindBounds & Pick<ScanOptions, 'signal'> & Pick<SortedRequest, 'form'>,
   limit: number,
   pinned: Uint8Array,
 ): AsyncGenerator<PageBytes, void> {

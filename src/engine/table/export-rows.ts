@@ -8,7 +8,6 @@ import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
 import { checkSignalOption, shown } from '../../base/options.js'
 import { pickById } from '../../base/pick-by-id.js'
-import { openRecordScanner } from '../../base/record-scanner.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
@@ -115,16 +114,16 @@ async function openVersion(
   if (orderBy !== undefined) parseOrderBy(orderBy, schema?.columns ?? new Map())
   const linesOf = (): AsyncGenerator<Bytes, void> => {
     if (orderBy !== undefined) {
-      const bounds = { where, search, columns, orderBy, signal }
+      const form = hasRowIds ? ('linesWithIds' as const) : ('lines' as const)
+      const bounds = { where, search, columns, orderBy, signal, form }
       const pages = sortedPages((read) => step(async () => read(place)), bounds, limit, nonce)
-      return linesOfPages(pages, hasRowIds)
+      return linesOfPages(pages)
     }
     const more = (position: Continuation['position']) =>
       choose({ table, generation: nonce, position })
     return readLines(chosen, more, { query, hasRowIds, limit, signal }, step)
   }
-  const known = { columns: [...(schema?.columns.values() ?? [])] }
-  const wanted = { columns: pickById(known.columns, columns) }
+  const wanted = { columns: pickById(schema?.schema.columns ?? [], columns) }
   const header = hasRowIds ? withRowIds(wanted) : wanted
   const writer = format === 'ndjson' ? null : csvRows(header, format === 'tsv' ? '\t' : ',')
   async function* pieces(): AsyncGenerator<Bytes, void> {
@@ -152,24 +151,8 @@ async function openVersion(
   }
 }
 
-/** A row object begins with `{"$rowID":"`, the 22 characters of its ID, and `"`. */
-const ROW_ID_BYTES = 34
-
-/** The rows of pages of JSON, as lines of it. */
-async function* linesOfPages(
-  pages: AsyncIterable<PageBytes>,
-  hasRowIds: boolean,
-): AsyncGenerator<Bytes, void> {
-  for await (const { json, rowCount } of pages) {
-    if (rowCount === 0) continue
-    const scanner = openRecordScanner('json')
-    scanner.scan(json)
-    const lines = scanner.starts.map((start, row) => {
-      const text = fromUtf8(json.subarray(start, scanner.ends[row]))
-      return hasRowIds ? `${text}\n` : `{${text.slice(ROW_ID_BYTES).replace(/^,/, '')}\n`
-    })
-    yield utf8(lines.join(''))
-  }
+async function* linesOfPages(pages: AsyncIterable<PageBytes>): AsyncGenerator<Bytes, void> {
+  for await (const { json, rowCount } of pages) if (rowCount > 0) yield json
 }
 
 /** Lines of JSON in another form. No text in a row has a line end that is not escaped. */

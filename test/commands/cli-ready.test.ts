@@ -1,7 +1,7 @@
 // What `rowstash serve --json` and `open --json` print when they are ready, for programs that start them.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -96,6 +96,19 @@ test('the page of a directory tells the URL that opens it', async () => {
   const headers = { authorization: hash.replace('#token=', 'Bearer '), origin }
   const answer = await fetch(`${origin}/page/session`, { method: 'POST', headers })
   expect(await answer.json()).toMatchObject({ mode: 'session', team: 'default', writable: false })
+})
+
+test('the page of a new directory creates a store with --write only', async () => {
+  const directory = join(folder, 'new')
+
+  const { code, stderr } = await runCli(cli.path, ['open', directory])
+  const problem = `There is no store in ${directory}; with --write, open creates one`
+  expect([code, stderr]).toEqual([1, `rowstash: ${problem}\n`])
+  await expect(access(directory)).rejects.toThrow('ENOENT')
+
+  const { writable } = await firstLine('open', directory, '--write', '--json')
+  expect(writable).toBe(true)
+  await access(directory)
 })
 
 test.each([['serve', '--directory'], ['open']])(

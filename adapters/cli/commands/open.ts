@@ -7,6 +7,7 @@ import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store } from '../../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../../node.js'
+import { openDirectory } from '../../open-directory.js'
 import { createGuard } from '../../page/guard.js'
 import { type CommandIo, parseIntegerOption, printResult, whenAborted } from '../command/command.js'
 import {
@@ -19,7 +20,7 @@ import { ProgramFailure } from '../command/program-failure.js'
 import { printLines } from '../command/terminal.js'
 import { FailureLog } from '../server/failure-log.js'
 import { makeKey } from '../server/key-file.js'
-import { openStoreOrServer } from '../stores/store-place.js'
+import { openExistingStore, openStoreOrServer } from '../stores/store-place.js'
 import { TEAM_OPTION } from '../stores/table-options.js'
 import { chooseTeam } from '../stores/team.js'
 
@@ -27,7 +28,7 @@ const OPTIONS = {
   write: {
     type: 'boolean',
     default: false,
-    help: 'allow imports, changes and deletes; without it, the page is read-only',
+    help: 'allow imports, changes and deletes, and create DIR if it is new; else the page is read-only',
   },
   team: TEAM_OPTION,
   port: {
@@ -112,13 +113,13 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
   }
 }
 
-/** A store that is only looked at does no work in the background. @throws {ProgramFailure} */
+/** A store that is only looked at is there, and does no work in the background. @throws {ProgramFailure} */
 async function openShown({ directory, writable }: OpenCommand, io: CommandIo): Promise<Store> {
-  const opened = await openStoreOrServer(
-    directory,
-    io,
-    'stop it',
-    writable ? {} : { maintenance: false },
+  const hint = '; with --write, open creates one'
+  const opened = await openStoreOrServer(directory, io, 'stop it', (wait) =>
+    writable
+      ? openDirectory(directory, wait)
+      : openExistingStore(directory, io, { maintenance: false, hint, ...wait }),
   )
   if ('store' in opened) return opened.store
   const problem = `A server at ${opened.served.url} has ${directory} open`

@@ -25,11 +25,14 @@ export type StorePlace = string | PostgresPlace
 
 type Output = Readonly<{ warn(line: string): void }>
 
+/** What a message says behind a directory without a store. */
+type Hint = Readonly<{ hint?: string }>
+
 /** Opens an existing store; creates none in a directory. @throws {ProgramFailure} */
 export async function openExistingStore(
   place: StorePlace,
   { warn }: Output,
-  { waitMs, ...options }: StoreOptions & Wait = { maintenance: false },
+  { waitMs, hint = '', ...options }: StoreOptions & Wait & Hint = { maintenance: false },
 ): Promise<Store> {
   if (typeof place !== 'string') {
     return openSharedStore(place, options, { warn: (message) => warn(`rowstash: ${message}`) })
@@ -39,7 +42,7 @@ export async function openExistingStore(
     () => true,
     () => false,
   )
-  if (!isThere) throw new ProgramFailure('failed', `There is no store in ${path}`)
+  if (!isThere) throw new ProgramFailure('failed', `There is no store in ${path}${hint}`)
   return openDirectory(path, { ...options, waitMs })
 }
 
@@ -110,14 +113,15 @@ export type StoreOrServer = Readonly<{ store: Store }> | Readonly<{ served: Serv
 /**
  * Opens a store as `openStoreOf`, or finds the server that has its directory open.
  * @param remedy - What to do if another program has it, besides waiting.
+ * @param open - Default: opens an existing store.
  * @throws {ProgramFailure}
  */
 export async function openStoreOrServer(
   place: StorePlace,
   output: Output,
   remedy: string,
-  options: StoreOptions = { maintenance: false },
+  open: (wait: Wait) => Promise<Store> = (wait) =>
+    openExistingStore(place, output, { maintenance: false, ...wait }),
 ): Promise<StoreOrServer> {
-  const open = (wait: Wait) => openExistingStore(place, output, { ...options, ...wait })
   return openOrFind(place, open, `wait until it has ended, or ${remedy}`)
 }

@@ -2,16 +2,11 @@
 // It says where it listens as a message, and answers `begin` and `end` with what the import did to it.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { watchLoop } from './loop-delay.mjs'
 import { cpuSince, cpuUsed } from './main-thread.mjs'
 import { peakBytes } from './server-process.mjs'
 
 const [, , kind, directory] = process.argv
-
-/** The delay is counted from one timer to the next: this much of it is no delay. */
-const RESOLUTION_MS = 1
-
-const NANOSECONDS_PER_MS = 1e6
 
 async function startRowstash() {
   const { serveStore } = await import('./served-store.mjs')
@@ -41,25 +36,19 @@ async function startParser() {
   }
 }
 
-const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
-const delayMs = (nanoseconds) => Math.max(0, nanoseconds / NANOSECONDS_PER_MS - RESOLUTION_MS)
-
 const served = await (kind === 'rowstash' ? startRowstash() : startParser())
 
 let usedBefore = cpuUsed()
+let endWatch
 
 const ANSWERS = {
   begin() {
-    histogram.reset()
-    histogram.enable()
+    endWatch = watchLoop()
     usedBefore = cpuUsed()
     return {}
   },
   end() {
-    histogram.disable()
-    const [p50, p99] = [50, 99].map((share) => delayMs(histogram.percentile(share)))
-    const loopMs = { p50, p99, max: delayMs(histogram.max) }
-    return { loopMs, peakBytes: peakBytes(process.pid), cpu: cpuSince(usedBefore, 1) }
+    return { loopMs: endWatch(), peakBytes: peakBytes(process.pid), cpu: cpuSince(usedBefore, 1) }
   },
   async stop() {
     await served.close()

@@ -21,9 +21,12 @@ const filesOf = (folder) => {
 const ENGINES = {
   rowstash: () => openRowstash(false),
   rowstashOverwrite: () => openRowstash(true),
-  sqlite: () => openSqlite(false),
-  sqliteRows: () => openSqlite(true),
-  duckdb: openDuckDb,
+  sqlite: () => openSqlite({}),
+  sqliteChanged: () => openSqlite({ onlyChanged: true }),
+  sqliteRows: () => openSqlite({ rowByRow: true }),
+  sqliteRowsChanged: () => openSqlite({ rowByRow: true, onlyChanged: true }),
+  duckdb: () => openDuckDb(false),
+  duckdbChanged: () => openDuckDb(true),
 }
 
 async function openRowstash(overwrites) {
@@ -85,8 +88,11 @@ async function overwrite(team, table, files) {
   return {}
 }
 
-/** @param rowByRow - The rows of the input go from the program straight into the table, without staging. */
-async function openSqlite(rowByRow) {
+/**
+ * @param options.rowByRow - The rows of the input go from the program straight into the table, without staging.
+ * @param options.onlyChanged - Rows that are the same are not written again.
+ */
+async function openSqlite({ rowByRow = false, onlyChanged = false }) {
   const { default: Database } = await import('better-sqlite3')
   const db = new Database(join(directory, 'bench.db'))
   db.pragma('journal_mode = WAL')
@@ -102,10 +108,7 @@ async function openSqlite(rowByRow) {
   }
   const list = columnList(columns, types)
   const names = nameList(columns)
-  const set = columns
-    .slice(1)
-    .map(({ id }) => `"${id}" = excluded."${id}"`)
-    .join(', ')
+  const upsert = upsertOf(onlyChanged && 'IS NOT', 'bench')
   db.exec(`CREATE TABLE bench (id INTEGER PRIMARY KEY, ${list})`)
   db.exec('CREATE UNIQUE INDEX bench_key ON bench ("key")')
   db.exec(`CREATE TABLE staged (${list})`)
@@ -125,11 +128,10 @@ async function openSqlite(rowByRow) {
     stage: (files) => (rowByRow ? undefined : fillTable('staged')(files)),
     merge(_, files) {
       if (rowByRow) {
-        fillTable('bench', `ON CONFLICT ("key") DO UPDATE SET ${set}`)(files)
+        fillTable('bench', upsert)(files)
         return {}
       }
-      db.exec(`INSERT INTO bench (${names}) SELECT ${names} FROM staged WHERE true
-        ON CONFLICT ("key") DO UPDATE SET ${set}`)
+      db.exec(`INSERT INTO bench (${names}) SELECT ${names} FROM staged WHERE true ${upsert}`)
       return {}
     },
     changed: () => db.prepare('SELECT count(*) FROM bench WHERE visits = 100001').pluck().get(),
@@ -137,12 +139,21 @@ async function openSqlite(rowByRow) {
   }
 }
 
+/** @param differs - The operator between rows that differ; without it every row is written. */
+function upsertOf(differs, table) {
+  const [, ...others] = columns.map(({ id }) => `"${id}"`)
+  const rowOf = (name) => `(${others.map((id) => `${name}.${id}`).join(', ')})`
+  const set = others.map((id) => `${id} = excluded.${id}`).join(', ')
+  const where = differs ? ` WHERE ${rowOf(table)} ${differs} ${rowOf('excluded')}` : ''
+  return `ON CONFLICT ("key") DO UPDATE SET ${set}${where}`
+}
+
 function bound(value) {
   if (typeof value === 'boolean') return value ? 1 : 0
   return typeof value === 'object' ? JSON.stringify(value) : value
 }
 
-async function openDuckDb() {
+async function openDuckDb(onlyChanged) {
   const { DuckDBInstance } = await import('@duckdb/node-api')
   const instance = await DuckDBInstance.create(join(directory, 'bench.duckdb'))
   const db = await instance.connect()
@@ -155,10 +166,7 @@ async function openDuckDb() {
     texts: 'VARCHAR[]',
   }
   const names = nameList(columns)
-  const set = columns
-    .slice(1)
-    .map(({ id }) => `"${id}" = excluded."${id}"`)
-    .join(', ')
+  const upsert = upsertOf(onlyChanged && 'IS DISTINCT FROM', 'bench')
   const list = columnList(columns, types)
   await db.run(`CREATE TABLE bench (${list}, UNIQUE ("key"))`)
   await db.run(`CREATE TABLE staged (${list})`)
@@ -173,9 +181,7 @@ async function openDuckDb() {
     fill: (files) => fill('bench', files),
     stage: (files) => fill('staged', files),
     async merge() {
-      await db.run(
-        `INSERT INTO bench SELECT ${names} FROM staged ON CONFLICT ("key") DO UPDATE SET ${set}`,
-      )
+      await db.run(`INSERT INTO bench SELECT ${names} FROM staged ${upsert}`)
       await db.run('CHECKPOINT')
       return {}
     },

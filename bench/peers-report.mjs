@@ -1,4 +1,5 @@
 // The results of the comparison with the peers, as tables.
+import { availableParallelism } from 'node:os'
 import { printFinalize } from './finalize.mjs'
 import { printHttp } from './http-import.mjs'
 import { median, printTable } from './report.mjs'
@@ -13,11 +14,12 @@ export function middle({ runs }, name) {
 const shown = (value, digits) => (value === undefined ? '-' : value.toFixed(digits))
 
 export function printPeers(results) {
-  const { rows, engines, http, finalize, full, load, targets, workload } = results
+  const { rows, threads, engines, http, finalize, full, load, targets, workload } = results
   const measured = Object.values(engines).filter(({ runs }) => runs.length > 0)
   console.log(
     `\n${rows} rows, ${workload.jsonRowBytes.toFixed(0)} bytes of JSON a row` +
-      ` (${workload.csvRowBytes.toFixed(0)} of CSV);` +
+      ` (${workload.csvRowBytes.toFixed(0)} of CSV); ${availableParallelism()} cores,` +
+      ` ${threads} threads of each engine that takes them;` +
       ` load ${load.before[0].toFixed(1)} before, ${load.after[0].toFixed(1)} after`,
   )
   printImports(measured, rows)
@@ -38,7 +40,17 @@ export function printPeers(results) {
 
 export function printImports(engines, rows) {
   printTable(
-    ['import', 'rows/s', 'all runs', 'bytes/row on disk', 'RSS MB before', 'peak', ''],
+    [
+      'import',
+      'rows/s',
+      'all runs',
+      'bytes/row on disk',
+      'RSS MB before',
+      'peak',
+      'event-loop delay ms: p99',
+      'max',
+      '',
+    ],
     engines.map((engine) => [
       engine.label,
       Math.round(rows / middle(engine, 'importSeconds')),
@@ -46,6 +58,8 @@ export function printImports(engines, rows) {
       shown(middle(engine, 'diskRowBytes'), 0),
       shown(middle(engine, 'idleMegabytes'), 0),
       shown(middle(engine, 'peakMegabytes'), 0),
+      shown(median(engine.runs.map(({ loopMs }) => loopMs.p99)), 1),
+      shown(Math.max(...engine.runs.map(({ loopMs }) => loopMs.max)), 0),
       engine.note ?? '',
     ]),
   )

@@ -1,7 +1,7 @@
 // rowstash beside what else would be picked: every engine in turn, round after round, each run in a
 // process of its own.
 import { fork } from 'node:child_process'
-import { loadavg } from 'node:os'
+import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { emptyFiles } from './empty-files.mjs'
@@ -31,6 +31,7 @@ export async function measurePeers(directory, settings) {
     data,
     chunkFolder,
     chunkFiles: workload.files,
+    threads: settings.threads ?? availableParallelism(),
     storeOptions: settings.storeOptions,
   }
   const loadBefore = loadavg()
@@ -44,7 +45,8 @@ export async function measurePeers(directory, settings) {
     ? await runEngine(directory, 'rowstash', { ...argument, rows: FULL_ROWS, importOnly: true })
     : undefined
   const load = { before: loadBefore, after: loadavg() }
-  const results = { rows, workload, load, engines, http, finalize, full: eight?.measured }
+  const { threads } = argument
+  const results = { rows, threads, workload, load, engines, http, finalize, full: eight?.measured }
   return { ...results, targets: judgeTargets(results) }
 }
 

@@ -18,7 +18,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
        npm run bench -- files [--bytes N] [--directory DIR]
        npm run bench -- rewrite|busy [--rows N] [--seed N] [--directory DIR]
        npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
-                        [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
+                        [--threads N] [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- main [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
        npm run bench -- objects [--rows N] [--directory DIR]
        npm run bench -- recompression [--rows N] [--seed N] [--directory DIR]
@@ -35,6 +35,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
   --rounds N       runs of every engine (default: 5)
   --engines A,B    only these of peers/engines.mjs, merge.mjs or export-engines.mjs; targets that need
                    others are not measured
+  --threads N      of DuckDB, and connections of PostgreSQL by several (default: the cores of the machine)
   --data NAME      the rows of README.md (default), or a public data set of 200,000 short rows, repeated
   --store-options  options of rowstash, as JSON
   --full           a table of 8,000,000 rows too
@@ -58,6 +59,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     rounds: { type: 'string' },
     engines: { type: 'string' },
+    threads: { type: 'string' },
     data: { type: 'string', default: 'standard' },
     'store-options': { type: 'string', default: '{}' },
     full: { type: 'boolean', default: false },
@@ -83,6 +85,7 @@ const peersSettings = (name) => ({
   seed: Number(values.seed),
   data: values.data,
   engines: values.engines?.split(','),
+  threads: values.threads === undefined ? undefined : Number(values.threads),
   storeOptions: JSON.parse(values['store-options']),
   full: values.full,
 })

@@ -12,8 +12,9 @@ const TYPES = {
   texts: 'VARCHAR[]',
 }
 
-export async function openDuckDb(directory, { columns, updated }) {
-  const instance = await DuckDBInstance.create(join(directory, 'bench.duckdb'))
+export async function openDuckDb(directory, { columns, updated, threads }) {
+  const path = join(directory, 'bench.duckdb')
+  const instance = await DuckDBInstance.create(path, { threads: String(threads) })
   const db = await instance.connect()
   // No key: rows are in the order of their IDs, by which DuckDB skips what it need not read.
   const definition = `id INTEGER, ${columnList(columns, TYPES)}`

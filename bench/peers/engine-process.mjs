@@ -2,6 +2,8 @@
 // Its settings come as one JSON argument; what it measured goes to its parent as a message.
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { watchLoop } from '../loop-delay.mjs'
 import { peakBytes, residentBytes } from '../server-process.mjs'
 import { DATA_SETS, openChunks, ROWS_PER_CHUNK } from './data-sets.mjs'
 import { ENGINES } from './engines.mjs'
@@ -26,9 +28,9 @@ const { columns, updated } = DATA_SETS[settings.data]
 async function run() {
   const open = await loadEngine()
   if (open === undefined) return undefined
-  const { directory, rows, storeOptions } = settings
+  const { directory, rows, storeOptions, threads } = settings
   mkdirSync(directory, { recursive: true })
-  const options = { columns, updated, rows, storeOptions, ...engine.options }
+  const options = { columns, updated, rows, storeOptions, threads, ...engine.options }
   const openAgain = () => open(directory, options)
 
   const { keys, ...imported } = await runImport(await openAgain())
@@ -60,9 +62,13 @@ async function runImport(db) {
   const extension = engine.options?.format ?? 'json'
   const chunks = openChunks(chunkFolder, { count: rows / ROWS_PER_CHUNK, files, extension })
   const idleMegabytes = megabytes(residentBytes(process.pid))
+  const endWatch = watchLoop()
+  await sleep(5) // It counts from its first timer on.
   const startMs = performance.now()
   const done = await db.ingest(chunks)
   const importSeconds = (performance.now() - startMs) / 1000
+  await sleep(5)
+  const loopMs = endWatch()
   const peakMegabytes = megabytes(peakBytes(process.pid))
   if (done.rows !== rows) throw new Error(`${done.rows} rows were imported, not ${rows}`)
   if (extension === 'json') await checkFirstRow(db, done.keyOf(0), chunks.text(0))
@@ -72,7 +78,7 @@ async function runImport(db) {
   const known = await db.diskBytes?.()
   await db.close()
   const diskRowBytes = (known ?? folderBytes(settings.directory)) / rows
-  const measured = { importSeconds, idleMegabytes, peakMegabytes, diskRowBytes }
+  const measured = { importSeconds, idleMegabytes, peakMegabytes, diskRowBytes, loopMs }
   return { ...measured, keys, settings: about }
 }
 

@@ -2,6 +2,11 @@
 
 const DURABLE = { synchronous: 'FULL' }
 
+const noPostgres = () =>
+  process.env.PGHOST === undefined && process.env.DATABASE_URL === undefined
+    ? 'neither PGHOST nor DATABASE_URL names a server'
+    : undefined
+
 /** Each is loaded in a process of its own, so that one which cannot be loaded leaves the others be. */
 export const ENGINES = {
   rowstash: {
@@ -38,6 +43,20 @@ export const ENGINES = {
     open: async () => (await import('./sqlite.mjs')).openJson,
     options: DURABLE,
   },
+  sqliteTurns: {
+    label: 'better-sqlite3, typed, turns of the event loop',
+    open: async () => (await import('./sqlite.mjs')).openTyped,
+    options: { ...DURABLE, takesTurns: true },
+    importOnly: true,
+    note: 'the event loop goes on after each 1,000 rows; its transaction has the connection meanwhile',
+  },
+  nodeSqlite: {
+    label: 'node:sqlite, typed columns',
+    open: async () => (await import('./sqlite.mjs')).openTyped,
+    options: { ...DURABLE, driver: 'nodeSqlite' },
+    leftOut: () =>
+      Number.parseInt(process.versions.node, 10) < 24 ? 'Node 24 or later has it' : undefined,
+  },
   sqliteNormal: {
     label: 'better-sqlite3, typed, synchronous=NORMAL',
     open: async () => (await import('./sqlite.mjs')).openTyped,
@@ -59,10 +78,15 @@ export const ENGINES = {
     open: async () => (await import('./postgres.mjs')).openPostgres,
     copiesTable: true,
     note: 'the memory shown is that of the client alone',
-    leftOut: () =>
-      process.env.PGHOST === undefined && process.env.DATABASE_URL === undefined
-        ? 'neither PGHOST nor DATABASE_URL names a server'
-        : undefined,
+    leftOut: noPostgres,
+  },
+  postgresMany: {
+    label: 'PostgreSQL, COPY by several connections',
+    open: async () => (await import('./postgres.mjs')).openPostgres,
+    options: { isMany: true },
+    importOnly: true,
+    note: 'one connection a thread, each with a transaction of its own',
+    leftOut: noPostgres,
   },
   pglite: {
     label: 'PGlite, COPY',

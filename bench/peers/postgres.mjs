@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { ROWS_PER_CHUNK } from './data-sets.mjs'
 import { columnList, nameList, POSTGRES_TYPES, renderCopy } from './sql.mjs'
 
 const TABLE = 'rowstash_bench'
@@ -36,7 +37,8 @@ export async function openPGlite(directory, { columns, updated }) {
   }
 }
 
-export async function openPostgres(_, { columns, updated }) {
+/** @param options.isMany - Each of `threads` connections copies its share of the chunks. */
+export async function openPostgres(_, { columns, updated, threads, isMany = false }) {
   const { DATABASE_URL: connectionString } = process.env
   const pool = new pg.Pool({ connectionString, max: CONNECTIONS })
   const names = new Map()
@@ -50,17 +52,21 @@ export async function openPostgres(_, { columns, updated }) {
   return {
     ...shared,
     async ingest({ count, text }) {
-      const client = await pool.connect()
+      const connections = isMany ? threads : 1
       let rows = 0
-      async function* pieces() {
-        for (let serial = 0; serial < count; serial++) {
-          const parsed = JSON.parse(text(serial).toString())
-          yield Buffer.from(renderCopy(columns, parsed, rows + 1))
-          rows += parsed.length
+      async function copyShare(first) {
+        const client = await pool.connect()
+        async function* pieces() {
+          for (let serial = first; serial < count; serial += connections) {
+            const parsed = JSON.parse(text(serial).toString())
+            yield Buffer.from(renderCopy(columns, parsed, serial * ROWS_PER_CHUNK + 1))
+            rows += parsed.length
+          }
         }
+        await pipeline(pieces, client.query(copyFrom(`COPY ${TABLE} FROM STDIN`)))
+        client.release()
       }
-      await pipeline(pieces, client.query(copyFrom(`COPY ${TABLE} FROM STDIN`)))
-      client.release()
+      await Promise.all(Array.from({ length: connections }, (_, first) => copyShare(first)))
       return { rows, keyOf: (index) => index + 1 }
     },
     close: () => pool.end(),

@@ -1,6 +1,7 @@
-// better-sqlite3 with a typed column for each column, or with the row's JSON text in one column.
+// SQLite, by better-sqlite3 or by node:sqlite, with a typed column for each column, or with the row's JSON text in one
+// column.
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { columnList, nameList } from './sql.mjs'
 
 const TYPES = {
@@ -20,22 +21,65 @@ const CACHE_KIB = 16 * 1024
 /** better-sqlite3 12.11 ends the process on Node 24 if a statement is collected as garbage, so all are kept. */
 const kept = []
 
-function openDatabase(directory, synchronous) {
-  const db = new Database(join(directory, 'bench.db'))
-  const prepare = db.prepare.bind(db)
-  db.prepare = (sql) => {
-    const statement = prepare(sql)
-    kept.push(db, statement)
-    return statement
-  }
+const DRIVERS = {
+  async betterSqlite(path) {
+    const { default: Database } = await import('better-sqlite3')
+    const db = new Database(path)
+    const prepare = db.prepare.bind(db)
+    db.prepare = (sql) => {
+      const statement = prepare(sql)
+      kept.push(db, statement)
+      return statement
+    }
+    return db
+  },
+  /** With the calls of better-sqlite3 that are used here. */
+  async nodeSqlite(path) {
+    const { DatabaseSync } = await import('node:sqlite')
+    const db = new DatabaseSync(path)
+    const prepare = (sql) => {
+      const statement = db.prepare(sql)
+      const pluck = () => {
+        statement.setReturnArrays(true)
+        return {
+          get: (...values) => statement.get(...values)[0],
+          all: (...values) => statement.all(...values).map(([value]) => value),
+        }
+      }
+      return {
+        run: (...values) => statement.run(...values),
+        get: (value) => statement.get(value),
+        all: (value) => statement.all(value),
+        pluck,
+      }
+    }
+    return { prepare, exec: (sql) => db.exec(sql), close: () => db.close() }
+  },
+}
+
+async function openDatabase(directory, { driver = 'betterSqlite', synchronous }) {
+  const db = await DRIVERS[driver](join(directory, 'bench.db'))
   db.exec('PRAGMA journal_mode = WAL')
   db.exec(`PRAGMA synchronous = ${synchronous}`)
   db.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
   return db
 }
 
-export function openTyped(directory, { columns, updated, synchronous }) {
-  const db = openDatabase(directory, synchronous)
+/** Inserts all chunks in one transaction. @param takesTurns - Lets the event loop go on after each chunk. */
+async function ingestAll(db, { count, text }, takesTurns, insertChunk) {
+  let rows = 0
+  db.exec('BEGIN')
+  for (let serial = 0; serial < count; serial++) {
+    rows += insertChunk(text(serial).toString(), rows)
+    if (takesTurns) await nextTurn()
+  }
+  db.exec('COMMIT')
+  return { rows, keyOf: (index) => index + 1 }
+}
+
+export async function openTyped(directory, options) {
+  const { columns, updated, synchronous, takesTurns = false } = options
+  const db = await openDatabase(directory, options)
   const definition = `id INTEGER PRIMARY KEY, ${columnList(columns, TYPES)}`
   db.exec(`CREATE TABLE IF NOT EXISTS bench (${definition})`)
   const insert = db.prepare(`INSERT INTO bench VALUES (?${', ?'.repeat(columns.length)})`)
@@ -47,16 +91,16 @@ export function openTyped(directory, { columns, updated, synchronous }) {
   const update = db.prepare(`UPDATE bench SET "${updated}" = ? WHERE id = ?`)
   const restore = rowRestorer(columns)
 
-  const ingest = db.transaction(({ count, text }) => {
-    let rows = 0
-    for (let serial = 0; serial < count; serial++) {
-      for (const row of JSON.parse(text(serial).toString())) insert.run(bound(columns, ++rows, row))
+  const insertChunk = (text, before) => {
+    const rows = JSON.parse(text)
+    for (const [index, row] of rows.entries()) {
+      insert.run(...bound(columns, before + index + 1, row))
     }
-    return { rows, keyOf: (index) => index + 1 }
-  })
+    return rows.length
+  }
 
   return {
-    ingest,
+    ingest: (chunks) => ingestAll(db, chunks, takesTurns, insertChunk),
     page(after = 0) {
       const rows = page.all(after)
       for (const row of rows) restore(row)
@@ -75,8 +119,9 @@ export function openTyped(directory, { columns, updated, synchronous }) {
   }
 }
 
-export function openJson(directory, { updated, synchronous }) {
-  const db = openDatabase(directory, synchronous)
+export async function openJson(directory, options) {
+  const { updated, synchronous } = options
+  const db = await openDatabase(directory, options)
   db.exec('CREATE TABLE IF NOT EXISTS bench (id INTEGER PRIMARY KEY, row TEXT)')
   // SQLite splits the chunk faster than JSON.parse and JSON.stringify of its rows.
   const insert = db.prepare('INSERT INTO bench (row) SELECT value FROM json_each(?)')
@@ -84,15 +129,8 @@ export function openJson(directory, { updated, synchronous }) {
   const point = db.prepare('SELECT row FROM bench WHERE id = ?').pluck()
   const update = db.prepare(`UPDATE bench SET row = json_set(row, '$.${updated}', ?) WHERE id = ?`)
 
-  const ingest = db.transaction(({ count, text }) => {
-    let rows = 0
-    for (let serial = 0; serial < count; serial++)
-      rows += insert.run(text(serial).toString()).changes
-    return { rows, keyOf: (index) => index + 1 }
-  })
-
   return {
-    ingest,
+    ingest: (chunks) => ingestAll(db, chunks, false, (text) => insert.run(text).changes),
     page(after = 0) {
       const rows = page.all(after)
       return pageOf(Buffer.from(`[${rows.join(',')}]`), rows.length, after)

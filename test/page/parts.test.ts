@@ -11,11 +11,14 @@ import {
 } from '../../adapters/page/browser/base/json-text.js'
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/base/prometheus.js'
 import { makeWhere } from '../../adapters/page/browser/grid/filter-bar.js'
-import { FoundRows } from '../../adapters/page/browser/grid/row-sources.js'
+import { FoundRows, PositionRows } from '../../adapters/page/browser/grid/row-sources.js'
 import { ScrollMap } from '../../adapters/page/browser/grid/scroll-map.js'
+import { nextSort } from '../../adapters/page/browser/grid/sort-order.js'
 import { type Reading, readSample } from '../../adapters/page/browser/import/import-file.js'
 import { RateClock } from '../../adapters/page/browser/import/import-rate.js'
 import { Looks } from '../../adapters/page/browser/views/import-begun.js'
+import { parseAddress, renderAddress } from '../../adapters/page/browser/views/table-address.js'
+import { ClientError } from '../../src/client/client-error.js'
 import { resolveMarks, splitRecordFields } from '../../src/intake/fields.js'
 import { projectFiles, readText } from '../support/project.js'
 
@@ -145,13 +148,13 @@ describe('the rows that match a condition', () => {
 
   function open(api: Api, countMax?: number) {
     const said: string[] = []
-    const reading = { api, tableId: 'T', version: 1, columns: undefined }
+    const reading = { api, tableId: 'T', version: 1, query: { where: WHERE } }
     const events = {
       onRows: () => undefined,
       onVersion: (version: number) => said.push(`version ${version}`),
       onFailure: (failure: unknown) => said.push(String(failure)),
     }
-    return { rows: new FoundRows(reading, WHERE, events, { ...(countMax && { countMax }) }), said }
+    return { rows: new FoundRows(reading, events, { ...(countMax && { countMax }) }), said }
   }
 
   const idAt = (rows: FoundRows, position: number) => rows.rowAt(position)?.$rowID
@@ -204,6 +207,117 @@ describe('the rows that match a condition', () => {
     await expect(rows.requestFrom(900)).rejects.toThrow('Show the new version')
     expect(asked.length).toBe(requests)
   })
+})
+
+describe('the rows of an order', () => {
+  /** A server that sorts so many rows at most, beside the first 10,000. */
+  function sorted(count: number, rowsMax = Number.POSITIVE_INFINITY) {
+    const asked: RowsRequest[] = []
+    const api = {
+      rows: async (_: string, request: RowsRequest) => {
+        asked.push(request)
+        const { from = 0, limit } = request
+        if (from + limit > 10_000 && count > rowsMax) throw new ClientError('too many', 400, 'x')
+        const end = Math.min(count, from + limit)
+        const rows = Array.from({ length: end - from }, (_, at) => ({ $rowID: `${from + at}` }))
+        return { rows, version: 1, total: request.total && count }
+      },
+    } as unknown as Api
+    const said: unknown[] = []
+    const events = {
+      onRows: () => undefined,
+      onVersion: () => undefined,
+      onFailure: (failure: unknown) => said.push(failure),
+    }
+    const query = { sort: [{ column: 'n', descending: true }] }
+    const open = (known?: number) =>
+      new PositionRows({ api, tableId: 'T', version: 1, query }, known, events)
+    const there = (rows: PositionRows, at: number) =>
+      expect.poll(() => rows.rowAt(at)?.$rowID, { interval: 1 }).toBe(String(at))
+    return { asked, said, open, there }
+  }
+
+  test('are counted by their first page, and sorted once for all that are far', async () => {
+    const { asked, said, open, there } = sorted(40_000)
+    const rows = open()
+    expect([rows.count, rows.isOpen]).toEqual([0, true])
+    await there(rows, 100)
+    expect([rows.count, rows.isOpen, rows.isCut]).toEqual([40_000, false, false])
+    for (const at of [20_000, 25_000, 30_000]) rows.want(at, at + 20)
+    await there(rows, 30_000)
+    expect(asked.filter(({ limit }) => limit === 1)).toEqual([
+      expect.objectContaining({ from: 39_999, limit: 1 }),
+    ])
+    expect(asked.every(({ sort }) => sort?.[0]?.column === 'n')).toBe(true)
+    expect(asked.filter(({ total }) => total === true)).toHaveLength(1)
+    expect(said).toEqual([])
+  })
+
+  test('are the first 10,000 where a server does not sort as many', async () => {
+    const { said, open, there } = sorted(40_000, 30_000)
+    const rows = open(40_000)
+    rows.want(20_000, 20_020)
+    await expect.poll(() => rows.isCut, { interval: 1 }).toBe(true)
+    expect(rows.count).toBe(10_000)
+    rows.want(9_980, 10_000)
+    await there(rows, 9_999)
+    expect(said).toEqual([])
+  })
+})
+
+describe('what is shown of a table', () => {
+  const COLUMNS = ['a', '-b', 'c,d', 'l'].map((id) => ({
+    id,
+    type: id === 'l' ? { kind: 'array', items: { kind: 'string' } } : { kind: 'string' },
+  }))
+  const IDS = COLUMNS.map(({ id }) => id)
+  const NEW = parseAddress('', COLUMNS)
+
+  test('is nothing in the address at first', () => {
+    expect(renderAddress(NEW, COLUMNS)).toBe('')
+    expect(NEW.columns).toEqual(IDS)
+  })
+
+  test('comes back from the address', () => {
+    const state = {
+      conditions: [{ column: 'c,d', operator: 'eq', value: 'x&y=#?"z' }],
+      search: 'ä +',
+      sort: [
+        { column: '-b', descending: false },
+        { column: '-b', descending: true },
+        { column: 'c,d', descending: false },
+      ],
+      columns: ['-b', 'c,d'],
+      top: 120,
+      active: { row: -1, column: 1 },
+      row: 'r/1',
+    }
+    expect(parseAddress(renderAddress(state, COLUMNS), COLUMNS)).toEqual(state)
+  })
+
+  test.each([
+    'filter=x&filter=["gone","eq","1"]&filter=[1]&filter={"a":1}',
+    'sort=gone&sort=-l',
+    'column=gone&at=-5&cell=x.-1',
+    'at=1e400&cell=a.1e400',
+  ])('is as at first where the address is wrong: %s', (text) => {
+    expect(parseAddress(text, COLUMNS)).toEqual(NEW)
+  })
+})
+
+test('a column is sorted one way, then the other, then not', () => {
+  const up = (column: string) => ({ column, descending: false })
+  const down = (column: string) => ({ column, descending: true })
+  expect(nextSort([], 'a', false)).toEqual([up('a')])
+  expect(nextSort([up('a')], 'a', false)).toEqual([down('a')])
+  expect(nextSort([down('a')], 'a', false)).toEqual([])
+  expect(nextSort([down('a')], 'b', false)).toEqual([up('b')])
+  expect(nextSort([down('a')], 'b', true)).toEqual([down('a'), up('b')])
+  expect(nextSort([up('a'), up('b')], 'a', true)).toEqual([down('a'), up('b')])
+  expect(nextSort([down('a'), up('b')], 'a', true)).toEqual([up('b')])
+  expect(nextSort([down('a'), up('b')], 'a', false)).toEqual([up('a')])
+  const eight = Array.from({ length: 8 }, (_, at) => up(`${at}`))
+  expect(nextSort(eight, 'a', true)).toEqual([...eight.slice(0, 7), up('a')])
 })
 
 test('what was staged before makes an import no faster', () => {

@@ -32,13 +32,20 @@ export type RowsRequest = Readonly<{
   limit: number
   continuation?: string | undefined
   where?: object | undefined
+  /** A text that a column of text contains, without case. */
+  search?: string | undefined
+  sort?: readonly Readonly<{ column: string; descending: boolean; ignoreCase?: true }>[] | undefined
   columns?: readonly string[] | undefined
+  /** Whether all rows that match are counted. */
+  total?: boolean
 }>
 
 export type RowsPage = Readonly<{
   rows: readonly Row[]
   continuation: string | undefined
   version: number
+  /** Only if it was asked for. */
+  total?: number | undefined
 }>
 
 /** What is staged under an ID. Times are in milliseconds since 1970. */
@@ -124,6 +131,7 @@ export class Api {
         rows: dataIn<Row[]>(answer, page, 'list'),
         continuation: page['continuation'] as string | undefined,
         version: Number(neededVersionOf(answer)),
+        total: page['total'] as number | undefined,
       }
     }
     return this.#get(path, read, signal)
@@ -231,12 +239,13 @@ function makeRequests(
   return new Requests({ url, key, triesMax, onRetry, fetch: (...given) => fetch(...given) })
 }
 
-export function queryOf({ from, limit, continuation, where, columns }: RowsRequest): string {
-  const query = new URLSearchParams({ limit: String(limit) })
-  if (from !== undefined) query.set('from', String(from))
-  if (continuation !== undefined) query.set('continuation', continuation)
-  if (where !== undefined) query.set('where', JSON.stringify(where))
-  if (columns !== undefined) query.set('columns', JSON.stringify(columns))
+/** Of members that are there: texts and numbers as they are, everything else as JSON. */
+export function queryOf(request: Partial<RowsRequest>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(request)) {
+    if (value === undefined) continue
+    query.set(name, typeof value === 'string' ? value : JSON.stringify(value))
+  }
   return query.toString()
 }
 

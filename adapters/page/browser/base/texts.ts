@@ -154,7 +154,12 @@ export const TEXT = {
   showNewer: 'Show the new version',
   rowsEnded: 'These rows are no longer read. Show the new version, or apply the filter again.',
   gridHelp:
-    'Arrow keys move, Enter opens a row. In the header, Alt and an arrow key change the width of a column.',
+    'Arrow keys move, Enter opens a row. In the header, Enter sorts by a column, with Shift by one more, and Alt and an arrow key change its width.',
+  arrows: { ascending: '↑', descending: '↓' },
+  placeOfSorted: (from: string, to: string, all: string) =>
+    `${from}–${to} of the first ${all}; there are too many rows to sort them all`,
+  search: 'Search',
+  searchHelp: 'Find rows by a text in any column',
 
   filter: 'Filter',
   addCondition: 'Add a condition',

@@ -51,7 +51,12 @@ export class FilterBar {
   readonly #list = el('div', { class: 'conditions' })
   readonly #problem = el('p', { class: 'problem', role: 'alert' })
 
-  constructor(columns: readonly Column[], onApply: (conditions: readonly Condition[]) => void) {
+  /** @param conditions - Those that it shows first. */
+  constructor(
+    columns: readonly Column[],
+    conditions: readonly Condition[],
+    onApply: (conditions: readonly Condition[]) => void,
+  ) {
     this.#columns = columns
     this.#onApply = onApply
     this.element.append(
@@ -69,7 +74,8 @@ export class FilterBar {
       event.preventDefault()
       this.#apply()
     })
-    this.#add()
+    for (const condition of conditions) this.#add(condition)
+    if (conditions.length === 0) this.#add()
   }
 
   /** Shows why the store refused the conditions. */
@@ -92,17 +98,25 @@ export class FilterBar {
     this.#onApply(this.#conditions())
   }
 
-  #add(): void {
+  #add(condition?: Condition): void {
     if (this.#list.children.length >= CONDITIONS_MAX) return
     const row = el('div', { class: 'condition' })
     const names = this.#columns.map(({ id, displayName = id }) => {
       return el('option', { value: id }, displayName)
     })
     const operators = OPERATORS.map((name) => el('option', { value: name }, TEXT.operators[name]))
+    const column = el('select', { 'aria-label': TEXT.column, name: 'column' }, ...names)
+    const operator = el('select', { 'aria-label': TEXT.operator, name: 'operator' }, ...operators)
+    const value = el('input', { 'aria-label': TEXT.value, name: 'value', autocomplete: 'off' })
+    if (condition !== undefined) {
+      column.value = condition.column
+      operator.value = condition.operator
+      value.value = condition.value
+    }
     row.append(
-      el('select', { 'aria-label': TEXT.column, name: 'column' }, ...names),
-      el('select', { 'aria-label': TEXT.operator, name: 'operator' }, ...operators),
-      el('input', { 'aria-label': TEXT.value, name: 'value', autocomplete: 'off' }),
+      column,
+      operator,
+      value,
       button('×', () => row.remove(), { 'aria-label': TEXT.removeCondition, class: 'plain' }),
     )
     this.#list.append(row)

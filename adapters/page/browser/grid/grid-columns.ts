@@ -3,7 +3,16 @@ import { BoundedMap } from '../../../../src/base/bounded-map.js'
 import type { ColumnType } from '../base/api.js'
 import { firstWidth } from './cells.js'
 
-export type GridColumn = Readonly<{ id: string; name: string; type: ColumnType }>
+export type GridColumn = Readonly<{
+  id: string
+  name: string
+  type: ColumnType
+  /** How it sorts the rows. The rank is not said where it is the only one. */
+  sorted?: Readonly<{ descending: boolean; rank: number | undefined }> | undefined
+}>
+
+/** The column of row numbers, in pixels. */
+export const GUTTER = 84
 
 const WIDTH_MIN = 48
 const WIDTH_MAX = 1_200
@@ -46,6 +55,12 @@ export class GridColumns {
 
   widthOf(index: number): number {
     return this.#widths[index] ?? 0
+  }
+
+  /** Puts a cell where its column is. */
+  place({ style }: HTMLElement, index: number): void {
+    style.left = `${GUTTER + this.startOf(index)}px`
+    style.width = `${this.widthOf(index)}px`
   }
 
   resize(index: number, width: number): void {

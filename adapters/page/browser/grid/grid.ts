@@ -5,15 +5,15 @@ import { el, setAttributes, setText } from '../base/dom.js'
 import { plainText } from '../base/json-text.js'
 import { TEXT } from '../base/texts.js'
 import { fillCell } from './cells.js'
-import type { GridColumns } from './grid-columns.js'
+import { type GridColumns, GUTTER } from './grid-columns.js'
+import { GridHeader } from './grid-header.js'
 import { keyMove, type Place } from './grid-keys.js'
 import type { RowSource } from './row-sources.js'
 import { ScrollMap } from './scroll-map.js'
+import { isSortable } from './sort-order.js'
 
-const ROW_HEIGHT = 30
+export const ROW_HEIGHT = 30
 const HEADER_HEIGHT = 34
-/** The column of row numbers, in pixels. */
-const GUTTER = 84
 /** Columns are made so far beyond the edges, in pixels. */
 const SPARE = 200
 const RESIZE_STEP = 16
@@ -39,6 +39,8 @@ export type GridPlace = Readonly<{
 
 export type GridEvents = Readonly<{
   onOpen: (position: number) => void
+  /** The rows shall be sorted by a column. @param isAdded - Beside those that they are sorted by. */
+  onSort: (column: string, isAdded: boolean) => void
   /** Called with the rows in view, from a position up to another. */
   onView: (from: number, to: number) => void
 }>
@@ -51,7 +53,7 @@ export class Grid {
   readonly #map = new ScrollMap(ROW_HEIGHT)
   readonly #sizer = el('div', { class: 'sizer' })
   readonly #layer = el('div', { class: 'layer' })
-  readonly #header = el('div', { role: 'row', class: 'head row', 'aria-rowindex': 1 })
+  readonly #header: GridHeader
   readonly #observer = new ResizeObserver(() => this.refresh())
   #slots: Slot[] = []
   #active: Place = { row: 0, column: 0 }
@@ -59,12 +61,28 @@ export class Grid {
   #marked: Element | undefined
   #isDue = false
   #settling: ReturnType<typeof setTimeout> | undefined
+  #due: GridPlace | undefined
 
-  constructor(columns: GridColumns, source: RowSource, label: string, events: GridEvents) {
+  /** @param place - Where it goes once its rows are there, unless a person goes elsewhere meanwhile. */
+  constructor(
+    columns: GridColumns,
+    source: RowSource,
+    { label, place }: Readonly<{ label: string; place: GridPlace | undefined }>,
+    events: GridEvents,
+  ) {
     this.#columns = columns
     this.#source = source
     this.#events = events
-    this.#layer.append(this.#header)
+    this.#due = place
+    this.#active = place?.active ?? this.#active
+    this.#header = new GridHeader(columns, {
+      onClick: (column, isAdded) => {
+        this.#moveTo({ row: -1, column })
+        this.#sort(isAdded)
+      },
+      onResize: (index, width) => this.#resize(index, width),
+    })
+    this.#layer.append(this.#header.element)
     this.#sizer.append(this.#layer)
     this.element = el(
       'div',
@@ -101,7 +119,18 @@ export class Grid {
       'aria-rowcount': this.#source.isOpen || this.#source.isCut ? -1 : this.#source.count + 1,
     })
     this.#fitSlots(Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1)
+    this.#goToDue()
     this.draw()
+  }
+
+  #goToDue(): void {
+    const due = this.#due
+    if (due === undefined) return
+    const hasMoved = this.#active !== due.active || this.#map.top > 0
+    const { count, isOpen } = this.#source
+    if (!hasMoved && isOpen && count < due.rows) return
+    this.#due = undefined
+    if (!hasMoved) this.#goTo(due)
   }
 
   /** Draws with the next frame. */
@@ -116,7 +145,10 @@ export class Grid {
     this.#moveTo({ ...this.#active, row })
   }
 
+  /** Where a person is, or will be once the rows are there. */
   get place(): GridPlace {
+    this.#goToDue()
+    if (this.#due !== undefined) return this.#due
     const { clientHeight, scrollLeft: left } = this.element
     const { top } = this.#map
     const seen = Math.ceil((top + clientHeight - HEADER_HEIGHT) / ROW_HEIGHT)
@@ -125,7 +157,7 @@ export class Grid {
   }
 
   /** Goes to a place, or as near to it as there are rows and columns. */
-  goTo({ active, top, left }: GridPlace): void {
+  #goTo({ active, top, left }: GridPlace): void {
     const lastRow = Math.max(0, this.#source.count - 1)
     const lastColumn = Math.max(0, this.#columns.columns.length - 1)
     this.#active = {
@@ -174,7 +206,7 @@ export class Grid {
     this.#isDue = false
     const { clientWidth, scrollLeft } = this.element
     const [first, end] = this.#columns.between(scrollLeft - SPARE, scrollLeft + clientWidth + SPARE)
-    this.#drawHeader(first, end)
+    this.#header.draw(first, end)
     const from = Math.floor(this.#map.top / ROW_HEIGHT)
     const to = Math.min(this.#source.count, from + this.#slots.length)
     for (let position = from; position < from + this.#slots.length; position++) {
@@ -220,66 +252,16 @@ export class Grid {
     const cells: HTMLElement[] = []
     for (let index = first; index < end; index++) {
       const cell = el('div', { role: 'gridcell', class: 'cell', 'aria-colindex': index + 2 })
-      this.#place(cell, index)
+      this.#columns.place(cell, index)
       cells.push(cell)
     }
     slot.cells = cells
     slot.element.replaceChildren(slot.gutter, ...cells)
   }
 
-  #place(cell: HTMLElement, index: number): void {
-    cell.style.left = `${GUTTER + this.#columns.startOf(index)}px`
-    cell.style.width = `${this.#columns.widthOf(index)}px`
-  }
-
-  #drawHeader(first: number, end: number): void {
-    const columns = `${first}-${end}`
-    if (this.#header.dataset['columns'] === columns) return
-    this.#header.dataset['columns'] = columns
-    const corner = { role: 'columnheader', class: 'gutter', 'aria-colindex': 1 }
-    this.#header.replaceChildren(el('div', corner, TEXT.rowNumber))
-    for (let index = first; index < end; index++) this.#header.append(this.#headerCell(index))
-  }
-
-  #headerCell(index: number): HTMLElement {
-    const column = this.#columns.columns[index]
-    const handle = el('span', {
-      class: 'handle',
-      'aria-hidden': 'true',
-      onpointerdown: (event) => this.#drag(index, event as PointerEvent),
-    })
-    const kind = column?.type.kind === 'number' ? 'cell number' : 'cell'
-    const cell = el(
-      'div',
-      { role: 'columnheader', class: kind, 'aria-colindex': index + 2, title: column?.id },
-      el('span', { class: 'name' }, column?.name ?? ''),
-      el('span', { class: 'kind' }, column?.type.kind ?? ''),
-      handle,
-    )
-    cell.addEventListener('click', () => this.#moveTo({ row: -1, column: index }))
-    this.#place(cell, index)
-    return cell
-  }
-
-  #drag(index: number, event: PointerEvent): void {
-    event.preventDefault()
-    const handle = event.currentTarget as HTMLElement
-    const from = event.clientX
-    const width = this.#columns.widthOf(index)
-    const move = (moved: PointerEvent) => this.#resize(index, width + moved.clientX - from)
-    const ending = new AbortController()
-    const { signal } = ending
-    // The header is drawn again while its handle is dragged, so the document listens.
-    document.addEventListener('pointermove', move, { signal })
-    for (const name of ['pointerup', 'pointercancel']) {
-      document.addEventListener(name, () => ending.abort(), { signal })
-    }
-    handle.releasePointerCapture(event.pointerId)
-  }
-
   #resize(index: number, width: number): void {
     this.#columns.resize(index, width)
-    delete this.#header.dataset['columns']
+    this.#header.forget()
     for (const slot of this.#slots) slot.columns = ''
     this.refresh()
   }
@@ -303,6 +285,8 @@ export class Grid {
     const place = keyMove(event, this.#active, bounds)
     if (event.key === 'Enter' && row >= 0) {
       this.#events.onOpen(row)
+    } else if (row < 0 && /^(?:Enter| )$/.test(event.key)) {
+      this.#sort(event.shiftKey)
     } else if (event.altKey && row < 0 && /^Arrow(?:Left|Right)$/.test(event.key)) {
       const step = event.key === 'ArrowLeft' ? -RESIZE_STEP : RESIZE_STEP
       this.#resize(column, this.#columns.widthOf(column) + step)
@@ -312,6 +296,11 @@ export class Grid {
       return
     }
     event.preventDefault()
+  }
+
+  #sort(isAdded: boolean): void {
+    const column = this.#columns.columns[this.#active.column]
+    if (column !== undefined && isSortable(column.type)) this.#events.onSort(column.id, isAdded)
   }
 
   #moveTo(place: Place): void {
@@ -331,7 +320,7 @@ export class Grid {
     const { row, column } = this.#active
     const slot = this.#slots.find(({ position, element }) => position === row && !element.hidden)
     const isSeen = column >= first && column < end
-    const cells = row < 0 ? [...this.#header.children].slice(1) : slot?.cells
+    const cells = row < 0 ? this.#header.cells : slot?.cells
     const cell = isSeen ? cells?.[column - first] : undefined
     if (cell === this.#marked) return
     this.#marked?.removeAttribute('id')

@@ -25,15 +25,21 @@ function closeMenu(details: HTMLDetailsElement): void {
   details.querySelector('summary')?.focus()
 }
 
-/** @param onChoose - Called with the IDs of the columns that shall be shown: one at least. */
+/**
+ * @param shown - The IDs of those that are shown first.
+ * @param onChoose - Called with the IDs of the columns that shall be shown: one at least.
+ */
 export function columnMenu(
   columns: readonly Column[],
-  onChoose: (chosen: ReadonlySet<string>) => void,
+  shown: readonly string[],
+  onChoose: (chosen: readonly string[]) => void,
 ): HTMLElement {
-  const boxes = columns.map(({ id }) => el('input', { type: 'checkbox', checked: true, value: id }))
+  const boxes = columns.map(({ id }) =>
+    el('input', { type: 'checkbox', checked: shown.includes(id), value: id }),
+  )
   const tell = (): void => {
     const chosen = boxes.filter(({ checked }) => checked).map(({ value }) => value)
-    if (chosen.length > 0) onChoose(new Set(chosen))
+    if (chosen.length > 0) onChoose(chosen)
   }
   const setAll = (isChecked: boolean): void => {
     for (const box of boxes) box.checked = isChecked

@@ -1,8 +1,10 @@
-// The rows of a table as the grid wants them: by position, or those that a condition finds, in the order of the table.
+// The rows of a table as the grid wants them: by position, in an order, or those that a condition finds in the order of
+// the table.
 //
 // Invariants:
 // - All rows of a source are of one version. An answer of another version is dropped, and said.
 // - Memory is bounded: the blocks that were not wanted for longest are dropped, and are read again when they are.
+import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, RowsRequest } from '../base/api.js'
 import { TEXT } from '../base/texts.js'
 import { RowBlocks } from './row-blocks.js'
@@ -34,29 +36,41 @@ type Reading = Readonly<{
   api: Api
   tableId: string
   version: number
-  columns: readonly string[] | undefined
+  /** Which rows, in which order, with which columns. */
+  query: Pick<RowsRequest, 'where' | 'search' | 'sort' | 'columns'>
 }>
 
 const POSITIONS = { blockRows: 128, blocksMax: 64 }
 /** Requests at the same time. More would delay the newest ones. */
 const REQUESTS_MAX = 3
 
-/** Every row of a table, by position. */
+/** Rows of an order that a server finds for its first page: for those behind, it sorts more. */
+const SORTED_AT_ONCE = 1_000
+/** Rows of an order that a server finds however many there are. */
+const SORTED_ALWAYS = 10_000
+
+/** Rows by position: all of a table, or those of an order. */
 export class PositionRows implements RowSource {
-  readonly count: number
-  readonly isOpen = false
-  readonly isCut = false
+  count = 0
+  isOpen = false
+  isCut = false
   readonly #reading: Reading
   readonly #events: SourceEvents
   readonly #blocks = new RowBlocks(POSITIONS)
   readonly #underWay = new Map<number, AbortController>()
+  readonly #ending = new AbortController()
   #wanted: readonly number[] = []
   #isStale = false
+  /** All rows are in their order. */
+  #sorted: Promise<void> | undefined
 
-  constructor(reading: Reading, count: number, events: SourceEvents) {
+  /** @param count - undefined: the first page says it. */
+  constructor(reading: Reading, count: number | undefined, events: SourceEvents) {
     this.#reading = reading
     this.#events = events
-    this.count = count
+    this.isOpen = count === undefined
+    this.count = count ?? 0
+    if (this.isOpen) this.want(0, 1)
   }
 
   rowAt(position: number): Row | undefined {
@@ -67,8 +81,7 @@ export class PositionRows implements RowSource {
     const wanted = this.#blocks.want(from, to)
     const [first = 0, last = first] = [wanted[0], wanted.at(-1)]
     wanted.push(last + 1, first - 1) // Those that come next, whichever way it goes.
-    const { blockRows } = POSITIONS
-    this.#wanted = wanted.filter((block) => block >= 0 && block * blockRows < this.count)
+    this.#wanted = wanted.filter((block) => block >= 0 && this.#has(block))
     for (const [block, controller] of this.#underWay) {
       if (!wanted.includes(block)) controller.abort()
     }
@@ -76,17 +89,24 @@ export class PositionRows implements RowSource {
   }
 
   async requestFrom(position: number): Promise<Partial<RowsRequest>> {
-    return { from: position }
+    return { ...this.#reading.query, from: position }
   }
 
   close(): void {
     this.#isStale = true
+    this.#ending.abort()
     for (const controller of this.#underWay.values()) controller.abort()
+  }
+
+  /** The first block is read also while nothing is known of the rows. */
+  #has(block: number): boolean {
+    return block * POSITIONS.blockRows < Math.max(this.count, this.isOpen ? 1 : 0)
   }
 
   #begin(): void {
     for (const block of this.#wanted) {
       if (this.#isStale || this.#underWay.size >= REQUESTS_MAX) return
+      if (!this.#has(block)) continue // Fewer rows are there than it seemed.
       if (!this.#blocks.has(block) && !this.#underWay.has(block)) this.#fetch(block)
     }
   }
@@ -115,20 +135,54 @@ export class PositionRows implements RowSource {
   async #read(block: number, signal: AbortSignal): Promise<readonly Row[] | undefined> {
     const rows: Row[] = []
     const start = block * POSITIONS.blockRows
-    const length = Math.min(POSITIONS.blockRows, this.count - start)
-    while (rows.length < length) {
-      const request = { from: start + rows.length, limit: length - rows.length }
+    const isFar = start + POSITIONS.blockRows > SORTED_AT_ONCE
+    if (isFar && this.#reading.query.sort !== undefined) {
+      this.#sorted ??= this.#sortAll()
+      await this.#sorted
+      signal.throwIfAborted()
+    }
+    for (;;) {
+      const wanted = this.isOpen ? POSITIONS.blockRows : this.count - start
+      const limit = Math.min(POSITIONS.blockRows, wanted) - rows.length
+      if (limit <= 0) break
+      const request = { from: start + rows.length, limit, ...(this.isOpen && { total: true }) }
       const page = await requestPage(this.#reading, request, signal)
       if (page.version !== this.#reading.version) {
         this.#isStale = true
         this.#events.onVersion(page.version)
         return undefined
       }
+      this.isOpen = false
+      this.count = page.total ?? this.count
       if (page.rows.length === 0) break
       rows.push(...page.rows)
     }
     return rows
   }
+
+  /**
+   * Has the server sort all rows once, so that a jump waits for no sort of its own: while a person flicks through them,
+   * requests for rows are given up. A server that refuses to sort so many rows gives the first ones.
+   */
+  async #sortAll(): Promise<void> {
+    const upTo = async (end: number): Promise<void> => {
+      const last = { from: Math.max(0, end - 1), limit: 1 }
+      await requestPage(this.#reading, last, this.#ending.signal)
+    }
+    try {
+      await upTo(this.count)
+    } catch (failure) {
+      if (!isTooLarge(failure) || this.count <= SORTED_ALWAYS) throw failure
+      this.count = SORTED_ALWAYS
+      this.isCut = true
+      this.#events.onRows()
+      await upTo(SORTED_ALWAYS)
+    }
+  }
+}
+
+function isTooLarge(failure: unknown): boolean {
+  return failure instanceof ClientError && failure.status === 400
 }
 
 const MATCHES = { blockRows: 500, blocksMax: 40 }
@@ -151,7 +205,6 @@ export class FoundRows implements RowSource {
   isOpen = true
   isCut = false
   readonly #reading: Reading
-  readonly #where: object
   readonly #events: SourceEvents
   readonly #options: FoundOptions
   readonly #blocks = new RowBlocks(MATCHES)
@@ -165,9 +218,8 @@ export class FoundRows implements RowSource {
   #upTo = 0
   #isReading = false
 
-  constructor(reading: Reading, where: object, events: SourceEvents, options: FoundOptions = {}) {
+  constructor(reading: Reading, events: SourceEvents, options: FoundOptions = {}) {
     this.#reading = reading
-    this.#where = where
     this.#events = events
     this.#options = options
     this.want(0, 1)
@@ -200,7 +252,7 @@ export class FoundRows implements RowSource {
       continuation = page.continuation
       if (continuation === undefined) break
     }
-    return { where: this.#where, continuation }
+    return { ...this.#reading.query, continuation }
   }
 
   close(): void {
@@ -272,7 +324,7 @@ export class FoundRows implements RowSource {
   /** A page of the version that is shown. An answer of another one ends the source. */
   async #page(request: RowsRequest): ReturnType<Api['rows']> {
     const { signal } = this.#ending
-    const page = await requestPage(this.#reading, { ...request, where: this.#where }, signal)
+    const page = await requestPage(this.#reading, request, signal)
     signal.throwIfAborted()
     if (page.version === this.#reading.version) return page
     this.#cut()
@@ -283,9 +335,9 @@ export class FoundRows implements RowSource {
 }
 
 function requestPage(
-  { api, tableId, columns }: Reading,
+  { api, tableId, query }: Reading,
   request: RowsRequest,
   signal: AbortSignal,
 ): ReturnType<Api['rows']> {
-  return api.rows(tableId, { ...request, columns }, signal)
+  return api.rows(tableId, { ...query, ...request }, signal)
 }

@@ -54,9 +54,10 @@ export class SidePane {
 
   /**
    * Shows a row of the grid at once, and in full when it has come.
+   * @param position - In the grid; undefined: it is not known.
    * @param chosen - The columns whose cells the row has.
    */
-  showRow(row: Row, position: number, chosen: ReadonlySet<string>): void {
+  showRow(row: Row, position: number | undefined, chosen: ReadonlySet<string>): void {
     const at = ++this.#shown
     this.#hasRow = true
     const { columns } = this.info.schema
@@ -69,7 +70,7 @@ export class SidePane {
     let whole = row
     const copy = button(TEXT.copyJson, () => this.#copy(whole), { disabled: true })
     this.#show(
-      TEXT.rowAt(shownCount(position + 1)),
+      position === undefined ? TEXT.rowNumber : TEXT.rowAt(shownCount(position + 1)),
       el('div', { class: 'actions' }, step(TEXT.rowBefore, -1), step(TEXT.rowAfter, 1), copy),
       el('p', { class: 'muted' }, `${row.$rowID} `, version),
       cells,

@@ -14,6 +14,8 @@ export type View = Readonly<{
   title: string
   /** Called once it is in the document. */
   onShown?: () => void
+  /** Takes the focus, if it had it before it was opened again. */
+  focus?: () => void
   /** Takes a file that was dropped anywhere on the page. Files that no view takes open the import. */
   onFile?: (file: File) => void
   /** Whether it goes on while others are shown: it is not closed then, and is there again when its tab is opened. */
@@ -34,6 +36,10 @@ export type ViewContext = Readonly<{
   fail: (failure: unknown) => void
   /** Opens the view again. */
   reload: () => void
+  /** What the address says of the view, behind a question mark. */
+  query: string
+  /** Has the address say something else of the view. @param isNew - Whether back goes to what it said before. */
+  setQuery: (query: string, isNew: boolean) => void
   /** Opens another view, by the part of its address behind `#`. */
   go: (place: string) => void
 }>
@@ -111,7 +117,8 @@ export class Shell {
   }
 
   #show(): void {
-    const [, name = 'tables', given = ''] = location.hash.slice(1).split('/')
+    const [place = '', query = ''] = splitOnce(location.hash.slice(1), '?')
+    const [, name = 'tables', given = ''] = place.split('/')
     const open = this.#views[name] ?? this.#views['tables']
     this.#ending.abort()
     this.#ending = new AbortController()
@@ -127,7 +134,7 @@ export class Shell {
       this.#put(name, there)
       return
     }
-    open?.(this.#contextOf(signal), decode(given)).then(
+    open?.(this.#contextOf(signal, place, query), decode(given)).then(
       (view) => {
         if (signal.aborted) view.close()
         else this.#put(name, view)
@@ -140,6 +147,7 @@ export class Shell {
 
   #put(name: string, view: View): void {
     const before = this.#view
+    const hadFocus = name === this.#name && this.#main.contains(document.activeElement)
     this.#goingOn.delete(name)
     if (before !== undefined && before !== view) {
       if (before.isGoingOn?.() === true) this.#goingOn.set(this.#name, before)
@@ -150,6 +158,7 @@ export class Shell {
     document.title = shownText(TEXT.titleOf(view.title))
     fill(this.#main, view.element)
     view.onShown?.()
+    if (hadFocus) view.focus?.()
     const dropped = this.#dropped
     this.#dropped = undefined
     if (dropped !== undefined) view.onFile?.(dropped)
@@ -166,7 +175,7 @@ export class Shell {
     location.hash = '#/import'
   }
 
-  #contextOf(signal: AbortSignal): ViewContext {
+  #contextOf(signal: AbortSignal, place: string, query: string): ViewContext {
     return {
       api: this.#api,
       session: this.#session,
@@ -176,6 +185,12 @@ export class Shell {
       say: (message) => this.#say(message),
       fail: (failure) => this.#fail(failure),
       reload: () => this.#show(),
+      query,
+      setQuery: (text, isNew) => {
+        const hash = text === '' ? `#${place}` : `#${place}?${text}`
+        if (signal.aborted || hash === location.hash) return
+        history[isNew ? 'pushState' : 'replaceState'](null, '', hash)
+      },
       go: (place) => {
         location.hash = place
       },
@@ -195,6 +210,11 @@ export class Shell {
     fill(this.#failed, el('span', {}, messageOf(failure)), again, other)
     this.#failed.hidden = false
   }
+}
+
+function splitOnce(text: string, by: string): readonly string[] {
+  const at = text.indexOf(by)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + by.length)]
 }
 
 function decode(text: string): string {

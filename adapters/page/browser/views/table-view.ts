@@ -3,17 +3,23 @@ import { messageOf } from '../../../../src/base/shown-text.js'
 import type { Api, Column, Row, TableInfo } from '../base/api.js'
 import { copyToClipboard } from '../base/clipboard.js'
 import { csvOfRows, curlOfRows, jsonOfRows } from '../base/copies.js'
-import { button, el, fill, setText, start } from '../base/dom.js'
+import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { FilterBar, makeWhere } from '../grid/filter-bar.js'
-import { Grid, type GridPlace } from '../grid/grid.js'
+import { Grid, type GridPlace, ROW_HEIGHT } from '../grid/grid.js'
 import { GridColumns } from '../grid/grid-columns.js'
 import { type CopyFormat, columnMenu, copyMenu } from '../grid/menus.js'
 import { FoundRows, PositionRows, type RowSource, type SourceEvents } from '../grid/row-sources.js'
 import { SidePane } from '../grid/side-pane.js'
+import { isTextual, nextSort, sortParameter } from '../grid/sort-order.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
+import { parseAddress, renderAddress, type TableState } from './table-address.js'
 
+/** As the contract says. */
+const SEARCH_CHARACTERS_MAX = 256
+/** Other rows than before are shown from the first one. */
+const FROM_TOP = { top: 0, active: { row: 0, column: 0 }, row: undefined }
 /** How often the version of the table is asked for, in milliseconds. */
 const WATCH_MS = 5_000
 
@@ -23,35 +29,45 @@ export async function openTable(context: ViewContext, tableId: string): Promise<
   return new TableView(context, info).view
 }
 
+/** The view of a table is written into the address so long after a person has scrolled, in milliseconds. */
+const PLACE_MS = 300
+/** A text is looked for so long after a person has typed, in milliseconds. */
+const TYPED_MS = 300
+/** Rows of the highest screen. */
+const ROWS_SEEN_MAX = 100
+
 class TableView {
   readonly view: View
   readonly #api: Api
   readonly #context: ViewContext
   #info: TableInfo
+  #state: TableState
   readonly #notice = el('div', { class: 'notice', role: 'status', hidden: true })
   readonly #facts = el('p', { class: 'muted' })
   readonly #place = el('div', { class: 'gridPlace' })
   readonly #status = el('span', { class: 'muted place' })
+  readonly #search = el('input')
   readonly #filter: FilterBar
   readonly #pane: SidePane
-  #chosen: ReadonlySet<string>
-  #where: object | undefined
   #source: RowSource | undefined
   #grid: Grid | undefined
   #view: readonly [from: number, to: number] = [0, 0]
-  /** A place of the grid before, to which this one goes once its rows are there. */
-  #due: GridPlace | undefined
+  /** The open row is to be shown once it is known where it is. */
+  #isRowDue = false
+  #moved: ReturnType<typeof setTimeout> | undefined
+  #typed: ReturnType<typeof setTimeout> | undefined
 
   constructor(context: ViewContext, info: TableInfo) {
     this.#context = context
     this.#api = context.api
     this.#info = info
-    this.#chosen = new Set(info.schema.columns.map(({ id }) => id))
-    this.#filter = new FilterBar(info.schema.columns, (conditions) => {
-      this.#where = makeWhere(conditions, info.schema.columns)
-      this.#open()
+    const { columns } = info.schema
+    this.#state = parseAddress(context.query, columns)
+    const { conditions } = this.#state
+    this.#filter = new FilterBar(columns, conditions, (found) => {
+      this.#change({ ...FROM_TOP, conditions: found })
     })
-    this.#filter.element.hidden = true
+    this.#filter.element.hidden = conditions.length === 0
     this.#pane = new SidePane(this.#api, info, {
       onRenamed: mayWrite(context) ? () => this.#reopen() : undefined,
       onClose: () => this.#closePane(),
@@ -73,9 +89,12 @@ class TableView {
     this.view = {
       element,
       title: info.name,
-      onShown: () => this.#open(),
+      onShown: () => this.#open(this.#addressedPlace()),
+      focus: () => this.#grid?.element.focus(),
       close: () => {
         clearInterval(watch)
+        clearTimeout(this.#moved)
+        clearTimeout(this.#typed)
         this.#source?.close()
         this.#grid?.close()
       },
@@ -109,16 +128,17 @@ class TableView {
         'div',
         { class: 'tools' },
         this.#status,
+        this.#searchBox(),
         button(TEXT.filter, () => this.#toggleFilter(), {
-          'aria-expanded': 'false',
+          'aria-expanded': String(this.#state.conditions.length > 0),
           id: 'filter-toggle',
         }),
-        columnMenu(schema.columns, (chosen) => {
-          this.#chosen = chosen
-          this.#open(this.#placeNow())
-        }),
+        columnMenu(schema.columns, this.#state.columns, (columns) => this.#change({ columns })),
         copyMenu(this.#copyFormats(), (format) => start(this.#copy(format), this.#context.fail)),
-        button(TEXT.schema, () => this.#pane.showSchema()),
+        button(TEXT.schema, () => {
+          if (this.#state.row !== undefined) this.#note({ row: undefined }, true)
+          this.#pane.showSchema()
+        }),
       ),
     )
   }
@@ -131,69 +151,151 @@ class TableView {
     if (!element.hidden) this.#filter.focus()
   }
 
+  #searchBox(): HTMLElement | null {
+    if (!this.#info.schema.columns.some(({ type }) => isTextual(type))) return null
+    setAttributes(this.#search, {
+      type: 'search',
+      class: 'search',
+      maxlength: SEARCH_CHARACTERS_MAX,
+      value: this.#state.search,
+      placeholder: TEXT.search,
+      'aria-label': TEXT.searchHelp,
+      title: TEXT.searchHelp,
+      oninput: () => {
+        clearTimeout(this.#typed)
+        this.#typed = setTimeout(() => this.#noteSearch() && this.#open(), TYPED_MS)
+      },
+    })
+    return this.#search
+  }
+
+  /** Notes the text that was typed. Back goes to all rows, not to each of its letters. @returns whether it is another one */
+  #noteSearch(): boolean {
+    clearTimeout(this.#typed)
+    const { search } = this.#state
+    const { value } = this.#search
+    if (value === search) return false
+    this.#note({ ...FROM_TOP, search: value }, (search === '') !== (value === ''))
+    return true
+  }
+
+  /** Shows something else of the table. Back goes to what is shown now. */
+  #change(change: Partial<TableState>): void {
+    // The place stays, as far as there are rows, unless it is another one.
+    const place = this.#noteSearch() || change.top !== undefined ? undefined : this.#grid?.place
+    this.#note(change, true)
+    this.#open(place)
+  }
+
+  #note(change: Partial<TableState>, isNew: boolean): void {
+    if (isNew) this.#notePlace() // Back goes to the place, too.
+    this.#state = { ...this.#state, ...change }
+    this.#writeAddress(isNew)
+  }
+
+  #notePlace(): void {
+    clearTimeout(this.#moved)
+    if (this.#grid === undefined) return
+    const { active, top } = this.#grid.place
+    this.#state = { ...this.#state, active, top: Math.round(top / ROW_HEIGHT) }
+    this.#writeAddress(false)
+  }
+
+  #writeAddress(isNew: boolean): void {
+    this.#context.setQuery(renderAddress(this.#state, this.#info.schema.columns), isNew)
+  }
+
+  #addressedPlace(): GridPlace | undefined {
+    const { top, active, row } = this.#state
+    this.#isRowDue = row !== undefined
+    const rows = Math.max(top, active.row) + ROWS_SEEN_MAX
+    return { active, top: top * ROW_HEIGHT, left: 0, rows }
+  }
+
   /** Opens the grid on the rows that are wanted now. @param place - Where it goes. Default: to the beginning. */
   #open(place?: GridPlace): void {
-    this.#due = place
+    const hadFocus = this.#grid?.element.contains(document.activeElement) === true
     this.#source?.close()
     this.#grid?.close()
-    this.#pane.closeRow()
-    const columns = this.#info.schema.columns.filter(({ id }) => this.#chosen.has(id))
+    if (this.#state.row === undefined) this.#pane.closeRow()
+    else this.#isRowDue = true
+    const { sort } = this.#state
+    const columns = this.#shownColumns()
     const source = this.#sourceOf(columns, place?.rows ?? 0)
-    const shown = columns.map(({ id, displayName = id, type }) => ({ id, name: displayName, type }))
-    const { id: tableId, name } = this.#info
-    const grid = new Grid(new GridColumns(shown, this.#context.widths.of(tableId)), source, name, {
-      onOpen: (position) => this.#openRow(position),
-      onView: (from, to) => this.#sayPlace(from, to),
+    const shown = columns.map(({ id, displayName = id, type }) => {
+      const at = sort.findIndex(({ column }) => column === id)
+      const rank = sort.length > 1 ? at + 1 : undefined
+      const sorted = at < 0 ? undefined : { descending: sort[at]?.descending === true, rank }
+      return { id, name: displayName, type, sorted }
     })
+    const { id: tableId, name: label } = this.#info
+    const widths = this.#context.widths.of(tableId)
+    const grid = new Grid(
+      new GridColumns(shown, widths),
+      source,
+      { label, place },
+      {
+        onOpen: (position) => this.#openRow(position),
+        onSort: (column, isAdded) => this.#change({ sort: nextSort(sort, column, isAdded) }),
+        onView: (from, to) => this.#sayPlace(from, to),
+      },
+    )
     this.#source = source
     this.#grid = grid
     fill(this.#place, grid.element)
+    if (hadFocus) grid.element.focus()
     this.#refresh()
   }
 
   #refresh(): void {
     this.#grid?.refresh()
-    if (this.#grid === undefined || this.#due === undefined) return
-    const { count = 0, isOpen = false } = this.#source ?? {}
-    const { active, top } = this.#grid.place
-    const hasMoved = active.row !== 0 || top > 0 // Whoever has gone elsewhere meanwhile stays there.
-    if (!hasMoved && isOpen && count < this.#due.rows) return
-    if (!hasMoved) this.#grid.goTo(this.#due)
-    this.#due = undefined
+    this.#showDueRow()
   }
 
-  /** Where a person is, or will be once the rows are there. */
-  #placeNow(): GridPlace | undefined {
-    this.#refresh()
-    return this.#due ?? this.#grid?.place
+  #shownColumns(): readonly Column[] {
+    return this.#info.schema.columns.filter(({ id }) => this.#state.columns.includes(id))
   }
 
   #sourceOf(columns: readonly Column[], atLeast: number): RowSource {
     const { id: tableId, version, rowCount, schema } = this.#info
-    const isAll = columns.length === schema.columns.length
-    const chosen = isAll ? undefined : columns.map(({ id }) => id)
-    const reading = { api: this.#api, tableId, version, columns: chosen }
+    const { conditions, search, sort } = this.#state
+    const where = makeWhere(conditions, schema.columns)
+    const query = {
+      where,
+      search: search || undefined,
+      sort: sortParameter(sort, schema.columns),
+      columns: columns.length === schema.columns.length ? undefined : columns.map(({ id }) => id),
+    }
+    const reading = { api: this.#api, tableId, version, query }
     const events: SourceEvents = {
       onRows: () => this.#refresh(),
       onVersion: (found) => this.#sayVersion(found),
       onFailure: (failure) => this.#fail(failure),
     }
-    return this.#where === undefined
-      ? new PositionRows(reading, rowCount, events)
-      : new FoundRows(reading, this.#where, events, { atLeast })
+    const isAll = where === undefined && query.search === undefined
+    if (isAll || sort.length > 0) {
+      return new PositionRows(reading, isAll ? rowCount : undefined, events)
+    }
+    return new FoundRows(reading, events, { atLeast })
   }
 
   #fail(failure: unknown): void {
-    if (this.#where === undefined) this.#context.fail(failure)
+    if (this.#state.conditions.length === 0) this.#context.fail(failure)
     else this.#filter.showProblem(messageOf(failure))
   }
 
   #sayPlace(from: number, to: number): void {
+    const [before] = this.#view
     this.#view = [from, to]
+    if (from !== before) {
+      clearTimeout(this.#moved)
+      this.#moved = setTimeout(() => this.#notePlace(), PLACE_MS)
+    }
     const { count = 0, isOpen = false, isCut = false } = this.#source ?? {}
     const all = `${shownCount(count)}${isOpen ? '+' : ''}`
-    const say = isCut ? TEXT.placeOfFirst : TEXT.place
+    const cut = this.#state.sort.length > 0 ? TEXT.placeOfSorted : TEXT.placeOfFirst
     const none = isOpen ? TEXT.searching : TEXT.noRows
+    const say = isCut ? cut : TEXT.place
     const text = count === 0 ? none : say(shownCount(from + 1), shownCount(to), all)
     if (this.#status.textContent !== text) setText(this.#status, text)
   }
@@ -202,7 +304,23 @@ class TableView {
     const row = this.#source?.rowAt(position)
     if (row === undefined) return
     if (this.#grid?.activeRow !== position) this.#grid?.select(position)
-    this.#pane.showRow(row, position, this.#chosen)
+    this.#isRowDue = false
+    const wasOpen = this.#state.row !== undefined
+    this.#note({ row: row.$rowID }, !wasOpen)
+    this.#pane.showRow(row, position, new Set(this.#state.columns))
+  }
+
+  /** Shows the row that the address has, or that was open before, where it is known whether the grid has it here. */
+  #showDueRow(): void {
+    const { row: id } = this.#state
+    const { activeRow: position = 0 } = this.#grid ?? {}
+    const row = this.#source?.rowAt(position)
+    const { isOpen = false, count = 0 } = this.#source ?? {}
+    if (!this.#isRowDue || id === undefined) return
+    if (row === undefined && (isOpen || position < count) && position >= 0) return
+    this.#isRowDue = false
+    if (row?.$rowID === id) this.#pane.showRow(row, position, new Set(this.#state.columns))
+    else this.#pane.showRow({ $rowID: id }, undefined, new Set())
   }
 
   #reopen(): void {
@@ -212,6 +330,7 @@ class TableView {
 
   #closePane(): void {
     this.#pane.close()
+    if (this.#state.row !== undefined) this.#note({ row: undefined }, true)
     this.#grid?.element.focus()
   }
 
@@ -248,7 +367,7 @@ class TableView {
     this.#pane.info = info
     this.#notice.hidden = true
     this.#sayFacts()
-    this.#open(this.#placeNow())
+    this.#open(this.#grid?.place)
     if (isHere) this.#grid?.element.focus() // Whoever has gone elsewhere meanwhile stays there.
   }
 
@@ -269,16 +388,13 @@ class TableView {
       const row = this.#source?.rowAt(position)
       if (row !== undefined) rows.push(row)
     }
-    return format === 'json' ? jsonOfRows(rows) : csvOfRows(rows, [...this.#chosen])
+    return format === 'json' ? jsonOfRows(rows) : csvOfRows(rows, this.#state.columns)
   }
 
   async #curl(from: number, to: number): Promise<string> {
-    const columns = [...this.#chosen]
-    const isAll = columns.length === this.#info.schema.columns.length
     return curlOfRows(this.#api.url, this.#info.id, {
       ...(await this.#source?.requestFrom(from)),
       limit: Math.max(1, to - from),
-      columns: isAll ? undefined : columns,
     })
   }
 }

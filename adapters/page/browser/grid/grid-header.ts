@@ -1,0 +1,93 @@
+// The header of a grid: names, kinds, the order, and the handles that change widths.
+import { el } from '../base/dom.js'
+import { TEXT } from '../base/texts.js'
+import type { GridColumns } from './grid-columns.js'
+import { isSortable } from './sort-order.js'
+
+export type HeaderEvents = Readonly<{
+  /** @param isAdded - With shift: beside what was chosen before. */
+  onClick: (index: number, isAdded: boolean) => void
+  onResize: (index: number, width: number) => void
+}>
+
+export class GridHeader {
+  readonly element = el('div', { role: 'row', class: 'head row', 'aria-rowindex': 1 })
+  readonly #columns: GridColumns
+  readonly #events: HeaderEvents
+  #drawn = ''
+
+  constructor(columns: GridColumns, events: HeaderEvents) {
+    this.#columns = columns
+    this.#events = events
+  }
+
+  /** Those of the columns that are drawn. */
+  get cells(): readonly Element[] {
+    return [...this.element.children].slice(1)
+  }
+
+  /** Draws the columns from one up to another. */
+  draw(first: number, end: number): void {
+    const columns = `${first}-${end}`
+    if (this.#drawn === columns) return
+    this.#drawn = columns
+    const corner = { role: 'columnheader', class: 'gutter', 'aria-colindex': 1 }
+    this.element.replaceChildren(el('div', corner, TEXT.rowNumber))
+    for (let index = first; index < end; index++) this.element.append(this.#cellOf(index))
+  }
+
+  /** Widths have changed. */
+  forget(): void {
+    this.#drawn = ''
+  }
+
+  #cellOf(index: number): HTMLElement {
+    const { id, name, type, sorted } = this.#columns.columns[index] ?? { name: '' }
+    const canSort = type !== undefined && isSortable(type)
+    const handle = el('span', {
+      class: 'handle',
+      'aria-hidden': 'true',
+      onclick: (event) => event.stopPropagation(),
+      onpointerdown: (event) => this.#drag(index, event as PointerEvent),
+    })
+    const order = sorted?.descending === true ? 'descending' : 'ascending'
+    const arrow =
+      sorted &&
+      el('span', { class: 'arrow', 'aria-hidden': 'true' }, TEXT.arrows[order], sorted.rank)
+    const cell = el(
+      'div',
+      {
+        role: 'columnheader',
+        class: type?.kind === 'number' ? 'cell number' : 'cell',
+        'aria-colindex': index + 2,
+        'aria-sort': canSort && (sorted === undefined ? 'none' : order),
+        title: id,
+        onclick: (event) => this.#events.onClick(index, (event as MouseEvent).shiftKey),
+      },
+      el('span', { class: 'name' }, name),
+      arrow,
+      el('span', { class: 'kind' }, type?.kind ?? ''),
+      handle,
+    )
+    this.#columns.place(cell, index)
+    return cell
+  }
+
+  #drag(index: number, event: PointerEvent): void {
+    event.preventDefault()
+    const handle = event.currentTarget as HTMLElement
+    const from = event.clientX
+    const width = this.#columns.widthOf(index)
+    const move = (moved: PointerEvent) => {
+      this.#events.onResize(index, width + moved.clientX - from)
+    }
+    const ending = new AbortController()
+    const { signal } = ending
+    // The header is drawn again while its handle is dragged, so the document listens.
+    document.addEventListener('pointermove', move, { signal })
+    for (const name of ['pointerup', 'pointercancel']) {
+      document.addEventListener(name, () => ending.abort(), { signal })
+    }
+    handle.releasePointerCapture(event.pointerId)
+  }
+}

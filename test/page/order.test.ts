@@ -1,9 +1,10 @@
-// Goal: a person sorts and searches rows, by mouse and by keyboard alone, and a link shows what was seen.
+// Goal: a person sorts, searches and copies rows, by mouse and by keyboard alone, and a link shows what was seen.
 // Method: the page of `rowstash open` in a real browser; the rows are compared with those that are sorted here.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop } from './shop.js'
 import {
+  copiedText,
   faults,
   HAS_BROWSER,
   makeShownDirectory,
@@ -194,5 +195,63 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
     await page.goBack()
     await expect.poll(() => search.inputValue()).toBe('')
     expect(query(page).get('search')).toBeNull()
+  })
+
+  test('stays with a block of cells, which is copied from wherever its rows are', async () => {
+    await directory.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const page = await showOrders('?column=id&column=customer&column=note')
+    await page.getByRole('gridcell', { name: 'Ada Byron' }).first().waitFor()
+    const copied = () => copiedText(page, () => page.keyboard.press('Control+c'))
+    const press = async (...keys: readonly string[]) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    const note = (index: number) => `"Delivered to the door, parcel ${index * 31}.\nSecond line."`
+    await page.getByRole('grid').focus()
+    await press('ArrowDown', 'ArrowRight', 'Shift+ArrowDown', 'Shift+ArrowRight')
+    expect(await copied()).toBe(`Alan Turing\t${note(1)}\r\nGrace Hopper\t${note(2)}\r\n`)
+    expect(await page.locator('[aria-selected=true]').count()).toBe(4)
+    await expect.poll(() => page.locator('.place').innerText()).toMatch(/2 × 2 chosen$/)
+    expect(await faults(page)).toEqual([])
+    await head(page, 'customer').click() // Another order: the block is gone with the click.
+    await expect.poll(() => page.locator('[aria-selected=true]').count()).toBe(0)
+
+    // All rows, of which the first ones are not there any more.
+    await press('ArrowDown', 'Home', 'Shift+Control+End')
+    const lines = (await copied()).split(/\r\n/)
+    expect(lines).toHaveLength(ROWS + 1)
+    expect(lines[0]?.split('\t').slice(0, 2)).toEqual(['0', 'Ada Byron'])
+    await press('Escape')
+    await expect.poll(() => page.locator('[aria-selected=true]').count()).toBe(0)
+    await press('Control+a')
+    await expect.poll(() => page.locator('.place').innerText()).toMatch(/20,000 × 3 chosen$/)
+
+    // By mouse: what it is drawn over, also beyond the edge; then up to where it is clicked with shift.
+    await page.getByRole('grid').evaluate((grid) => {
+      grid.scrollTop = 0
+    })
+    const at = async (row: number, place: number) => {
+      const cell = page.locator(`.row[aria-rowindex="${row + 2}"] [aria-colindex="${place}"]`)
+      const box = await cell.boundingBox()
+      return [(box?.x ?? 0) + 20, (box?.y ?? 0) + 10] as const
+    }
+    await expect.poll(first(page, ID)).toEqual(['0', '5', '10'])
+    await page.mouse.move(...(await at(1, ID)))
+    await page.mouse.down()
+    await page.mouse.move(...(await at(2, ID)))
+    await page.mouse.move(...(await at(3, ID + 1)))
+    await page.mouse.up()
+    const three = [5, 10, 15].map((id) => `${id}\tAda Byron\r\n`).join('')
+    expect(await copied()).toBe(three)
+    expect(await page.getByRole('complementary').count()).toBe(0) // No row was opened.
+    await page.mouse.click(...(await at(0, ID)))
+    await page.keyboard.down('Shift')
+    await page.mouse.click(...(await at(1, ID)))
+    await page.keyboard.up('Shift')
+    expect(await copied()).toBe('0\r\n5\r\n')
+    await page.mouse.move(...(await at(1, ID)))
+    await page.mouse.down()
+    await page.mouse.move(300, 900)
+    await expect.poll(() => page.locator('.place').innerText()).toMatch(/[5-9]\d × \d chosen$/)
+    await page.mouse.up()
   })
 })

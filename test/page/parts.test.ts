@@ -10,6 +10,7 @@ import {
   parseJson,
 } from '../../adapters/page/browser/base/json-text.js'
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/base/prometheus.js'
+import { textOfCells } from '../../adapters/page/browser/grid/cell-block.js'
 import { makeWhere } from '../../adapters/page/browser/grid/filter-bar.js'
 import { FoundRows, PositionRows } from '../../adapters/page/browser/grid/row-sources.js'
 import { ScrollMap } from '../../adapters/page/browser/grid/scroll-map.js'
@@ -126,6 +127,19 @@ test.each([
 ])('the field of CSV of %j', (value, field) => {
   expect(csvField(value)).toBe(field)
   expect(splitRecordFields(`${csvField(value)},2\r\n`, resolveMarks({}, ','))).toHaveLength(2)
+})
+
+test('cells that are copied stay cells, whatever is in them', () => {
+  const rows = [
+    { $rowID: 'r', a: 'x\ty', b: 'say "hi"', c: 'one\ntwo' },
+    { $rowID: 's', a: new Digits('34.50'), b: null, c: ['p', 1] },
+  ] as unknown as Row[]
+  expect(textOfCells(rows, ['a', 'b', 'c'])).toBe(
+    '"x\ty"\t"say ""hi"""\t"one\ntwo"\r\n34.50\t\t"[""p"",1]"\r\n',
+  )
+  // One cell goes into texts, too.
+  expect(textOfCells(rows.slice(0, 1), ['c'])).toBe('one\ntwo')
+  expect(textOfCells([], ['c'])).toBe('')
 })
 
 describe('the rows that match a condition', () => {

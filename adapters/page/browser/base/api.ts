@@ -28,7 +28,7 @@ export type Row = ClientRow
 export type VersionedRow = Readonly<{ row: Row; version: number }>
 
 export type RowsRequest = Readonly<{
-  from?: number
+  from?: number | undefined
   limit: number
   continuation?: string | undefined
   where?: object | undefined

@@ -2,6 +2,7 @@
 import { el } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 import type { GridColumns } from './grid-columns.js'
+import { followPointer } from './pointer.js'
 import { isSortable } from './sort-order.js'
 
 export type HeaderEvents = Readonly<{
@@ -78,16 +79,7 @@ export class GridHeader {
     const handle = event.currentTarget as HTMLElement
     const from = event.clientX
     const width = this.#columns.widthOf(index)
-    const move = (moved: PointerEvent) => {
-      this.#events.onResize(index, width + moved.clientX - from)
-    }
-    const ending = new AbortController()
-    const { signal } = ending
-    // The header is drawn again while its handle is dragged, so the document listens.
-    document.addEventListener('pointermove', move, { signal })
-    for (const name of ['pointerup', 'pointercancel']) {
-      document.addEventListener(name, () => ending.abort(), { signal })
-    }
+    followPointer((x) => this.#events.onResize(index, width + x - from))
     handle.releasePointerCapture(event.pointerId)
   }
 }

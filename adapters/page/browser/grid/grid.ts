@@ -1,13 +1,13 @@
-// A grid over any number of rows. Only what is seen is in the document: a fixed set of row elements, each of which shows
-// every n-th row, with the cells of the columns in view.
-
-import { el, setAttributes, setText } from '../base/dom.js'
-import { plainText } from '../base/json-text.js'
+// A grid over any number of rows. Only what is seen is in the document.
+import type { Row } from '../base/api.js'
+import { el, setAttributes } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
-import { fillCell } from './cells.js'
+import { type Block, blockOf, textOfCells } from './cell-block.js'
 import { type GridColumns, GUTTER } from './grid-columns.js'
 import { GridHeader } from './grid-header.js'
 import { keyMove, type Place } from './grid-keys.js'
+import { followPointer } from './pointer.js'
+import { RowSlots } from './row-slots.js'
 import type { RowSource } from './row-sources.js'
 import { ScrollMap } from './scroll-map.js'
 import { isSortable } from './sort-order.js'
@@ -18,19 +18,11 @@ const HEADER_HEIGHT = 34
 const SPARE = 200
 const RESIZE_STEP = 16
 
-type Slot = {
-  readonly element: HTMLElement
-  readonly gutter: HTMLElement
-  cells: readonly HTMLElement[]
-  position: number
-  /** What it shows: the row itself, or undefined while it is not there. */
-  shown: unknown
-  columns: string
-}
-
 /** What of a table is in view, in pixels, and the active cell: what a grid of the same table can go on with. */
 export type GridPlace = Readonly<{
   active: Place
+  /** The other corner of the block that is chosen; undefined: one cell. */
+  anchor?: Place | undefined
   top: number
   left: number
   /** How many rows must be there to go to it. */
@@ -41,6 +33,8 @@ export type GridEvents = Readonly<{
   onOpen: (position: number) => void
   /** The rows shall be sorted by a column. @param isAdded - Beside those that they are sorted by. */
   onSort: (column: string, isAdded: boolean) => void
+  /** A block shall be copied, whose rows are not all there. */
+  onCopy: (block: Block) => void
   /** Called with the rows in view, from a position up to another. */
   onView: (from: number, to: number) => void
 }>
@@ -54,9 +48,12 @@ export class Grid {
   readonly #sizer = el('div', { class: 'sizer' })
   readonly #layer = el('div', { class: 'layer' })
   readonly #header: GridHeader
+  readonly #slots: RowSlots
   readonly #observer = new ResizeObserver(() => this.refresh())
-  #slots: Slot[] = []
   #active: Place = { row: 0, column: 0 }
+  #anchor: Place | undefined
+  /** Whether the button of the mouse was released on another cell than it was pressed on. */
+  #hasDragged = false
   /** The cell that is marked as the active one. */
   #marked: Element | undefined
   #isDue = false
@@ -75,12 +72,17 @@ export class Grid {
     this.#events = events
     this.#due = place
     this.#active = place?.active ?? this.#active
+    this.#anchor = place?.anchor
     this.#header = new GridHeader(columns, {
       onClick: (column, isAdded) => {
         this.#moveTo({ row: -1, column })
         this.#sort(isAdded)
       },
       onResize: (index, width) => this.#resize(index, width),
+    })
+    this.#slots = new RowSlots(this.#layer, columns, {
+      onClick: (...clicked) => this.#clicked(...clicked),
+      onDoubleClick: (row) => events.onOpen(row),
     })
     this.#layer.append(this.#header.element)
     this.#sizer.append(this.#layer)
@@ -93,8 +95,10 @@ export class Grid {
         'aria-label': label,
         'aria-description': TEXT.gridHelp,
         'aria-colcount': columns.columns.length + 1,
+        'aria-multiselectable': 'true',
         onscroll: () => this.#scrolled(),
         onkeydown: (event) => this.#keyDown(event as KeyboardEvent),
+        onpointerdown: (event) => this.#pressed(event as PointerEvent),
         oncopy: (event) => this.#copy(event as ClipboardEvent),
       },
       this.#sizer,
@@ -118,7 +122,8 @@ export class Grid {
     setAttributes(this.element, {
       'aria-rowcount': this.#source.isOpen || this.#source.isCut ? -1 : this.#source.count + 1,
     })
-    this.#fitSlots(Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1)
+    const seen = Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1
+    this.#slots.fit(Math.min(seen, this.#source.count))
     this.#goToDue()
     this.draw()
   }
@@ -153,7 +158,7 @@ export class Grid {
     const { top } = this.#map
     const seen = Math.ceil((top + clientHeight - HEADER_HEIGHT) / ROW_HEIGHT)
     const rows = Math.min(this.#source.count, Math.max(seen, this.#active.row + 1))
-    return { active: this.#active, top, left, rows }
+    return { active: this.#active, anchor: this.#anchor, top, left, rows }
   }
 
   /** Goes to a place, or as near to it as there are rows and columns. */
@@ -167,6 +172,11 @@ export class Grid {
     this.#placeBar(this.#map.moveTo(top))
     this.element.scrollLeft = left
     this.draw()
+  }
+
+  /** The cells that are chosen: the active one at least. */
+  get block(): Block {
+    return blockOf(this.#anchor ?? this.#active, this.#active)
   }
 
   get activeRow(): number {
@@ -188,36 +198,18 @@ export class Grid {
     if (at !== undefined && Math.abs(this.element.scrollTop - at) >= 1) this.element.scrollTop = at
   }
 
-  #fitSlots(count: number): void {
-    const wanted = Math.min(count, this.#source.count)
-    for (const { element } of this.#slots.splice(wanted)) element.remove()
-    while (this.#slots.length < wanted) {
-      const gutter = el('div', { role: 'rowheader', class: 'gutter', 'aria-colindex': 1 })
-      const element = el('div', { role: 'row', class: 'row' }, gutter)
-      const slot: Slot = { element, gutter, cells: [], position: -1, shown: null, columns: '' }
-      element.addEventListener('click', (event) => this.#clicked(slot, event))
-      element.addEventListener('dblclick', () => this.#events.onOpen(slot.position))
-      this.#layer.append(element)
-      this.#slots.push(slot)
-    }
-  }
-
   #draw(): void {
     this.#isDue = false
     const { clientWidth, scrollLeft } = this.element
     const [first, end] = this.#columns.between(scrollLeft - SPARE, scrollLeft + clientWidth + SPARE)
     this.#header.draw(first, end)
     const from = Math.floor(this.#map.top / ROW_HEIGHT)
-    const to = Math.min(this.#source.count, from + this.#slots.length)
-    for (let position = from; position < from + this.#slots.length; position++) {
-      const slot = this.#slots[position % this.#slots.length]
-      if (slot === undefined) continue
-      const isThere = position < this.#source.count
-      slot.element.hidden = !isThere
-      if (!isThere) continue
-      const offset = HEADER_HEIGHT + position * ROW_HEIGHT - this.#map.top
-      slot.element.style.transform = `translateY(${offset}px)`
-      this.#drawSlot(slot, position, first, end)
+    const to = Math.min(this.#source.count, from + this.#slots.count)
+    const drawn = { first, end, block: this.block }
+    for (let position = from; position < from + this.#slots.count; position++) {
+      const top = HEADER_HEIGHT + position * ROW_HEIGHT - this.#map.top
+      if (position < to) this.#slots.draw(position, this.#source.rowAt(position), top, drawn)
+      else this.#slots.hide(position)
     }
     this.#markActive(first, end)
     this.#source.want(from, to)
@@ -227,52 +219,44 @@ export class Grid {
     this.#events.onView(from, Math.max(from, Math.min(to, seen)))
   }
 
-  #drawSlot(slot: Slot, position: number, first: number, end: number): void {
-    const row = this.#source.rowAt(position)
-    const columns = `${first}-${end}`
-    const isSame = slot.position === position && slot.shown === row && slot.columns === columns
-    if (isSame) return
-    if (slot.columns !== columns) this.#makeCells(slot, first, end)
-    slot.position = position
-    slot.shown = row
-    slot.columns = columns
-    setText(slot.gutter, String(position + 1))
-    slot.element.classList.toggle('odd', position % 2 === 1)
-    slot.element.classList.toggle('waiting', row === undefined)
-    slot.element.setAttribute('aria-rowindex', String(position + 2))
-    for (const [at, cell] of slot.cells.entries()) {
-      const column = this.#columns.columns[first + at]
-      if (column === undefined) continue
-      if (row === undefined) setText(cell, '')
-      else fillCell(cell, row[column.id], column.type)
-    }
-  }
-
-  #makeCells(slot: Slot, first: number, end: number): void {
-    const cells: HTMLElement[] = []
-    for (let index = first; index < end; index++) {
-      const cell = el('div', { role: 'gridcell', class: 'cell', 'aria-colindex': index + 2 })
-      this.#columns.place(cell, index)
-      cells.push(cell)
-    }
-    slot.cells = cells
-    slot.element.replaceChildren(slot.gutter, ...cells)
-  }
-
   #resize(index: number, width: number): void {
     this.#columns.resize(index, width)
     this.#header.forget()
-    for (const slot of this.#slots) slot.columns = ''
+    this.#slots.forget()
     this.refresh()
   }
 
-  #clicked(slot: Slot, event: MouseEvent): void {
-    const at = slot.cells.findIndex((cell) => cell.contains(event.target as Node))
-    const [first = 0] = slot.columns.split('-').map(Number)
-    const column = at < 0 ? this.#active.column : first + at
-    const isAgain = this.#active.row === slot.position && this.#active.column === column
-    this.#moveTo({ row: slot.position, column })
-    if (at < 0 || (isAgain && event.detail < 2)) this.#events.onOpen(slot.position)
+  /** The cell at a point, or the next one to it. */
+  #placeAt(x: number, y: number): Place {
+    const { left, top } = this.element.getBoundingClientRect()
+    const row = Math.floor((y - top - HEADER_HEIGHT + this.#map.top) / ROW_HEIGHT)
+    const offset = x - left + this.element.scrollLeft - GUTTER
+    const [column] = this.#columns.between(offset, offset + 1)
+    return { row: Math.max(0, Math.min(row, this.#source.count - 1)), column }
+  }
+
+  /** A mouse that is drawn over cells chooses them. */
+  #pressed({ button, pointerType, shiftKey, target, clientX, clientY }: PointerEvent): void {
+    this.#hasDragged = false
+    const isOnCell = target instanceof Element && target.closest('[role=gridcell]') !== null
+    if (button !== 0 || pointerType !== 'mouse' || shiftKey || !isOnCell) return
+    const start = this.#placeAt(clientX, clientY)
+    followPointer((x, y) => {
+      const { row, column } = this.#placeAt(x, y)
+      if (!this.#hasDragged && row === start.row && column === start.column) return
+      if (!this.#hasDragged) this.#moveTo(start)
+      this.#hasDragged = true
+      this.#moveTo({ row, column }, true)
+    }, true)
+  }
+
+  #clicked(row: number, onColumn: number | undefined, { shiftKey, detail }: MouseEvent): void {
+    if (this.#hasDragged) return
+    const column = onColumn ?? this.#active.column
+    const isAgain = this.#active.row === row && this.#active.column === column
+    this.#moveTo({ row, column }, shiftKey)
+    if (shiftKey) return
+    if (onColumn === undefined || (isAgain && detail < 2)) this.#events.onOpen(row)
   }
 
   #keyDown(event: KeyboardEvent): void {
@@ -280,7 +264,7 @@ export class Grid {
     const bounds = {
       rows: this.#source.count,
       columns: this.#columns.columns.length,
-      page: Math.max(1, this.#slots.length - 2),
+      page: Math.max(1, this.#slots.count - 2),
     }
     const place = keyMove(event, this.#active, bounds)
     if (event.key === 'Enter' && row >= 0) {
@@ -291,7 +275,14 @@ export class Grid {
       const step = event.key === 'ArrowLeft' ? -RESIZE_STEP : RESIZE_STEP
       this.#resize(column, this.#columns.widthOf(column) + step)
     } else if (place !== undefined) {
-      this.#moveTo(place)
+      if (event.shiftKey) this.#moveTo({ ...place, row: Math.max(0, place.row) }, row >= 0)
+      else this.#moveTo(place)
+    } else if (event.key === 'Escape' && this.#anchor !== undefined) {
+      this.#moveTo(this.#active)
+    } else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) {
+      this.#choose({ row: 0, column: 0 }, { row: bounds.rows - 1, column: bounds.columns - 1 })
+    } else if (event.key === ' ' && event.shiftKey) {
+      this.#choose({ row, column: 0 }, { row, column: bounds.columns - 1 })
     } else {
       return
     }
@@ -303,7 +294,16 @@ export class Grid {
     if (column !== undefined && isSortable(column.type)) this.#events.onSort(column.id, isAdded)
   }
 
-  #moveTo(place: Place): void {
+  /** Chooses the cells between two corners; the view stays. */
+  #choose(anchor: Place, active: Place): void {
+    this.#anchor = anchor
+    this.#active = active
+    this.draw()
+  }
+
+  /** @param isBlock - All cells from the one before up to the new place are chosen. */
+  #moveTo(place: Place, isBlock = false): void {
+    this.#anchor = isBlock ? (this.#anchor ?? this.#active) : undefined
     this.#active = place
     if (place.row >= 0) this.#placeBar(this.#map.show(place.row))
     const left = this.#columns.startOf(place.column)
@@ -318,9 +318,8 @@ export class Grid {
 
   #markActive(first: number, end: number): void {
     const { row, column } = this.#active
-    const slot = this.#slots.find(({ position, element }) => position === row && !element.hidden)
     const isSeen = column >= first && column < end
-    const cells = row < 0 ? this.#header.cells : slot?.cells
+    const cells = row < 0 ? this.#header.cells : this.#slots.cellsOf(row)
     const cell = isSeen ? cells?.[column - first] : undefined
     if (cell === this.#marked) return
     this.#marked?.removeAttribute('id')
@@ -331,10 +330,20 @@ export class Grid {
   }
 
   #copy(event: ClipboardEvent): void {
-    const { row, column } = this.#active
-    const id = this.#columns.columns[column]?.id
-    if (id === undefined || String(getSelection()) !== '') return
-    event.clipboardData?.setData('text/plain', plainText(this.#source.rowAt(row)?.[id]))
+    if (String(getSelection()) !== '') return
     event.preventDefault()
+    const { block } = this
+    const { top, bottom, left, right } = block
+    const columns = this.#columns.columns.slice(left, right + 1).map(({ id }) => id)
+    const rows: Row[] = []
+    for (let position = Math.max(0, top); position <= bottom; position++) {
+      const row = this.#source.rowAt(position)
+      if (row === undefined) {
+        this.#events.onCopy(block)
+        return
+      }
+      rows.push(row)
+    }
+    event.clipboardData?.setData('text/plain', textOfCells(rows, columns))
   }
 }

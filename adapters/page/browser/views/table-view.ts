@@ -1,11 +1,10 @@
 // One table: its rows in a grid, a filter, a choice of columns, and a pane for one row.
 import { messageOf } from '../../../../src/base/shown-text.js'
-import type { Api, Column, Row, TableInfo } from '../base/api.js'
-import { copyToClipboard } from '../base/clipboard.js'
-import { csvOfRows, curlOfRows, jsonOfRows } from '../base/copies.js'
+import type { Api, Column, TableInfo } from '../base/api.js'
 import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
+import { type Block, isOneCell } from '../grid/cell-block.js'
 import { FilterBar, makeWhere } from '../grid/filter-bar.js'
 import { Grid, type GridPlace, ROW_HEIGHT } from '../grid/grid.js'
 import { GridColumns } from '../grid/grid-columns.js'
@@ -15,6 +14,7 @@ import { SidePane } from '../grid/side-pane.js'
 import { isTextual, nextSort, sortParameter } from '../grid/sort-order.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 import { parseAddress, renderAddress, type TableState } from './table-address.js'
+import { type Copied, copyBlock, copyRows } from './table-copies.js'
 
 /** As the contract says. */
 const SEARCH_CHARACTERS_MAX = 256
@@ -35,6 +35,10 @@ const PLACE_MS = 300
 const TYPED_MS = 300
 /** Rows of the highest screen. */
 const ROWS_SEEN_MAX = 100
+
+function shownBlock({ top, bottom, left, right }: Block): string {
+  return TEXT.chosen(shownCount(bottom - top + 1), shownCount(right - left + 1))
+}
 
 class TableView {
   readonly view: View
@@ -134,7 +138,9 @@ class TableView {
           id: 'filter-toggle',
         }),
         columnMenu(schema.columns, this.#state.columns, (columns) => this.#change({ columns })),
-        copyMenu(this.#copyFormats(), (format) => start(this.#copy(format), this.#context.fail)),
+        copyMenu(this.#copyFormats(), (format) => {
+          this.#copy((copied) => copyRows(copied, format, this.#view))
+        }),
         button(TEXT.schema, () => {
           if (this.#state.row !== undefined) this.#note({ row: undefined }, true)
           this.#pane.showSchema()
@@ -237,6 +243,7 @@ class TableView {
       {
         onOpen: (position) => this.#openRow(position),
         onSort: (column, isAdded) => this.#change({ sort: nextSort(sort, column, isAdded) }),
+        onCopy: (block) => this.#copy((copied) => copyBlock(copied, block)),
         onView: (from, to) => this.#sayPlace(from, to),
       },
     )
@@ -296,7 +303,9 @@ class TableView {
     const cut = this.#state.sort.length > 0 ? TEXT.placeOfSorted : TEXT.placeOfFirst
     const none = isOpen ? TEXT.searching : TEXT.noRows
     const say = isCut ? cut : TEXT.place
-    const text = count === 0 ? none : say(shownCount(from + 1), shownCount(to), all)
+    const seen = count === 0 ? none : say(shownCount(from + 1), shownCount(to), all)
+    const block = this.#grid?.block
+    const text = block === undefined || isOneCell(block) ? seen : `${seen} · ${shownBlock(block)}`
     if (this.#status.textContent !== text) setText(this.#status, text)
   }
 
@@ -376,25 +385,12 @@ class TableView {
     return this.#context.session.mode === 'key' ? ['json', 'csv', 'curl'] : ['json', 'csv']
   }
 
-  async #copy(format: CopyFormat): Promise<void> {
-    const [from, to] = this.#view
-    const text = format === 'curl' ? await this.#curl(from, to) : this.#rowsText(format, from, to)
-    this.#context.say(await copyToClipboard(text))
-  }
-
-  #rowsText(format: 'json' | 'csv', from: number, to: number): string {
-    const rows: Row[] = []
-    for (let position = from; position < to; position++) {
-      const row = this.#source?.rowAt(position)
-      if (row !== undefined) rows.push(row)
-    }
-    return format === 'json' ? jsonOfRows(rows) : csvOfRows(rows, this.#state.columns)
-  }
-
-  async #curl(from: number, to: number): Promise<string> {
-    return curlOfRows(this.#api.url, this.#info.id, {
-      ...(await this.#source?.requestFrom(from)),
-      limit: Math.max(1, to - from),
-    })
+  #copy(copies: (copied: Copied) => Promise<string>): void {
+    const source = this.#source
+    if (source === undefined) return
+    const { signal, say, fail } = this.#context
+    const columns = this.#state.columns
+    const copied = { api: this.#api, tableId: this.#info.id, source, columns, signal }
+    start(copies(copied).then(say), fail)
   }
 }

@@ -1,0 +1,37 @@
+// The block of cells that a person has chosen, and how it is copied.
+import type { Row } from '../base/api.js'
+import { plainText } from '../base/json-text.js'
+import type { Place } from './grid-keys.js'
+
+/** Numbers of rows and columns, the last ones included. */
+export type Block = Readonly<{ top: number; bottom: number; left: number; right: number }>
+
+/** Rows of a block that are copied, at most. */
+export const COPIED_ROWS_MAX = 20_000
+
+/** The block between two corners. */
+export function blockOf(one: Place, other: Place): Block {
+  return {
+    top: Math.min(one.row, other.row),
+    bottom: Math.max(one.row, other.row),
+    left: Math.min(one.column, other.column),
+    right: Math.max(one.column, other.column),
+  }
+}
+
+export function isOneCell({ top, bottom, left, right }: Block): boolean {
+  return top === bottom && left === right
+}
+
+/** What a spreadsheet would take for the end of a cell or of a row, or for a quote around it. */
+const NEEDS_QUOTES = /[\t\r\n"]/
+
+/** Cells as spreadsheets paste them: tabs, line ends and quotes stay in their cells. One cell alone is its text. */
+export function textOfCells(rows: readonly Row[], columns: readonly string[]): string {
+  const texts = rows.map((row) => columns.map((id) => plainText(row[id])))
+  const [[only] = []] = texts
+  if (rows.length === 1 && columns.length === 1) return only ?? ''
+  const field = (text: string) =>
+    NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return texts.map((cells) => `${cells.map(field).join('\t')}\r\n`).join('')
+}

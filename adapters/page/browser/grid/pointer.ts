@@ -1,0 +1,21 @@
+// The pointer while its button is down.
+
+/** How often a pointer that rests is told again, in milliseconds: beyond an edge it scrolls. */
+const REST_MS = 60
+
+/** Follows the pointer, wherever it goes, until its button is up. What it was pressed on may be drawn again meanwhile. */
+export function followPointer(onMove: (x: number, y: number) => void, tellsRest = false): void {
+  const ending = new AbortController()
+  const { signal } = ending
+  let again = (): void => undefined
+  const resting = setInterval(() => tellsRest && again(), REST_MS)
+  const move = ({ clientX, clientY }: PointerEvent): void => {
+    again = () => onMove(clientX, clientY)
+    again()
+  }
+  document.addEventListener('pointermove', move, { signal })
+  for (const name of ['pointerup', 'pointercancel'] as const) {
+    document.addEventListener(name, () => ending.abort(), { signal })
+  }
+  signal.addEventListener('abort', () => clearInterval(resting))
+}

@@ -1,0 +1,53 @@
+// What is copied of a table: the rows on the screen, and a block of cells.
+import type { Api, Row } from '../base/api.js'
+import { copyToClipboard } from '../base/clipboard.js'
+import { csvOfRows, curlOfRows, jsonOfRows } from '../base/copies.js'
+import { TEXT } from '../base/texts.js'
+import { type Block, COPIED_ROWS_MAX, textOfCells } from '../grid/cell-block.js'
+import type { CopyFormat } from '../grid/menus.js'
+import type { RowSource } from '../grid/row-sources.js'
+
+export type Copied = Readonly<{
+  api: Api
+  tableId: string
+  source: RowSource
+  /** IDs of the columns that are shown. */
+  columns: readonly string[]
+  signal: AbortSignal
+}>
+
+/** Copies the rows from a position up to another. @returns what a person is told */
+export async function copyRows(
+  { api, tableId, source, columns }: Copied,
+  format: CopyFormat,
+  [from, to]: readonly [number, number],
+): Promise<string> {
+  if (format === 'curl') {
+    const request = { ...(await source.requestFrom(from)), limit: Math.max(1, to - from) }
+    return copyToClipboard(curlOfRows(api.url, tableId, request))
+  }
+  const rows: Row[] = []
+  for (let position = from; position < to; position++) {
+    const row = source.rowAt(position)
+    if (row !== undefined) rows.push(row)
+  }
+  return copyToClipboard(format === 'json' ? jsonOfRows(rows) : csvOfRows(rows, columns))
+}
+
+/** Copies a block whose rows are read first. @returns what a person is told */
+export async function copyBlock(copied: Copied, block: Block): Promise<string> {
+  const { api, tableId, source, columns, signal } = copied
+  const { top, bottom, left, right } = block
+  const count = bottom - top + 1
+  if (count > COPIED_ROWS_MAX) return TEXT.blockTooLarge(COPIED_ROWS_MAX)
+  const rows: Row[] = []
+  let request = await source.requestFrom(top)
+  while (rows.length < count) {
+    const page = await api.rows(tableId, { ...request, limit: count - rows.length }, signal)
+    rows.push(...page.rows)
+    const { continuation } = page
+    if (continuation === undefined) break
+    request = { ...request, from: undefined, continuation }
+  }
+  return copyToClipboard(textOfCells(rows, columns.slice(left, right + 1)))
+}

@@ -44,7 +44,7 @@ export type AdviceCode =
   | 'booleans'
   /** Days of a column have two readings. */
   | 'datesUnread'
-  /** Points of a column stand before three digits, where other columns have a decimal comma: they may be thousands. */
+  /** All points of a column stand before three digits, and no other column tells that they are not between thousands. */
   | 'pointsUnsure'
   /**
    * A column of a new table is text because of a few values (fewer than 1 in 100) that are none of `others`: any texts;

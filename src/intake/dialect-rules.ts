@@ -48,7 +48,12 @@ export function checkDialect(given: unknown): Dialect {
   const dialect = given as Dialect
   checkMarks(dialect)
   const delimiter = dialect.delimiter === undefined ? undefined : delimiterOf(dialect.delimiter)
-  return { ...dialect, ...(delimiter !== undefined && { delimiter }) }
+  const isOfCommas = dialect.thousands === '.' && dialect.decimal === undefined
+  return {
+    ...dialect,
+    ...(delimiter !== undefined && { delimiter }),
+    ...(isOfCommas && { decimal: ',' }),
+  }
 }
 
 function checkMarks({ delimiter, quote, comment, decimal, thousands }: Dialect): void {
@@ -61,7 +66,7 @@ function checkMarks({ delimiter, quote, comment, decimal, thousands }: Dialect):
     const same = marks.slice(0, i).find(([, other]) => other === mark && mark !== undefined)
     if (same !== undefined) throw optionError(name, `must not be the same as ${same[0]}`)
   }
-  if (thousands !== undefined && thousands === (decimal ?? '.')) {
+  if (thousands !== undefined && thousands === decimal) {
     throw optionError('thousands', 'must not be the same as decimal')
   }
 }

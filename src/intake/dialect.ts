@@ -35,7 +35,7 @@ export type Dialect = Readonly<{
   trim?: boolean
   /** A label of the Encoding Standard. Default: UTF-8, or what the byte order mark says. */
   encoding?: string
-  /** The mark before the decimals of columns of numbers; for one column in `columns`. Default: a point. */
+  /** The mark before the decimals of columns of numbers; for one column in `columns`. Default: a point; if `thousands` is one, a comma. */
   decimal?: DecimalMark
   /** The character between thousands in columns of numbers. Default: none. */
   thousands?: string

@@ -113,7 +113,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
       ...header.advice,
       ...adviceOfOneColumn(seen, header, conversions, options),
       ...unread,
-      ...adviceOfPoints(header.columns, seen.values, conversions, options),
+      ...(await adviceOfPoints(header.columns, seen.values, conversions, delimiter, options)),
     ],
   }
 }
@@ -366,28 +366,53 @@ function adviceOfMarks(
   return advice
 }
 
-/** A number that may be written with points between thousands. */
-const POINTS = /^-?[0-9]{1,3}(?:\.[0-9]{3})+$/
+/** An integer that may be written with points between thousands. */
+const THOUSANDS = /^-?(?:0|[1-9][0-9]{0,2}(?:\.[0-9]{3})*)$/
 
-/** Columns whose points may stand between thousands, as the decimal commas of others tell. */
-function adviceOfPoints(
+/**
+ * Columns whose points may stand between thousands: decimal commas of others tell it, or the delimiter is one of those who
+ * write them, and no column has points that are before decimals.
+ */
+async function adviceOfPoints(
   columns: readonly string[],
   values: readonly SeenValues[],
   conversions: ReadonlyMap<number, Conversion>,
-  { detects, dialect }: PlanOptions,
-): readonly Advice[] {
-  const hasCommas = [...conversions.values()].some(({ decimal }) => decimal === ',')
-  if (!detects || !hasCommas || dialect.thousands !== undefined) return []
-  return columns.flatMap((column, i): readonly Advice[] => {
-    const ofColumn = [...(values[i] ?? NO_VALUES).first]
-    const mayBe = (text: string) => POINTS.test(text) || /^-?[0-9]{1,3}$/.test(text)
+  delimiter: string,
+  { detects, dialect, slices, kindsOf }: PlanOptions,
+): Promise<readonly Advice[]> {
+  const marks = new Set([...conversions.values()].map(({ decimal }) => decimal))
+  const mayBe = marks.has(',') || delimiter !== ','
+  if (!detects || !mayBe || dialect.thousands !== undefined) return []
+  const found: Advice[] = []
+  let hasPoints = marks.has('.')
+  for (const [i, column] of columns.entries()) {
+    const seen = values[i] ?? NO_VALUES
     const isSaid = (dialect.columns?.[column]?.decimal ?? dialect.decimal) !== undefined
-    if (conversions.has(i) || isSaid || !ofColumn.every(mayBe)) return []
-    const example = ofColumn.find((text) => POINTS.test(text))
-    if (example === undefined) return []
-    const remedy = { option: 'thousands', value: '.' } as const
-    return [{ code: 'pointsUnsure', column, example, remedy }]
-  })
+    const example = [...seen.first].find((text) => text.includes('.'))
+    if (example === undefined || conversions.has(i) || isSaid) continue
+    if (await areAll(seen, (text) => THOUSANDS.test(text), slices)) {
+      const { kinds, areFixed } = (await kindsOf()) ?? {}
+      const kind = kinds?.get(column) ?? (areFixed ? undefined : 'number')
+      if (kind === 'number') found.push({ code: 'pointsUnsure', column, example })
+    } else hasPoints ||= await areAll(seen, (text) => isNumberToken(text.trim()), slices)
+  }
+  if (hasPoints) return marks.has(',') ? found : []
+  const remedy = { option: 'thousands', value: '.' } as const
+  return found.map((advice) => ({ ...advice, remedy }))
+}
+
+async function areAll(
+  { first, others }: SeenValues,
+  test: (text: string) => boolean,
+  slices: PlanOptions['slices'],
+): Promise<boolean> {
+  if (![...first].every(test)) return false
+  for (let at = 0; at < others.length; at += VALUES_MAX) {
+    const some = others.slice(at, at + VALUES_MAX)
+    if (!some.every(test)) return false
+    if (slices?.spend(FIELD_WORK * some.length)) await slices.pause()
+  }
+  return true
 }
 
 /** What a line has that holds more than one cell, perhaps. */

@@ -712,7 +712,8 @@ const REMEDIES: readonly (readonly [
 ])[] = [
   ['header.csv', 'x,1.5\ny,2.5\n', [], /looks like a row/, ['--header absent']],
   ['blank.csv', 'a,b\n1,2\n,\n', [], /left out/, ['--blank-lines keep']],
-  ['points.csv', 'a;b\n1.234;7,5\n', [], /points that may/, ['--decimal , --thousands .']],
+  ['points.csv', 'a;b\n1.234;7,5\n', [], /points that may/, ['--thousands .']],
+  ['prices.csv', 'a;b\n1.000;x\n2.500;y\n', [], /points that may/, ['--thousands .']],
   [
     'slash.csv',
     'a\n01/02/2026\n',

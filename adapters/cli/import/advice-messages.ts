@@ -121,11 +121,10 @@ function messageOfText(advice: Advice, remedy: string | undefined): string {
 }
 
 /** The options that say that something is meant otherwise, as a shell takes them. */
-function renderRemedy({ remedy, column, code }: Advice): string | undefined {
+function renderRemedy({ remedy, column }: Advice): string | undefined {
   if (remedy === undefined) return undefined
   const { option, value } = remedy
   if (option === 'decimal' && column !== undefined) return decimalOption(column, value)
-  if (code === 'pointsUnsure') return '--decimal , --thousands .'
   const said = `${optionOf(option)} ${value}`
   // Days of two readings have them by what is first.
   return option === 'dates'

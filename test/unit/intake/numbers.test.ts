@@ -1,6 +1,6 @@
 // Goal: a number with both marks has one reading, however few values a column has.
 import { expect, test } from 'vitest'
-import { read } from './support.js'
+import { codesOf, read } from './support.js'
 
 test.each([
   ['1.234,50 €', '1234.50'],
@@ -33,4 +33,54 @@ test('of many numbers of a table, a price with thousands at the end of the sampl
   const text = `n;m\n${PRICES.map((price) => `${price};x\n`).join('')}1.234,50;x\n`
   const { rows } = await read(text, { kinds: { n: 'number' } })
   expect(rows.at(-1)).toEqual(['1234.50', 'x'])
+})
+
+test.each([
+  ['a semicolon', 'n;m\n1.000;x\n', {}, true],
+  ['a tab', 'n\tm\n1.000\tx\n', { format: 'tsv' }, true],
+  ['a pipe', 'n|m\n-1.000|x\n', {}, true],
+  ['a comma, as those write who have decimal points', 'n,m\n1.000,x\n', {}, false],
+  ['a semicolon, and a zero tells that decimals follow', 'n;m\n1.000;x\n0.500;x\n', {}, false],
+  ['a semicolon, and four digits do', 'n;m\n1.000;x\n1000;x\n', {}, false],
+  ['a semicolon, and the points of another column do', 'n;m\n1.000;1\n2.500;2.5\n', {}, false],
+  ['a semicolon, and a converted column does', 'n;m\n1.000;$1,500.5\n', {}, false],
+  ['a semicolon, and texts with points do not', 'n;m\n1.000;v.1\n', {}, true],
+  [
+    'a semicolon, of a table whose column is text',
+    'n;m\n1.000;x\n',
+    { kinds: { n: 'string' } },
+    false,
+  ],
+  [
+    'a semicolon, of a table whose column is of numbers',
+    'n;m\n1.000;x\n',
+    { kinds: { n: 'number' } },
+    true,
+  ],
+  ['a semicolon, and it is said', 'n;m\n1.000;x\n', { dialect: { decimal: '.' } }, false],
+] as const)('of points before three digits between %s', async (_, text, how, isTold) => {
+  expect(codesOf(await read(text, how)).includes('pointsUnsure')).toBe(isTold)
+})
+
+test('a point far behind in the sample tells that others are before decimals', async () => {
+  const rows = Array.from(
+    { length: 6_000 },
+    (_, n) => `${1 + Math.floor(n / 1000)}.${String(n % 1000).padStart(3, '0')};x\n`,
+  )
+  expect(codesOf(await read(`n;m\n${rows.join('')}`))).toContain('pointsUnsure')
+  expect(codesOf(await read(`n;m\n${rows.join('')}2.5;x\n`))).not.toContain('pointsUnsure')
+})
+
+test('the remedy of such points mends them, and is not told if it would contradict another column', async () => {
+  const { report } = await read('n;m\n1.000;x\n')
+  const remedy = report.advice.find(({ code }) => code === 'pointsUnsure')?.remedy
+  expect(remedy).toEqual({ option: 'thousands', value: '.' })
+  const { rows } = await read('n;m\n1.000;x\n', { dialect: { thousands: '.' } })
+  expect(rows).toEqual([['1000', 'x']])
+  const mixed = await read('n;m;o\n1.000;1,5;2.5\n')
+  expect(mixed.report.advice.find(({ code }) => code === 'pointsUnsure')).toEqual({
+    code: 'pointsUnsure',
+    column: 'n',
+    example: '1.000',
+  })
 })

@@ -39,7 +39,7 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   datesUnread: ({ column, example }) =>
     `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,
   pointsUnsure: ({ column, example }) =>
-    `Points of “${column}”, such as “${example}”, are read as decimals. If they stand between thousands, choose a comma in “Decimals”, and a point in “Thousands”.`,
+    `Points of “${column}”, such as “${example}”, may stand between thousands. If they do, choose a point in “Thousands”.`,
   numbers: converted,
   dates: converted,
   dateTimes: converted,

@@ -172,9 +172,12 @@ const HEADERS_MS_MAX = 10_000
 /** Time limit of requests with unread bodies, in milliseconds. Other bodies have a minimum rate, see paced-body.ts. */
 const REQUEST_MS_MAX = 24 * 60 * 60_000
 
+/** A query of 65,536 characters, and what Node allows all headers by itself. */
+const HEADER_BYTES_MAX = 80 * 1024
+
 /**
- * Options for `http.createServer` of a server that faces untrusted clients: time limits, and no check of `Host` by
- * Node. Pass the server to `hardenServer`.
+ * Options for `http.createServer` of a server that faces untrusted clients: time limits, room for a query of 65,536
+ * characters, and no check of `Host` by Node. Pass the server to `hardenServer`.
  *
  * `nodeHandler` refuses an HTTP/1.1 request without `Host` itself, with an error in the body. Other routes of the same
  * server get such requests, as they get those of HTTP/1.0 in any case. For Node's own refusal, an empty 400, pass
@@ -187,6 +190,7 @@ const REQUEST_MS_MAX = 24 * 60 * 60_000
  * console.log(server.requestTimeout > 0) // true
  */
 export const serverOptions: Readonly<ServerOptions> = Object.freeze({
+  maxHeaderSize: HEADER_BYTES_MAX,
   headersTimeout: HEADERS_MS_MAX,
   requestTimeout: REQUEST_MS_MAX,
   connectionsCheckingInterval: 5_000,

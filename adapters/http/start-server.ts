@@ -22,7 +22,7 @@ export interface StartedServer {
   readonly url: string
   /** The address on which it listens. */
   readonly address: AddressInfo
-  /** The server, for events and routes of the host. */
+  /** The server, for events of the host. */
   readonly server: Server
   /**
    * Stops accepting, and lets requests in flight finish within a grace period, as `closeServer`. The store stays open.

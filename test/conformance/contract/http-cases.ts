@@ -130,16 +130,35 @@ const emptyEncoding: ContractCase = {
 }
 
 const longHeaders: ContractCase = {
-  name: 'headers of more than 16 KiB are 431, and the connection ends',
+  name: 'headers of more than 80 KiB are 431, and the connection ends',
   run: async (api) => {
     const connection = new RawConnection(api)
-    const lines = head(api, `GET ${basePath(api)}/tables`, `x: ${'y'.repeat(20_000)}`)
+    const lines = head(api, `GET ${basePath(api)}/tables`, `x: ${'y'.repeat(100_000)}`)
     connection.write(`${lines.join('\r\n')}\r\n\r\n`)
     const reply = await connection.reply()
     announce(api, lines, reply)
     const { status, body } = reply
     expectRefusal({ status, text: body }, { status: 431, type: 'request_validation_error' })
     await connection.ended()
+  },
+}
+
+const longQuery: ContractCase = {
+  name: 'a query has at most 65,536 characters, also beside long headers',
+  run: async (api) => {
+    const table = await api.createTyped({ a: 'string' }, [{ a: 'x' }, { a: 'y' }])
+    const where = encodeURIComponent(JSON.stringify({ a: { in: ['x', 'z'.repeat(15_000)] } }))
+    for (const [length, wanted] of [
+      [65_536, 200],
+      [65_537, 400],
+    ] as const) {
+      const query = `where=${where}&`.padEnd(length, 'x')
+      const line = `GET ${basePath(api)}${table.rows}?${query}`
+      const { status, body } = await sendRaw(api, head(api, line, `x: ${'y'.repeat(15_000)}`))
+      assert.equal(status, wanted)
+      if (status === 200) assert.equal(JSON.parse(body).data.length, 1)
+      else assert.match(body, /query: it has more than 65536 characters/)
+    }
   },
 }
 
@@ -507,6 +526,7 @@ export const httpCases: readonly ContractCase[] = [
   ...encodings,
   emptyEncoding,
   longHeaders,
+  longQuery,
   ...duplicates,
   ...tooLarge,
   ...bodies,

@@ -244,7 +244,9 @@ const latin1Slice = nodeBuffer()?.Buffer?.prototype.latin1Slice
 /** Whether the bytes are valid UTF-8. */
 export const isUtf8: (bytes: Uint8Array) => boolean = nodeBuffer()?.isUtf8 ?? decodesAsUtf8
 
-const isAscii = nodeBuffer()?.isAscii ?? ((bytes: Uint8Array) => bytes.every((byte) => byte < 128))
+/** Whether all bytes are ASCII. */
+export const isAscii: (bytes: Uint8Array) => boolean =
+  nodeBuffer()?.isAscii ?? ((bytes) => bytes.every((byte) => byte < 128))
 
 /** The length of valid UTF-8 as a string. */
 export function utf8StringLength(bytes: Uint8Array): number {

@@ -177,6 +177,30 @@ describe('pages', () => {
     expect(pages.length).toBe(15)
   })
 
+  test('of more rows than are held begin with the first ones, whichever column decides', async () => {
+    const rows = shuffled(12_000).map(({ n, at }) => ({
+      n,
+      few: n % 5 === 0 ? null : n % 7,
+      t: `t${n % 11}`,
+      at,
+    }))
+    const table = await tableOf(rows)
+    const all = await listed(table.scan({ numbers: 'text' }))
+    const { schema } = await table.info()
+    const orders: Order[] = [
+      BY_N,
+      [{ column: 'few' }, { column: 't', descending: true }, { column: 'n' }],
+      [
+        { column: 't', locale: 'de' },
+        { column: 'few', descending: true },
+      ],
+    ]
+    for (const orderBy of orders) {
+      const { rows: found } = await table.page({ orderBy, limit: 500, numbers: 'text' })
+      expect(idsOf(found)).toEqual(idsOf(sorted(schema, all, orderBy).slice(0, 500)))
+    }
+  })
+
   test('go on without their list while the version is there, as from another process', async () => {
     const table = await tableOf(shuffled(300), undefined, { cacheBytesMax: 0 })
     const pages = await pagesOf(table, { orderBy: BY_N, limit: 70 })

@@ -1,6 +1,6 @@
 // Finds the group of a row by the values of some of its cells. Cells that are written alike are of one group, so a table
 // of hashes of their bytes answers most rows; of others the values are compared.
-import { type Bytes, NO_BYTES, startsWith } from '../../base/bytes.js'
+import { type Bytes, concatBytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import type { RowCells } from '../../format/row-cells.js'
 import { canonicalToken } from '../../format/row-values.js'
@@ -22,16 +22,17 @@ const FNV_PRIME = 0x01000193
 
 /** Stands behind each cell: no JSON has this byte. */
 const END = 0
+const ENDING = Uint8Array.of(END)
 
 export class GroupTable<Group> {
   readonly #comparisons: readonly Comparison[]
+  readonly #columnCount: number
   readonly #create: (tokens: readonly (string | null)[]) => Group
   readonly #byValues = new Map<string, Group>()
   /** By place: the number of what was written, from 1 on; 0: none. */
   readonly #places = new Uint16Array(PLACES)
   readonly #written: Readonly<{ bytes: Bytes; group: Group }>[] = []
   #writtenBytes = 0
-  #key: Bytes = NO_BYTES
   readonly #moment = new MomentReader()
 
   /**
@@ -43,6 +44,7 @@ export class GroupTable<Group> {
     create: (tokens: readonly (string | null)[]) => Group,
   ) {
     this.#comparisons = comparisons
+    this.#columnCount = comparisons.length
     this.#create = create
   }
 
@@ -52,44 +54,52 @@ export class GroupTable<Group> {
 
   /** The group of the row that was read last. */
   of(bytes: Bytes, cells: RowCells): Group {
-    const length = this.#writeKey(bytes, cells)
-    const key = this.#key
-    let hash = FNV_START
-    for (let at = 0; at < length; at++) hash = Math.imul(hash ^ (key[at] ?? 0), FNV_PRIME)
-    const start = hash ^ (hash >>> 15)
+    const start = this.#hash(bytes, cells)
     for (let probe = 0; probe < PROBES_MAX; probe++) {
       const place = (start + probe) & (PLACES - 1)
       const known = this.#written[(this.#places[place] ?? 0) - 1]
-      if (known === undefined) return this.#write(place, length, this.#groupOf(bytes, cells))
-      if (known.bytes.length === length && startsWith(key, 0, length, known.bytes))
-        return known.group
+      if (known === undefined) return this.#write(place, bytes, cells)
+      if (this.#isWritten(known.bytes, bytes, cells)) return known.group
     }
     return this.#groupOf(bytes, cells)
   }
 
-  #write(place: number, length: number, group: Group): Group {
-    if (this.#written.length < WRITTEN_MAX && this.#writtenBytes + length <= WRITTEN_BYTES_MAX) {
-      this.#writtenBytes += length
-      this.#places[place] = this.#written.push({ bytes: this.#key.slice(0, length), group })
+  #hash(bytes: Bytes, { from, to }: RowCells): number {
+    let hash = FNV_START
+    for (let column = 0; column < this.#columnCount; column++) {
+      const end = to[column] ?? 0
+      for (let at = from[column] ?? 0; at < end; at++) {
+        hash = Math.imul(hash ^ (bytes[at] ?? 0), FNV_PRIME)
+      }
+      hash = Math.imul(hash, FNV_PRIME)
     }
-    return group
+    return hash ^ (hash >>> 15)
   }
 
-  #writeKey(bytes: Bytes, { from, to }: RowCells): number {
+  /** Whether the cells are written so, each with `END` behind it. */
+  #isWritten(written: Bytes, bytes: Bytes, { from, to }: RowCells): boolean {
     let length = 0
-    for (let column = 0; column < this.#comparisons.length; column++) {
-      const [start, end] = [from[column] ?? 0, to[column] ?? 0]
-      const size = length + 1 + Math.max(0, end - start)
-      if (this.#key.length < size) {
-        const longer = new Uint8Array(2 * size)
-        longer.set(this.#key.subarray(0, length))
-        this.#key = longer
+    for (let column = 0; column < this.#columnCount; column++) {
+      const end = to[column] ?? 0
+      for (let at = from[column] ?? 0; at < end; at++) {
+        if (written[length++] !== bytes[at]) return false
       }
-      const key = this.#key
-      if (end > 0) for (let at = start; at < end; at++) key[length++] = bytes[at] ?? 0
-      key[length++] = END
+      length++ // Of as many bytes, `END` stands elsewhere only where a cell has another byte.
     }
-    return length
+    return length === written.length
+  }
+
+  #write(place: number, bytes: Bytes, cells: RowCells): Group {
+    const group = this.#groupOf(bytes, cells)
+    const { from, to } = cells
+    const parts = this.#comparisons.map((_, column) => bytes.subarray(from[column], to[column]))
+    const length = parts.reduce((sum, part) => sum + part.length + 1, 0)
+    if (this.#written.length < WRITTEN_MAX && this.#writtenBytes + length <= WRITTEN_BYTES_MAX) {
+      this.#writtenBytes += length
+      const written = concatBytes(parts.flatMap((part) => [part, ENDING]))
+      this.#places[place] = this.#written.push({ bytes: written, group })
+    }
+    return group
   }
 
   #groupOf(bytes: Bytes, { from, to }: RowCells): Group {

@@ -2,6 +2,11 @@
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { CellTest, Condition } from './condition.js'
 
+/**
+ * @property isFolded - Letters of ASCII may have either case, and rows with other characters may match without it.
+ */
+export type Needle = Readonly<{ bytes: Bytes; isFolded: boolean }>
+
 /** Needles that are searched for at the same time, at most: each is a search of its own. */
 export const NEEDLES_MAX = 8
 
@@ -14,8 +19,10 @@ const NEEDLE_BYTES_MIN = 3
  */
 const NEEDLE_BYTES_MAX = 128
 
+const NOT_ASCII = /[^\0-\x7f]+/
+
 /** Runs of bytes of which every row that matches has one, unless it has a backslash; null: unknown. */
-export function needlesOf(condition: Condition): readonly Bytes[] | null {
+export function needlesOf(condition: Condition): readonly Needle[] | null {
   switch (condition.op) {
     case 'cell':
       return needlesOfCell(condition)
@@ -25,23 +32,24 @@ export function needlesOf(condition: Condition): readonly Bytes[] | null {
       const parts = condition.conditions.map(needlesOf)
       if (parts.some((needles) => needles === null)) return null
       const all = parts.flatMap((needles) => needles ?? [])
-      return all.length > NEEDLES_MAX ? null : all
+      const unique = new Map(all.map((needle) => [`${needle.isFolded} ${needle.bytes}`, needle]))
+      return unique.size > NEEDLES_MAX ? null : [...unique.values()]
     }
     case 'all':
       return condition.conditions.map(needlesOf).reduce(better, null)
   }
 }
 
-function needlesOfCell(cell: CellTest): readonly Bytes[] | null {
-  if ('fold' in cell) return null // The text of a row may be any that is folded to the same.
+function needlesOfCell(cell: CellTest): readonly Needle[] | null {
   switch (cell.test) {
     case 'startsWith':
     case 'contains':
-      return needles([cell.text])
+      return needles([cell.text], cell.fold !== undefined)
     case 'in':
     case 'has':
       if (cell.comparison === 'text' || cell.comparison === 'date') {
-        return needles(cell.values.map((value) => `${value}"`)) // Not from the first quote on: those are everywhere.
+        const texts = cell.values.map((value) => `${value}"`) // Not from the first quote on: those are everywhere.
+        return needles(texts, cell.fold !== undefined)
       }
       return null
     default:
@@ -49,22 +57,30 @@ function needlesOfCell(cell: CellTest): readonly Bytes[] | null {
   }
 }
 
-function needles(texts: readonly string[]): readonly Bytes[] | null {
+function needles(texts: readonly string[], isFolded: boolean): readonly Needle[] | null {
   if (texts.length > NEEDLES_MAX) return null
-  const found = texts.map((text) => utf8(text).slice(-NEEDLE_BYTES_MAX))
-  return found.every((bytes) => bytes.length >= NEEDLE_BYTES_MIN) ? found : null
+  const found = texts.map((text) => ({
+    bytes: utf8(isFolded ? longestAscii(text) : text).slice(-NEEDLE_BYTES_MAX),
+    isFolded,
+  }))
+  return found.every(({ bytes }) => bytes.length >= NEEDLE_BYTES_MIN) ? found : null
+}
+
+/** What a row of ASCII has that matches: any part, as it has no others. */
+function longestAscii(text: string): string {
+  return text.split(NOT_ASCII).reduce((best, part) => (part.length > best.length ? part : best))
 }
 
 /** Those that are fewer, and then the longer ones. */
 function better(
-  left: readonly Bytes[] | null,
-  right: readonly Bytes[] | null,
-): readonly Bytes[] | null {
+  left: readonly Needle[] | null,
+  right: readonly Needle[] | null,
+): readonly Needle[] | null {
   if (left === null || right === null) return left ?? right
   if (left.length !== right.length) return left.length < right.length ? left : right
   return shortest(left) >= shortest(right) ? left : right
 }
 
-function shortest(needles: readonly Bytes[]): number {
-  return Math.min(...needles.map(({ length }) => length))
+function shortest(needles: readonly Needle[]): number {
+  return Math.min(...needles.map(({ bytes }) => bytes.length))
 }

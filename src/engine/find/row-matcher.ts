@@ -1,27 +1,37 @@
 // Finds the rows of a frame that match a condition.
 //
 // Where the runtime has a quick search of bytes, whole frames are searched first for what every row that matches must
-// have in its text, such as the quoted value of an equality. Then only rows with such a place are looked at. A frame with
-// a backslash is not searched, as a text may stand there with escapes.
+// have in its text, such as the quoted value of an equality. Then only rows with such a place are looked at, and those
+// in which it may stand otherwise: with escapes, or in characters that are folded to it.
 import type { Bytes } from '../../base/bytes.js'
-import { byteSearch } from '../../base/platform.js'
+import { byteSearch, isAscii } from '../../base/platform.js'
+import { SkipSearch } from '../../base/skip-search.js'
 import type { Frame } from '../../format/segment-reader.js'
-import type { Condition } from './condition.js'
-import { needlesOf } from './needles.js'
+import { type Condition, columnsOf } from './condition.js'
+import { type Needle, needlesOf } from './needles.js'
 import { RowTest } from './row-test.js'
 
-const ESCAPE = Uint8Array.of(0x5c)
+const ESCAPE: Needle = { bytes: Uint8Array.of(0x5c), isFolded: false }
 
 /** The rows of a frame from which a search found so many candidates are all looked at, one after the other. */
 const CANDIDATES_SHARE = 0.25
 
+/** Where something stands between two places of a text; -1: nowhere. */
+type Search = (bytes: Bytes, from: number, to: number) => number
+
 export class RowMatcher {
   readonly #test: RowTest
-  readonly #needles: readonly Bytes[] | null
+  /** For what candidates have, one or another of it; null: they are not searched for. */
+  readonly #searches: readonly Search[] | null
 
   constructor(condition: Condition) {
     this.#test = new RowTest(condition)
-    this.#needles = byteSearch === null ? null : needlesOf(condition)
+    const needles = byteSearch === null ? null : needlesOf(condition)
+    const isFolded = needles?.some((needle) => needle.isFolded) === true
+    // One cell is read sooner than a frame is searched without case.
+    const isSlow = isFolded && columnsOf(condition).size === 1
+    const searches = needles === null || isSlow ? null : [...needles, ESCAPE].map(searchFor)
+    this.#searches = searches && (isFolded ? [...searches, findWide] : searches)
   }
 
   /** How many tests a row takes, at most. */
@@ -36,27 +46,46 @@ export class RowMatcher {
 
   /** The rows of a frame, from `first` to `limit` (not included), that may match, in order; null: all of them. */
   candidates(frame: Frame, first: number, limit: number): Iterable<number> | null {
-    const needles = this.#needles
-    if (needles === null || byteSearch === null) return null
-    const start = frame.endOf(first - 1)
-    const texts = frame.texts.subarray(start, frame.endOf(limit - 1))
-    if (byteSearch.indexOf(texts, ESCAPE) >= 0) return null
+    if (this.#searches === null) return null
+    const end = frame.endOf(limit - 1)
     const rows = new Set<number>()
     const countMax = CANDIDATES_SHARE * (limit - first)
-    for (const needle of needles) {
+    for (const search of this.#searches) {
       let row = first
-      for (let at = 0; at < texts.length; ) {
-        const found = byteSearch.indexOf(at === 0 ? texts : texts.subarray(at), needle)
+      for (let at = frame.endOf(first - 1); at < end; at = frame.endOf(row++)) {
+        const found = search(frame.texts, at, end)
         if (found < 0) break
-        row = rowAtPlace(frame, row, limit, start + at + found)
+        row = rowAtPlace(frame, row, limit, found)
         rows.add(row)
         if (rows.size > countMax) return null
-        at = frame.endOf(row) - start
-        row++
       }
     }
-    return needles.length === 1 ? rows : [...rows].sort((left, right) => left - right)
+    return [...rows].sort((left, right) => left - right)
   }
+}
+
+function searchFor({ bytes: needle, isFolded }: Needle): Search {
+  if (isFolded) {
+    const search = new SkipSearch(needle, true)
+    return (bytes, from, to) => search.find(bytes, from, to)
+  }
+  return (bytes, from, to) => {
+    const found = byteSearch?.indexOf(bytes.subarray(from, to), needle) ?? -1
+    return found < 0 ? found : from + found
+  }
+}
+
+/** Bytes that are asked together whether they are ASCII. */
+const WIDE_STEP = 4_096
+
+/** Where the first character stands that is not ASCII. */
+function findWide(bytes: Bytes, from: number, to: number): number {
+  for (let start = from; start < to; start += WIDE_STEP) {
+    const end = Math.min(to, start + WIDE_STEP)
+    if (isAscii(bytes.subarray(start, end))) continue
+    for (let at = start; at < end; at++) if ((bytes[at] ?? 0) >= 0x80) return at
+  }
+  return -1
 }
 
 /** The row of a frame, from `first` on, whose text has the byte at a place of its texts. */

@@ -91,7 +91,9 @@ export class BestRows implements FoundRows {
   #offer(position: number, bytes: Uint8Array, from: number, to: number): void {
     const held = this.#held
     this.offered++
-    this.#keys.put(held.keys, bytes, from, to)
+    this.#keys.putFirst(held.keys, bytes, from, to)
+    if (this.#last >= 0 && held.isBehind(this.#last)) return
+    this.#keys.putOthers(held.keys)
     const row = held.add(position, this.#keys)
     const isWanted =
       (this.#base === 0 || this.#compare(row, 0) > 0) &&
@@ -194,6 +196,23 @@ class Held {
       const text = this.#texts.pop()
       this.textBytes -= text === undefined ? 0 : 2 * text.length + TEXT_BYTES
     }
+  }
+
+  /** Whether bytes that were put behind the keys are greater than those of the key of a row. They are taken away then. */
+  isBehind(row: number): boolean {
+    const { bytes, length } = this.keys
+    const start = this.#startOf(this.count)
+    let at = this.#startOf(row)
+    const end = this.#ends[row * this.#groups] ?? 0
+    for (let other = start; other < length && at < end; other++, at++) {
+      const difference = (bytes[other] ?? 0) - (bytes[at] ?? 0)
+      if (difference < 0) return false
+      if (difference > 0) {
+        this.keys.length = start
+        return true
+      }
+    }
+    return false
   }
 
   textOf(row: number, group: number): string | undefined {

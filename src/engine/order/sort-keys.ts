@@ -102,11 +102,16 @@ export class SortKeys {
     this.#puts = columns.map((column, index) => this.#putOf(column, index))
   }
 
-  /** Puts the key of the row with the text from `from` to `to` (not included). @throws {StoreError} DATA_CORRUPT */
-  put(keys: KeyBytes, bytes: Bytes, from: number, to: number): void {
+  /** Puts the bytes of the first column of the row with the text from `from` to `to`. @throws {StoreError} DATA_CORRUPT */
+  putFirst(keys: KeyBytes, bytes: Bytes, from: number, to: number): void {
     this.#row.read(bytes, from, to)
-    this.groupEnds.length = 0
-    for (const put of this.#puts) put(keys)
+    if (this.collated.length > 0) this.groupEnds.length = 0
+    this.#puts[0]?.(keys)
+  }
+
+  /** Puts the other columns behind. */
+  putOthers(keys: KeyBytes): void {
+    for (let column = 1; column < this.#puts.length; column++) this.#puts[column]?.(keys)
   }
 
   #putOf(column: SortColumn, index: number): (keys: KeyBytes) => void {

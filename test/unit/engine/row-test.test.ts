@@ -1,12 +1,16 @@
 // What conditions look cells up in, compared with plain loops: texts in a text, values in an order, escapes.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { utf8 } from '../../../src/base/bytes.js'
+import { concatBytes, utf8 } from '../../../src/base/bytes.js'
+import { type Fold, foldText } from '../../../src/base/fold-case.js'
+import { SkipSearch } from '../../../src/base/skip-search.js'
 import type { CellTest, Condition } from '../../../src/engine/find/condition.js'
 import { needlesOf } from '../../../src/engine/find/needles.js'
+import { RowMatcher } from '../../../src/engine/find/row-matcher.js'
 import { RowTest } from '../../../src/engine/find/row-test.js'
 import { TextSearch } from '../../../src/engine/find/text-search.js'
 import { NO_RANK, ValueRanks } from '../../../src/engine/find/value-ranks.js'
+import { Frame } from '../../../src/format/segment-reader.js'
 import { unescapeText } from '../../../src/format/unescape-text.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
@@ -119,6 +123,58 @@ test('a duration is compared as the form that it has', () => {
 
 test('what is searched for in frames is short', () => {
   const [needle] = needlesOf(cell(equal(`${'a'.repeat(10_000)}z`))) ?? []
-  expect(needle?.length).toBeLessThan(250) // Of longer ones the search of V8 is not linear.
-  expect(needle?.at(-2)).toBe('z'.charCodeAt(0))
+  expect(needle?.bytes.length).toBeLessThan(250) // Of longer ones the search of V8 is not linear.
+  expect(needle?.bytes.at(-2)).toBe('z'.charCodeAt(0))
+})
+
+/** Texts with and without what is folded to others, as it is or escaped. */
+const folded = fc.string({
+  unit: fc.constantFrom('a', 'B', 's', 'K', 'i', 'é', 'ſ', '\u212a', 'ß', 'ﬁ', '"', '\n'),
+  maxLength: 8,
+})
+
+test('every row that matches without case is among the candidates, however it is written', () => {
+  let searched = 0
+  const check = (texts: readonly string[], wanted: string, fold: Fold | undefined): void => {
+    const text = fold === undefined ? wanted : foldText(fold, wanted)
+    const contains = { test: 'contains', text, ...(fold && { fold }) } as const
+    const matcher = new RowMatcher(any(cell(contains), cell(contains, 'd')))
+    const rows = [...texts, ...Array.from({ length: 40 }, () => 'x')].map((one, at) =>
+      utf8(`"${at % 2 === 0 ? 'c' : 'd'}":${JSON.stringify(one)}`),
+    )
+    const ends = new DataView(new ArrayBuffer(4 * rows.length))
+    rows.reduce((end, { length }, at) => {
+      ends.setUint32(4 * at, end + length)
+      return end + length
+    }, 0)
+    const frame = new Frame(rows.length, ends, concatBytes(rows))
+    const found = matcher.candidates(frame, 0, rows.length)
+    if (found === null) return
+    searched++
+    const candidates = new Set(found)
+    for (const [row, bytes] of rows.entries()) {
+      if (matcher.matches(bytes, 0, bytes.length)) expect(candidates).toContain(row)
+    }
+  }
+  const fold = fc.constantFrom('noCase', 'noAccents', undefined)
+  const wanted = folded.filter((one) => one.length >= 2)
+  fc.assert(fc.property(fc.array(folded, { maxLength: 8 }), wanted, fold, check), runOptions(5_000))
+  expect(searched).toBeGreaterThan(0)
+})
+
+test('a search that skips finds what a plain one does, or in a loose one what begins and ends so', () => {
+  const bytes = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'A'), maxLength: 40 })
+  const check = (whole: string, run: string, from: number): void => {
+    const text = utf8(`${whole}${run}`)
+    const limit = whole.length
+    const exact = whole.indexOf(run, from)
+    expect(new SkipSearch(utf8(run)).find(text, from, limit)).toBe(exact)
+    const loose = new SkipSearch(utf8(run.toLowerCase()), true).find(text, from, limit)
+    const first = whole.toLowerCase().indexOf(run.toLowerCase(), from)
+    if (first < 0 && run.length > 5) return
+    if (run.length <= 5) expect(loose).toBe(first)
+    else expect(loose >= from && loose <= first).toBe(true)
+  }
+  const run = fc.string({ unit: fc.constantFrom('a', 'b', 'A'), minLength: 1, maxLength: 9 })
+  fc.assert(fc.property(bytes, run, fc.nat(8), check), runOptions(5_000))
 })

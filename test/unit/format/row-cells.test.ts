@@ -1,4 +1,4 @@
-// The cells of a row: what is read from its end on is what is read from its beginning on.
+// The cells of a row: those that are searched for are the ones that are read in passing.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
@@ -13,21 +13,28 @@ const id = fc.oneof(
 const scalar = fc.oneof(id, fc.integer({ min: 0, max: 60 }), fc.boolean())
 const row = fc.dictionary(id, fc.oneof(scalar, fc.array(scalar, { maxLength: 3 })), { maxKeys: 6 })
 
-test('a single column is found as it is among others', () => {
-  const check = (rows: readonly object[], only: string): void => {
-    const single = new RowCells([only])
+/** One column more than are searched for. */
+const OTHERS = Array.from({ length: 4 }, (_, at) => `not there ${at}`)
+
+test('a few columns are found as they are among many', () => {
+  const check = (rows: readonly object[], ids: readonly string[]): void => {
+    const few = new RowCells(ids)
+    const many = new RowCells([...ids, ...OTHERS])
     for (const cells of rows) {
-      const bytes = utf8(JSON.stringify(cells).slice(1, -1))
-      const both = new RowCells([only, 'not there'])
-      both.read(bytes, 0, bytes.length)
-      single.read(bytes, 0, bytes.length)
-      const shown = ({ start, from, to, isEscaped, count }: RowCells): unknown => {
-        return count === 0 ? null : [start[0], from[0], to[0], isEscaped[0]]
+      const bytes = utf8(`"before":1${JSON.stringify(cells).slice(1, -1)}"behind":1`)
+      const to = bytes.length - 10
+      few.read(bytes, 10, to)
+      many.read(bytes, 10, to)
+      const shown = ({ start, from, to, isEscaped }: RowCells): unknown[] => {
+        const at = ids.map((_, column) => column)
+        return at.map((one) => to[one] && [start[one], from[one], to[one], isEscaped[one]])
       }
-      expect(shown(single)).toEqual(shown(both))
+      expect(shown(few)).toEqual(shown(many))
+      expect(few.count).toBe(many.count)
     }
   }
-  fc.assert(fc.property(fc.array(row, { maxLength: 20 }), id, check), runOptions(2_000))
+  const ids = fc.uniqueArray(id, { minLength: 1, maxLength: 4 })
+  fc.assert(fc.property(fc.array(row, { maxLength: 20 }), ids, check), runOptions(4_000))
 })
 
 test.each([
@@ -41,11 +48,20 @@ test.each([
   expect(cells.count).toBe(0)
 })
 
-test('a column that comes to stand at the end of rows late is found there', () => {
-  const cells = new RowCells(['n'])
-  const rows = [...Array.from({ length: 40 }, () => `"n":5,"s":"${'x'.repeat(60)}"`), '"s":1,"n":7']
-  for (const text of rows) {
+test('a column that comes to stand elsewhere is found there, and one that is not there is not', () => {
+  const cells = new RowCells(['n', 'm'])
+  const far = 'x'.repeat(60)
+  const texts = [
+    `"s":"${far}","n":5,"m":6`,
+    '"n":5,"s":1,"m":6',
+    `"m":6,"s":"${far}","n":5`,
+    '"s":1',
+  ]
+  const nearer = Array.from({ length: 60 }, (_, at) => `"s":"${'x'.repeat(60 - at)}","n":5,"m":6`)
+  const rows = [...texts, ...nearer].flatMap((text) => Array.from({ length: 40 }, () => text))
+  for (const text of [...rows, ...rows.toReversed(), ...texts, ...texts]) {
     cells.read(utf8(text), 0, text.length)
-    expect(text.slice(cells.from[0], cells.to[0])).toMatch(/^[57]$/)
+    const found = [0, 1].map((at) => text.slice(cells.from[at], cells.to[at]))
+    expect(found).toEqual(text === '"s":1' ? ['', ''] : ['5', '6'])
   }
 })

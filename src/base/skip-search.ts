@@ -1,0 +1,65 @@
+// Finds a run of bytes in longer ones. Mostly it looks at one byte for as many as the run has, as Horspool's search does.
+import type { Bytes } from './bytes.js'
+
+/** Steps fit into a byte. */
+const STEP_MAX = 255
+
+/** Bytes at the beginning that are compared in a loose search. */
+const BEGIN_BYTES = 4
+
+const UPPER_A = 0x41
+const UPPER_Z = 0x5a
+const CASE_BIT = 0x20
+
+const SAME = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+const LOWER = SAME.map((byte) => (byte >= UPPER_A && byte <= UPPER_Z ? byte | CASE_BIT : byte))
+
+export class SkipSearch {
+  readonly #run: Bytes
+  /** How many of its first bytes are compared. */
+  readonly #compared: number
+  readonly #form: Uint8Array
+  /** By byte where the last one of the run would be: how far on it may be; 0: it is here. */
+  readonly #steps: Uint8Array
+  /** How far on it may be behind a last one that ends another run. */
+  readonly #stepOfLast: number
+
+  /**
+   * @param run - Not empty.
+   * @param isLoose - Letters of ASCII in the bytes are compared in lower case, which those of the run are in; and what
+   *   only begins and ends as the run does is found too, so that the work is linear whatever the bytes are.
+   */
+  constructor(run: Bytes, isLoose = false) {
+    const last = run.length - 1
+    this.#run = run
+    this.#compared = isLoose ? Math.min(last, BEGIN_BYTES) : last
+    this.#form = isLoose ? LOWER : SAME
+    const steps = new Uint8Array(256).fill(Math.min(run.length, STEP_MAX))
+    for (let at = Math.max(0, last - STEP_MAX); at < last; at++) steps[run[at] ?? 0] = last - at
+    const end = run[last] ?? 0
+    this.#stepOfLast = steps[end] ?? 0
+    steps[end] = 0
+    this.#steps = this.#form.map((byte) => steps[byte] ?? 0)
+  }
+
+  /** Where the run begins between `start` and `limit`, which it does not pass; -1: nowhere. */
+  find(bytes: Bytes, start: number, limit: number): number {
+    const run = this.#run
+    const form = this.#form
+    const steps = this.#steps
+    const compared = this.#compared
+    const last = run.length - 1
+    for (let at = start + last; at < limit; ) {
+      const step = steps[bytes[at] ?? 0] ?? 0
+      if (step > 0) {
+        at += step
+        continue
+      }
+      let same = 0
+      while (same < compared && form[bytes[at - last + same] ?? 0] === run[same]) same++
+      if (same === compared) return at - last
+      at += this.#stepOfLast
+    }
+    return -1
+  }
+}

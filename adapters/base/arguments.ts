@@ -5,7 +5,7 @@ import { isUrl, typeName } from '../../src/base/options.js'
 
 export { didYouMean, nearestWord } from '../../src/base/nearest-word.js'
 export { pickById } from '../../src/base/pick-by-id.js'
-export { either, escapeControls } from '../../src/base/shown-text.js'
+export { either, escapeControls, withNameGiven } from '../../src/base/shown-text.js'
 
 import { invalidArgument } from '../../src/base/store-error.js'
 

@@ -1,6 +1,6 @@
 // A command line: the command that it names, and how its failure is told.
 import { isStoreError } from '../../src/index.js'
-import { didYouMean } from '../base/arguments.js'
+import { didYouMean, withNameGiven } from '../base/arguments.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { COMMANDS, type Command, type ProcessIo } from './all-commands.js'
 import {
@@ -92,7 +92,8 @@ function reportFailure(
     io.warn(`rowstash: ${withHelp(problem, help)}`)
     return EXIT_CODE.usage
   }
-  if (isStoreError(failure)) io.warn(`rowstash: ${failure.message}`)
+  if (isStoreError(failure))
+    io.warn(`rowstash: ${withNameGiven(failure.message, 'orderBy', '--sort')}`)
   else printLines(io.warn, faultText(failure))
   return EXIT_CODE.failed
 }

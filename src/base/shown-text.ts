@@ -13,6 +13,11 @@ export function either(words: readonly string[]): string {
   return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter(Boolean).join(' or ')
 }
 
+/** A message about an argument, with the name that its caller gave it. What is in quotes is a value. */
+export function withNameGiven(message: string, name: string, given: string): string {
+  return message.replace(/"(?:[^"\\]|\\.)*"|\w+/g, (found) => (found === name ? given : found))
+}
+
 /** What a failure says; it may be an error of another realm, or no error. */
 export function messageOf(failure: unknown): string {
   const { message } = Object(failure) as { message?: unknown }

@@ -7,13 +7,14 @@ import { limitTeam } from './auth/limited-team.js'
 import { shownFailure } from './auth/without-read.js'
 import type { ReceiveFor } from './bodies/read-body.js'
 import { createAuthenticate } from './calls/auth.js'
-import type { BaseUrls, Call, Effect } from './calls/call.js'
+import type { BaseUrls, Call, Effect, Operation } from './calls/call.js'
 import type { ResolvedContractOptions } from './calls/contract-options.js'
 import { askHooks } from './calls/hooks.js'
 import { type Admitted, admit, type Guarded, type OnRoute } from './calls/order-of-refusals.js'
 import { makeRepeatable } from './calls/repeatable.js'
 import { parseOrigin } from './http/base-url.js'
 import type { ContractRequest, ContractResponse } from './http/message.js'
+import { refuseUnknown } from './http/query.js'
 import { rateLimited } from './http/refusal.js'
 import { createRouter } from './http/router.js'
 import { chargedAnswer, openAnswerRoom } from './memory/answer-memory.js'
@@ -23,10 +24,16 @@ import type { MemoryBudget } from './memory/memory-budget.js'
 import { OpenFeeds } from './memory/open-feeds.js'
 import { RateLimit } from './memory/rate-limit.js'
 import { type BodyWatch, watchedBody } from './operations/public-routes.js'
-import { ROUTES } from './routes.js'
+import { ROUTES, type TeamRoute } from './routes.js'
 
 const router = createRouter<Guarded>(
-  ROUTES.map(([method, path, access, operation]) => [method, path, { access, operation }]),
+  ROUTES.map(([method, path, access, operation, own]: TeamRoute) => {
+    const checked: Operation = async (call, ...parameters) => {
+      if (own !== undefined) refuseUnknown(call.query, own)
+      return operation(call, ...parameters)
+    }
+    return [method, path, { access, operation: checked }]
+  }),
 )
 
 /** Routes of one table begin so. */

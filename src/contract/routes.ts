@@ -10,6 +10,7 @@ import {
   deleteFile,
   listUploads,
 } from './files/uploads.js'
+import { DIALECT_PARAMETERS } from './http/rows-query.js'
 import { headChanges, listChanges } from './operations/changes.js'
 import { exportTable, headExport } from './operations/exports.js'
 import { answerImportTable } from './operations/imports.js'
@@ -36,12 +37,16 @@ import { answerAlterTable, answerDeleteTable, readTable } from './operations/tab
 import { listTables } from './operations/table-list.js'
 import { answerCreateTable, overwriteTable, readChange, readReceipt } from './operations/tables.js'
 
-/** A route of a team: method, path, what it demands of a key, and its operation. */
+/**
+ * A route of a team: method, path, what it demands of a key, and its operation; if it is ours, also the parameters of its
+ * query: others are refused.
+ */
 export type TeamRoute = readonly [
   method: string,
   path: string,
   access: Access,
   operation: Operation,
+  own?: readonly string[],
 ]
 
 const READ: Access = { scopes: ['read'], reach: 'tables', stores: false }
@@ -64,39 +69,47 @@ const UPLOAD: Access = { scopes: ['upload'], reach: 'tables', stores: true }
 /** Its bytes are there already; the store's own hook decides on the file. */
 const COMPLETE: Access = { ...UPLOAD, stores: false }
 
+const NONE: readonly string[] = []
+const LIST = ['limit', 'continuation']
+const CHANGES = ['since', 'limit']
+const COUNT = ['where', 'search']
+const GROUPS = ['by', 'sum', 'least', 'greatest', ...COUNT, 'limit']
+const EXPORT = ['format', ...COUNT, 'columns', 'sort', 'at']
+const MERGE = ['key', 'mode', 'unnamed', 'onSchemaError', 'validate', ...DIALECT_PARAMETERS]
+
 export const ROUTES = [
   ['GET', '/tables', READ, listTables],
   ['POST', '/tables', CREATE, answerCreateTable],
   ['PUT', '/tables/{tableID}', FILL, overwriteTable],
-  ['GET', '/tables/{tableID}', READ, readTable],
-  ['PATCH', '/tables/{tableID}', ALTER, answerAlterTable],
-  ['DELETE', '/tables/{tableID}', DELETE, answerDeleteTable],
-  ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt],
-  ['GET', '/tables/{tableID}/changes', READ, listChanges],
-  ['HEAD', '/tables/{tableID}/changes', READ, headChanges],
-  ['GET', '/tables/{tableID}/changes/{version}', READ, readChange],
+  ['GET', '/tables/{tableID}', READ, readTable, NONE],
+  ['PATCH', '/tables/{tableID}', ALTER, answerAlterTable, NONE],
+  ['DELETE', '/tables/{tableID}', DELETE, answerDeleteTable, NONE],
+  ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt, NONE],
+  ['GET', '/tables/{tableID}/changes', READ, listChanges, CHANGES],
+  ['HEAD', '/tables/{tableID}/changes', READ, headChanges, CHANGES],
+  ['GET', '/tables/{tableID}/changes/{version}', READ, readChange, NONE],
   ['POST', '/tables/import', WRITE_TEAM, answerImportTable],
   ['GET', '/tables/{tableID}/rows', READ, listRows],
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],
   ['POST', '/tables/{tableID}/rows', FILL, answerAddRows],
-  ['POST', '/tables/{tableID}/merge', FILL, mergeRows],
-  ['GET', '/tables/{tableID}/count', READ, countRows],
-  ['GET', '/tables/{tableID}/groups', READ, readGroups],
+  ['POST', '/tables/{tableID}/merge', FILL, mergeRows, MERGE],
+  ['GET', '/tables/{tableID}/count', READ, countRows, COUNT],
+  ['GET', '/tables/{tableID}/groups', READ, readGroups, GROUPS],
   ['GET', '/tables/{tableID}/by-key', READ, readRowByKey],
-  ['GET', '/tables/{tableID}/export', READ, exportTable],
-  ['HEAD', '/tables/{tableID}/export', READ, headExport],
+  ['GET', '/tables/{tableID}/export', READ, exportTable, EXPORT],
+  ['HEAD', '/tables/{tableID}/export', READ, headExport, EXPORT],
   ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, answerDeleteRow],
   ['PUT', '/stashes/{stashID}/{serial}', WRITE_TEAM, putChunk],
-  ['GET', '/stashes', STASH, answerListStashes],
-  ['GET', '/stashes/{stashID}', STASH, answerListChunks],
+  ['GET', '/stashes', STASH, answerListStashes, NONE],
+  ['GET', '/stashes/{stashID}', STASH, answerListChunks, NONE],
   ['DELETE', '/stashes/{stashID}', STASH, answerDeleteStash],
-  ['GET', '/jobs', READ_JOB, answerListJobs],
+  ['GET', '/jobs', READ_JOB, answerListJobs, NONE],
   ['GET', '/jobs/{jobID}', READ_JOB, readJob],
   ['POST', '/apps/{appID}/uploads', UPLOAD, answerCreateUpload],
   ['POST', '/apps/{appID}/uploads/{uploadID}/complete', COMPLETE, answerCompleteUpload],
-  ['GET', '/uploads', READ_TEAM, listUploads],
-  ['GET', '/files', READ_TEAM, answerListFiles],
-  ['DELETE', '/files/{fileID}', STASH, deleteFile],
+  ['GET', '/uploads', READ_TEAM, listUploads, NONE],
+  ['GET', '/files', READ_TEAM, answerListFiles, LIST],
+  ['DELETE', '/files/{fileID}', STASH, deleteFile, NONE],
 ] as const satisfies readonly TeamRoute[]

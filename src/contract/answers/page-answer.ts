@@ -9,6 +9,7 @@
 // - Memory is charged before it is taken.
 import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
+import { withNameGiven } from '../../base/shown-text.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { GroupsRequest } from '../../engine/types/find-types.js'
 import type {
@@ -124,7 +125,8 @@ async function answerJson(
 /** A condition that does not fit the table is an error of the query. */
 export function asQueryError(failure: unknown): unknown {
   const isOfArguments = isStoreError(failure) && failure.code === 'REQUEST_VALIDATION_ERROR'
-  return isOfArguments ? invalidRequest('query', failure.message) : failure
+  if (!isOfArguments) return failure
+  return invalidRequest('query', withNameGiven(failure.message, 'orderBy', 'sort'))
 }
 
 function tailOf(continuation: string | undefined, total?: number): Bytes {

@@ -1,4 +1,5 @@
-// Query parameters. Unknown ones are ignored, known ones are checked strictly.
+// Query parameters. Of published routes unknown ones are ignored, known ones are checked strictly.
+import { didYouMean } from '../../base/nearest-word.js'
 import { either } from '../../base/shown-text.js'
 import { ON_SCHEMA_ERROR } from '../../engine/arguments/arguments.js'
 import type { OnSchemaError } from '../../engine/types/row-types.js'
@@ -31,6 +32,18 @@ function decodeComponent(text: string): string | null {
   } catch {
     return null // A URIError says no more than that the text is broken.
   }
+}
+
+/** @throws {Refusal} REQUEST_VALIDATION_ERROR for a parameter that an operation does not take */
+export function refuseUnknown(query: Query, known: readonly string[]): void {
+  const name = [...query.keys()].find((given) => !known.includes(given))
+  if (name !== undefined) throw unknownParameter(name, known)
+}
+
+export function unknownParameter(name: string, known: readonly string[]): Error {
+  const takes = known.filter((one) => !one.includes('.')).join(', ') || 'none'
+  const meant = didYouMean(name, known, (nearest) => `'${nearest}'`) || `; it takes ${takes}`
+  return invalidRequest('query', `'${shownId(name)}' is not a parameter${meant}`)
 }
 
 /** All values of a parameter. */

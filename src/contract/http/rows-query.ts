@@ -1,17 +1,23 @@
 // Query parameters that say how a body of rows, or an imported file, is written (CONTRACT.md, section 4). They have the
 // names of the options of the library, behind `csv.` and `json.`.
-import { didYouMean } from '../../base/nearest-word.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { DialectOptions } from '../../engine/types/row-types.js'
 import { DIALECT_NAMES, type Dialect } from '../../intake/dialect.js'
 import { checkDialect } from '../../intake/dialect-rules.js'
 import { NESTED_WAYS } from '../../intake/nested.js'
-import { type Query, queryChoice, queryValue, queryValues } from './query.js'
-import { invalidRequest, shownId } from './refusal.js'
+import { type Query, queryChoice, queryValue, queryValues, unknownParameter } from './query.js'
+import { invalidRequest } from './refusal.js'
 
 const CSV = 'csv.'
 const AT = 'json.at'
 const NESTED = 'json.nested'
+
+/** The names of all parameters that say how rows are written. */
+export const DIALECT_PARAMETERS: readonly string[] = [
+  ...[...DIALECT_NAMES, 'dialect'].map((option) => CSV + option),
+  AT,
+  NESTED,
+]
 
 /** How rows are written, as the query says it. */
 export type QueryDialect = Omit<DialectOptions, 'onReport'>
@@ -51,7 +57,7 @@ export function parseQueryDialect(query: Query): QueryDialect | undefined {
   for (const name of names) {
     if (name === AT || name === NESTED || name === `${CSV}dialect`) continue
     const option = DIALECT_NAMES.find((known) => name === CSV + known)
-    if (option === undefined) throw unknownName(name)
+    if (option === undefined) throw unknownParameter(name, DIALECT_PARAMETERS)
     const value = (READERS[option] ?? queryValue)(query, name)
     if (value === undefined) throw invalidRequest('query', `${name} must be JSON`)
     said[option] = value
@@ -65,12 +71,6 @@ export function parseQueryDialect(query: Query): QueryDialect | undefined {
     ...(at !== undefined && { at }),
     ...(nested !== undefined && { nested }),
   }
-}
-
-function unknownName(name: string): Error {
-  const known = [...DIALECT_NAMES, 'dialect'].map((option) => CSV + option)
-  const meant = didYouMean(name, [...known, AT, NESTED], (nearest) => `'${nearest}'`)
-  return invalidRequest('query', `'${shownId(name)}' is not a parameter${meant}`)
 }
 
 /** @throws {Refusal} REQUEST_VALIDATION_ERROR */

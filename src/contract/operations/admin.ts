@@ -8,7 +8,7 @@ import type { AuthenticateAdmin } from '../calls/auth.js'
 import type { OnRoute } from '../calls/order-of-refusals.js'
 import { errorResponse } from '../http/error-response.js'
 import type { ContractRequest, ContractResponse } from '../http/message.js'
-import { parseQuery, type Query, queryChoice } from '../http/query.js'
+import { parseQuery, type Query, queryChoice, refuseUnknown } from '../http/query.js'
 import { methodNotAllowed } from '../http/refusal.js'
 import { ADMIN_ROUTES, type AdminOperationName, createRouter } from '../http/router.js'
 import type { Metrics } from '../metrics/metrics.js'
@@ -74,6 +74,7 @@ function showMetrics(metrics: Metrics): ContractResponse {
  * and `{ "report" }` or `{ "error" }` at the end.
  */
 function answerVerify(store: Store, query: Query): ContractResponse {
+  refuseUnknown(query, ['full'])
   const full = queryChoice(query, 'full', ['true', 'false'])
   const headers = { 'content-type': 'application/x-ndjson; charset=utf-8' }
   return { status: 200, headers, body: verifyLines(store, full === 'true') }
@@ -147,6 +148,7 @@ async function within(milliseconds: number, work: Promise<void>): Promise<void> 
 
 /** POST /admin/backup?files=include|reference: the bytes of a backup. An interrupted response is not a backup. */
 function backup(store: Store, query: Query): ContractResponse {
+  refuseUnknown(query, ['files'])
   const files = queryChoice(query, 'files', ['include', 'reference']) ?? 'include'
   const headers = { 'content-type': 'application/octet-stream' }
   return { status: 200, headers, body: store.backup({ files }) }

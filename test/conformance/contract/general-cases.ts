@@ -74,6 +74,47 @@ const ignored: ContractCase[] = [
     },
   },
   {
+    name: 'unknown query parameters of routes that are not published are refused, with what is meant',
+    run: async (api) => {
+      const { path } = await api.createTyped({ a: 'number' }, [{ a: 1 }])
+      const wrong = [
+        ['GET', `${path}/count?wher={}`, "'wher' is not a parameter; did you mean 'where'?"],
+        ['GET', `${path}/count?at=1`, "'at' is not a parameter; it takes where, search"],
+        ['GET', `${path}/groups?by=a&sums=a`, "did you mean 'sum'?"],
+        ['GET', `${path}/export?sorted=a`, "did you mean 'sort'?"],
+        ['GET', `${path}/export?orderBy=a`, "'orderBy' is not a parameter"],
+        ['GET', `${path}/changes?from=1`, 'it takes since, limit'],
+        ['POST', `${path}/merge?keys=a`, "did you mean 'key'?"],
+        ['POST', `${path}/merge?csv.delimeter=;`, "did you mean 'csv.delimiter'?"],
+        ['DELETE', `${path}?validate=only`, "'validate' is not a parameter; it takes none"],
+      ] as const
+      for (const [method, target, message] of wrong) {
+        const text = await api.refused(method, encodeURI(target), {}, VALIDATION)
+        assert.ok(text.includes(message), text)
+      }
+    },
+  },
+  {
+    name: 'a refusal names the parameter as it was given',
+    run: async (api) => {
+      const { path, rows } = await api.createTyped({ a: 'number', orderBy: 'duration' })
+      const wrong = [
+        [
+          `${rows}?sort=a:desc`,
+          'query: sort: the table has no column "a:desc"; it has "a", "orderBy"',
+        ],
+        [`${rows}?sort=orderBy`, 'query: sort: column "orderBy": durations have no order'],
+        [`${rows}?sort=a,a`, 'query: sort names the column "a" twice'],
+        [`${rows}?sort=[1]`, 'query: A column of sort must be an object'],
+        [`${path}/export?sort=a&at=1`, 'query: at cannot be combined with sort'],
+      ] as const
+      for (const [target, message] of wrong) {
+        const text = await api.refused('GET', encodeURI(target), {}, VALIDATION)
+        assert.ok(text.includes(message), text)
+      }
+    },
+  },
+  {
     name: 'unknown headers are ignored',
     run: async (api) => {
       const headers = {

@@ -4,7 +4,7 @@ import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../../../src/base/limits.js'
 import { createContract } from '../../../src/contract/contract.js'
 import { ADMIN_ROUTES, OPEN_ROUTES } from '../../../src/contract/http/router.js'
 import DOCUMENT from '../../../src/contract/openapi/openapi.json' with { type: 'json' }
-import { ROUTES } from '../../../src/contract/routes.js'
+import { ROUTES, type TeamRoute } from '../../../src/contract/routes.js'
 import {
   IDEMPOTENCY_KEY_PATTERN,
   STASH_NAME_PATTERN,
@@ -151,6 +151,21 @@ describe('the document and the server', () => {
     expect(described.toSorted()).toEqual(
       [...new Set([...routes, ...gets, ...open, ...admin])].toSorted(),
     )
+  })
+
+  test('has the parameters that routes of our own take, and refuse others', () => {
+    const routes: readonly TeamRoute[] = ROUTES
+    const own = openApi.operations.flatMap(({ method, path, parameters }) => {
+      const route = routes.find((one) => one[0] === method && one[1] === path)
+      const names = parameters.filter((one) => one.in === 'query').map(({ name }) => name)
+      const described = record(record(record(document['paths'])[path])[method.toLowerCase()])
+      const isOurs = 'x-rowstash' in described
+      return route === undefined || path.endsWith('/by-key')
+        ? []
+        : [[`${method} ${path}`, isOurs ? names.toSorted() : undefined, route[4]?.toSorted()]]
+    })
+    expect(own.length).toBeGreaterThan(0)
+    for (const [route, described, taken] of own) expect([route, taken]).toEqual([route, described])
   })
 
   test('is what the server answers', async () => {

@@ -321,6 +321,7 @@ test('the entry points export exactly these names', () => {
         "type IntakeReport",
         "type MergeCounts",
         "type OnSchemaError",
+        "type PagePart",
         "type Row",
         "type RowChunk",
         "type SendOptions",

@@ -65,3 +65,15 @@ export type IfNoneMatch = Readonly<{
    */
   ifNoneMatch?: string | undefined
 }>
+
+/** Which of the rows are on a page. */
+export type PagePart = Readonly<{
+  /** A positive integer. Default: as many as the server allows. */
+  limit?: number | undefined
+  /** Of the page before. Default: the page begins at `from`. */
+  continuation?: string | undefined
+  /** The number of the first row, in the order of the page. Default: 0. Range: 0 to 2^53 - 1. */
+  from?: number | undefined
+  /** Whether the page says how many rows match. Default: false. */
+  total?: boolean | undefined
+}>

@@ -21,6 +21,7 @@ import type {
   ClientRow,
   ClientTableInfo,
   IfNoneMatch,
+  PagePart,
 } from './client-rows.js'
 import type {
   Abortable,
@@ -233,25 +234,14 @@ export interface ClientTable extends ClientChanges {
    */
   version(options?: Abortable): Promise<string>
   /**
-   * Some rows, from the beginning or from a continuation on.
-   * @param request - `limit`: rows of the page, a positive integer; default: as many as the server allows.
-   *   `continuation`: of the page before; default: the first row. `total`: adds how many rows match; default: false.
+   * Some rows, from the beginning, a continuation or a number on.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows, continuation } = await client.table(tableId).page({ limit: 1 })
    * const next = await client.table(tableId).page({ limit: 1, ...(continuation && { continuation }) })
    * console.log(rows[0]?.id, next.rows[0]?.id) // 1 2
    */
-  page(
-    request?: Abortable &
-      ClientFind &
-      IfNoneMatch &
-      Readonly<{
-        limit?: number | undefined
-        continuation?: string | undefined
-        total?: boolean | undefined
-      }>,
-  ): Promise<ClientPage>
+  page(request?: Abortable & ClientFind & IfNoneMatch & PagePart): Promise<ClientPage>
   /**
    * The number of rows, or of those that match a condition, which a server of rowstash counts.
    * @example
@@ -399,8 +389,7 @@ export interface TypedClientTable<S extends AnySchema>
     >,
     ClientChanges {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
-    request?: TypedFind<S, Column> &
-      Readonly<{ continuation?: string | undefined; total?: boolean | undefined }>,
+    request?: TypedFind<S, Column> & PagePart,
   ): Promise<
     Readonly<{
       rows: readonly RowOf<Pick<SpecsOf<S>, Column>>[]

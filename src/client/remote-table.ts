@@ -137,7 +137,7 @@ export class RemoteTable implements ClientTable {
   }
 
   async page(request: PageRequest = {}): Promise<ClientPage> {
-    checkCall('page', request, [...OF_ROWS, 'continuation', 'total', 'ifNoneMatch'])
+    checkCall('page', request, [...OF_ROWS, 'continuation', 'from', 'total', 'ifNoneMatch'])
     return this.#readPage(request, async (answer) => {
       const { data, ...rest } = await readAnswerJson(answer)
       const rows = dataIn<ClientRow[]>(answer, { data }, 'list')

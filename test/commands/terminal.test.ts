@@ -248,3 +248,8 @@ test('only the terminal module writes to the streams of a process', () => {
     'adapters/cli/commands/start.ts: const { print, warn, progress: terminal } = openTerminal(process.stdout, process.stderr)',
   ])
 })
+
+test('a failure names the option as it was given', async () => {
+  const { err } = await run(true, ['rows', ...place, '--table', LOG_TABLE, '--sort', 'orderBy'])
+  expect(err).toContain('--sort: the table has no column "orderBy"')
+})

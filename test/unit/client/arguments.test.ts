@@ -217,7 +217,7 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
   [
     'page',
     (given, { table }) => table.page(given),
-    'where, search, columns, orderBy, limit, signal, continuation, total, ifNoneMatch',
+    'where, search, columns, orderBy, limit, signal, continuation, from, total, ifNoneMatch',
   ],
   [
     'scan',

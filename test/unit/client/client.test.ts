@@ -788,6 +788,7 @@ test('a row is read by its key, which must be that of the table', async () => {
   const orderBy = [{ column: 'n', descending: true }]
   const page = await table.page({ orderBy, limit: 1, total: true })
   expect(page).toMatchObject({ rows: [{ n: 2 }], total: 2, continuation: expect.any(String) })
+  expect(await table.page({ orderBy, from: 1 })).toMatchObject({ rows: [{ n: 1 }] })
   const ns: unknown[] = []
   for await (const { n } of table.scan({ orderBy, pageSize: 1 })) ns.push(n)
   expect(ns).toEqual([2, 1])

@@ -121,7 +121,7 @@ function placed(kind: string, one: unknown, other: unknown): number {
 export function groupsOf(
   schema: TableSchema,
   rows: readonly RowWithId[],
-  { by, sum = [], least = [], greatest = [] }: GroupsRequest,
+  { by = [], sum = [], least = [], greatest = [] }: GroupsRequest,
 ): Group[] {
   const kindOf = (id: string): string =>
     schema.columns.find((one) => one.id === id)?.type.kind ?? ''
@@ -174,7 +174,7 @@ function compareCells(kind: string, left: Group, right: Group, id: string): numb
     : order(kind, one, other)
 }
 
-/** In units of 10 ** -500. */
+/** In units of 10 ** -500, with the decimals of the number that has most. */
 function sumOf(rows: readonly Row[], id: string): string | null {
   const cells = rows.map((row) => cellOf(row, id)).filter((cell) => cell !== undefined)
   if (cells.length === 0) return null
@@ -184,8 +184,13 @@ function sumOf(rows: readonly Row[], id: string): string | null {
     return total + units / one
   }, 0n)
   const digits = String(sum < 0n ? -sum : sum).padStart(501, '0')
-  const text = `${digits.slice(0, -500)}.${digits.slice(-500)}`.replace(/\.?0+$/, '')
-  return `${sum < 0n ? '-' : ''}${text === '' ? '0' : text}`
+  const decimals = cells.map((cell) => {
+    const [number = '', exponent = '0'] = String(cell).toLowerCase().split('e')
+    return (number.split('.')[1] ?? '').length - Number(exponent)
+  })
+  const places = Math.min(Math.max(0, ...decimals), 400)
+  const fraction = digits.slice(-500).slice(0, places)
+  return `${sum < 0n ? '-' : ''}${digits.slice(0, -500)}${places === 0 ? '' : `.${fraction}`}`
 }
 
 /** NaN: an empty cell has no order. */

@@ -125,7 +125,7 @@ export async function readGroups(call: Call, tableId: string): Promise<ContractR
   const { where, search } = parseFindBounds(call.query) ?? {}
   const limit = parseLimit(call.query, GROUPS_MAX)
   const request = {
-    by: parseQueryColumns(call.query, 'by') ?? [],
+    by: parseQueryColumns(call.query, 'by'),
     sum: parseQueryColumns(call.query, 'sum'),
     least: parseQueryColumns(call.query, 'least'),
     greatest: parseQueryColumns(call.query, 'greatest'),

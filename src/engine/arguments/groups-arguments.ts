@@ -32,7 +32,7 @@ export function checkGroups(given: GroupsRequest, more: readonly string[]): Grou
   }
   const by = checkColumnList('by', given.by, BY_MAX)
   const [sum, least, greatest] = (['sum', 'least', 'greatest'] as const).map((name) =>
-    checkColumnList(name, given[name] === undefined ? [] : given[name], AGGREGATES_MAX),
+    checkColumnList(name, given[name], AGGREGATES_MAX),
   ) as [string[], string[], string[]]
   if (sum.length + least.length + greatest.length > AGGREGATES_MAX) {
     throw invalidArgument(`sum, least and greatest take at most ${AGGREGATES_MAX} columns together`)
@@ -41,6 +41,7 @@ export function checkGroups(given: GroupsRequest, more: readonly string[]): Grou
 }
 
 function checkColumnList(name: string, given: unknown, most: number): string[] {
+  if (given === undefined) return []
   if (!Array.isArray(given)) throw invalidArgument(`${name} must be an array of column IDs`)
   if (given.length > most) throw invalidArgument(`${name} takes at most ${most} columns`)
   const ids = Array.from(given, (id) => checkText(`A column of ${name}`, id))

@@ -60,13 +60,14 @@ export class ExactSum {
   }
 
   #addLong(bytes: Bytes, from: number, to: number): boolean {
-    const { isNegative, digits, exponent } = longDecimal(sliceText(bytes, from, to))
+    const token = sliceText(bytes, from, to)
+    const { isNegative, digits, exponent } = longDecimal(token)
     const power = Number(exponent)
     if (digits.length > SUM_PLACES_MAX || Math.abs(power) > SUM_PLACES_MAX) return false
     const value = BigInt(digits) * (isNegative ? -1n : 1n)
+    const places = decimalsOf(token)
     this.#isEmpty = false
-    if (power < 0) this.#addLarge(value, -power)
-    else this.#addLarge(value * 10n ** BigInt(power), 0)
+    this.#addLarge(value * 10n ** BigInt(power + places), places)
     return true
   }
 
@@ -85,7 +86,7 @@ export class ExactSum {
     this.#large += difference < 0 ? value * power : value
   }
 
-  /** The sum without an exponent, and without zeros at its end behind the point; null: nothing was added. */
+  /** The sum without an exponent, with as many decimals as the number that has most; null: nothing was added. */
   text(): string | null {
     if (this.#isEmpty) return null
     this.#carry()
@@ -93,7 +94,13 @@ export class ExactSum {
     const isNegative = this.#large < 0n
     const digits = String(isNegative ? -this.#large : this.#large).padStart(places + 1, '0')
     const whole = digits.slice(0, digits.length - places)
-    const fraction = digits.slice(digits.length - places).replace(/0+$/, '')
+    const fraction = digits.slice(digits.length - places)
     return `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
   }
+}
+
+/** Decimals of a number without its exponent, zeros at its end as well. */
+function decimalsOf(token: string): number {
+  const [, fraction = '', exponent = '0'] = /(?:\.([0-9]+))?(?:e(.+))?$/i.exec(token) ?? []
+  return Math.min(Math.max(fraction.length - Number(exponent), 0), SUM_PLACES_MAX)
 }

@@ -117,9 +117,9 @@ export type GroupsRequest<W = Where, Column extends string = string> = CountOpti
   Readonly<{
     /**
      * Rows with equal values in all of these columns are one group: at most 4, none with arrays. Empty cells are equal.
-     * Without a column all rows are one group, even if there is none.
+     * Default: none; all rows are one group, even if there is none.
      */
-    by: readonly Column[]
+    by?: readonly Column[] | undefined
     /** Conditions by column ID, which the rows must meet. Default: all rows. */
     where?: W | undefined
     /** Columns of numbers, of which the groups have the exact sum. Default: none. */
@@ -138,7 +138,7 @@ export type Group = Readonly<{
   values: Readonly<Record<string, unknown>>
   /** How many there are. */
   count: number
-  /** The sums by column, as texts without exponents, in which no digit is lost; null: all cells are empty. */
+  /** The exact sums by column, as texts with the decimals of the number that has most; null: all cells are empty. */
   sum?: Readonly<Record<string, string | null>>
   /** The least values by column; null: all cells are empty. */
   least?: Readonly<Record<string, unknown>>

@@ -147,7 +147,7 @@ export interface Table extends TableLog, TextTable {
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'day,total\nMo,5.10\nMo,12\nTu,7' } })
    * const [first] = await team.table(tableId).groups({ by: ['day'], sum: ['total'], limit: 1 })
-   * console.log(first) // {"values":{"day":"Mo"},"count":2,"sum":{"total":"17.1"}}
+   * console.log(first) // {"values":{"day":"Mo"},"count":2,"sum":{"total":"17.10"}}
    */
   groups(request: GroupsRequest & Pick<ReadOptions, 'numbers'>): Promise<readonly Group[]>
   /**

@@ -81,7 +81,7 @@ const ADAPTER_FLOORS = [
   ['leveldb', 'page', 'postgres/connection'],
   ['page/browser'],
   ['page/browser/views'],
-  ['page/browser/import'],
+  ['page/browser/edit', 'page/browser/import'],
   ['page/browser/grid'],
   ['page/browser/base'],
   ['fs'],
@@ -111,7 +111,7 @@ function rankOf(layer: string | undefined): number {
   return LAYERS.findIndex((names) => layer !== undefined && names.includes(layer))
 }
 
-/** The script of the page is a program of the client, which is no part of the core's entry. */
+/** The script of the page is a program of the client, which is no part of the core's entry, and checks what is typed. */
 const CLIENT_PROGRAMS = /^adapters\/page\/browser\//
 
 function mayImport(importer: string, imported: string): boolean {
@@ -121,7 +121,7 @@ function mayImport(importer: string, imported: string): boolean {
     return from === to || rankOf(to) > rankOf(from)
   }
   if (!imported.startsWith('src/') || ENTRIES.has(imported)) return true
-  if (CLIENT_PROGRAMS.test(importer)) return /^src\/(?:base|client|intake)\//.test(imported)
+  if (CLIENT_PROGRAMS.test(importer)) return /^src\/(?:base|client|intake|schema)\//.test(imported)
   return PORT_IMPLEMENTATIONS.test(importer) && /^src\/(?:base|intake|kv|objects)\//.test(imported)
 }
 

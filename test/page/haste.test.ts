@@ -132,7 +132,7 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
   test('looks through the history of a row by one button, and closes the pane from there', async () => {
     const page = await showLong()
     await page.getByRole('grid').focus()
-    await page.keyboard.press('Enter')
+    await page.keyboard.press('Space')
     const pane = page.getByRole('complementary')
     const more = pane.getByRole('button', { name: /^Show (?:the previous|an earlier) version$/ })
     await more.focus()
@@ -162,7 +162,7 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
   test('goes from row to row of the pane by one button', async () => {
     const page = await showLong()
     await page.getByRole('grid').focus()
-    await page.keyboard.press('Enter')
+    await page.keyboard.press('Space')
     const pane = page.getByRole('complementary')
     await pane.getByRole('button', { name: 'Next' }).focus()
     for (const title of ['Row 2', 'Row 3']) {

@@ -162,7 +162,8 @@ describe('the rows that match a condition', () => {
 
   function open(api: Api, countMax?: number) {
     const said: string[] = []
-    const reading = { api, tableId: 'T', version: 1, query: { where: WHERE } }
+    const isShown = (found: number): boolean => found === 1
+    const reading = { api, tableId: 'T', isShown, query: { where: WHERE } }
     const events = {
       onRows: () => undefined,
       onVersion: (version: number) => said.push(`version ${version}`),
@@ -245,7 +246,11 @@ describe('the rows of an order', () => {
     }
     const query = { sort: [{ column: 'n', descending: true }] }
     const open = (known?: number) =>
-      new PositionRows({ api, tableId: 'T', version: 1, query }, known, events)
+      new PositionRows(
+        { api, tableId: 'T', isShown: (found: number) => found === 1, query },
+        known,
+        events,
+      )
     const there = (rows: PositionRows, at: number) =>
       expect.poll(() => rows.rowAt(at)?.$rowID, { interval: 1 }).toBe(String(at))
     return { asked, said, open, there }

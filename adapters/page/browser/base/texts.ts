@@ -154,7 +154,7 @@ export const TEXT = {
   showNewer: 'Show the new version',
   rowsEnded: 'These rows are no longer read. Show the new version, or apply the filter again.',
   gridHelp:
-    'Arrow keys move, with Shift they choose a block, Enter opens a row. In the header, Enter sorts by a column, with Shift by one more, and Alt and an arrow key change its width.',
+    'Arrow keys move, with Shift they choose a block, Enter or Space opens a row. In the header, Enter sorts by a column, with Shift by one more, and Alt and an arrow key change its width.',
   arrows: { ascending: '↑', descending: '↓' },
   placeOfSorted: (from: string, to: string, all: string) =>
     `${from}–${to} of the first ${all}; there are too many rows to sort them all`,

@@ -1,6 +1,7 @@
 // A grid over any number of rows. Only what is seen is in the document.
 import type { Row } from '../base/api.js'
 import { el, setAttributes } from '../base/dom.js'
+import { EDIT } from '../base/edit-texts.js'
 import { TEXT } from '../base/texts.js'
 import { type Block, blockOf, textOfCells } from './cell-block.js'
 import { type GridColumns, GUTTER } from './grid-columns.js'
@@ -29,7 +30,20 @@ export type GridPlace = Readonly<{
   rows: number
 }>
 
+/** Where a cell is, in pixels from the corner of the grid. */
+export type Box = Readonly<{ left: number; top: number; width: number }>
+
+/** What changes cells of the grid. With it, cells open no row. */
+export type GridEditing = Readonly<{
+  /** Marks a cell that was drawn. @param row - Undefined while it is not there. */
+  markCell: (cell: HTMLElement, row: Row | undefined, column: string) => void
+  onEdit: (place: Place) => void
+  /** The grid has drawn. */
+  onDrawn: () => void
+}>
+
 export type GridEvents = Readonly<{
+  editing?: GridEditing | undefined
   onOpen: (position: number) => void
   /** The rows shall be sorted by a column. @param isAdded - Beside those that they are sorted by. */
   onSort: (column: string, isAdded: boolean) => void
@@ -75,14 +89,18 @@ export class Grid {
     this.#anchor = place?.anchor
     this.#header = new GridHeader(columns, {
       onClick: (column, isAdded) => {
-        this.#moveTo({ row: -1, column })
+        this.moveTo({ row: -1, column })
         this.#sort(isAdded)
       },
       onResize: (index, width) => this.#resize(index, width),
     })
     this.#slots = new RowSlots(this.#layer, columns, {
       onClick: (...clicked) => this.#clicked(...clicked),
-      onDoubleClick: (row) => events.onOpen(row),
+      onDoubleClick: (row, column) => {
+        if (events.editing === undefined) events.onOpen(row)
+        else if (column !== undefined) events.editing.onEdit({ row, column })
+      },
+      markCell: (...drawn) => events.editing?.markCell(...drawn),
     })
     this.#layer.append(this.#header.element)
     this.#sizer.append(this.#layer)
@@ -93,7 +111,7 @@ export class Grid {
         class: 'grid',
         tabindex: 0,
         'aria-label': label,
-        'aria-description': TEXT.gridHelp,
+        'aria-description': events.editing === undefined ? TEXT.gridHelp : EDIT.help,
         'aria-colcount': columns.columns.length + 1,
         'aria-multiselectable': 'true',
         onscroll: () => this.#scrolled(),
@@ -147,7 +165,7 @@ export class Grid {
 
   /** Moves to a row, and gives it the focus. */
   select(row: number): void {
-    this.#moveTo({ ...this.#active, row })
+    this.moveTo({ ...this.#active, row })
   }
 
   /** Where a person is, or will be once the rows are there. */
@@ -177,6 +195,19 @@ export class Grid {
   /** The cells that are chosen: the active one at least. */
   get block(): Block {
     return blockOf(this.#anchor ?? this.#active, this.#active)
+  }
+
+  get active(): Place {
+    return this.#active
+  }
+
+  /** Where a cell is; undefined: it is not in view. */
+  boxOf({ row, column }: Place): Box | undefined {
+    const { clientHeight, scrollLeft } = this.element
+    const top = HEADER_HEIGHT + row * ROW_HEIGHT - this.#map.top
+    if (top < HEADER_HEIGHT || top >= clientHeight) return undefined
+    const left = GUTTER + this.#columns.startOf(column) - scrollLeft
+    return { left, top, width: this.#columns.widthOf(column) }
   }
 
   get activeRow(): number {
@@ -217,6 +248,7 @@ export class Grid {
       (this.#map.top + this.element.clientHeight - HEADER_HEIGHT) / ROW_HEIGHT,
     )
     this.#events.onView(from, Math.max(from, Math.min(to, seen)))
+    this.#events.editing?.onDrawn()
   }
 
   #resize(index: number, width: number): void {
@@ -244,9 +276,9 @@ export class Grid {
     followPointer((x, y) => {
       const { row, column } = this.#placeAt(x, y)
       if (!this.#hasDragged && row === start.row && column === start.column) return
-      if (!this.#hasDragged) this.#moveTo(start)
+      if (!this.#hasDragged) this.moveTo(start)
       this.#hasDragged = true
-      this.#moveTo({ row, column }, true)
+      this.moveTo({ row, column }, true)
     }, true)
   }
 
@@ -254,9 +286,10 @@ export class Grid {
     if (this.#hasDragged) return
     const column = onColumn ?? this.#active.column
     const isAgain = this.#active.row === row && this.#active.column === column
-    this.#moveTo({ row, column }, shiftKey)
+    this.moveTo({ row, column }, shiftKey)
     if (shiftKey) return
-    if (onColumn === undefined || (isAgain && detail < 2)) this.#events.onOpen(row)
+    const isOpened = isAgain && detail < 2 && this.#events.editing === undefined
+    if (onColumn === undefined || isOpened) this.#events.onOpen(row)
   }
 
   #keyDown(event: KeyboardEvent): void {
@@ -267,7 +300,7 @@ export class Grid {
       page: Math.max(1, this.#slots.count - 2),
     }
     const place = keyMove(event, this.#active, bounds)
-    if (event.key === 'Enter' && row >= 0) {
+    if (row >= 0 && /^(?:Enter| )$/.test(event.key) && !event.shiftKey) {
       this.#events.onOpen(row)
     } else if (row < 0 && /^(?:Enter| )$/.test(event.key)) {
       this.#sort(event.shiftKey)
@@ -275,10 +308,10 @@ export class Grid {
       const step = event.key === 'ArrowLeft' ? -RESIZE_STEP : RESIZE_STEP
       this.#resize(column, this.#columns.widthOf(column) + step)
     } else if (place !== undefined) {
-      if (event.shiftKey) this.#moveTo({ ...place, row: Math.max(0, place.row) }, row >= 0)
-      else this.#moveTo(place)
+      if (event.shiftKey) this.moveTo({ ...place, row: Math.max(0, place.row) }, row >= 0)
+      else this.moveTo(place)
     } else if (event.key === 'Escape' && this.#anchor !== undefined) {
-      this.#moveTo(this.#active)
+      this.moveTo(this.#active)
     } else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) {
       this.#choose({ row: 0, column: 0 }, { row: bounds.rows - 1, column: bounds.columns - 1 })
     } else if (event.key === ' ' && event.shiftKey) {
@@ -301,8 +334,8 @@ export class Grid {
     this.draw()
   }
 
-  /** @param isBlock - All cells from the one before up to the new place are chosen. */
-  #moveTo(place: Place, isBlock = false): void {
+  /** Makes a cell the active one, and shows it. @param isBlock - All cells from the one before up to the new place are chosen. */
+  moveTo(place: Place, isBlock = false): void {
     this.#anchor = isBlock ? (this.#anchor ?? this.#active) : undefined
     this.#active = place
     if (place.row >= 0) this.#placeBar(this.#map.show(place.row))

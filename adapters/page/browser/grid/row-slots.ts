@@ -21,7 +21,10 @@ type Slot = {
 export type SlotEvents = Readonly<{
   /** @param column - undefined: the number of the row. */
   onClick: (row: number, column: number | undefined, event: MouseEvent) => void
-  onDoubleClick: (row: number) => void
+  /** @param column - As above. */
+  onDoubleClick: (row: number, column: number | undefined) => void
+  /** Marks a cell that was drawn. */
+  markCell: (cell: HTMLElement, row: Row | undefined, column: string) => void
 }>
 
 /** What is drawn: the columns from one up to another, and the cells that are chosen. */
@@ -51,7 +54,9 @@ export class RowSlots {
       const nothing = { cells: [], position: -1, shown: null, columns: '', chosen: '' }
       const slot: Slot = { element, gutter, ...nothing }
       element.addEventListener('click', (event) => this.#clicked(slot, event))
-      element.addEventListener('dblclick', () => this.#events.onDoubleClick(slot.position))
+      element.addEventListener('dblclick', ({ target }) => {
+        this.#events.onDoubleClick(slot.position, columnOf(slot, target))
+      })
       this.#parent.append(element)
       this.#slots.push(slot)
     }
@@ -87,9 +92,7 @@ export class RowSlots {
   }
 
   #clicked(slot: Slot, event: MouseEvent): void {
-    const at = slot.cells.findIndex((cell) => cell.contains(event.target as Node))
-    const [first = 0] = slot.columns.split('-').map(Number)
-    this.#events.onClick(slot.position, at < 0 ? undefined : first + at, event)
+    this.#events.onClick(slot.position, columnOf(slot, event.target), event)
   }
 
   #drawRow(slot: Slot, position: number, row: Row | undefined, { first, end }: Drawn): void {
@@ -109,6 +112,7 @@ export class RowSlots {
       if (column === undefined) continue
       if (row === undefined) setText(cell, '')
       else fillCell(cell, row[column.id], column.type)
+      this.#events.markCell(cell, row, column.id)
     }
   }
 
@@ -135,4 +139,11 @@ export class RowSlots {
     slot.chosen = ''
     slot.element.replaceChildren(slot.gutter, ...cells)
   }
+}
+
+/** The column of a cell of a row; undefined: the target is in none. */
+function columnOf(slot: Slot, target: EventTarget | null): number | undefined {
+  const at = slot.cells.findIndex((cell) => cell.contains(target as Node))
+  const [first = 0] = slot.columns.split('-').map(Number)
+  return at < 0 ? undefined : first + at
 }

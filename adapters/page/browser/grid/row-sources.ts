@@ -2,7 +2,8 @@
 // the table.
 //
 // Invariants:
-// - All rows of a source are of one version. An answer of another version is dropped, and said.
+// - All rows of a source are of one version, and of those that changes of this page made of it. An answer of another
+//   version is dropped, and said.
 // - Memory is bounded: the blocks that were not wanted for longest are dropped, and are read again when they are.
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, RowsRequest } from '../base/api.js'
@@ -35,7 +36,8 @@ export type SourceEvents = Readonly<{
 type Reading = Readonly<{
   api: Api
   tableId: string
-  version: number
+  /** Whether rows of a version can stand beside those that are shown. */
+  isShown: (version: number) => boolean
   /** Which rows, in which order, with which columns. */
   query: Pick<RowsRequest, 'where' | 'search' | 'sort' | 'columns'>
 }>
@@ -147,7 +149,7 @@ export class PositionRows implements RowSource {
       if (limit <= 0) break
       const request = { from: start + rows.length, limit, ...(this.isOpen && { total: true }) }
       const page = await requestPage(this.#reading, request, signal)
-      if (page.version !== this.#reading.version) {
+      if (!this.#reading.isShown(page.version)) {
         this.#isStale = true
         this.#events.onVersion(page.version)
         return undefined
@@ -326,7 +328,7 @@ export class FoundRows implements RowSource {
     const { signal } = this.#ending
     const page = await requestPage(this.#reading, request, signal)
     signal.throwIfAborted()
-    if (page.version === this.#reading.version) return page
+    if (this.#reading.isShown(page.version)) return page
     this.#cut()
     this.#events.onVersion(page.version)
     this.#events.onRows()

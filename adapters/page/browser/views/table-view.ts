@@ -1,9 +1,10 @@
 // One table: its rows in a grid, a filter, a choice of columns, and a pane for one row.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import type { Api, Column, TableInfo } from '../base/api.js'
-import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
-import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
+import { button, el, fill, setText, start } from '../base/dom.js'
+import { shownCount } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
+import { GridEditor } from '../edit/grid-editor.js'
 import { type Block, isOneCell } from '../grid/cell-block.js'
 import { FilterBar, makeWhere } from '../grid/filter-bar.js'
 import { Grid, type GridPlace, ROW_HEIGHT } from '../grid/grid.js'
@@ -15,9 +16,8 @@ import { isTextual, nextSort, sortParameter } from '../grid/sort-order.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 import { parseAddress, renderAddress, type TableState } from './table-address.js'
 import { type Copied, copyBlock, copyRows } from './table-copies.js'
+import { asSearchBox, factsOf } from './table-facts.js'
 
-/** As the contract says. */
-const SEARCH_CHARACTERS_MAX = 256
 /** Other rows than before are shown from the first one. */
 const FROM_TOP = { top: 0, active: { row: 0, column: 0 }, row: undefined }
 /** How often the version of the table is asked for, in milliseconds. */
@@ -53,6 +53,7 @@ class TableView {
   readonly #search = el('input')
   readonly #filter: FilterBar
   readonly #pane: SidePane
+  readonly #editor: GridEditor | undefined
   #source: RowSource | undefined
   #grid: Grid | undefined
   #view: readonly [from: number, to: number] = [0, 0]
@@ -78,6 +79,7 @@ class TableView {
       onStep: (step) => this.#openRow((this.#grid?.activeRow ?? 0) + step),
       onSaid: context.say,
     })
+    this.#editor = mayWrite(context) ? this.#makeEditor() : undefined
     const body = el('div', { class: 'tableBody' }, this.#place, this.#pane.element)
     const element = el(
       'section',
@@ -85,6 +87,7 @@ class TableView {
       this.#head(),
       this.#filter.element,
       this.#notice,
+      this.#editor?.problems ?? '',
       body,
     )
     const look = (): void => this.#lookForVersion()
@@ -105,20 +108,31 @@ class TableView {
     }
   }
 
+  #makeEditor(): GridEditor {
+    return new GridEditor({
+      api: this.#api,
+      info: () => this.#info,
+      place: this.#place,
+      say: this.#context.say,
+      fail: this.#context.fail,
+      onSaved: (version) => this.#took(version),
+      onRows: (isEnd) => this.#showNewer(isEnd),
+    })
+  }
+
+  /** A change of this page has made a version. Between it and the one before, nobody else has changed the table. */
+  #took(version: number): void {
+    if (version === this.#info.version + 1) {
+      this.#info = { ...this.#info, version, updatedAt: this.#context.now() }
+      this.#pane.info = this.#info
+      this.#sayFacts()
+    } else {
+      this.#sayVersion(version, true)
+    }
+  }
+
   #sayFacts(): void {
-    const { rowCount, schema, bytes, version, updatedAt } = this.#info
-    const facts = [
-      TEXT.rows(rowCount, shownCount(rowCount)),
-      TEXT.columns(schema.columns.length),
-      shownBytes(bytes),
-      TEXT.version(shownCount(version)),
-    ].join(' · ')
-    const changed = el(
-      'span',
-      { title: shownTime(updatedAt) },
-      ` · ${TEXT.changed} ${shownAge(updatedAt, this.#context.now())}`,
-    )
-    fill(this.#facts, facts, changed)
+    fill(this.#facts, ...factsOf(this.#info, this.#context.now()))
   }
 
   #head(): HTMLElement {
@@ -132,6 +146,7 @@ class TableView {
         'div',
         { class: 'tools' },
         this.#status,
+        this.#editor?.tools,
         this.#searchBox(),
         button(TEXT.filter, () => this.#toggleFilter(), {
           'aria-expanded': String(this.#state.conditions.length > 0),
@@ -159,20 +174,10 @@ class TableView {
 
   #searchBox(): HTMLElement | null {
     if (!this.#info.schema.columns.some(({ type }) => isTextual(type))) return null
-    setAttributes(this.#search, {
-      type: 'search',
-      class: 'search',
-      maxlength: SEARCH_CHARACTERS_MAX,
-      value: this.#state.search,
-      placeholder: TEXT.search,
-      'aria-label': TEXT.searchHelp,
-      title: TEXT.searchHelp,
-      oninput: () => {
-        clearTimeout(this.#typed)
-        this.#typed = setTimeout(() => this.#noteSearch() && this.#open(), TYPED_MS)
-      },
+    return asSearchBox(this.#search, this.#state.search, () => {
+      clearTimeout(this.#typed)
+      this.#typed = setTimeout(() => this.#noteSearch() && this.#open(), TYPED_MS)
     })
-    return this.#search
   }
 
   /** Notes the text that was typed. Back goes to all rows, not to each of its letters. @returns whether it is another one */
@@ -227,7 +232,8 @@ class TableView {
     else this.#isRowDue = true
     const { sort } = this.#state
     const columns = this.#shownColumns()
-    const source = this.#sourceOf(columns, place?.rows ?? 0)
+    const read = this.#sourceOf(columns, place?.rows ?? 0)
+    const source = this.#editor?.over(read) ?? read
     const shown = columns.map(({ id, displayName = id, type }) => {
       const at = sort.findIndex(({ column }) => column === id)
       const rank = sort.length > 1 ? at + 1 : undefined
@@ -241,6 +247,7 @@ class TableView {
       source,
       { label, place },
       {
+        editing: this.#editor,
         onOpen: (position) => this.#openRow(position),
         onSort: (column, isAdded) => this.#change({ sort: nextSort(sort, column, isAdded) }),
         onCopy: (block) => this.#copy((copied) => copyBlock(copied, block)),
@@ -250,6 +257,7 @@ class TableView {
     this.#source = source
     this.#grid = grid
     fill(this.#place, grid.element)
+    this.#editor?.attach(grid, source, shown)
     if (hadFocus) grid.element.focus()
     this.#refresh()
   }
@@ -273,7 +281,8 @@ class TableView {
       sort: sortParameter(sort, schema.columns),
       columns: columns.length === schema.columns.length ? undefined : columns.map(({ id }) => id),
     }
-    const reading = { api: this.#api, tableId, version, query }
+    const isShown = (found: number): boolean => found >= version && found <= this.#info.version
+    const reading = { api: this.#api, tableId, isShown, query }
     const events: SourceEvents = {
       onRows: () => this.#refresh(),
       onVersion: (found) => this.#sayVersion(found),
@@ -354,9 +363,10 @@ class TableView {
   }
 
   /** An answer may be older than what is shown by now. */
-  #sayVersion(found: number): void {
+  #sayVersion(found: number, isSure = false): void {
     const { version } = this.#info
-    if (found <= version) return
+    const isOwn = this.#editor?.isBusy === true && !isSure // It may be.
+    if (found <= version || isOwn) return
     const show = button(TEXT.showNewer, () => start(this.#showNewer(), this.#context.fail), {
       class: 'primary',
     })
@@ -364,8 +374,8 @@ class TableView {
     this.#notice.hidden = false
   }
 
-  /** Shows the table as it is now. Filter, columns and place stay, unless names or columns have changed. */
-  async #showNewer(): Promise<void> {
+  /** Shows the table as it is now, or its last row. Filter, columns and place stay, unless names or columns have changed. */
+  async #showNewer(isEnd = false): Promise<void> {
     const before = this.#info
     const info = await this.#api.info(before.id, this.#context.signal)
     const namesOf = ({ name, schema }: TableInfo) => JSON.stringify([name, schema])
@@ -377,6 +387,7 @@ class TableView {
     this.#notice.hidden = true
     this.#sayFacts()
     this.#open(this.#grid?.place)
+    if (isEnd) this.#grid?.select(Math.max(0, (this.#source?.count ?? 0) - 1))
     if (isHere) this.#grid?.element.focus() // Whoever has gone elsewhere meanwhile stays there.
   }
 

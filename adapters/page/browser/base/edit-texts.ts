@@ -1,0 +1,55 @@
+// The texts of what changes a table.
+
+/** "1 row", "2 rows". */
+function counted(count: number, one: string, many: string): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+}
+
+export const EDIT = {
+  help: 'Arrow keys move, with Shift they choose a block, Enter or F2 edits a cell, Space opens the row, Delete empties the chosen cells, Control and Z undoes. In the header, Enter sorts by a column, with Shift by one more, and Alt and an arrow key change its width.',
+  cellOf: (column: string, row: string) => `${column}, row ${row}`,
+  mustBe: (rule: string, isMaybe: boolean) =>
+    `Must be ${rule}.${isMaybe ? ' Enter once more sends it all the same.' : ''}`,
+  rules: {
+    number: 'a number, such as 1234.50',
+    boolean: 'true or false',
+    date: 'a day, such as 2031-02-03',
+    time: 'a time of day, such as 14:30',
+    dateTime: 'a day and a time, such as 2031-02-03T14:30',
+    duration: 'a duration, such as PT1H30M or 1:30:00',
+    emailAddress: 'an e-mail address',
+    phoneNumber: 'a phone number',
+    uri: 'an address, such as https:…',
+    imageURI: 'the address of an image, such as https:…/a.png',
+    audioURI: 'the address of a sound, such as https:…/a.mp3',
+    array: 'a list in JSON, or one value in each line',
+  },
+  listHelp: 'One value in each line. Shift and Enter begin a new line.',
+  state: { pending: 'is being saved', saved: 'saved', conflict: 'conflict', failed: 'not saved' },
+  saving: 'Saving …',
+  saved: 'Saved',
+  notSaved: (count: number) => `${counted(count, 'change', 'changes')} not saved`,
+  tools: 'Changes',
+  undo: 'Undo',
+  redo: 'Redo',
+  addRow: 'Add row',
+  deleteRow: 'Delete row',
+  rowAdded: 'A row was added.',
+  rowAddedHidden: 'A row was added. The filter hides it.',
+  rowsDeleted: (count: number) => `${counted(count, 'row was', 'rows were')} deleted.`,
+  rowsBack: (count: number) =>
+    `${counted(count, 'row is', 'rows are')} back, at the end of the table.`,
+  nothingToUndo: 'There is nothing to undo.',
+  undone: 'Undone.',
+  redone: 'Done again.',
+  problems: 'Changes that were not saved',
+  conflict: 'Someone else has changed this cell meanwhile.',
+  rowGone: 'Someone else has deleted this row meanwhile.',
+  theirs: 'Theirs',
+  mine: 'Yours',
+  empty: 'empty',
+  takeTheirs: 'Keep theirs',
+  takeMine: 'Use yours',
+  retry: 'Try again',
+  discard: 'Discard yours',
+} as const

@@ -1,0 +1,263 @@
+// Changes of the rows that a grid shows: by keys, by a mouse, and by buttons.
+import type { Api, Row, TableInfo } from '../base/api.js'
+import { button, el, setDisabled, setText, start } from '../base/dom.js'
+import { EDIT } from '../base/edit-texts.js'
+import { shownCount } from '../base/show.js'
+import type { Grid } from '../grid/grid.js'
+import type { GridColumn } from '../grid/grid-columns.js'
+import type { Place } from '../grid/grid-keys.js'
+import type { RowSource } from '../grid/row-sources.js'
+import { CellEditor, type Leaving } from './cell-editor.js'
+import { ProblemList } from './problem-list.js'
+import { type CellChange, type EditProblem, RowEdits } from './row-edits.js'
+import { addRows, deleteRow } from './row-writes.js'
+
+export type EditedTable = Readonly<{
+  api: Api
+  /** The table in the version that is shown. */
+  info: () => TableInfo
+  /** Where the grid stands. */
+  place: HTMLElement
+  say: (message: string) => void
+  fail: (failure: unknown) => void
+  /** The table has a version that was made here. */
+  onSaved: (version: number) => void
+  /** Rows came or went: the grid is to be opened again. @param isEnd - At its last row. */
+  onRows: (isEnd: boolean) => Promise<void>
+}>
+
+/** What the rows of a grid are changed in. */
+type Shown = Readonly<{ grid: Grid; source: RowSource; columns: readonly GridColumn[] }>
+
+const STEPS: Readonly<Record<Leaving, Place>> = {
+  down: { row: 1, column: 0 },
+  up: { row: -1, column: 0 },
+  right: { row: 0, column: 1 },
+  left: { row: 0, column: -1 },
+  stay: { row: 0, column: 0 },
+  away: { row: 0, column: 0 },
+}
+
+export class GridEditor {
+  readonly tools: HTMLElement
+  readonly problems: HTMLElement
+  readonly #table: EditedTable
+  readonly #edits: RowEdits
+  readonly #list: ProblemList
+  readonly #state = el('div', { class: 'editState', role: 'status' })
+  readonly #undo = iconButton(EDIT.undo, '↶', () => this.#turn('undo'))
+  readonly #redo = iconButton(EDIT.redo, '↷', () => this.#turn('redo'))
+  /** Where the rows of the changes are, as far as they were seen. */
+  readonly #positions = new Map<string, number>()
+  #shown: Shown | undefined
+  #open: Readonly<{ editor: CellEditor; at: Place }> | undefined
+  #hasSaved = false
+
+  constructor(table: EditedTable) {
+    this.#table = table
+    this.#edits = new RowEdits(table.api, table.info().id, {
+      onChange: () => this.#changed(),
+      onSaved: (version) => {
+        this.#hasSaved = true
+        table.onSaved(version)
+      },
+    })
+    const nameOf = (problem: EditProblem): string => this.#nameOf(problem.change)
+    this.#list = new ProblemList(this.#edits, nameOf, () => this.#shown?.grid.element.focus())
+    this.problems = this.#list.element
+    this.tools = el(
+      'div',
+      { class: 'editTools', role: 'group', 'aria-label': EDIT.tools },
+      this.#undo,
+      this.#redo,
+      button(EDIT.addRow, () => start(this.#addRow(), table.fail)),
+      button(EDIT.deleteRow, () => start(this.#deleteRow(), table.fail)),
+    )
+    this.#changed()
+  }
+
+  get isBusy(): boolean {
+    return this.#edits.isBusy
+  }
+
+  /** A source whose rows have the changes that were made here. */
+  over(source: RowSource): RowSource {
+    const edits = this.#edits
+    return {
+      get count() {
+        return source.count
+      },
+      get isOpen() {
+        return source.isOpen
+      },
+      get isCut() {
+        return source.isCut
+      },
+      rowAt: (position) => {
+        const row = source.rowAt(position)
+        return row === undefined ? undefined : edits.shown(row)
+      },
+      want: (from, to) => source.want(from, to),
+      requestFrom: (position) => source.requestFrom(position),
+      close: () => source.close(),
+    }
+  }
+
+  /** Takes the grid that is shown from now on, with the rows of the version of the table. */
+  attach(grid: Grid, source: RowSource, columns: readonly GridColumn[]): void {
+    this.#open?.editor.element.remove()
+    this.#open = undefined
+    this.#shown = { grid, source, columns }
+    this.#table.place.append(this.#state)
+    this.#edits.settle(this.#table.info().version)
+    const { element } = grid
+    element.addEventListener('keydown', (event) => this.#keyDown(event), { capture: true })
+  }
+
+  /** Marks a cell of the grid by what became of its change. */
+  markCell(cell: HTMLElement, row: Row | undefined, column: string): void {
+    const state = row === undefined ? undefined : this.#edits.stateOf(row.$rowID, column)
+    if (state !== undefined) cell.classList.add(state)
+    const isBad = state === 'conflict' || state === 'failed'
+    if (isBad) cell.setAttribute('aria-invalid', 'true')
+    else cell.removeAttribute('aria-invalid')
+    if (state === undefined || state === 'saved') cell.removeAttribute('aria-description')
+    else cell.setAttribute('aria-description', EDIT.state[state])
+  }
+
+  onEdit(at: Place): void {
+    this.#edit(at)
+  }
+
+  /** The grid has drawn: the input stays over its cell. */
+  onDrawn(): void {
+    if (this.#open === undefined) return
+    const { editor, at } = this.#open
+    editor.place(this.#shown?.grid.boxOf(at))
+  }
+
+  #nameOf({ rowId, column }: CellChange): string {
+    const position = this.#positions.get(rowId)
+    const name = this.#shown?.columns.find(({ id }) => id === column)?.name ?? column
+    return EDIT.cellOf(name, position === undefined ? rowId : shownCount(position + 1))
+  }
+
+  #changed(): void {
+    const { problems, isBusy, canUndo, canRedo } = this.#edits
+    const settled = this.#hasSaved ? EDIT.saved : ''
+    const text = problems.length > 0 ? EDIT.notSaved(problems.length) : settled
+    setText(this.#state, isBusy ? EDIT.saving : text)
+    setDisabled(!canUndo, this.#undo)
+    setDisabled(!canRedo, this.#redo)
+    this.#list?.refresh()
+    this.#shown?.grid.draw()
+  }
+
+  #keyDown(event: KeyboardEvent): void {
+    const { grid } = this.#shown ?? {}
+    if (grid === undefined || event.isComposing) return
+    const at = grid.active
+    const { key, shiftKey, altKey } = event
+    const isCommand = event.ctrlKey || event.metaKey
+    const letter = key.toLowerCase()
+    if (isCommand && (letter === 'z' || letter === 'y')) {
+      this.#turn(letter === 'y' || shiftKey ? 'redo' : 'undo')
+    } else if (at.row < 0) {
+      return
+    } else if (key === 'Enter' || key === 'F2') {
+      this.#edit(at)
+    } else if (key === 'Delete' || key === 'Backspace') {
+      this.#empty(at)
+    } else if (key.length === 1 && key !== ' ' && !isCommand && !altKey) {
+      this.#edit(at, true)
+      event.stopImmediatePropagation()
+      return // The input gets the character.
+    } else {
+      return
+    }
+    event.preventDefault()
+    event.stopImmediatePropagation()
+  }
+
+  #cellAt({ row: position, column: index }: Place) {
+    const row = this.#shown?.source.rowAt(position)
+    const column = this.#shown?.columns[index]
+    return row === undefined || column === undefined ? undefined : { row, column }
+  }
+
+  #edit(at: Place, isTyped = false): void {
+    const cell = this.#cellAt(at)
+    const { grid } = this.#shown ?? {}
+    this.#open?.editor.focus() // What does not fit comes first.
+    if (cell === undefined || grid === undefined || this.#open !== undefined) return
+    const { row, column } = cell
+    const { version } = this.#table.info()
+    grid.moveTo(at)
+    const label = EDIT.cellOf(column.name, shownCount(at.row + 1))
+    const editor = new CellEditor(column.type, row[column.id], label, isTyped, {
+      onSave: (token) => {
+        this.#positions.set(row.$rowID, at.row)
+        this.#edits.forgetRedo()
+        this.#edits.change(row, column.id, token, version)
+      },
+      onEnd: (leaving) => this.#leave(at, leaving),
+    })
+    this.#open = { editor, at }
+    this.#table.place.append(editor.element)
+    this.onDrawn()
+    editor.focus()
+  }
+
+  #leave(at: Place, leaving: Leaving): void {
+    const { grid, columns = [] } = this.#shown ?? {}
+    const editor = this.#open?.editor
+    this.#open = undefined
+    editor?.element.remove()
+    if (leaving === 'away' || grid === undefined) return
+    const step = STEPS[leaving]
+    const row = Math.max(0, Math.min(at.row + step.row, (this.#shown?.source.count ?? 1) - 1))
+    const column = Math.max(0, Math.min(at.column + step.column, columns.length - 1))
+    grid.moveTo({ row, column })
+    grid.element.focus()
+  }
+
+  #empty(at: Place): void {
+    const cell = this.#cellAt(at)
+    if (cell === undefined) return
+    this.#positions.set(cell.row.$rowID, at.row)
+    this.#edits.forgetRedo()
+    this.#edits.change(cell.row, cell.column.id, 'null', this.#table.info().version)
+  }
+
+  #turn(list: 'undo' | 'redo'): void {
+    const [first] = this.#edits.turn(list)
+    const done = list === 'undo' ? EDIT.undone : EDIT.redone
+    this.#table.say(first === undefined ? EDIT.nothingToUndo : done)
+    if (first === undefined) return
+    const row = this.#positions.get(first.rowId)
+    const column = this.#shown?.columns.findIndex(({ id }) => id === first.column) ?? -1
+    const isThere = row !== undefined && this.#shown?.source.rowAt(row)?.$rowID === first.rowId
+    if (isThere && column >= 0) this.#shown?.grid.moveTo({ row, column })
+  }
+
+  async #addRow(): Promise<void> {
+    const { api, info } = this.#table
+    await addRows(api, info().id, [new Map()])
+    await this.#table.onRows(true)
+    this.#table.say(EDIT.rowAdded)
+  }
+
+  async #deleteRow(): Promise<void> {
+    const { grid, source } = this.#shown ?? {}
+    const row = source?.rowAt(grid?.active.row ?? -1)
+    if (row === undefined) return
+    const { api, info } = this.#table
+    await deleteRow(api, info().id, row.$rowID)
+    await this.#table.onRows(false)
+    this.#table.say(EDIT.rowsDeleted(1))
+  }
+}
+
+function iconButton(label: string, icon: string, onClick: () => void): HTMLButtonElement {
+  return button(icon, onClick, { 'aria-label': label, title: label })
+}

@@ -1,0 +1,305 @@
+// What a person changes in the rows of a table: shown at once, sent one after the other, and undone.
+//
+// Invariants:
+// - A change is sent with the version of its row that the person has seen. What others have written since is never
+//   overwritten: a cell that both have changed is a conflict, until the person decides.
+// - Of two changes of a row, the second is sent when the version that the first one made is known.
+import { messageOf } from '../../../../src/base/shown-text.js'
+import { ClientError } from '../../../../src/client/client-error.js'
+import type { Api, Row, VersionedRow } from '../base/api.js'
+import { jsonText, parseJson } from '../base/json-text.js'
+import { tokenOf } from './cell-text.js'
+import { updateRow } from './row-writes.js'
+
+export type CellState = 'pending' | 'saved' | 'conflict' | 'failed'
+
+export type CellChange = Readonly<{
+  rowId: string
+  column: string
+  /** The JSON of what the person has seen in the cell. */
+  before: string
+  after: string
+  /** The row was not changed after this version of the table, as far as the person knows. */
+  version: number
+}>
+
+/** A change that is not saved, and waits for a decision. */
+export type EditProblem = Readonly<{
+  change: CellChange
+  /** The JSON of what is there now; undefined: it is no conflict. */
+  theirs: string | undefined
+  message: string
+}>
+
+export type EditEvents = Readonly<{
+  /** Cells look different, or their number to be saved has changed. */
+  onChange: () => void
+  /** The table has a version that was made here. */
+  onSaved: (version: number) => void
+}>
+
+type Step = { changes: readonly CellChange[]; readonly list: 'undo' | 'redo' }
+
+type ShownCell = { token: string; state: CellState }
+
+type Overlay = {
+  /** The row of the grid that it was put over. */
+  of: Row | undefined
+  shown: Row | undefined
+  /** The row as it was read after a conflict. */
+  whole: Row | undefined
+  readonly cells: Map<string, ShownCell>
+  /** Of the row, as far as it is known here. */
+  version: number
+  /** Of the last change that was made here. */
+  ownVersion: number
+}
+
+/** Steps that can be undone. */
+const STEPS_MAX = 200
+/** How often a change is sent again because others change other cells of its row. */
+const TRIES_MAX = 20
+
+export class RowEdits {
+  readonly #api: Api
+  readonly #tableId: string
+  readonly #events: EditEvents
+  readonly #overlays = new Map<string, Overlay>()
+  readonly #queue: Step[] = []
+  readonly #lists: Record<Step['list'], Step[]> = { undo: [], redo: [] }
+  #problems: readonly EditProblem[] = []
+  #sending: Step | undefined
+
+  constructor(api: Api, tableId: string, events: EditEvents) {
+    this.#api = api
+    this.#tableId = tableId
+    this.#events = events
+  }
+
+  get problems(): readonly EditProblem[] {
+    return this.#problems
+  }
+
+  get isBusy(): boolean {
+    return this.#sending !== undefined
+  }
+
+  get canUndo(): boolean {
+    return this.#lists.undo.length > 0
+  }
+
+  get canRedo(): boolean {
+    return this.#lists.redo.length > 0
+  }
+
+  /** A row of the grid as it is to be shown. It is the same object as long as it looks the same. */
+  shown(row: Row): Row {
+    const overlay = this.#overlays.get(row.$rowID)
+    if (overlay === undefined) return row
+    if (overlay.of === row && overlay.shown !== undefined) return overlay.shown
+    overlay.of = row
+    const shown: Record<string, unknown> = { ...(overlay.whole ?? row) }
+    for (const [column, { token }] of overlay.cells) {
+      const value = parseJson(token)
+      if (value === null) delete shown[column]
+      else shown[column] = value
+    }
+    overlay.shown = shown as Row
+    return overlay.shown
+  }
+
+  stateOf(rowId: string, column: string): CellState | undefined {
+    return this.#overlays.get(rowId)?.cells.get(column)?.state
+  }
+
+  /** @param version - Of the rows of the grid. */
+  change(row: Row, column: string, after: string, version: number): void {
+    const overlay = this.#overlays.get(row.$rowID)
+    const cell = overlay?.cells.get(column)
+    const isOpen = cell?.state === 'conflict' || cell?.state === 'failed'
+    const settled = overlay?.whole ?? overlay?.of ?? row
+    const before = cell === undefined || isOpen ? tokenOf(settled[column]) : cell.token
+    const known = Math.max(version, overlay?.version ?? 0)
+    this.apply([{ rowId: row.$rowID, column, before, after, version: known }])
+  }
+
+  /** Makes changes that belong together. */
+  apply(given: readonly CellChange[], list: Step['list'] = 'undo'): void {
+    for (const { rowId, column } of given) this.#forget(rowId, column)
+    const changes = given.filter(({ before, after }) => before !== after)
+    for (const { rowId, column, after, version } of changes) {
+      const overlay = this.#overlayOf(rowId, version)
+      overlay.cells.set(column, { token: after, state: 'pending' })
+      overlay.shown = undefined
+    }
+    if (changes.length > 0) {
+      const step = { changes, list }
+      this.#queue.push(step)
+      const steps = this.#lists[list]
+      steps.push(step)
+      if (steps.length > STEPS_MAX) steps.shift()
+    }
+    this.#events.onChange()
+    if (this.#sending === undefined) void this.#run()
+  }
+
+  /** A change that a person makes anew ends what could be done again. */
+  forgetRedo(): void {
+    this.#lists.redo.length = 0
+  }
+
+  /** Takes the last change back, or makes the last one again that was taken back. @returns what is changed */
+  turn(list: Step['list']): readonly CellChange[] {
+    const step = this.#lists[list].pop()
+    if (step === undefined) return []
+    const changes = step.changes.map((change) => {
+      const { rowId, before, after, version } = change
+      const known = Math.max(version, this.#overlays.get(rowId)?.ownVersion ?? 0)
+      return { ...change, before: after, after: before, version: known }
+    })
+    this.apply(changes, list === 'undo' ? 'redo' : 'undo')
+    return changes
+  }
+
+  /** Keeps what the person wrote, over what is there now. */
+  takeMine({ change, theirs }: EditProblem): void {
+    const version = Math.max(change.version, this.#overlays.get(change.rowId)?.version ?? 0)
+    this.apply([{ ...change, before: theirs ?? change.before, version }])
+  }
+
+  takeTheirs({ change: { rowId, column } }: EditProblem): void {
+    this.#forget(rowId, column)
+    this.#events.onChange()
+  }
+
+  /** The grid has the rows of a version: what was saved until then is in them. */
+  settle(version: number): void {
+    for (const [rowId, overlay] of this.#overlays) {
+      if (overlay.version > version) continue
+      overlay.whole = undefined
+      overlay.shown = undefined
+      for (const [column, { state }] of overlay.cells)
+        if (state === 'saved') overlay.cells.delete(column)
+      if (overlay.cells.size === 0) this.#overlays.delete(rowId)
+    }
+  }
+
+  #overlayOf(rowId: string, version: number): Overlay {
+    const found = this.#overlays.get(rowId)
+    if (found !== undefined) return found
+    const none = { of: undefined, shown: undefined, whole: undefined, ownVersion: 0 }
+    const made = { ...none, cells: new Map(), version }
+    this.#overlays.set(rowId, made)
+    return made
+  }
+
+  /** Takes away a change that is not saved. */
+  #forget(rowId: string, column: string): void {
+    this.#problems = this.#problems.filter(({ change }) => !isOf(change, rowId, column))
+    const overlay = this.#overlays.get(rowId)
+    const state = overlay?.cells.get(column)?.state
+    if (overlay === undefined || state === 'pending' || state === 'saved') return
+    overlay.cells.delete(column)
+    overlay.shown = undefined
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      this.#sending = this.#queue.shift()
+      this.#events.onChange()
+      if (this.#sending === undefined) return
+      await this.#send(this.#sending)
+    }
+  }
+
+  /** Never rejects: what fails is a problem. */
+  async #send(step: Step): Promise<void> {
+    for (const rowId of new Set(step.changes.map((change) => change.rowId))) {
+      const changes = step.changes.filter((change) => change.rowId === rowId)
+      try {
+        await this.#sendRow(step, rowId, changes)
+      } catch (failure) {
+        for (const change of changes) this.#refuse(step, change, failure)
+      }
+    }
+  }
+
+  async #sendRow(step: Step, rowId: string, given: readonly CellChange[]): Promise<void> {
+    let changes = given
+    let version = Math.max(
+      ...changes.map((change) => change.version),
+      this.#overlays.get(rowId)?.ownVersion ?? 0,
+    )
+    for (let tries = 1; changes.length > 0; tries++) {
+      try {
+        const cells = new Map(changes.map(({ column, after }) => [column, after]))
+        const made = await updateRow(this.#api, this.#tableId, rowId, version, cells)
+        return this.#saved(rowId, changes, made)
+      } catch (failure) {
+        const isNewer = failure instanceof ClientError && failure.status === 412
+        if (!isNewer || tries >= TRIES_MAX) throw failure
+        const now = await this.#api.row(this.#tableId, rowId)
+        version = now.version
+        changes = this.#compare(step, changes, now)
+      }
+    }
+  }
+
+  #saved(rowId: string, changes: readonly CellChange[], version: number): void {
+    const overlay = this.#overlayOf(rowId, version)
+    overlay.version = version
+    overlay.ownVersion = version
+    overlay.shown = undefined
+    for (const { column, after } of changes) {
+      const cell = overlay.cells.get(column)
+      if (cell?.token === after && cell.state === 'pending') {
+        overlay.cells.set(column, { token: after, state: 'saved' })
+      }
+    }
+    this.#events.onSaved(version)
+  }
+
+  /** Whether others have changed the same cells. @returns the changes that can be sent to the row as it is now */
+  #compare(step: Step, changes: readonly CellChange[], now: VersionedRow): readonly CellChange[] {
+    const overlay = this.#overlayOf(now.row.$rowID, now.version)
+    overlay.whole = now.row
+    overlay.version = now.version
+    overlay.shown = undefined
+    return changes.filter((change) => {
+      const theirs = tokenOf(now.row[change.column])
+      if (isSame(theirs, change.before)) return true
+      if (isSame(theirs, change.after)) {
+        overlay.cells.delete(change.column) // Both have written the same.
+        return false
+      }
+      this.#addProblem(step, { change, theirs, message: '' }, 'conflict')
+      return false
+    })
+  }
+
+  #refuse(step: Step, change: CellChange, failure: unknown): void {
+    this.#addProblem(step, { change, theirs: undefined, message: messageOf(failure) }, 'failed')
+  }
+
+  #addProblem(step: Step, problem: EditProblem, state: CellState): void {
+    const { rowId, column, after } = problem.change
+    step.changes = step.changes.filter((change) => change !== problem.change)
+    const steps = this.#lists[step.list]
+    if (step.changes.length === 0 && steps.includes(step)) steps.splice(steps.indexOf(step), 1)
+    const overlay = this.#overlayOf(rowId, problem.change.version)
+    // A later change of the cell, which waits, will meet the same.
+    if (overlay.cells.get(column)?.token !== after) return
+    overlay.cells.set(column, { token: after, state })
+    overlay.shown = undefined
+    this.#problems = [...this.#problems, problem]
+  }
+}
+
+function isOf(change: CellChange, rowId: string, column: string): boolean {
+  return change.rowId === rowId && change.column === column
+}
+
+/** Whether two texts of JSON are the same value, as it is written. */
+function isSame(one: string, other: string): boolean {
+  return one === other || jsonText(parseJson(one)) === jsonText(parseJson(other))
+}

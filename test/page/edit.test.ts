@@ -1,0 +1,183 @@
+// Goal: a person corrects cells in the grid, by mouse and by keyboard, loses nothing that others write, and can take
+// back what was done.
+// Method: the page of `rowstash open --write` in a real browser, in one tab and in two.
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fillShop } from './shop.js'
+import {
+  faults,
+  HAS_BROWSER,
+  hold,
+  makeShownDirectory,
+  picture,
+  type ShownDirectory,
+  showDirectory,
+} from './shown-page.js'
+
+const ROWS = 500
+const COLUMNS = ['id', 'photo', 'customer', 'city', 'total', 'paid', 'day', 'placed', 'tags']
+
+describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
+  let directory: ShownDirectory<string>
+
+  beforeAll(async () => {
+    directory = await makeShownDirectory((store) => fillShop(store, ROWS), '--write')
+  })
+
+  afterAll(() => directory?.remove())
+
+  async function showOrders(): Promise<Page> {
+    const page = await showDirectory(directory)
+    await page.getByRole('link', { name: 'Orders' }).click()
+    await page.getByRole('gridcell', { name: 'Ada Byron' }).first().waitFor()
+    return page
+  }
+
+  /** A cell of the row with a number, from 1. */
+  function cellOf(page: Page, row: number, column: string): Locator {
+    const index = COLUMNS.indexOf(column) + 2
+    return page.locator(`[aria-rowindex="${row + 1}"] [aria-colindex="${index}"]`)
+  }
+
+  const saved = (page: Page) => page.locator('.editState').getByText('Saved').waitFor()
+
+  /** What the store has in a row. */
+  async function stored(page: Page, row: number): Promise<Record<string, unknown>> {
+    return page.evaluate(
+      async ([table, from]) => {
+        const key = sessionStorage.getItem('rowstash-session')
+        const answer = await fetch(`tables/${table}/rows?from=${from}&limit=1`, {
+          headers: { authorization: `Bearer ${key}` },
+        })
+        return (await answer.json()).data[0]
+      },
+      [directory.made, row - 1] as const,
+    )
+  }
+
+  test('a cell is edited by keyboard alone, and the change is taken back', async () => {
+    const page = await showOrders()
+    await page.getByRole('grid').focus()
+    for (const key of ['ArrowDown', 'ArrowRight', 'ArrowRight', 'Enter'])
+      await page.keyboard.press(key)
+    const input = page.getByLabel('customer, row 2')
+    expect(await input.inputValue()).toBe('Alan Turing')
+    await input.fill('Alan M. Turing')
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'edit')
+    const release = await hold(page, /\/rows\//, (method) => method === 'PATCH')
+    await page.keyboard.press('Enter')
+    const cell = cellOf(page, 2, 'customer')
+    expect(await cell.innerText()).toBe('Alan M. Turing')
+    expect(await cell.getAttribute('aria-description')).toBe('is being saved')
+    expect(await page.locator('#active-cell').innerText()).toBe('Grace Hopper') // It went down.
+    release()
+    await saved(page)
+    expect(await cell.getAttribute('aria-description')).toBeNull()
+    expect((await stored(page, 2))['customer']).toBe('Alan M. Turing')
+    expect(await page.getByText('The table has changed').count()).toBe(0)
+
+    await page.keyboard.press('Control+z')
+    await expect.poll(() => cell.innerText()).toBe('Alan Turing')
+    await saved(page)
+    expect((await stored(page, 2))['customer']).toBe('Alan Turing')
+    await page.keyboard.press('Control+Shift+z')
+    await expect.poll(() => cell.innerText()).toBe('Alan M. Turing')
+    await expect.poll(async () => (await stored(page, 2))['customer']).toBe('Alan M. Turing')
+    // A key that types begins with it, Escape gives it up, Delete empties the cell.
+    await page.keyboard.press('Home')
+    await page.keyboard.type('12')
+    expect(await page.getByLabel('id, row 2').inputValue()).toBe('12')
+    await page.keyboard.press('Escape')
+    expect(await cellOf(page, 2, 'id').innerText()).toBe('1')
+    await page.keyboard.press('Delete')
+    await expect.poll(() => cellOf(page, 2, 'id').innerText()).toBe('')
+    await expect.poll(async () => (await stored(page, 2))['id']).toBeUndefined()
+  })
+
+  test('each kind has its input, which checks what is typed', async () => {
+    const page = await showOrders()
+    const edit = async (row: number, column: string) => {
+      await cellOf(page, row, column).dblclick()
+      return page.getByLabel(`${column === 'tags' ? 'Tags' : column}, row ${row}`)
+    }
+    const total = await edit(5, 'total')
+    await total.fill('1,5')
+    await page.getByText('Must be a number, such as 1234.50.').waitFor()
+    await total.press('Enter')
+    expect(await total.inputValue()).toBe('1,5') // It stays until it fits.
+    expect(await faults(page)).toEqual([])
+    await total.fill('12345678901234567890.10')
+    await total.press('Enter')
+    await expect.poll(() => cellOf(page, 5, 'total').innerText()).toBe('12345678901234567890.10')
+
+    const paid = await edit(4, 'paid')
+    expect(await paid.getAttribute('role')).toBe('switch')
+    await paid.press('Space')
+    await paid.press('Enter')
+    await expect.poll(() => cellOf(page, 4, 'paid').innerText()).toBe('true')
+
+    const day = await edit(5, 'day')
+    expect(await day.getAttribute('type')).toBe('date')
+    await day.fill('2031-02-03')
+    await day.press('Tab')
+    await expect.poll(() => cellOf(page, 5, 'day').innerText()).toBe('2031-02-03')
+
+    const tags = await edit(5, 'tags')
+    expect(await tags.inputValue()).toBe('gift\nexpress')
+    await tags.fill('gift\nslow')
+    await cellOf(page, 7, 'city').click() // Whoever goes elsewhere saves.
+    await expect.poll(() => cellOf(page, 5, 'tags').innerText()).toBe('gift · slow')
+    await saved(page)
+    expect(await stored(page, 5)).toMatchObject({ tags: ['gift', 'slow'], day: '2031-02-03' })
+    expect(await stored(page, 4)).toMatchObject({ paid: true })
+  })
+
+  test('two tabs change one cell: both values are shown, and a person decides', async () => {
+    const [mine, theirs] = [await showOrders(), await showOrders()]
+    const write = async (page: Page, row: number, column: string, text: string) => {
+      await cellOf(page, row, column).dblclick()
+      await page.getByLabel(`${column}, row ${row}`).fill(text)
+      await page.keyboard.press('Enter')
+    }
+    await write(theirs, 10, 'customer', 'Theirs')
+    await write(theirs, 11, 'customer', 'Theirs, too')
+    await write(theirs, 12, 'customer', 'Of another cell')
+    await saved(theirs)
+    await write(mine, 12, 'city', 'Same row')
+    await expect.poll(() => cellOf(mine, 12, 'customer').innerText()).toBe('Of another cell')
+    await saved(mine)
+    await write(mine, 10, 'customer', 'Mine')
+    await write(mine, 11, 'customer', 'Mine, too')
+    const problems = mine.getByRole('region', { name: 'Changes that were not saved' })
+    await expect.poll(() => problems.getByRole('listitem').count()).toBe(2)
+    const first = problems.getByRole('listitem').filter({ hasText: 'customer, row 10' })
+    expect(await first.innerText()).toMatch(/Theirs\s+Theirs\s+Yours\s+Mine/)
+    expect(await cellOf(mine, 10, 'customer').getAttribute('aria-description')).toBe('conflict')
+    expect(await faults(mine)).toEqual([])
+    await picture(mine, 'conflict')
+    await first.getByRole('button', { name: 'Keep theirs' }).click()
+    await expect.poll(() => cellOf(mine, 10, 'customer').innerText()).toBe('Theirs')
+    await mine.getByRole('button', { name: 'Use yours' }).click()
+    await saved(mine)
+    expect(await stored(mine, 10)).toMatchObject({ customer: 'Theirs' })
+    expect(await stored(mine, 11)).toMatchObject({ customer: 'Mine, too' })
+    expect(await stored(mine, 12)).toMatchObject({ customer: 'Of another cell', city: 'Same row' })
+  })
+
+  test('rows are added and deleted', async () => {
+    const page = await showOrders()
+    await page.getByRole('button', { name: 'Add row' }).click()
+    await page.getByText('A row was added.').waitFor()
+    await expect.poll(() => page.getByRole('grid').getAttribute('aria-rowcount')).toBe('502')
+    await expect.poll(() => page.locator('#active-cell').count()).toBe(1)
+    await page.getByRole('grid').focus()
+    await page.keyboard.press('F2')
+    await page.getByLabel('id, row 501').fill('501')
+    await page.keyboard.press('Enter')
+    await saved(page)
+    expect(await stored(page, 501)).toMatchObject({ id: 501 })
+    await page.getByRole('button', { name: 'Delete row' }).click()
+    await expect.poll(() => page.getByRole('grid').getAttribute('aria-rowcount')).toBe('501')
+  })
+})

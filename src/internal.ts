@@ -46,13 +46,19 @@ export type {
   IfTableMatch,
   TableNamesOptions,
 } from './engine/types/life-types.js'
-export type { ConditionToDelete, UpdateRowsOptions } from './engine/types/many-types.js'
+export type {
+  ConditionToDelete,
+  RowTextUpdate,
+  RowToDelete,
+  UpdateRowsOptions,
+} from './engine/types/many-types.js'
 export type { PageBounds } from './engine/types/read-types.js'
 export type { ReceiptChunk, ReceiptColumns, ReceiptMerge } from './engine/types/receipt-types.js'
 export type {
   ChunkResult,
   KeyColumnOf,
   MayBeEmpty,
+  Repeatable,
   RowsOf,
   TypedRowsInput,
 } from './engine/types/row-types.js'

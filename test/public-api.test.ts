@@ -304,6 +304,7 @@ test('the entry points export exactly these names', () => {
         "type ClientChange",
         "type ClientChanges",
         "type ClientFind",
+        "type ClientManyRows",
         "type ClientOptions",
         "type ClientPage",
         "type ClientRow",

@@ -152,11 +152,16 @@ export class StoreError extends Error {
   declare readonly line?: number
   /** The effect of the operation; only if the storage failed. */
   declare readonly outcome?: WriteOutcome
+  /** Of a call for many rows, what is wrong with each of them, in their order: the first 100. This error is one of them. */
+  declare readonly problems?: readonly StoreError[]
+  /** How many rows have problems. */
+  declare readonly problemCount?: number
 
   constructor(
     code: StoreErrorCode,
     message: string,
-    details: ErrorPlace & { readonly cause?: unknown } = {},
+    details: ErrorPlace &
+      Pick<StoreError, 'problems' | 'problemCount'> & { readonly cause?: unknown } = {},
   ) {
     const { cause, ...place } = details
     // Messages quote values, names, URLs and headers, and are shown in terminals, logs and pages.

@@ -3,13 +3,13 @@
 import { concatBytes, utf8 } from '../base/bytes.js'
 import { monotonicMs, systemClock } from '../base/clock.js'
 import { isRecord } from '../base/options.js'
-import { ClientError } from './client-error.js'
+import { ClientError, type RowProblems } from './client-error.js'
 
 /** The longest silence within a body, in milliseconds. */
 const SILENCE_MS_MAX = 30_000
 
 /** What is read of the body of an error, in bytes, and for how long, in milliseconds. */
-const ERROR_BYTES_MAX = 64 * 1024
+const ERROR_BYTES_MAX = 256 * 1024
 const ERROR_MS_MAX = 5_000
 
 /** Characters of the message of an error that are shown. */
@@ -44,6 +44,12 @@ export function conditionHeaders(
     ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
     ...(ifNoneMatch !== undefined && { 'if-none-match': `"${ifNoneMatch}"` }),
   }
+}
+
+/** The version in the answer to a change. */
+export async function changedVersion(answer: Response): Promise<Readonly<{ version: string }>> {
+  await readAnswerJson(answer)
+  return { version: versionOf(answer) }
 }
 
 /** As `versionOf`, of an answer that is asked for its version. @throws {ClientError} answer_invalid */
@@ -173,10 +179,11 @@ export async function failedAnswer(
 ): Promise<Failed> {
   const { status, headers } = answer
   if (status === 304) return { failure: notModified(), retryAfterMs: undefined }
-  const { type, message } = errorIn(await errorText(answer))
+  const { type, message, problems } = errorIn(await errorText(answer))
   const isUnknownKey = status === 404 && message !== undefined && UNKNOWN_KEY.test(message)
   const hint = isUnknownKey ? `: the server at ${url} does not know this key` : ''
-  const failure = new ClientError((message ?? statusMessage(status, target)) + hint, status, type)
+  const whole = (message ?? statusMessage(status, target)) + hint
+  const failure = new ClientError(whole, status, type, undefined, [], problems)
   return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
 }
 
@@ -213,12 +220,24 @@ function statusMessage(status: number, target: string | URL): string {
   return `${place}: is the base path, such as /api, missing from the url?`
 }
 
-function errorIn(text: string): Readonly<{ type: string; message: string | undefined }> {
+type Told = Readonly<{
+  type: string
+  message: string | undefined
+  problems?: RowProblems | undefined
+}>
+
+function errorIn(text: string): Told {
   try {
-    const { error } = JSON.parse(text) as { error?: { type?: unknown; message?: unknown } }
-    if (typeof error?.message === 'string') {
-      const message = error.message.slice(0, ERROR_CHARACTERS_MAX)
-      return { type: typeof error.type === 'string' ? error.type : '', message }
+    const { error } = JSON.parse(text) as { error?: Readonly<Record<string, unknown>> }
+    if (typeof error?.['message'] === 'string') {
+      const { type, message, problems, problemCount } = error
+      return {
+        type: typeof type === 'string' ? type : '',
+        message: message.slice(0, ERROR_CHARACTERS_MAX),
+        problems: Array.isArray(problems)
+          ? { problems, problemCount: Number(problemCount) }
+          : undefined,
+      }
     }
   } catch {
     // It is no error of the contract: a proxy has answered, for example.

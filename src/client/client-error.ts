@@ -15,6 +15,14 @@ export type ChunkPlace = Readonly<{
   inputRow?: number
 }>
 
+/** What is wrong with rows of `updateRows` or `deleteRows`. */
+export type RowProblems = Readonly<{
+  /** One for each row, in their order, at most 100: the index in the call, and the type and the message of the error. */
+  problems: readonly Readonly<{ row: number; type: string; column?: string; message: string }>[]
+  /** How many rows have problems. */
+  problemCount: number
+}>
+
 /** What breaks a connection that was there, by the codes of Node. */
 const BROKEN = /^(?:ECONNRESET|EPIPE|UND_ERR_(?:SOCKET|HEADERS_TIMEOUT|BODY_TIMEOUT|ABORTED))$/
 
@@ -46,6 +54,10 @@ export class ClientError extends Error {
   readonly place: ChunkPlace | undefined
   /** Likewise of all rows that the message names, in its order, such as two with one key. */
   readonly places: readonly ChunkPlace[]
+  /** Of `updateRows` and `deleteRows`, what is wrong with rows; undefined: the server named none. */
+  readonly problems: RowProblems['problems'] | undefined
+  /** How many rows have problems; undefined: the server named none. */
+  readonly problemCount: number | undefined
 
   constructor(
     message: string,
@@ -53,6 +65,7 @@ export class ClientError extends Error {
     type = '',
     cause?: unknown,
     places: readonly ChunkPlace[] = [],
+    { problems, problemCount }: Partial<RowProblems> = {},
   ) {
     // Most messages are texts of a server, which could forge a line of a log.
     super(escapeControls(message), cause === undefined ? {} : { cause })
@@ -60,9 +73,11 @@ export class ClientError extends Error {
     this.type = type
     this.place = places[0]
     this.places = places
+    this.problems = problems
+    this.problemCount = problemCount
   }
 
-  /** What `JSON.stringify` writes: name, message, status, type and places, but neither cause nor stack. */
+  /** What `JSON.stringify` writes: name, message, status, type, places and problems, but neither cause nor stack. */
   toJSON(): object {
     return { ...this, message: this.message }
   }

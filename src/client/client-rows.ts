@@ -1,6 +1,7 @@
 // Tables, pages and rows of a server, as `rowstash/client` returns them.
 import type { OrderBy, Where } from '../engine/types/find-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
+import type { Abortable, OnSchemaError } from './import-types.js'
 
 /** A row: its ID and its non-empty cells, as JSON.parse returns them. */
 export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
@@ -77,3 +78,46 @@ export type PagePart = Readonly<{
   /** Whether the page says how many rows match. Default: false. */
   total?: boolean | undefined
 }>
+
+/** A row that is to be as it was read; a part of what `updateRows` and `deleteRows` take. */
+type NamedRow = Readonly<{
+  /** The ID of the row. */
+  rowId: string
+  /** A `version` that was read. If the row has changed since, nothing is done. Default: no condition. */
+  ifMatch?: string | undefined
+}>
+
+/** Changes of many rows, all or none, in one version; a part of `ClientTable`. Only a server of rowstash makes them. */
+export interface ClientManyRows<Cells = ClientCells> {
+  /**
+   * Changes cells of at most 10,000 rows. No row may occur twice.
+   * @param options - `onSchemaError`: what the server does with cells that do not fit. Default: `abort`.
+   * @throws {ClientError} `row_not_found`, `precondition_failed` (412), or what does not fit; `problems` of the error says
+   *   which rows, and what is wrong with each
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const { rows, version } = await client.table(tableId).page()
+   * const updates = rows.map(({ $rowID, id }) => ({ rowId: $rowID, cells: { id: Number(id) * 10 }, ifMatch: version }))
+   * await client.table(tableId).updateRows(updates)
+   * console.log((await client.table(tableId).page()).rows.map(({ id }) => id)) // [10,20]
+   */
+  updateRows(
+    updates: readonly (NamedRow & Readonly<{ cells: Cells }>)[],
+    options?: Abortable & Readonly<{ onSchemaError?: OnSchemaError | undefined }>,
+  ): Promise<Readonly<{ version: string }>>
+  /**
+   * Deletes at most 10,000 rows.
+   * @param rows - Their IDs, or objects with `ifMatch`.
+   * @returns how many rows were deleted, and how many were not there
+   * @throws {ClientError} `precondition_failed` (412), with `problems`, as `updateRows`
+   * @example
+   * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
+   * const { rows } = await client.table(tableId).page({ where: { id: 1 } })
+   * const { deleted } = await client.table(tableId).deleteRows(rows.map(({ $rowID }) => $rowID))
+   * console.log(deleted) // 1
+   */
+  deleteRows(
+    rows: readonly (string | NamedRow)[],
+    options?: Abortable,
+  ): Promise<Readonly<{ version: string; deleted: number; missing: number }>>
+}

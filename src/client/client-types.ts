@@ -17,6 +17,7 @@ import type { ClientError } from './client-error.js'
 import type {
   ClientCells,
   ClientFind,
+  ClientManyRows,
   ClientPage,
   ClientRow,
   ClientTableInfo,
@@ -197,7 +198,7 @@ export interface Client {
 }
 
 /** A table of a server. Failures are `ClientError`, as of `Client`; a missing table has the type `table_not_found`. */
-export interface ClientTable extends ClientChanges {
+export interface ClientTable extends ClientChanges, ClientManyRows {
   /** The ID of the table. */
   readonly id: string
   /**
@@ -293,8 +294,7 @@ export interface ClientTable extends ClientChanges {
       Readonly<{ limit?: number | undefined; delimiter?: ',' | '\t' | undefined }>,
   ): AsyncIterableIterator<string>
   /**
-   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost, as no
-   * number is parsed.
+   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`. Every digit is kept.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''
@@ -387,7 +387,8 @@ export interface TypedClientTable<S extends AnySchema>
       ClientTable,
       'id' | 'info' | 'rename' | 'delete' | 'version' | 'deleteRow' | 'toCSV' | 'toNDJSON'
     >,
-    ClientChanges {
+    ClientChanges,
+    ClientManyRows<CellsOf<S>> {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
     request?: TypedFind<S, Column> & PagePart,
   ): Promise<

@@ -13,6 +13,7 @@ import {
   withRowIds,
 } from '../format/rows-writer.js'
 import {
+  changedVersion,
   conditionHeaders,
   dataIn,
   invalidAnswer,
@@ -24,6 +25,7 @@ import {
 } from './answers.js'
 import { checkCall, checkIdArgument, checkNameArgument, GROUP_COLUMNS } from './call-options.js'
 import { ClientError, invalidCall } from './client-error.js'
+import type { ClientManyRows } from './client-rows.js'
 import type {
   Abortable,
   ClientCells,
@@ -31,13 +33,12 @@ import type {
   ClientRow,
   ClientTable,
   ClientTableInfo,
-  OnSchemaError,
 } from './client-types.js'
 import { exportRows, type PageTexts, rowsOf } from './export-rows.js'
 import { ownSignal } from './own-realm.js'
 import type { ClientRequest, Requests } from './requests.js'
 import { rowText, whereText } from './row-text.js'
-import { tablePath } from './table-operation.js'
+import { schemaQuery, tablePath } from './table-operation.js'
 import type { changesOf, WatchOptions } from './watch-changes.js'
 
 /** Calls of a function that makes new cells of a row, at most. */
@@ -321,6 +322,28 @@ export class RemoteTable implements ClientTable {
     return this.#send({ method: 'DELETE', path: this.#pathOf(rowId), signal }, changedVersion)
   }
 
+  updateRows(
+    ...given: Parameters<ClientTable['updateRows']>
+  ): ReturnType<ClientTable['updateRows']> {
+    return this.#change('updateRows', ...given)
+  }
+
+  deleteRows(
+    ...given: Parameters<ClientTable['deleteRows']>
+  ): ReturnType<ClientTable['deleteRows']> {
+    return this.#change('deleteRows', ...given)
+  }
+
+  async #change(
+    call: keyof ClientManyRows,
+    given: unknown,
+    options?: Parameters<ClientTable['updateRows']>[1],
+  ): ReturnType<ClientTable['deleteRows']> {
+    const { changeRows } = await import('./change-rows.js')
+    const rows = { requests: this.#requests, path: this.#path, hasKeys: this.#hasIdempotencyKeys }
+    return changeRows(rows, call, given, options)
+  }
+
   /** With a condition, a repeat of a change whose answer was lost would be refused because of that change. */
   async #patch(
     rowId: string,
@@ -361,11 +384,6 @@ async function* loadedChanges(
   yield* (await import('./watch-changes.js')).changesOf(...given)
 }
 
-async function changedVersion(answer: Response): Promise<Readonly<{ version: string }>> {
-  await readAnswerJson(answer)
-  return { version: versionOf(answer) }
-}
-
 async function pageTextsOf(answer: Response): Promise<PageTexts> {
   const text = await textOf(answer)
   try {
@@ -402,10 +420,6 @@ function keyQuery(values: KeyValues): string {
     )
   })
   return String(new URLSearchParams(texts))
-}
-
-function schemaQuery(onSchemaError: OnSchemaError | undefined): string {
-  return onSchemaError === undefined ? '' : `?onSchemaError=${onSchemaError}`
 }
 
 /** Whether an answer is not about the table or the key; one without a type comes from no API. */

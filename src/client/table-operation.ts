@@ -1,7 +1,7 @@
 // The operation that uses a stash, and its answer.
 import { AnswerReader } from './answer-reader.js'
 import { answerPieces, invalidAnswer } from './answers.js'
-import type { ImportTarget, MergeCounts } from './import-types.js'
+import type { ImportTarget, MergeCounts, OnSchemaError } from './import-types.js'
 
 export type TableOperation = Readonly<{
   method: 'POST' | 'PUT'
@@ -14,6 +14,10 @@ export type TableOperation = Readonly<{
 
 export function tablePath(tableId: string): string {
   return `/tables/${encodeURIComponent(tableId)}`
+}
+
+export function schemaQuery(onSchemaError: OnSchemaError | undefined): string {
+  return onSchemaError === undefined ? '' : `?onSchemaError=${onSchemaError}`
 }
 
 export function makeTableOperation(target: ImportTarget, stashId: string): TableOperation {

@@ -15,6 +15,7 @@ import { headChanges, listChanges } from './operations/changes.js'
 import { exportTable, headExport } from './operations/exports.js'
 import { answerImportTable } from './operations/imports.js'
 import { answerListJobs, readJob } from './operations/jobs.js'
+import { deleteRows, updateRows } from './operations/many-rows.js'
 import { mergeRows } from './operations/merges.js'
 import {
   answerAddRows,
@@ -75,6 +76,7 @@ const CHANGES = ['since', 'limit']
 const COUNT = ['where', 'search']
 const GROUPS = ['by', 'sum', 'least', 'greatest', ...COUNT, 'limit']
 const EXPORT = ['format', ...COUNT, 'columns', 'sort', 'at']
+const UPDATE = ['onSchemaError']
 const MERGE = ['key', 'mode', 'unnamed', 'onSchemaError', 'validate', ...DIALECT_PARAMETERS]
 
 export const ROUTES = [
@@ -92,6 +94,8 @@ export const ROUTES = [
   ['GET', '/tables/{tableID}/rows', READ, listRows],
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],
   ['POST', '/tables/{tableID}/rows', FILL, answerAddRows],
+  ['PATCH', '/tables/{tableID}/rows', WRITE, updateRows, UPDATE],
+  ['DELETE', '/tables/{tableID}/rows', DELETE, deleteRows, NONE],
   ['POST', '/tables/{tableID}/merge', FILL, mergeRows, MERGE],
   ['GET', '/tables/{tableID}/count', READ, countRows, COUNT],
   ['GET', '/tables/{tableID}/groups', READ, readGroups, GROUPS],

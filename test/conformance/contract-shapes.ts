@@ -97,13 +97,27 @@ export function checkReply(reply: CheckedReply): void {
   }
   assert.equal(headers.get('content-type'), 'application/json; charset=utf-8')
   const body: unknown = JSON.parse(text)
-  if (status >= 400) checkError(status, body)
+  if (status >= 400) checkError(status, body, isOfManyRows(reply))
   else checkSuccess(reply, body)
 }
 
-function checkError(status: number, body: unknown): void {
+/** @param ofRows - Whether the request lists rows, each of which may have a problem. */
+function checkError(status: number, body: unknown, ofRows: boolean): void {
   const { error } = closed(body, ['error'])
-  const { type, message } = closed(error, ['type', 'message'])
+  const more = ofRows ? ['problems', 'problemCount'] : []
+  const { type, message, problems, problemCount } = closed(error, ['type', 'message'], more)
+  if (problems !== undefined) {
+    const rows = array(problems).map((problem) => {
+      const about = closed(problem, ['row', 'type', 'message'], ['column'])
+      for (const name of ['type', 'message']) assert.equal(typeof about[name], 'string', name)
+      return Number(about['row'])
+    })
+    assert.deepEqual(
+      rows,
+      [...new Set(rows)].sort((one, other) => one - other),
+    )
+    assert.equal(rows.length, Math.min(100, Number(problemCount)))
+  }
   assert.ok(
     TYPES_OF_STATUS[status]?.includes(String(type)),
     `${status} does not come with the type ${String(type)}`,
@@ -140,6 +154,8 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'GET table': { status: 200, hasETag: true, check: checkTable },
   'PATCH table': { status: 200, hasETag: true, check: checkEmpty },
   'DELETE table': { status: 200, hasETag: false, check: checkEmpty },
+  'PATCH rows': { status: 200, hasETag: true, check: checkEmpty },
+  'DELETE rows': { status: 200, hasETag: true, check: checkDeleted },
   'POST rows': { status: 201, hasETag: true, check: checkChanged },
   'POST merge': { status: 200, hasETag: true, check: checkMerged },
   'POST merge check': { status: 200, hasETag: true, check: checkMergeCounts },
@@ -179,6 +195,11 @@ function checkChunks(body: unknown): void {
     const { serial, rows } = closed(chunk, ['serial', 'rows'])
     assert.ok(typeof serial === 'string' && Number.isSafeInteger(rows))
   }
+}
+
+function checkDeleted(body: unknown): void {
+  const { deleted, missing } = closed(closed(body, ['data'])['data'], ['deleted', 'missing'])
+  for (const count of [deleted, missing]) assert.ok(Number.isSafeInteger(count))
 }
 
 function checkCount(body: unknown): void {
@@ -255,6 +276,10 @@ function checkSuccess({ method, path, status, headers }: CheckedReply, body: unk
   assert.equal(status, success.status, operation)
   assert.equal(headers.get('etag') !== null, success.hasETag, `ETag of ${operation}`)
   success.check(body)
+}
+
+function isOfManyRows({ method, path }: CheckedReply): boolean {
+  return /^(?:PATCH|DELETE)$/.test(method) && resourceOf(path) === 'rows'
 }
 
 function isCheck(path: string): boolean {

@@ -21,6 +21,7 @@ import { keptIdCases } from './contract/kept-id-cases.js'
 import { keptIdHistoryCases } from './contract/kept-id-history-cases.js'
 import { keptIdInputCases } from './contract/kept-id-input-cases.js'
 import { listCases } from './contract/list-cases.js'
+import { manyRowCases } from './contract/many-row-cases.js'
 import { mergeCases } from './contract/merge-cases.js'
 import { orderCases } from './contract/order-cases.js'
 import { overwriteCases } from './contract/overwrite-cases.js'
@@ -95,6 +96,7 @@ const CASES: readonly ContractCase[] = [
   ...receiptCases,
   ...mergeCases,
   ...rowCases,
+  ...manyRowCases,
   ...updateCases,
   ...repeatCases,
   ...stashCases,

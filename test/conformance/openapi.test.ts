@@ -137,19 +137,22 @@ describe('answers that take a server of their own', () => {
     expect((await send(server, 'PUT', `/tables/${tableID}`, { body: rows })).status).toBe(403)
     expect((await post(`/tables/${tableID}/merge?key=a`, rows)).status).toBe(403)
     const api = new Api(server)
-    const lines = head(
-      api,
-      `POST /tables/${tableID}/rows`,
-      'Idempotency-Key: k',
-      'Content-Type: application/json',
-      'Content-Length: 9',
-    )
-    const connection = new RawConnection(api)
-    connection.write(`${lines.join('\r\n')}\r\n\r\n[{"a":1}]`)
-    const reply = await connection.reply('POST')
-    announce(api, lines, reply)
-    expect(reply.status).toBe(403)
-    connection.close()
+    for (const method of ['POST', 'PATCH', 'DELETE']) {
+      const body = method === 'POST' ? '[{"a":1}]' : '[]'
+      const lines = head(
+        api,
+        `${method} /tables/${tableID}/rows`,
+        'Idempotency-Key: k',
+        'Content-Type: application/json',
+        `Content-Length: ${body.length}`,
+      )
+      const connection = new RawConnection(api)
+      connection.write(`${lines.join('\r\n')}\r\n\r\n${body}`)
+      const reply = await connection.reply(method)
+      announce(api, lines, reply)
+      expect(reply.status).toBe(403)
+      connection.close()
+    }
     await server.close()
   })
 

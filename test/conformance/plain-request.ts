@@ -37,6 +37,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   createTable: { name: 'T', rows: [] },
   importTable: { fromUrl: 'http://source.test/rows.csv' },
   updateRow: {},
+  updateRows: [],
   createUpload: { contentType: 'image/png', fileName: 'a.png' },
   putUpload: 'x',
   addKey: { teamID: 'first' },

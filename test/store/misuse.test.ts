@@ -433,6 +433,7 @@ const TABLE: Readonly<Record<string, Call>> = {
   updateRows: call(
     (updates, options) => table.updateRows(updates, options),
     () => [[{ rowId, cells: { n: 1 }, ifMatch: undefined }], { onSchemaError: undefined }],
+    { 1: 'onSchemaError idempotencyKey requestDigest author note' },
   ),
   log: call(
     (request) => table.log(request),
@@ -458,8 +459,9 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [1],
   ),
   deleteRows: call(
-    (ids) => overwritten.deleteRows(ids),
-    () => [['x']],
+    (ids, options) => overwritten.deleteRows(ids, options),
+    () => [['x', { rowId: 'y', ifMatch: 1 }], {}],
+    { 1: 'signal idempotencyKey requestDigest author note' },
   ),
   deleteRow: call(
     (id, options) => overwritten.deleteRow(id, options),
@@ -662,7 +664,7 @@ test('of the wrong values these work', () => {
       "TABLE count": "0: undefined | 0.a: null | 0.a: 0 | 0.a: -1 | 0.a: 0.5 | 0.a: 1n | 0: {} | 0.a: {} | 0.$not: {} | 0: an object without a prototype | 0.a: an object without a prototype | 0.$not: an object without a prototype | 0.$and: [] | 0.$or: [] | 0: iterators that are none | 0.a: iterators that are none | 0.$not: iterators that are none | 1: undefined | 1.signal: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE delete": "0: undefined | 0.ifMatch: undefined | 0.ifMatch: 1n | 0: {} | 0: an object without a prototype | 0: iterators that are none",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.author: undefined | 1.note: undefined | 1.author: 'x' | 1.note: 'x' | 1.author: a text with a NUL | 1.note: a text with a NUL | 1: {} | 1: an object without a prototype | 1: iterators that are none",
-      "TABLE deleteRows": "0: []",
+      "TABLE deleteRows": "0: [] | 1: undefined | 1.signal: undefined | 1.idempotencyKey: undefined | 1.requestDigest: undefined | 1.author: undefined | 1.note: undefined | 1.author: 'x' | 1.note: 'x' | 1.author: a text with a NUL | 1.note: a text with a NUL | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE find": "0.a: null | 0.a: 0 | 0.a: -1 | 0.a: 0.5 | 0.a: 1n | 0: {} | 0.a: {} | 0.$not: {} | 0: an object without a prototype | 0.a: an object without a prototype | 0.$not: an object without a prototype | 0.$and: [] | 0.$or: [] | 0: iterators that are none | 0.a: iterators that are none | 0.$not: iterators that are none | 1: undefined | 1.columns: undefined | 1.from: undefined | 1.orderBy: undefined | 1.limit: undefined | 1.numbers: undefined | 1.signal: undefined | 1.from: 0 | 1: {} | 1: an object without a prototype | 1.columns: [] | 1: iterators that are none",
       "TABLE findBytes": "0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.orderBy: undefined | 0.total: undefined | 0.reserve: undefined | 0.total: true | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none | 0.reserve: a function",
       "TABLE get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",

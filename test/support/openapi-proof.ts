@@ -199,7 +199,7 @@ export class OpenApiProof {
       $ref: string
     }>[]
     return refs.map(({ $ref }) => {
-      const [, status, type = ''] = /\/Error_(\d+)_(\w+)$/.exec($ref) ?? []
+      const [, status, type = ''] = /\/(?:Rows)?Error_(\d+)_(\w+)$/.exec($ref) ?? []
       return { status: Number(status), type }
     })
   }

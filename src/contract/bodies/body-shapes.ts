@@ -194,7 +194,7 @@ export function required(members: Members, name: string, hint?: string): JsonPar
 }
 
 /** The first byte that is neither JSON white space nor of a byte order mark. */
-function firstByte(bytes: Bytes): number | undefined {
+export function firstByte(bytes: Bytes): number | undefined {
   for (let at = markLength(bytes); at < bytes.length; at++) {
     if (!isSpace(bytes[at] ?? 0)) return bytes[at]
   }

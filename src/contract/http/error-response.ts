@@ -1,7 +1,8 @@
 // Renders failures as CONTRACT.md, section 2, says. No other file maps error codes to statuses.
 //
 // Invariants:
-// - The error object is closed: type and message. The message names the place of wrong data.
+// - The error object is closed: type and message, and of requests for many rows their problems. The message names the
+//   place of wrong data.
 // - A validation error of the store is about the body: the contract checks the other parts itself.
 // - Errors that we did not raise, and errors that only an operator can repair, show the client no details.
 
@@ -111,7 +112,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 export function errorResponse(failure: unknown): ContractResponse {
   if (failure instanceof Refusal) return refusalResponse(failure)
   const { status, type, message } = shownError(failure)
-  const response = renderError(status, type, message)
+  const response = renderError(status, type, message, problemsOf(failure))
   if (status === 429 || status === 503) {
     return withHeaders(response, { 'retry-after': RETRY_AFTER_SECONDS })
   }
@@ -170,13 +171,32 @@ function cutQuoted(message: string): string {
 
 const MESSAGE_CHARS_MAX = 1_000
 
+/** Of the message of one of many problems. */
+const PROBLEM_CHARS_MAX = 300
+
+/** What is wrong with each row of a request for many; nothing for other failures. */
+function problemsOf(failure: unknown): object {
+  if (!isStoreError(failure) || failure.problems === undefined) return {}
+  const problems = failure.problems.map((problem) => {
+    const { type, message } = shownStoreError(problem)
+    const shown = escapeControls(cutText(message, PROBLEM_CHARS_MAX))
+    return { row: problem.row, type, column: problem.column, message: shown }
+  })
+  return { problems, problemCount: failure.problemCount }
+}
+
 /** Renders an error of the contract, for the few responses without a code. */
-export function renderError(status: number, type: string, message: string): ContractResponse {
+export function renderError(
+  status: number,
+  type: string,
+  message: string,
+  more: object = {},
+): ContractResponse {
   const shown = escapeControls(cutText(message, MESSAGE_CHARS_MAX))
   return {
     status,
     headers: { 'content-type': JSON_TYPE },
-    body: JSON.stringify({ error: { type, message: shown } }),
+    body: JSON.stringify({ error: { type, message: shown, ...more } }),
   }
 }
 

@@ -2,12 +2,29 @@
 import { isRecord, shown, typeName } from '../../base/options.js'
 import { invalidArgument, StoreError } from '../../base/store-error.js'
 import type { Where } from '../types/find-types.js'
-import type { RowsToDelete } from '../types/many-types.js'
-import { checkArguments, checkFlag, checkText } from './arguments.js'
+import type { RowsToDelete, RowToDelete } from '../types/many-types.js'
+import { checkArguments, checkFlag, checkIfMatchArgument, checkText } from './arguments.js'
 import { checkWhere } from './find-arguments.js'
 
 /** Rows of one call, at most: they are found, and written, in one go. */
 export const ROWS_PER_CALL_MAX = 10_000
+
+/** A row to delete, whatever its version. */
+export function toDelete(rowId: string): RowToDelete {
+  return { rowId }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowsToDelete(given: unknown): readonly RowToDelete[] {
+  checkRowList('deleteRows', 'an array of rows to delete', given)
+  return given.map((row, index) => {
+    const what = `The row to delete at index ${index}`
+    if (!isRecord(row)) return toDelete(checkText(what, row))
+    checkArguments(what, row, ['rowId', 'ifMatch'])
+    const { rowId, ifMatch } = row as Partial<RowToDelete>
+    return { rowId: checkText(`rowId of ${what}`, rowId), ifMatch: checkIfMatchArgument(ifMatch) }
+  })
+}
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkRowIds(what: string, given: unknown): readonly string[] {
@@ -36,7 +53,8 @@ export function checkRowList(
   }
 }
 
-type DeleteCondition = Readonly<{ where: Where; all: boolean }>
+/** Which rows are deleted: those that match; with `all` they may be all rows. */
+export type DeleteCondition = Readonly<{ where: Where; all: boolean }>
 
 /** The condition that names rows; undefined: there is none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function conditionIn(which: RowsToDelete): DeleteCondition | undefined {

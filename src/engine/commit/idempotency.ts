@@ -52,6 +52,11 @@ export async function readIdempotency(
   return { key, digest, bytes, first }
 }
 
+/** The records that `readIdempotency` reads. */
+export function recordsOfResult(table: TableKey, { text }: RequestKey): readonly Bytes[] {
+  return [idempotencyRecordKey(null, text), idempotencyRecordKey(table, text)]
+}
+
 /** The result that an add of an earlier version stored: its keys were per table. */
 async function readOfTable(
   table: TableKey | null,
@@ -88,6 +93,16 @@ export function saveResult(
   const record = encodeIdempotencyRecord({ ...result, digest, at })
   const hints = hintOfResult(store, digest)
   return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
+}
+
+/** Counts that a result has beside row IDs: each is kept as the extent of a run without rows (FORMAT.md, section 4). */
+export function runsOfCounts(counts: readonly number[]): IdempotencyRecord['runs'] {
+  return counts.map((extent) => ({ nonce: new Uint8Array(8), extent, firstSlot: 0, count: 0 }))
+}
+
+/** The counts of `runsOfCounts`. */
+export function countsOfRuns(runs: IdempotencyRecord['runs']): readonly number[] {
+  return runs.filter(({ count }) => count === 0).map(({ extent }) => extent)
 }
 
 /** Whether a record has no effect any more. */

@@ -1,9 +1,14 @@
 // Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
 import { isSync } from '../../base/awaitable.js'
-import { idempotencyRecordKey, schemaKey } from '../../format/keys.js'
+import { schemaKey } from '../../format/keys.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { putMarkers } from '../commit/file-markers.js'
-import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
+import {
+  type IdempotencyState,
+  readIdempotency,
+  recordsOfResult,
+  saveResult,
+} from '../commit/idempotency.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfClosed, hintOfSegments, hintOfTable } from '../commit/work-hints.js'
@@ -75,9 +80,7 @@ function aheadOfAdd(
   if (!team.kv.shared) return undefined
   const source = recordsOfSource(rows)
   const always = [...source]
-  if (key !== undefined) {
-    always.push(idempotencyRecordKey(null, key.text), idempotencyRecordKey(table, key.text))
-  }
+  if (key !== undefined) always.push(...recordsOfResult(table, key))
   return {
     keys: (head) => {
       const keys = [...always, schemaKey(table, head?.generation.schemaNumber ?? 0)]

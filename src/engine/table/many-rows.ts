@@ -1,34 +1,34 @@
-// Updating and deleting many rows of a table: row records laid over their positions by one commit.
+// Updating many rows of a table: row records laid over their positions by one commit.
 
-import { type Bytes, sameBytes } from '../../base/bytes.js'
+import type { Awaitable } from '../../base/awaitable.js'
+import type { Bytes } from '../../base/bytes.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
-import { checkNotAborted } from '../../base/signals.js'
-import { invalidArgument, isStoreError, StoreError } from '../../base/store-error.js'
+import { invalidArgument, isStoreError } from '../../base/store-error.js'
+import { ITEM_WORK, type Steps } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
 import { hideDropped } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { checkArguments, checkIfMatchArgument, checkText } from '../arguments/arguments.js'
-import {
-  checkRowIds,
-  checkRowList,
-  conditionIn,
-  ROWS_PER_CALL_MAX,
-} from '../arguments/many-arguments.js'
+import { checkIfMatch } from '../arguments/if-match.js'
+import { checkRowList } from '../arguments/many-arguments.js'
+import type { ResolvedOptions } from '../arguments/resolve-options.js'
+import { ofRow, RowProblems } from '../arguments/row-problems.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
-import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
-import type { CheckGoesOn } from '../commit/stepwise.js'
+import {
+  type RequestKey,
+  readIdempotency,
+  recordsOfResult,
+  saveResult,
+} from '../commit/idempotency.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfRecord, hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { matchesAll } from '../find/condition.js'
-import { parseWhere } from '../find/where.js'
 import type { RowPolicy } from '../import/stored-form.js'
-import { readSchemaOfCommit } from '../read/generations.js'
 import {
   type FoundRow,
   findPosition,
@@ -36,14 +36,13 @@ import {
   recordsOfRow,
   rowNotFound,
 } from '../read/row-lookup.js'
-import type { ScanOptions } from '../types/find-types.js'
-import type { DeleteRowsResult, RowsToDelete, RowUpdate } from '../types/many-types.js'
-import type { RowWithId } from '../types/read-types.js'
-import type { OnSchemaError } from '../types/row-types.js'
-import { checkIfMatch } from './if-match.js'
+import type { RowTextUpdate, RowUpdate } from '../types/many-types.js'
+import type { OnSchemaError, Repeatable } from '../types/row-types.js'
+import { makeRequestKey } from './request-digest.js'
 import {
   type CellChanges,
   changesOfObject,
+  changesOfText,
   changesToStoredForm,
   checkRowSize,
   policyForChanges,
@@ -62,57 +61,84 @@ export type CheckedUpdate = Readonly<{
   cells: Deferred<CellChanges>
 }>
 
+/** What the updates of rows are checked by, before the table is read. */
+type UpdateChecks = Readonly<{ onSchemaError: OnSchemaError; options: ResolvedOptions }>
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
-export function checkUpdates(
-  updates: readonly RowUpdate[],
-  onSchemaError: OnSchemaError,
-): readonly CheckedUpdate[] {
+export function* checkUpdates(
+  updates: readonly (RowUpdate | RowTextUpdate)[],
+  checks: UpdateChecks,
+): Steps<readonly CheckedUpdate[]> {
   checkRowList('updateRows', 'an array of updates', updates)
-  return updates.map((update, index) => {
+  const checked: CheckedUpdate[] = []
+  for (const [index, update] of updates.entries()) {
     let rowId: string | undefined
     try {
-      checkArguments('An update', update, ['rowId', 'cells', 'ifMatch'])
+      checkArguments('An update', update, ['rowId', 'cells', 'json', 'ifMatch'])
       rowId = checkText('rowId', update.rowId)
       const ifMatch = checkIfMatchArgument(update.ifMatch)
-      return { rowId, ifMatch, cells: deferred(() => changesOfObject(update.cells, onSchemaError)) }
+      checked.push({ rowId, ifMatch, cells: deferred(() => changesOf(update, checks)) })
     } catch (failure) {
-      throw ofUpdate(failure, index, rowId)
+      throw isStoreError(failure) ? ofRow(failure, 'update', index, rowId) : failure
     }
-  })
+    yield ITEM_WORK + ('json' in update ? update.json.length : 0)
+  }
+  return checked
 }
 
-/** The failure of one update, with its index and its row ID. */
-function ofUpdate(failure: unknown, index: number, rowId: string | undefined): unknown {
-  if (!isStoreError(failure)) return failure
-  const { code, message, column, value, rule } = failure
-  const which = rowId === undefined ? '' : ` with the ID '${rowId}'`
-  return new StoreError(code, `Update of row ${index} (counted from 0)${which}: ${message}`, {
-    row: index,
-    ...(column !== undefined && { column }),
-    ...(value !== undefined && { value }),
-    ...(rule !== undefined && { rule }),
-    cause: failure,
-  })
+function changesOf(
+  update: RowUpdate | RowTextUpdate,
+  { onSchemaError, options }: UpdateChecks,
+): CellChanges {
+  if (!('json' in update)) return changesOfObject(update.cells, onSchemaError)
+  if (!('cells' in update)) return changesOfText(update.json, options)
+  throw invalidArgument('it has both cells and json')
+}
+
+/** The key under which the result of the updates is kept. */
+export function keyOfUpdates(
+  given: Repeatable,
+  updates: readonly CheckedUpdate[],
+  onSchemaError: OnSchemaError,
+): Promise<RequestKey | undefined> {
+  return makeRequestKey(given, ['update', onSchemaError], () => ({
+    json: JSON.stringify(updates.map(textOfUpdate)),
+  }))
+}
+
+/** Cells that cannot be stored are refused later, in their turn. */
+function textOfUpdate({ rowId, ifMatch, cells }: CheckedUpdate): readonly unknown[] {
+  try {
+    return [rowId, String(ifMatch), [...cells()]]
+  } catch (failure) {
+    if (isStoreError(failure)) return [rowId]
+    throw failure
+  }
 }
 
 /** Updates rows; without new cells, the version stays. */
-export function updateRows(
+export async function updateRows(
   place: TablePlace,
   updates: readonly CheckedUpdate[],
   onSchemaError: OnSchemaError,
+  key: RequestKey | undefined,
 ): Promise<Version> {
   const { team, table } = place
   const plan: Plan<Version> = async (head, read) => {
-    const rows = await findRows(place, head, read, updates)
+    const repeat = await readIdempotency(team.options, table, key, read)
+    if (repeat?.first) return { result: { version: repeat.first.version } }
+    const problems = new RowProblems('update')
+    const rows = await findRows(place, head, read, updates, problems)
     const { generation } = head
     const schema = await team.schemas.get(table, generation.schemaNumber, read)
-    const { cells, policy } = await judgeAll(team, updates, schema, onSchemaError)
+    const { cells, policy } = await judgeAll(team, updates, schema, onSchemaError, problems)
+    problems.check()
     const newSchema = planNewSchema(schema, policy.schema)
     const version = head.version + 1
     const next = newSchema === null ? generation : underSchema(generation, newSchema, version)
     const records = new RowPuts(place, head)
-    for (const [index, { stored, position }] of rows.entries()) {
-      const changed = cells[index]
+    for (const [index, { stored, position }] of rows) {
+      const changed = cells.get(index)
       if (changed === undefined || changed.size === 0) continue
       const text = spliceRowText(hideDropped(stored.text, schema.past, stored.version), changed)
       const { schemaNumber: storedUnder } = stored
@@ -123,155 +149,52 @@ export function updateRows(
         checkRowSize(text, team.options.rowBytesMax)
         records.add(position, encodeRowRecord({ version, schemaNumber, text }))
       } catch (failure) {
-        throw ofUpdate(failure, index, updates[index]?.rowId)
+        problems.add(failure, index, updates[index]?.rowId)
+        problems.check()
       }
     }
     if (records.count === 0) return { result: { version: head.version } }
+    const kept = saveResult(team, repeat, { operation: 'add', table, version, runs: [] })
     const markers = await putMarkers(read, team.options.random, filesOfRecords(records.records))
-    const puts = [...records.puts(), ...markers]
+    const puts = [...records.puts(), ...kept.puts, ...markers]
     if (newSchema !== null) {
       puts.push(putSchema(table, next, newSchema, version), ...hintOfTable(team, table, version))
     }
-    return { result: { version }, change: { next, puts, operation: 'update' } }
+    const { checks } = kept
+    return { result: { version }, change: { next, puts, checks, operation: 'update' } }
   }
   const rowIds = updates.map(({ rowId }) => rowId)
-  return team.writers.change(
-    place,
-    plan,
-    aheadOfRows(place, () => rowIds, true),
-  )
+  const ahead = aheadOfRows(place, () => rowIds, key, true)
+  return keepingResult(place, key, () => team.writers.change(place, plan, ahead))
 }
 
-/**
- * Deletes rows by their IDs, or those that match.
- * @param scan - Of the table.
- * @throws {StoreError} ABORTED, before the commit
- */
-export function deleteGiven(
-  place: TablePlace,
-  rows: RowsToDelete,
-  scan: (wanted: ScanOptions) => AsyncIterable<RowWithId>,
-  signal: AbortSignal | undefined,
-): Promise<DeleteRowsResult> {
-  const checkGoesOn = signal && ((): void => checkNotAborted('delete', signal))
-  const condition = conditionIn(rows)
-  if (condition === undefined) {
-    return deleteRows(place, checkRowIds('deleteRows', rows), checkGoesOn)
-  }
-  const { where, all } = condition
-  return deleteFound(place, checkGoesOn, async ({ columns }) => {
-    if (!all && matchesAll(parseWhere(where, columns))) {
-      throw invalidArgument(
-        'deleteRows: every row matches this condition; add all: true if that is meant',
-      )
-    }
-    const rowIds: string[] = []
-    const wanted = { where, columns: [], limit: ROWS_PER_CALL_MAX + 1, signal }
-    for await (const { $rowID } of scan(wanted)) rowIds.push($rowID)
-    return rowIds
-  })
-}
-
-/** Deletes rows; if none is there, the version stays. */
-function deleteRows(
-  place: TablePlace,
-  rowIds: readonly string[],
-  checkGoesOn: CheckGoesOn | undefined,
-): Promise<DeleteRowsResult> {
-  const plan = planDeletes(place, rowIds)
-  const ahead = aheadOfRows(place, () => rowIds, false)
-  return place.team.writers.change(place, plan, ahead, undefined, checkGoesOn)
-}
-
-/** Searches beside other changes of the table. After these, the search is made in the turn of the deletion. */
-const SEARCHES_BESIDE_OTHERS = 2
-
-/** All searches, each of which reads the rows again: in its turn only other processes come between. */
-const SEARCHES_MAX = 8
-
-type FoundRows = Readonly<{ commitNonce: Bytes; rowIds: readonly string[] }>
-
-/**
- * Deletes the rows that a search finds, all of them as the table is then.
- * @param search - Finds the row IDs, given the schema; it stops beyond `ROWS_PER_CALL_MAX`.
- * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` if others change the table during each search
- */
-function deleteFound(
-  place: TablePlace,
-  checkGoesOn: CheckGoesOn | undefined,
-  search: (schema: IndexedSchema) => Promise<readonly string[]>,
-): Promise<DeleteRowsResult> {
-  const { team } = place
-  let searches = 0
-  /** @param wanted - The commit that the search must be of; null: any. @returns null: there is another one. */
-  const find = async (wanted: Bytes | null): Promise<FoundRows | null> => {
-    const { commitNonce, schema } = await readSchemaOfCommit(place)
-    if (wanted !== null && !sameBytes(commitNonce, wanted)) return null
-    if (searches++ === SEARCHES_MAX) throw busyForSearches()
-    const rowIds = await search(schema)
-    if (rowIds.length <= ROWS_PER_CALL_MAX) return { commitNonce, rowIds }
-    throw invalidArgument(
-      `more than ${ROWS_PER_CALL_MAX} rows match: use several calls with narrower conditions`,
-    )
-  }
-  const attempt = async (): Promise<DeleteRowsResult | typeof REFUSED> => {
-    const inTurn = searches >= SEARCHES_BESIDE_OTHERS
-    let found = inTurn ? null : await find(null)
-    const isOf = (head: TableHead) =>
-      found !== null && sameBytes(head.commitNonce, found.commitNonce)
-    const plan: Plan<DeleteRowsResult | null> = async (head, read) => {
-      // A plan that misses records is made again on the same head: the search holds.
-      if (inTurn && !isOf(head)) found = await find(head.commitNonce)
-      if (found === null || !isOf(head)) return { result: null }
-      return planDeletes(place, found.rowIds)(head, read)
-    }
-    const ahead = aheadOfRows(place, () => found?.rowIds ?? [], false)
-    return (await team.writers.change(place, plan, ahead, undefined, checkGoesOn)) ?? REFUSED
-  }
-  return tryToCommit(team.options.random, attempt, SEARCHES_MAX, () => {
-    throw busyForSearches()
-  })
-}
-
-function busyForSearches(): StoreError {
-  const message =
-    'The table is too busy: others changed it during each search for the rows to delete; try again'
-  return new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
-}
-
-function planDeletes(place: TablePlace, rowIds: readonly string[]): Plan<DeleteRowsResult> {
-  const { team, table } = place
-  return async (head, read) => {
-    const { generation } = head
-    const { schemaNumber, liveRows, deletedRows } = generation
-    const version = head.version + 1
-    const tombstone = encodeRowRecord({ version, schemaNumber, text: null })
-    const records = new RowPuts(place, head)
-    for (const rowId of rowIds) {
-      const position = await findPosition(team, read, table, generation, rowId)
-      if (position !== null && !records.has(position)) records.add(position, tombstone)
-    }
-    const deleted = records.count
-    const missing = rowIds.length - deleted
-    if (deleted === 0) return { result: { version: head.version, deleted, missing } }
-    const next = { ...generation, liveRows: liveRows - deleted, deletedRows: deletedRows + deleted }
-    const change = { next, puts: records.puts(), operation: 'delete' } as const
-    return { result: { version, deleted, missing }, change }
-  }
+/** Makes a change whose result is kept under a key, within what the team may keep. */
+export async function keepingResult<T>(
+  { team }: TablePlace,
+  key: RequestKey | undefined,
+  change: () => Promise<T>,
+): Promise<T> {
+  if (key !== undefined) await team.limits.checkKeys(team, key.text)
+  const result = await change()
+  if (key !== undefined) team.limits.keepKey(team, key.text)
+  return result
 }
 
 /**
  * @param rowIds - Asked before each look: a search in the turn of a change finds them there.
  * @returns undefined: queries cost nothing here.
  */
-function aheadOfRows(
+export function aheadOfRows(
   { team, table }: TablePlace,
   rowIds: () => readonly string[],
+  key: RequestKey | undefined,
   withTexts: boolean,
 ): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
+  const result = key === undefined ? [] : recordsOfResult(table, key)
   return {
     keys: (head) => [
+      ...result,
       ...rowIds().flatMap((rowId) => recordsOfRow(table, rowId)),
       schemaKey(table, head?.generation.schemaNumber ?? 0),
     ],
@@ -285,14 +208,15 @@ function aheadOfRows(
   }
 }
 
-/** The rows of updates, which must be there, as expected, and each named once. */
+/** The rows of updates, which must be there, as expected, and each named once, by the indices of their updates. */
 async function findRows(
   { team, table }: TablePlace,
   { generation }: TableHead,
   read: ReadRecord,
   updates: readonly CheckedUpdate[],
-): Promise<readonly FoundRow[]> {
-  const rows: FoundRow[] = []
+  problems: RowProblems,
+): Promise<ReadonlyMap<number, FoundRow>> {
+  const rows = new Map<number, FoundRow>()
   const known = new Map<string, number>()
   for (const [index, { rowId, ifMatch }] of updates.entries()) {
     try {
@@ -304,59 +228,62 @@ async function findRows(
         throw invalidArgument(`update ${first} changes the same row; combine the two`)
       known.set(name, index)
       checkIfMatch('row', ifMatch, toPublicVersion(team, row).version)
-      rows.push(row)
+      rows.set(index, row)
     } catch (failure) {
-      throw ofUpdate(failure, index, rowId)
+      problems.add(failure, index, rowId)
     }
   }
   return rows
 }
 
-type Judged = Readonly<{ policy: RowPolicy; cells: readonly CellChanges[] }>
+type Judged = Readonly<{ policy: RowPolicy; cells: ReadonlyMap<number, CellChanges> }>
 
-/** Judges all new cells against one schema: the table's, or with `updateSchema` the one that they all fit. */
+/**
+ * Judges all new cells against one schema: the table's, or with `updateSchema` the one that they all fit.
+ * @returns The cells of the updates without problems, by their indices.
+ */
 async function judgeAll(
   team: TeamContext,
   updates: readonly CheckedUpdate[],
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
+  problems: RowProblems,
 ): Promise<Judged> {
   const slices = team.slices.begin()
-  const given = updates.map(({ rowId, cells }, index) => {
-    try {
-      return cells()
-    } catch (failure) {
-      throw ofUpdate(failure, index, rowId)
-    }
-  })
-  const policyOf = async (changes: readonly CellChanges[]): Promise<RowPolicy> =>
-    slices.run(policyForChanges(team, changes, schema, onSchemaError))
-  const eachOf = async (judge: (changes: CellChanges) => Promise<CellChanges>) => {
-    const judged: CellChanges[] = []
-    for (const [index, changes] of given.entries()) {
+  const eachOf = async <T>(
+    given: Iterable<readonly [number, T]>,
+    judge: (each: T) => Awaitable<CellChanges>,
+  ) => {
+    const judged = new Map<number, CellChanges>()
+    for (const [index, each] of given) {
       try {
-        judged.push(await judge(changes))
+        judged.set(index, await judge(each))
       } catch (failure) {
-        throw ofUpdate(failure, index, updates[index]?.rowId)
+        problems.add(failure, index, updates[index]?.rowId)
       }
     }
     return judged
   }
+  const policyOf = async (rows: Iterable<CellChanges>): Promise<RowPolicy> =>
+    slices.run(policyForChanges(team, [...rows], schema, onSchemaError))
+  const given = await eachOf(updates.entries(), ({ cells }) => cells())
   let policy: RowPolicy
   try {
-    policy = await policyOf(given)
+    policy = await policyOf(given.values())
   } catch (failure) {
-    // Which one it is: the first that cannot be taken by itself. Else it is all of them together.
-    const judgeAlone = (changes: CellChanges) => policyOf([changes]).then(() => changes)
-    if (isDataError(failure)) await eachOf(judgeAlone)
+    // Which ones it is: those that cannot be taken by themselves. Else it is all of them together.
+    if (isDataError(failure)) await eachOf(given, (cells) => policyOf([cells]).then(() => cells))
+    problems.check()
     throw failure
   }
-  const cells = await eachOf(async (changes) => slices.run(changesToStoredForm(changes, policy)))
-  return { policy, cells }
+  return {
+    policy,
+    cells: await eachOf(given, (cells) => slices.run(changesToStoredForm(cells, policy))),
+  }
 }
 
 /** Records that a commit lays over rows of a table. */
-class RowPuts {
+export class RowPuts {
   readonly #place: TablePlace
   readonly #head: TableHead
   readonly #puts = new Map<string, readonly [key: Bytes, record: Bytes]>()

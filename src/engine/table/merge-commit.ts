@@ -3,26 +3,27 @@ import { isSync } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
 import { decodeExtentPage, encodeExtentPage } from '../../format/extent-page.js'
-import {
-  extentPageKey,
-  idempotencyRecordKey,
-  PAGE_EXTENTS,
-  rowKey,
-  schemaKey,
-} from '../../format/keys.js'
+import { extentPageKey, PAGE_EXTENTS, rowKey, schemaKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
-import { type RequestKey, readIdempotency, saveResult } from '../commit/idempotency.js'
+import {
+  countsOfRuns,
+  type RequestKey,
+  readIdempotency,
+  recordsOfResult,
+  runsOfCounts,
+  saveResult,
+} from '../commit/idempotency.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Planned } from '../commit/table-writer.js'
 import { hintOfClosed, hintOfRecord, hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
-import { type RowIdRun, rowIdsOf } from '../ids/row-ids.js'
+import { rowIdsOf } from '../ids/row-ids.js'
 import { type RowsReader, recordsOfSource } from '../import/rows-reader.js'
 import type { ChangedExtent, ChangedRow, MergeDraft } from '../merge/merge-changes.js'
-import type { MergeCounts, MergeResult } from '../types/merge-types.js'
+import type { MergeResult } from '../types/merge-types.js'
 import type { OnSchemaError, RowsInput, Stash } from '../types/row-types.js'
 import { type Appended, appendRows, lastPageKey } from './append-rows.js'
 import { checksOf, checksOfObjects, type Moved, type ReadyRows } from './link-rows.js'
@@ -60,10 +61,7 @@ export function aheadOfMerge(
 ): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
   const always = [...recordsOfSource(rows)]
-  if (requestKey !== undefined) {
-    always.push(idempotencyRecordKey(null, requestKey.text))
-    always.push(idempotencyRecordKey(table, requestKey.text))
-  }
+  if (requestKey !== undefined) always.push(...recordsOfResult(table, requestKey))
   for (const page of extentsByPage(draft?.extents ?? []).keys())
     always.push(extentPageKey(table, page))
   return {
@@ -85,25 +83,9 @@ export async function firstMerge(
   const repeat = await readIdempotency(team.options, table, requestKey, read)
   if (repeat === null || repeat.first === null) return null
   const { version, runs } = repeat.first
-  const [changed = 0, unchanged = 0, removed = 0] = runs
-    .filter(({ count }) => count === 0)
-    .map(({ extent }) => extent)
+  const [changed = 0, unchanged = 0, removed = 0] = countsOfRuns(runs)
   const addedRowIds = rowIdsOf(runs.filter(({ count }) => count > 0))
   return { version, added: addedRowIds.length, changed, unchanged, removed, addedRowIds }
-}
-
-/**
- * A result under an idempotency key is kept as that of an add of the added rows, with three runs without rows behind,
- * which have the counts (FORMAT.md, section 4).
- */
-function runsOfResult(
-  runs: readonly RowIdRun[],
-  { changed, unchanged, removed }: MergeCounts,
-): RowIdRun[] {
-  const count = (extent: number): RowIdRun => {
-    return { nonce: new Uint8Array(8), extent, firstSlot: 0, count: 0 }
-  }
-  return [...runs, count(changed), count(unchanged), count(removed)]
 }
 
 /**
@@ -139,7 +121,8 @@ export async function commitMerge(
   files.addAll(draft.files)
   const puts: Put[] = [...laid, ...(await putMarkers(read, team.options.random, files))]
   const repeat = await readIdempotency(team.options, table, request.requestKey, read)
-  const runs = runsOfResult(appended.runs, counts)
+  const { changed, unchanged, removed } = counts
+  const runs = [...appended.runs, ...runsOfCounts([changed, unchanged, removed])]
   const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
   const receipt = ready.receipt && withMerge(ready.receipt, request, counts)
   const next = {

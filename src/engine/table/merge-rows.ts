@@ -7,6 +7,7 @@ import { isStoreError, StoreError } from '../../base/store-error.js'
 import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { TableHead } from '../../format/records.js'
 import type { ReadRecord } from '../../kv/kv.js'
+import { checkIfMatch } from '../arguments/if-match.js'
 import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { Plan } from '../commit/table-writer.js'
@@ -27,7 +28,6 @@ import { TableRows } from '../merge/table-rows.js'
 import { readHead, readSchema } from '../read/generations.js'
 import type { MergeResult } from '../types/merge-types.js'
 import { linkableBytes } from './append-rows.js'
-import { checkIfMatch } from './if-match.js'
 import {
   checksOfObjects,
   linkUntilDone,

@@ -5,6 +5,7 @@ import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { jobLeaseKey, retirementKey, schemaKey } from '../../format/keys.js'
 import { encodeRetirement, type Generation } from '../../format/records.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import { checkIfMatch } from '../arguments/if-match.js'
 import { nextGenerationStart } from '../caches/extents.js'
 import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { putMarkers } from '../commit/file-markers.js'
@@ -19,7 +20,6 @@ import { RowsReader, recordsOfSource } from '../import/rows-reader.js'
 import { emptyGeneration, readHead, readSchema } from '../read/generations.js'
 import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../types/row-types.js'
 import { appendRows, linkableBytes } from './append-rows.js'
-import { checkIfMatch } from './if-match.js'
 import {
   baseOfLook,
   checksOf,

@@ -6,6 +6,7 @@ import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-rea
 import type { ReadRecord } from '../../kv/kv.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { isColumnId } from '../../schema/table-schema.js'
+import { checkIfMatch } from '../arguments/if-match.js'
 import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
@@ -36,7 +37,6 @@ import type {
   TablePreflightReport,
 } from '../types/preflight-types.js'
 import type { OnSchemaError, RowsInput, Stash } from '../types/row-types.js'
-import { checkIfMatch } from './if-match.js'
 import { indexedOrNull } from './overwrite-rows.js'
 import { BodyKeys, compareKeys } from './preflight-keys.js'
 

@@ -14,6 +14,7 @@ type GivenKey = Readonly<{ idempotencyKey?: unknown; requestDigest?: unknown }>
 /**
  * The key of a request; undefined: it has none.
  * @param about - The operation and its arguments other than its rows, as JSON can hold them.
+ * @param rows - Or a function that makes them, if they are needed.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export async function makeRequestKey(
@@ -24,7 +25,10 @@ export async function makeRequestKey(
   const text = checkIdempotencyKey(given.idempotencyKey)
   const digest = checkRequestDigest(given.requestDigest)
   if (text === undefined) return undefined
-  return { text, digest: digest ?? (await digestOfCall(about, rows)) }
+  return {
+    text,
+    digest: digest ?? (await digestOfCall(about, typeof rows === 'function' ? rows() : rows)),
+  }
 }
 
 /** Bytes of content hashed in one slice; other work of the process runs between slices. */

@@ -17,6 +17,7 @@ import type { ColumnSummary } from '../../schema/column-summary.js'
 import { decodeJsonText, scanJsonChanges } from '../../schema/scan-json.js'
 import { newSummary, summarizeTokenInSteps } from '../../schema/summarize.js'
 import { checkSchemaSize } from '../../schema/table-schema.js'
+import { checkIfMatch } from '../arguments/if-match.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { type IndexedSchema, indexSchema } from '../caches/schema-cache.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
@@ -39,7 +40,6 @@ import {
 import type { CompactedRow } from '../segments/segment-cache.js'
 import type { OnSchemaError, RowInput } from '../types/row-types.js'
 import type { DeleteResult } from '../types/store-types.js'
-import { checkIfMatch } from './if-match.js'
 import { planNewSchema, putSchema, underSchema } from './schema-change.js'
 
 /** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */

@@ -6,6 +6,7 @@ import { INDEX_NAME_BYTES } from '../../format/key-index.js'
 import { schemaKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import type { ReadRecord } from '../../kv/kv.js'
+import { checkIfMatch } from '../arguments/if-match.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { Change, Plan } from '../commit/table-writer.js'
 import { hintOfTable } from '../commit/work-hints.js'
@@ -19,7 +20,6 @@ import { planKeyRun } from '../keys/linked-keys.js'
 import { keysOfTable } from '../keys/table-keys.js'
 import { readHead } from '../read/generations.js'
 import { findRowAt } from '../read/row-lookup.js'
-import { checkIfMatch } from './if-match.js'
 
 /** All tries: only changes of other processes, and those in flight, make another necessary. */
 const TRIES_MAX = 50

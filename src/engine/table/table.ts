@@ -69,6 +69,7 @@ import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../ty
 import type {
   DeleteRowsResult,
   RowsToDelete,
+  RowTextUpdate,
   RowUpdate,
   UpdateRowsOptions,
 } from '../types/many-types.js'
@@ -81,6 +82,7 @@ import type {
   ChangeResult,
   OnSchemaError,
   OverwriteRequest,
+  Repeatable,
   RowInput,
   RowsInput,
   Stash,
@@ -108,8 +110,9 @@ import {
   checkPreflight,
   checkRename,
 } from './check-requests.js'
+import { deleteGiven } from './delete-rows.js'
 import { exportText, openExport } from './export-rows.js'
-import { checkUpdates, deleteGiven, updateRows } from './many-rows.js'
+import { checkUpdates, keyOfUpdates, updateRows } from './many-rows.js'
 import { mergeIntoTable } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
@@ -127,6 +130,7 @@ type Version = Readonly<{ version: number }>
 
 const ROW_ID = 'A row ID'
 const PAGE_ARGUMENTS = ['limit', 'continuation']
+const REPEATABLE = ['idempotencyKey', 'requestDigest']
 
 export class TeamTable implements Table {
   readonly id: string
@@ -346,23 +350,33 @@ export class TeamTable implements Table {
     }, options)
   }
 
-  updateRows(updates: readonly RowUpdate[], options: UpdateRowsOptions = {}): Promise<Version> {
+  updateRows(
+    updates: readonly (RowUpdate | RowTextUpdate)[],
+    options: UpdateRowsOptions & Repeatable = {},
+  ): Promise<Version> {
     return this.#runWriting(async (place) => {
-      checkArguments('updateRows', options, ['onSchemaError', ...AUTHORED])
+      checkArguments('updateRows', options, ['onSchemaError', ...REPEATABLE, ...AUTHORED])
+      const { team } = place
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
-      const given = this.#ofTable(() => checkUpdates(updates, onSchemaError))
-      const updated = await updateRows(place, isSync(given) ? given : await given, onSchemaError)
-      place.team.activity.rowsIn += updates.length
-      return toPublicVersion(place.team, updated)
+      const checks = { onSchemaError, options: team.options }
+      const given = this.#ofTable(() => team.slices.begin().run(checkUpdates(updates, checks)))
+      const checked = isSync(given) ? given : await given
+      const key = await keyOfUpdates(options, checked, onSchemaError)
+      const updated = await updateRows(place, checked, onSchemaError, key)
+      team.activity.rowsIn += updates.length
+      return toPublicVersion(team, updated)
     }, options)
   }
 
-  deleteRows(rows: RowsToDelete, options: Abortable & Authored = {}): Promise<DeleteRowsResult> {
+  deleteRows(
+    rows: RowsToDelete,
+    options: Abortable & Authored & Repeatable = {},
+  ): Promise<DeleteRowsResult> {
     return this.#run(async (place) => {
-      checkArguments('deleteRows', options, ['signal', ...AUTHORED])
-      const signal = checkSignal(options.signal)
+      checkArguments('deleteRows', options, ['signal', ...REPEATABLE, ...AUTHORED])
+      const terms = { ...options, signal: checkSignal(options.signal) }
       const scan = (of: ScanOptions) => this.scan(of)
-      return toPublicVersion(place.team, await deleteGiven(place, rows, scan, signal))
+      return toPublicVersion(place.team, await deleteGiven(place, rows, scan, terms))
     }, options)
   }
 
@@ -449,13 +463,17 @@ export class TeamTable implements Table {
   }
 
   /** Reads new cells. That they are not well-formed is said only of a table that is there. */
-  #ofTable<T extends object>(read: () => T): Awaitable<T> {
-    try {
-      return read()
-    } catch (failure) {
+  #ofTable<T extends object>(read: () => Awaitable<T>): Awaitable<T> {
+    const refuse = (failure: unknown): Promise<never> => {
       return this.version().then(() => {
         throw failure
       })
+    }
+    try {
+      const given = read()
+      return isSync(given) ? given : given.catch(refuse)
+    } catch (failure) {
+      return refuse(failure)
     }
   }
 

@@ -123,6 +123,7 @@ export class StagedTable implements TransactionTable {
   }
 
   async updateRows(updates: readonly RowUpdate[], options?: UpdateRowsOptions): Promise<Version> {
+    checkArguments('updateRows in a transaction', options ?? {}, ['onSchemaError', ...AUTHORED])
     return this.#versioned(await this.#open().updateRows(updates, options))
   }
 
@@ -131,6 +132,7 @@ export class StagedTable implements TransactionTable {
   }
 
   async deleteRows(rows: RowsToDelete, options?: Authored): Promise<DeleteRowsResult> {
+    checkArguments('deleteRows in a transaction', options ?? {}, ['signal', ...AUTHORED])
     return this.#versioned(await this.#open().deleteRows(rows, options))
   }
 

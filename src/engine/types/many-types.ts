@@ -14,6 +14,13 @@ export type RowUpdate = Readonly<{
   ifMatch?: number | bigint | undefined
 }>
 
+/** As `RowUpdate`, with the JSON text of the cells, whose tokens are stored as they are. */
+export type RowTextUpdate = Omit<RowUpdate, 'cells'> &
+  Readonly<{
+    /** The text of a JSON object, of which the last of two members with one name counts. */
+    json: string
+  }>
+
 /** Options of `updateRows`. */
 export type UpdateRowsOptions = Authored &
   Readonly<{
@@ -32,5 +39,8 @@ export type ConditionToDelete<W = Where> =
   | Readonly<{ where: W; all?: boolean | undefined }>
   | Readonly<{ all: true }>
 
+/** A row to delete if it has not changed. One that is not there is counted as missing. */
+export type RowToDelete = Pick<RowUpdate, 'rowId' | 'ifMatch'>
+
 /** Rows by their IDs, or those that match a condition, at most 10,000. */
-export type RowsToDelete = readonly string[] | ConditionToDelete
+export type RowsToDelete = readonly (string | RowToDelete)[] | ConditionToDelete

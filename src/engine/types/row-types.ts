@@ -217,6 +217,9 @@ export type ImportTableRequest = Authored &
     receipt?: boolean | undefined
   }>
 
+/** What makes an operation safe to repeat, as in `AddOptions`. */
+export type Repeatable = Pick<AddOptions, 'idempotencyKey' | 'requestDigest'>
+
 /** Options of `addRows`. */
 export type AddOptions = Authored &
   Readonly<{
@@ -225,7 +228,7 @@ export type AddOptions = Authored &
     /**
      * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
      * returns the first result, even if its stash is gone. A key belongs to one request among all creates,
-     * adds and merges of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
+     * adds, merges, and updates and deletions of many rows of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
      * printable ASCII characters; use a random text. Default: none; a repeat is another operation.
      *
      * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is

@@ -46,7 +46,7 @@ export interface LimitOptions {
    */
   readonly teamRowBytesMax?: number
   /**
-   * Maximum number of idempotency keys kept for one team; a create or an add with one more fails with LIMIT_EXCEEDED
+   * Maximum number of idempotency keys kept for one team; an operation with one more fails with LIMIT_EXCEEDED
    * until some have expired and a garbage collection has run. Over HTTP, an API key that is limited to tables leaves
    * free as many as it has. Default: 100,000. Range: 0 to 10,000,000.
    */
@@ -128,8 +128,8 @@ export interface BehaviorOptions {
    */
   readonly stashTtlMs?: number
   /**
-   * How long the result of a create or an add with an `idempotencyKey` is kept for repeats, in
-   * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
+   * How long the result of an operation with an `idempotencyKey` is kept for repeats, in milliseconds.
+   * Default: 24 hours. Range: 1 minute to 30 days.
    */
   readonly idempotencyTtlMs?: number
   /**

@@ -25,7 +25,13 @@ import type {
   IfTableMatch,
   TableInfo,
 } from './life-types.js'
-import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
+import type {
+  DeleteRowsResult,
+  RowsToDelete,
+  RowTextUpdate,
+  RowUpdate,
+  UpdateRowsOptions,
+} from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
 import type { TablePreflightReport } from './preflight-types.js'
 import type { DeleteResult, Page, ReadOptions, ReadResult, RowWithId } from './read-types.js'
@@ -34,6 +40,7 @@ import type {
   AddOptions,
   ChangeResult,
   OverwriteRequest,
+  Repeatable,
   RowInput,
   RowsInput,
   Stash,
@@ -184,9 +191,9 @@ export interface Table extends TableLog, TextTable {
    * rows, and 16 MiB of their text after the update. No row may occur twice. An update without cells only checks its
    * row.
    *
-   * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), then for the first
-   * update that fails ROW_NOT_FOUND and PRECONDITION_FAILED (`ifMatch` against the row's version), then those of its
-   * cells. The error's `row` is the index of the update; its message has the index and the row ID.
+   * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), ROW_NOT_FOUND,
+   * PRECONDITION_FAILED (`ifMatch` against the row's version), then those of cells. The error's `row` is the index of the
+   * update; its message has the index and the row ID. `problems` are those of all updates that fail.
    * @throws {StoreError} those above; of the cells: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED,
    *   KEY_NOT_UNIQUE
    * @example
@@ -196,8 +203,8 @@ export interface Table extends TableLog, TextTable {
    * console.log(await team.table(tableId).count({ id: 7 })) // 2
    */
   updateRows(
-    updates: readonly RowUpdate[],
-    options?: UpdateRowsOptions,
+    updates: readonly (RowUpdate | RowTextUpdate)[],
+    options?: UpdateRowsOptions & Repeatable,
   ): Promise<Readonly<{ version: number }>>
   /**
    * Deletes a row. The result says whether there was such a row; if not, the version stays.
@@ -209,20 +216,23 @@ export interface Table extends TableLog, TextTable {
    */
   deleteRow(rowId: string, options?: Authored): Promise<DeleteResult>
   /**
-   * Deletes rows, all in one commit. An ID without a row is not an error: it is counted as missing, and so is the
+   * Deletes rows, all or none, in one commit. An ID without a row is not an error: it is counted as missing, and so is the
    * second occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted,
    * all of them as the table is at that moment. A condition that every row matches, such as `{}`, is refused without
    * `all: true`.
    * @param options - `signal`, which ends the search with ABORTED before the next 256 KiB of rows.
-   * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows; ABORTED;
-   *   TRANSACTION_CONFLICT with outcome `unchanged` if other processes changed the table during each of 8 searches
+   * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows;
+   *   PRECONDITION_FAILED with `problems`, as `updateRows`; ABORTED; IDEMPOTENCY_KEY_REUSED; TRANSACTION_CONFLICT with outcome `unchanged` if other processes changed the table during each of 8 searches
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * await team.table(tableId).deleteRows([rowIds.get(0)])
    * const { deleted } = await team.table(tableId).deleteRows({ where: { id: { gt: 1 } } })
    * console.log(deleted, await team.table(tableId).count()) // 1 0
    */
-  deleteRows(rows: RowsToDelete, options?: Abortable & Authored): Promise<DeleteRowsResult>
+  deleteRows(
+    rows: RowsToDelete,
+    options?: Abortable & Authored & Repeatable,
+  ): Promise<DeleteRowsResult>
   /**
    * Merges rows into the table by key, in one operation: rows with a key that the table has change it, others are
    * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of

@@ -25,7 +25,7 @@ import type {
   TypedRowsInput,
   UpdateOptions,
 } from './row-types.js'
-import type { TypedTable } from './typed-types.js'
+import type { TypedRowUpdate, TypedTable } from './typed-types.js'
 
 /** Options of `addRows` in a transaction. */
 export type TransactionAddOptions = Authored &
@@ -72,7 +72,7 @@ export interface TransactionTable {
  */
 export interface TypedTransactionTable<S extends AnySchema>
   extends Pick<TransactionTable, 'id' | 'version' | 'schema' | 'deleteRow'>,
-    Pick<TypedTable<S>, 'get' | 'getMany' | 'page' | 'scan' | 'updateRow' | 'updateRows'> {
+    Pick<TypedTable<S>, 'get' | 'getMany' | 'page' | 'scan' | 'updateRow'> {
   /** As in `TransactionTable`. */
   addRows(rows: TypedRowsInput<S> | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
   /** As in `TransactionTable`. */
@@ -80,6 +80,11 @@ export interface TypedTransactionTable<S extends AnySchema>
     request: Omit<OverwriteRequest, 'rows' | 'schema' | 'receipt'> &
       Readonly<{ rows: TypedRowsInput<S> | Stash }>,
   ): Promise<ChangeResult>
+  /** As in `TransactionTable`. */
+  updateRows(
+    updates: readonly TypedRowUpdate<S>[],
+    options?: UpdateRowsOptions,
+  ): Promise<Readonly<{ version: number }>>
   /** As in `TransactionTable`. */
   deleteRows(
     rows: Parameters<TypedTable<S>['deleteRows']>[0],

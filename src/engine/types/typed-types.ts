@@ -13,13 +13,19 @@ import type {
 import type { Abortable, Authored } from './call-types.js'
 import type { CountOptions, Group, GroupsRequest, OrderBy } from './find-types.js'
 import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
-import type { ConditionToDelete, DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
+import type {
+  ConditionToDelete,
+  DeleteRowsResult,
+  RowToDelete,
+  UpdateRowsOptions,
+} from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
 import type { PageBounds } from './read-types.js'
 import type {
   AddOptions,
   ChangeResult,
   OverwriteRequest,
+  Repeatable,
   Stash,
   TypedRowsInput,
   UpdateOptions,
@@ -161,11 +167,11 @@ export interface TypedTable<S extends AnySchema>
   ): Promise<Readonly<{ version: number }>>
   updateRows(
     updates: readonly TypedRowUpdate<S>[],
-    options?: UpdateRowsOptions,
+    options?: UpdateRowsOptions & Repeatable,
   ): Promise<Readonly<{ version: number }>>
   deleteRows(
-    rows: readonly string[] | ConditionToDelete<TypedWhere<S>>,
-    options?: Abortable & Authored,
+    rows: readonly (string | RowToDelete)[] | ConditionToDelete<TypedWhere<S>>,
+    options?: Abortable & Authored & Repeatable,
   ): Promise<DeleteRowsResult>
   changes(request: ChangesRequest): DisposableIterator<TypedChange<S>>
   watch(request?: WatchRequest): DisposableIterator<TypedChange<S>>

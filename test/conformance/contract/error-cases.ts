@@ -205,7 +205,7 @@ const rowNotFound: ContractCase[] = [
 const ALLOWED: readonly [path: string, allow: string, refused: readonly string[]][] = [
   ['/tables', 'GET, POST, HEAD', ['PUT', 'PATCH', 'DELETE', 'OPTIONS']],
   [`/tables/${NO_ID}`, 'PUT, GET, PATCH, DELETE, HEAD', ['POST', 'OPTIONS']],
-  [`/tables/${NO_ID}/rows`, 'GET, HEAD, POST', ['PUT', 'PATCH', 'DELETE']],
+  [`/tables/${NO_ID}/rows`, 'GET, HEAD, POST, PATCH, DELETE', ['PUT', 'OPTIONS']],
   [`/tables/${NO_ID}/rows/${NO_ROW}`, 'GET, PATCH, DELETE, HEAD', ['PUT', 'POST']],
   ['/stashes', 'GET, HEAD', ['PUT', 'POST', 'PATCH', 'DELETE']],
   ['/jobs', 'GET, HEAD', ['PUT', 'POST', 'PATCH', 'DELETE']],

@@ -59,7 +59,7 @@ const ORDER: readonly [rule: string, send: readonly [string, string, SendOptions
     ['PUT', '/stashes/_x/0', { body: '{', type: 'text/plain' }],
     VALIDATION,
   ],
-  ['the method wins over a bad query', ['DELETE', `${NOWHERE.rows}?limit=0`], METHOD],
+  ['the method wins over a bad query', ['PUT', `${NOWHERE.rows}?limit=0`], METHOD],
   ['a bad query wins over an unknown table', ['GET', `${NOWHERE.rows}?limit=0`], VALIDATION],
   [
     'a bad onSchemaError wins over an unknown table',
@@ -92,6 +92,32 @@ const ORDER: readonly [rule: string, send: readonly [string, string, SendOptions
     TABLE_NOT_FOUND,
   ],
   ['an unknown table wins over a missing body', ['PUT', NOWHERE.path], TABLE_NOT_FOUND],
+  ...['PATCH', 'DELETE'].flatMap((method): (typeof ORDER)[number][] => [
+    [
+      `a wrong key wins over a list of rows that is none (${method})`,
+      [method, NOWHERE.rows, { key: 'wrong-key', body: '{' }],
+      REQUEST_ERROR,
+    ],
+    [
+      `an If-Match for many rows wins over an unknown table (${method})`,
+      [method, NOWHERE.rows, { body: [], headers: { 'if-match': '"1"' } }],
+      VALIDATION,
+    ],
+    [
+      `an unknown table wins over a list of rows that is none (${method})`,
+      [method, NOWHERE.rows, { body: '{' }],
+      TABLE_NOT_FOUND,
+    ],
+    [
+      `an unknown table wins over the rows of a list (${method})`,
+      [
+        method,
+        NOWHERE.rows,
+        { body: [{ rowID: NO_ROW, ...(method === 'PATCH' && { cells: {} }) }] },
+      ],
+      TABLE_NOT_FOUND,
+    ],
+  ]),
   [
     'an unknown table wins over a body type',
     ['POST', NOWHERE.rows, { body: 'x', type: 'text/plain' }],

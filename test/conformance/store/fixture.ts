@@ -108,16 +108,18 @@ export async function fails(
   action: Promise<unknown>,
   code: StoreErrorCode,
   place: Place = {},
-): Promise<void> {
-  await assert.rejects(action, (failure) => {
-    assert.ok(isStoreError(failure), `a StoreError is expected, not ${failure}`)
-    assert.equal(failure.code, code, failure.message)
-    for (const [part, expected] of Object.entries(place)) {
-      assert.equal(Reflect.get(failure, part), expected, `the ${part} of: ${failure.message}`)
-    }
-    saysWhere(failure)
-    return true
-  })
+): Promise<StoreError> {
+  const failure: unknown = await action.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.ok(isStoreError(failure), `a StoreError is expected, not ${failure}`)
+  assert.equal(failure.code, code, failure.message)
+  for (const [part, expected] of Object.entries(place)) {
+    assert.equal(Reflect.get(failure, part), expected, `the ${part} of: ${failure.message}`)
+  }
+  saysWhere(failure)
+  return failure
 }
 
 /** The place of bad data in an error is in its message too, for people and for HTTP. */

@@ -59,6 +59,73 @@ export const manyCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'what is wrong with each of many rows is told, by the first problem of each',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(4), { n: 'number' })
+      const [a = '', b = '', c = '', d = ''] = rowIds
+      await table.updateRow(b, { n: 5 })
+      const updates = [
+        { rowId: a, cells: { n: 1, m: 1 } },
+        { rowId: b, cells: { n: 'x' }, ifMatch: 1 },
+        { rowId: c, cells: { n: 7 } },
+        { rowId: 'none', cells: { n: 1 } },
+        { rowId: d, cells: { n: new Map() } },
+      ] as never
+      const failure = await fails(table.updateRows(updates), 'ROW_NOT_FOUND', { row: 3 })
+      assert.deepEqual(
+        failure.problems?.map(({ row, code, column }) => [row, code, column]),
+        [
+          [0, 'COLUMN_ID_NOT_FOUND', 'm'],
+          [1, 'PRECONDITION_FAILED', undefined],
+          [3, 'ROW_NOT_FOUND', undefined],
+          [4, 'COLUMN_HAS_INVALID_VALUE', 'n'],
+        ],
+      )
+      assert.equal(failure.problemCount, 4)
+      const deletion = table.deleteRows([a, { rowId: b, ifMatch: 1 }, { rowId: c, ifMatch: 0n }])
+      const refused = await fails(deletion, 'PRECONDITION_FAILED', { row: 1 })
+      assert.deepEqual(
+        refused.problems?.map(({ row }) => row),
+        [1, 2],
+      )
+      assert.deepEqual(await columnOf(table, 'n'), [0, 5, 2, 3])
+      assert.equal(await table.version(), 2)
+      await table.deleteRows([
+        { rowId: b, ifMatch: 2 },
+        { rowId: 'none', ifMatch: 0 },
+      ])
+      assert.deepEqual(await columnOf(table, 'n'), [0, 2, 3])
+    },
+  },
+  {
+    name: 'updates and deletions of many rows with an idempotency key have one effect',
+    async run(fixture) {
+      const { team } = fixture
+      const { table, rowIds } = await fixture.create(numbered(4), { n: 'number' })
+      const [a = '', b = '', c = '', d = ''] = rowIds
+      const updates = [{ rowId: a, cells: { n: 10 }, ifMatch: 1 }]
+      const update = () => table.updateRows(updates, { idempotencyKey: 'u' })
+      const deletion = () => table.deleteRows([b, 'none'], { idempotencyKey: 'd' })
+      const byWhere = () => table.deleteRows({ where: { n: 2 } }, { idempotencyKey: 'w' })
+
+      const firsts = [await update(), await deletion(), await byWhere()]
+      await table.updateRow(a, { n: 11 })
+      await table.addRows([{ n: 2 }])
+      assert.deepEqual([await update(), await deletion(), await byWhere()], firsts)
+      assert.deepEqual(firsts[1], { version: 3, deleted: 1, missing: 1 })
+      assert.deepEqual(await columnOf(table, 'n'), [11, 3, 2])
+      const other = [{ rowId: d, cells: { n: 10 } }]
+      await fails(table.updateRows(other, { idempotencyKey: 'u' }), 'IDEMPOTENCY_KEY_REUSED')
+      await fails(table.deleteRows([d], { idempotencyKey: 'd' }), 'IDEMPOTENCY_KEY_REUSED')
+      await fails(table.deleteRows([c], { idempotencyKey: 'w' }), 'IDEMPOTENCY_KEY_REUSED')
+      await fails(table.deleteRows([d], { idempotencyKey: 'u' }), 'IDEMPOTENCY_KEY_REUSED')
+      const inTransaction = team.transaction((t) =>
+        t.table(table.id).updateRows(other, { idempotencyKey: 'u' } as never),
+      )
+      await fails(inTransaction, 'REQUEST_VALIDATION_ERROR')
+    },
+  },
+  {
     name: 'updates without cells check their rows and make no version',
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(2))

@@ -169,6 +169,8 @@ const ROUTES: readonly (readonly [weight: number, method: string, make: Make])[]
   [18, 'PUT', putChunk],
   [14, 'POST', addRows],
   [16, 'PATCH', updateRow],
+  [6, 'PATCH', changeRows],
+  [2, 'DELETE', changeRows],
   [5, 'POST', createTable],
   [7, 'PUT', overwriteTable],
   [4, 'POST', createUpload],
@@ -222,6 +224,24 @@ function updateRow(random: Seeded, known: Known): Parts {
   const { headers = [], body = '' } = json(random, rowText(random))
   return {
     target: `/tables/${of.id}/rows/${rowOf(random, of)}${query(random)}`,
+    headers: [...headers, ...changeHeaders(random, of)],
+    body,
+  }
+}
+
+/** Rows to change, or to delete. */
+function changeRows(random: Seeded, known: Known): Parts {
+  const of = table(random, known)
+  const rows = Array.from({ length: random.below(4) }, () => {
+    const members = [`"rowID":${JSON.stringify(rowOf(random, of))}`]
+    if (!random.once(3)) members.push(`"cells":${rowText(random)}`)
+    if (random.once(4)) members.push(`"ifMatch":${random.pick(['1', '99', '-1', '1.5', '"1"'])}`)
+    if (random.once(40)) members.push('"other":1')
+    return `{${members.join()}}`
+  })
+  const { headers = [], body = '' } = json(random, `[${rows.join()}]`)
+  return {
+    target: `/tables/${of.id}/rows${query(random)}`,
     headers: [...headers, ...changeHeaders(random, of)],
     body,
   }

@@ -242,6 +242,12 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
     'ifMatch, onSchemaError, signal',
   ],
   ['deleteRow', (given, { table }) => table.deleteRow('r', given), 'signal'],
+  [
+    'updateRows',
+    (given, { table }) => table.updateRows([{ rowId: 'r', cells: {} }], given),
+    'onSchemaError, signal',
+  ],
+  ['deleteRows', (given, { table }) => table.deleteRows(['r'], given), 'signal'],
 ]
 
 describe('options', () => {
@@ -257,6 +263,30 @@ describe('options', () => {
         REFUSED,
       )
     }
+  })
+
+  test.each([
+    ['a text', 'r', /takes an array of rows, not a string/],
+    ['an update that is no object', [1], /Row 0 .* of updateRows/],
+    ['no ID', [{ cells: {} }], /^rowId of Row 0 .* must be/],
+    ['no cells', [{ rowId: 'r' }], /^Row 0 .* is not an object of cells/],
+    ['another member', [{ rowId: 'r', cell: {} }], /takes no "cell"; it takes .*mean "cells"/],
+    ['a number as a version', [{ rowId: 'r', cells: {}, ifMatch: 1 }], /must be a version/],
+    ['a version that is none', [{ rowId: 'r', cells: {}, ifMatch: 'a' }], /must be a version/],
+  ])('updateRows refuses %s', async (_, given, message) => {
+    const started = await start()
+    const failure = await refused(started, () => started.table.updateRows(wrong(given as object)))
+    expect(String((failure as Error).message)).toMatch(message)
+  })
+
+  test('deleteRows refuses what names no row', async () => {
+    const started = await start()
+    for (const given of ['r', [1], [{}], [''], [{ rowId: 'r', ifMatch: 1 }]]) {
+      const call = () => started.table.deleteRows(wrong(given as object))
+      expect(await refused(started, call)).toBeInstanceOf(Error)
+    }
+    const call = () => started.table.deleteRows([{ rowId: 'r', cells: {} } as never])
+    expect(await refused(started, call)).toMatchObject(REFUSED)
   })
 
   test('of importRows and checkRows are known: a check has no stash of the caller', async () => {

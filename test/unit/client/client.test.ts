@@ -495,6 +495,74 @@ describe('a row', () => {
     expect((await table.get(rowId))?.row).toMatchObject({ n: 5 })
   })
 
+  test('is one of many that are changed or deleted by one request, all or none', async () => {
+    const { table, rowId } = await startWithRow()
+    const { rowIds, version } = await table.addRows([{ n: 2 }, { n: 3 }])
+    const [second = '', third = ''] = rowIds
+
+    const updates = [rowId, third].map((id, at) => ({ rowId: id, cells: { n: at * 10 } }))
+    const changed = await table.updateRows(
+      updates.map((update) => ({ ...update, ifMatch: version })),
+    )
+    expect((await table.page()).rows.map(({ n }) => n)).toEqual([0, 2, 10])
+    expect((await table.get(third))?.version).toBe(changed.version)
+
+    const late = [{ rowId: second, cells: { n: 'x' } }, ...updates, { rowId: 'none', cells: {} }]
+    const stale = late.map((update) => ({ ...update, ifMatch: version }))
+    await expect(table.updateRows(stale)).rejects.toMatchObject({
+      status: 404,
+      type: 'row_not_found',
+      problemCount: 4,
+      problems: [
+        { row: 0, type: 'column_has_invalid_value', column: 'n' },
+        { row: 1, type: 'precondition_failed', message: expect.stringContaining(version) },
+        { row: 2, type: 'precondition_failed' },
+        { row: 3, type: 'row_not_found' },
+      ],
+    })
+    const tooOld = table.deleteRows([second, { rowId: third, ifMatch: version }])
+    await expect(tooOld).rejects.toMatchObject({ status: 412, problems: [{ row: 1 }] })
+    expect(await table.count()).toBe(3)
+
+    const ok = [{ rowId: third, ifMatch: changed.version }, second, 'none']
+    expect(await table.deleteRows(ok)).toMatchObject({ deleted: 2, missing: 1 })
+    expect((await table.page()).rows.map(({ n }) => n)).toEqual([0])
+    await table.updateRows([{ rowId, cells: { m: [1] } }], { onSchemaError: 'updateSchema' })
+    expect((await table.get(rowId))?.row).toMatchObject({ n: 0, m: [1] })
+  })
+
+  test.each([true, false])('is changed once though answers are lost: keys %s', async (hasKeys) => {
+    const { server, table: made, rowId } = await startWithRow()
+    const lost: string[] = []
+    const losing = createClient({
+      url: server.url,
+      key: server.key,
+      idempotencyKeys: hasKeys,
+      fetch: async (...request) => {
+        const answer = await fetch(...request)
+        const method = request[1]?.method ?? ''
+        if (!/PATCH|DELETE/.test(method) || lost.includes(method)) return answer
+        lost.push(method)
+        await answer.text()
+        throw new TypeError('fetch failed')
+      },
+    })
+    const table = losing.table(made.id)
+    const ifMatch = await made.version()
+    const updated = table.updateRows([{ rowId, cells: { n: 5 }, ifMatch }])
+    const deletion = () => table.deleteRows([{ rowId, ifMatch: '9' }])
+
+    if (hasKeys) {
+      const { version } = await updated
+      expect((await made.get(rowId))?.version).toBe(version)
+      expect(await deletion()).toMatchObject({ deleted: 1, missing: 0 })
+    } else {
+      await expect(updated).rejects.toMatchObject({ status: 0 })
+      expect(await deletion()).toMatchObject({ deleted: 0, missing: 1 })
+    }
+    expect(lost).toEqual(['PATCH', 'DELETE'])
+  })
+
   test('and a page are not read again while their version is the same', async () => {
     const { table, rowId } = await startWithRow()
     await table.addRows([{ n: 2 }, { n: 3 }])

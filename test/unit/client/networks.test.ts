@@ -85,6 +85,7 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   toNDJSON: (client) => all(client.table('t').toNDJSON()),
   get: (client) => client.table('t').get('r'),
   addRows: (client) => client.table('t').addRows([{ n: 1 }]),
+  deleteRows: (client) => client.table('t').deleteRows(['r']),
   'updateRow by a function': (client) => client.table('t').updateRow('r', () => ({ n: 1 })),
   create: (client) => client.importRows([{ n: 1 }], { name: 'T' }),
   add: (client) => client.importRows([{ n: 1 }], { tableId: 't', mode: 'add' }),
@@ -100,6 +101,7 @@ const WITHOUT_DATA: typeof CALLS = {
   updateRow: (client) => client.table('t').updateRow('r', { n: 1 }),
   'updateRow with ifMatch': (client) => client.table('t').updateRow('r', {}, { ifMatch: '1' }),
   deleteRow: (client) => client.table('t').deleteRow('r'),
+  updateRows: (client) => client.table('t').updateRows([{ rowId: 'r', cells: {}, ifMatch: '1' }]),
   deleteStash: (client) => client.deleteStash('s'),
 }
 

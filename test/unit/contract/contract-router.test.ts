@@ -56,7 +56,8 @@ describe('the routes', () => {
     const methods = (path: string) => match(path).methods
     expect([...methods('/tables').keys()]).toEqual(['GET', 'POST', 'HEAD'])
     expect(methods('/tables').get('HEAD')).toBe(methods('/tables').get('GET'))
-    expect([...methods('/tables/a/rows').keys()]).toEqual(['GET', 'HEAD', 'POST'])
+    const ofRows = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']
+    expect([...methods('/tables/a/rows').keys()]).toEqual(ofRows)
     expect(methods('/tables/a/rows').get('HEAD')).toBe(headRows)
     expect([...methods('/tables/a').keys()]).toEqual(['PUT', 'GET', 'PATCH', 'DELETE', 'HEAD'])
     expect([...methods('/stashes/s').keys()]).toEqual(['GET', 'DELETE', 'HEAD'])

@@ -27,6 +27,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'GET /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'POST /tables/{tableID}/rows': { scopes: ['write'], limited: true },
+  'PATCH /tables/{tableID}/rows': { scopes: ['write'], limited: true },
+  'DELETE /tables/{tableID}/rows': { scopes: ['write'], limited: true },
   'GET /tables/{tableID}/changes': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/changes': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/groups': { scopes: ['read'], limited: true },
@@ -174,6 +176,7 @@ describe('a key without the scope read', () => {
       [`POST ${path}/rows`, { body: [own], query: 'validate=only' }, undefined],
       [`POST ${path}/rows`, { body: [own, own], query: 'validate=only' }, 'key_not_unique'],
       [`PATCH ${path}/rows/${second}`, { body: { n: 1 } }, 'key_not_unique'],
+      [`PATCH ${path}/rows`, { body: [{ rowID: second, cells: { n: 1 } }] }, 'key_not_unique'],
       [`PUT ${path}`, { body: { $stashID: 'twice' } }, 'key_not_unique'],
       [
         `POST ${path}/merge`,

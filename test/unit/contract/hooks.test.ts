@@ -103,6 +103,7 @@ describe('quota', () => {
     'POST /tables/import',
     'POST /tables/{tableID}/rows',
     'POST /tables/{tableID}/merge',
+    'PATCH /tables/{tableID}/rows',
     'PATCH /tables/{tableID}/rows/{rowID}',
     'PUT /stashes/{stashID}/{serial}',
     'POST /apps/{appID}/uploads',

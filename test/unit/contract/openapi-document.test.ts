@@ -96,7 +96,7 @@ describe('the document in itself', () => {
   test('the errors of a response have its status', () => {
     const wrong = objects.filter(([path, { $ref }]) => {
       const [, status] = /\/responses\/(\d{3})\//.exec(path) ?? []
-      const [, ofError] = /\/Error_(\d{3})_/.exec(String($ref)) ?? []
+      const [, ofError] = /\/(?:Rows)?Error_(\d{3})_/.exec(String($ref)) ?? []
       return status !== undefined && ofError !== undefined && status !== ofError
     })
 

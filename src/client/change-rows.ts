@@ -1,0 +1,60 @@
+// Many rows of a table of a server, changed or deleted by one request. Loaded when it is needed.
+import { typeName } from '../base/options.js'
+import { dataIn, readAnswerJson, versionOf } from './answers.js'
+import { checkCall, checkIdArgument } from './call-options.js'
+import { invalidCall } from './client-error.js'
+import type { ClientManyRows } from './client-rows.js'
+import type { Requests } from './requests.js'
+import { rowText } from './row-text.js'
+import { schemaQuery } from './table-operation.js'
+
+/** The rows of a table. */
+export type ChangedRows = Readonly<{ requests: Requests; path: string; hasKeys: boolean }>
+
+/** @returns Of `updateRows`, the version alone. */
+export async function changeRows(
+  { requests, path, hasKeys }: ChangedRows,
+  call: keyof ClientManyRows,
+  given: unknown,
+  options: Parameters<ClientManyRows['updateRows']>[1] = {},
+): ReturnType<ClientManyRows['deleteRows']> {
+  const isUpdate = call === 'updateRows'
+  checkCall(call, options, isUpdate ? ['onSchemaError', 'signal'] : ['signal'])
+  if (!Array.isArray(given)) {
+    throw invalidCall(`${call} takes an array of rows, not ${typeName(given)}`)
+  }
+  const { onSchemaError, signal } = options
+  // With a condition, a repeat of a change whose answer was lost would be refused because of that change; a row that is
+  // deleted is missing, whatever its version was.
+  let isRepeatable = true
+  const rows = Array.from(given, (each: unknown, index) => {
+    const what = `Row ${index} (counted from 0) of ${call}`
+    const row = typeof each === 'string' ? { rowId: each } : each
+    checkCall(what, row ?? null, isUpdate ? ['rowId', 'cells', 'ifMatch'] : ['rowId', 'ifMatch'])
+    const { rowId, ifMatch, cells } = row as Readonly<Record<string, unknown>>
+    checkIdArgument(`rowId of ${what}`, rowId)
+    const members = [`"rowID":${JSON.stringify(rowId)}`]
+    if (isUpdate) members.push(`"cells":${rowText(cells, what, onSchemaError)}`)
+    if (ifMatch !== undefined) {
+      if (!/^\d+$/.test(String(ifMatch))) throw invalidCall(`ifMatch of ${what} must be a version`)
+      members.push(`"ifMatch":${BigInt(String(ifMatch))}`)
+      isRepeatable = hasKeys || !isUpdate
+    }
+    return `{${members}}`
+  })
+  const key: Record<string, string> = hasKeys ? { 'idempotency-key': requests.newId() } : {}
+  const request = {
+    method: isUpdate ? 'PATCH' : 'DELETE',
+    path: path + schemaQuery(onSchemaError),
+    headers: { 'content-type': 'application/json', ...key },
+    body: `[${rows}]`,
+    isRepeatable,
+    signal,
+  }
+  return requests.send(request, async (answer) => {
+    const json = await readAnswerJson(answer)
+    const counts = { deleted: 'number', missing: 'number' } as const
+    const data = isUpdate ? {} : dataIn<object>(answer, json, counts)
+    return { ...(data as { deleted: number; missing: number }), version: versionOf(answer) }
+  })
+}

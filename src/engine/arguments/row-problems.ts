@@ -1,0 +1,81 @@
+// What is wrong with rows of a call for many: all of it is looked for before the call is refused.
+import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
+
+/** Problems that a refusal names, at most. */
+const PROBLEMS_NAMED_MAX = 100
+
+/** What may be wrong with a row. The one with the least rank is the error of the call, as for one row. */
+const RANK: Readonly<Partial<Record<StoreErrorCode, number>>> = {
+  REQUEST_VALIDATION_ERROR: 0,
+  ROW_NOT_FOUND: 1,
+  PRECONDITION_FAILED: 2,
+  COLUMN_ID_RESERVED: 3,
+  COLUMN_ID_NOT_FOUND: 3,
+  COLUMN_HAS_INVALID_VALUE: 3,
+}
+
+function rankOf({ code }: StoreError): number {
+  return RANK[code] ?? Number.POSITIVE_INFINITY
+}
+
+/** What the call does to each row. */
+type RowChange = 'update' | 'deletion'
+
+/** The problems of the rows of one call: one a row, its first. */
+export class RowProblems {
+  readonly #what: RowChange
+  readonly #byRow = new Map<number, StoreError>()
+
+  constructor(what: RowChange) {
+    this.#what = what
+  }
+
+  has(row: number): boolean {
+    return this.#byRow.has(row)
+  }
+
+  /** Notes the failure of a row. @throws a failure that is not one of rows */
+  add(failure: unknown, row: number, rowId: string | undefined): void {
+    if (!isStoreError(failure) || rankOf(failure) === Number.POSITIVE_INFINITY) throw failure
+    if (!this.has(row)) this.#byRow.set(row, ofRow(failure, this.#what, row, rowId))
+  }
+
+  /** @throws {StoreError} of the problem that comes first, with all of them as `problems` */
+  check(): void {
+    const inOrder = [...this.#byRow].sort(([one], [other]) => one - other)
+    const problems = inOrder.map(([, problem]) => problem)
+    const [first, ...rest] = problems
+    if (first === undefined) return
+    const leading = rest.reduce((one, other) => (rankOf(other) < rankOf(one) ? other : one), first)
+    const count = problems.length
+    const more = count === 1 ? '' : `; ${count} rows have problems`
+    throw new StoreError(leading.code, `${leading.message}${more}`, {
+      ...placeOf(leading),
+      cause: leading.cause,
+      problems: problems.slice(0, PROBLEMS_NAMED_MAX),
+      problemCount: count,
+    })
+  }
+}
+
+/** The failure of one row of a call, with its index and its row ID. */
+export function ofRow(
+  failure: StoreError,
+  what: RowChange,
+  row: number,
+  rowId: string | undefined,
+): StoreError {
+  const which = rowId === undefined ? '' : `, with the ID ${rowId}`
+  // Clients know the beginnings of some messages.
+  const message = `${failure.message}; ${what} of row ${row} (counted from 0)${which}`
+  return new StoreError(failure.code, message, { ...placeOf(failure), row, cause: failure.cause })
+}
+
+function placeOf({ row, column, value, rule }: StoreError): object {
+  return {
+    ...(row !== undefined && { row }),
+    ...(column !== undefined && { column }),
+    ...(value !== undefined && { value }),
+    ...(rule !== undefined && { rule }),
+  }
+}

@@ -1,10 +1,13 @@
 // Goal: a person corrects cells in the grid, by mouse and by keyboard, loses nothing that others write, and can take
 // back what was done.
 // Method: the page of `rowstash open --write` in a real browser, in one tab and in two.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fillShop } from './shop.js'
+import { fillShop, IMAGE } from './shop.js'
 import {
+  dropFile,
   faults,
   HAS_BROWSER,
   hold,
@@ -15,6 +18,8 @@ import {
 } from './shown-page.js'
 
 const ROWS = 500
+/** How long two tabs edit the same cells. */
+const TWO_TABS_MS = Number(process.env['ROWSTASH_PAGE_EDIT_MS'] ?? 0)
 const COLUMNS = ['id', 'photo', 'customer', 'city', 'total', 'paid', 'day', 'placed', 'tags']
 
 describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
@@ -177,7 +182,116 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     await page.keyboard.press('Enter')
     await saved(page)
     expect(await stored(page, 501)).toMatchObject({ id: 501 })
-    await page.getByRole('button', { name: 'Delete row' }).click()
+    await page.getByRole('button', { name: 'Delete rows' }).click()
     await expect.poll(() => page.getByRole('grid').getAttribute('aria-rowcount')).toBe('501')
+  })
+
+  test('a block is emptied, pasted over and deleted, each in one commit, and taken back', async () => {
+    const page = await showOrders()
+    await directory.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const versionNow = async () => {
+      const text = await page
+        .locator('.tableHead')
+        .getByText(/version/)
+        .innerText()
+      return Number(/version ([\d,]+)/.exec(text)?.[1]?.replaceAll(',', ''))
+    }
+    const paste = async (text: string) => {
+      await page.evaluate((given) => navigator.clipboard.writeText(given), text)
+      await page.getByRole('grid').focus()
+      await page.keyboard.press('Control+v')
+    }
+    const before = await versionNow()
+    await cellOf(page, 6, 'customer').click()
+    await cellOf(page, 8, 'city').click({ modifiers: ['Shift'] })
+    await page.keyboard.press('Delete')
+    await expect.poll(() => cellOf(page, 8, 'city').innerText()).toBe('')
+    await saved(page)
+    await expect.poll(versionNow).toBe(before + 1)
+    expect(await stored(page, 7)).not.toHaveProperty('customer')
+
+    await cellOf(page, 6, 'customer').click()
+    await paste('"Line\n""two"""\tBonn\tmany\r\nEve\tKöln\t12.50\r\n')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('total, row 6: “many”').waitFor()
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'paste')
+    await dialog.getByRole('button', { name: 'Paste the others' }).click()
+    await expect.poll(versionNow).toBe(before + 2)
+    expect(await stored(page, 6)).toMatchObject({ customer: 'Line\n"two"', city: 'Bonn' })
+    expect(await stored(page, 7)).toMatchObject({ customer: 'Eve', city: 'Köln', total: 12.5 })
+    await page.getByRole('grid').focus()
+    await page.keyboard.press('Control+z')
+    await expect.poll(versionNow).toBe(before + 3)
+    await page.keyboard.press('Control+z')
+    await expect.poll(versionNow).toBe(before + 4)
+    expect(await stored(page, 7)).toMatchObject({ customer: 'Alan Turing', city: 'Berlin' })
+
+    await cellOf(page, 6, 'id').click()
+    await cellOf(page, 10, 'id').click({ modifiers: ['Shift'] })
+    await page.keyboard.press('Control+Delete')
+    await page.getByText('5 rows were deleted.').waitFor()
+    expect(await versionNow()).toBe(before + 5)
+    expect(await stored(page, 6)).toMatchObject({ id: 10 })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('5 rows are back').waitFor()
+    expect(await stored(page, ROWS)).toMatchObject({ id: 9 })
+  })
+
+  test('a file that is dropped on a cell of images is stored, and its URL is in the cell', async () => {
+    const page = await showOrders()
+    const cell = cellOf(page, 3, 'photo')
+    const box = await cell.boundingBox()
+    const path = join(directory.path, '..', 'drop.png')
+    await writeFile(path, IMAGE)
+    await dropFile(page, path, { x: (box?.x ?? 0) + 20, y: (box?.y ?? 0) + 10 })
+    const photo = async (row: number) => (await stored(page, row))['photo']
+    await expect.poll(() => photo(3)).toMatch(/files\/rsf-/)
+    const image = cell.locator('img')
+    await expect
+      .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth))
+      .toBe(72)
+    await cellOf(page, 4, 'photo').dblclick()
+    const chosen = page.waitForEvent('filechooser')
+    await page.getByLabel('photo, row 4').press('Alt+ArrowDown')
+    await (await chosen).setFiles(path)
+    await expect.poll(() => photo(4)).toMatch(/files\/rsf-/)
+  })
+
+  test('two browsers that edit the same cells lose no update, and show every conflict', async () => {
+    const pages = [await showOrders(), await showOrders()] as const
+    const start = Date.now()
+    const counts = { saved: 0, conflicts: 0 }
+    /** By row, what was written last, and by the tab, what it has seen. */
+    const last = new Map<number, string>()
+    const seen = new Map<string, string | undefined>()
+    const edit = async (page: Page, who: number, turn: number): Promise<void> => {
+      const row = 5 + (turn % 3)
+      const text = `tab ${who}, turn ${turn}`
+      const isConflict = seen.get(`${who}.${row}`) !== last.get(row)
+      await cellOf(page, row, 'city').dblclick()
+      const input = page.getByLabel(`city, row ${row}`)
+      await input.fill(text)
+      await input.press('Enter')
+      const problem = page.locator('.editProblems li')
+      if (isConflict) {
+        // What is there is what the other tab wrote last: nothing was written over.
+        expect(await problem.innerText()).toMatch(new RegExp(`${last.get(row)}[^]*${text}`))
+        expect((await stored(page, row))['city']).toBe(last.get(row))
+        await problem.getByRole('button', { name: 'Use yours' }).click()
+        counts.conflicts++
+      } else {
+        counts.saved++
+      }
+      await expect.poll(async () => (await stored(page, row))['city']).toBe(text)
+      expect(await problem.count()).toBe(0)
+      last.set(row, text)
+      seen.set(`${who}.${row}`, text)
+    }
+    for (let turn = 0; turn < 6 || Date.now() - start < TWO_TABS_MS; turn++) {
+      for (const [who, page] of pages.entries()) await edit(page, who, turn)
+    }
+    expect(counts.conflicts).toBeGreaterThan(counts.saved)
+    if (TWO_TABS_MS > 0) console.log(JSON.stringify(counts))
   })
 })

@@ -180,10 +180,9 @@ export async function rendererMemory(browser: Browser): Promise<readonly number[
   )
 }
 
-/** Drops files of this machine, as a person does: the page gets them from the disk. */
-export async function dropFile(page: Page, path: string): Promise<void> {
+/** Drops a file of this machine, as a person does: the page gets it from the disk. @param at - On the page. */
+export async function dropFile(page: Page, path: string, at = { x: 200, y: 300 }): Promise<void> {
   const session = await page.context().newCDPSession(page)
-  const at = { x: 200, y: 300 } // Wherever that is on the page.
   const data = { items: [], files: [path], dragOperationsMask: 1 }
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
     await session.send('Input.dispatchDragEvent', { type, ...at, data })

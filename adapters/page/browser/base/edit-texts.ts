@@ -6,7 +6,7 @@ function counted(count: number, one: string, many: string): string {
 }
 
 export const EDIT = {
-  help: 'Arrow keys move, with Shift they choose a block, Enter or F2 edits a cell, Space opens the row, Delete empties the chosen cells, Control and Z undoes. In the header, Enter sorts by a column, with Shift by one more, and Alt and an arrow key change its width.',
+  help: 'Arrow keys move, with Shift they choose a block, Enter or F2 edits a cell, Space opens the row, Delete empties the chosen cells, with Control it deletes their rows, Control and Z undoes. In the header, Enter sorts by a column, with Shift by one more, and Alt and an arrow key change its width.',
   cellOf: (column: string, row: string) => `${column}, row ${row}`,
   mustBe: (rule: string, isMaybe: boolean) =>
     `Must be ${rule}.${isMaybe ? ' Enter once more sends it all the same.' : ''}`,
@@ -33,9 +33,8 @@ export const EDIT = {
   undo: 'Undo',
   redo: 'Redo',
   addRow: 'Add row',
-  deleteRow: 'Delete row',
+  deleteRows: 'Delete rows',
   rowAdded: 'A row was added.',
-  rowAddedHidden: 'A row was added. The filter hides it.',
   rowsDeleted: (count: number) => `${counted(count, 'row was', 'rows were')} deleted.`,
   rowsBack: (count: number) =>
     `${counted(count, 'row is', 'rows are')} back, at the end of the table.`,
@@ -52,4 +51,18 @@ export const EDIT = {
   takeMine: 'Use yours',
   retry: 'Try again',
   discard: 'Discard yours',
+  discardAll: 'Discard all of yours',
+  rowsMax: (count: number) => `At most ${counted(count, 'row', 'rows')} at a time.`,
+  paste: 'Paste',
+  pasteTooLong: (count: number) =>
+    `${counted(count, 'row', 'rows')} would lie below the last row of the table. Add rows first.`,
+  pasteTooWide: (count: number) =>
+    `${counted(count, 'column', 'columns')} would lie beside the last column.`,
+  misfits: (count: number) => `${counted(count, 'value does', 'values do')} not fit:`,
+  pasteRest: 'Paste the others',
+  cancel: 'Cancel',
+  pasted: (count: number) => `${counted(count, 'cell', 'cells')} pasted.`,
+  chooseFile: 'Choose a file …',
+  uploading: (name: string) => `Uploading ${name} …`,
+  fileHelp: 'Or drop a file on the cell. Alt and the down arrow choose one.',
 } as const

@@ -1,7 +1,8 @@
 // The input over a cell of the grid, from its opening until it is saved or given up.
 import type { ColumnType } from '../base/api.js'
-import { el, setText } from '../base/dom.js'
+import { button, el, setText } from '../base/dom.js'
 import { EDIT } from '../base/edit-texts.js'
+import { isUriKind } from '../grid/cells.js'
 import type { Box } from '../grid/grid.js'
 import { cellInput } from './cell-input.js'
 import { type ParsedCell, parseCell } from './cell-text.js'
@@ -12,6 +13,8 @@ export type Leaving = 'down' | 'up' | 'right' | 'left' | 'stay' | 'away'
 export type CellEditorEvents = Readonly<{
   onSave: (token: string) => void
   onEnd: (leaving: Leaving) => void
+  /** A file was chosen, whose URL the cell shall have. */
+  onFile: (file: File) => void
 }>
 
 export class CellEditor {
@@ -20,6 +23,7 @@ export class CellEditor {
   readonly #input: ReturnType<typeof cellInput>
   readonly #events: CellEditorEvents
   readonly #problem: HTMLElement
+  readonly #file = el('input', { type: 'file', hidden: true, tabindex: -1 })
   #isTouched = false
   /** The text that was said not to fit, if it may be sent nevertheless. */
   #doubted: string | undefined
@@ -41,13 +45,27 @@ export class CellEditor {
     this.#problem = el('p', { id, class: 'problem', 'aria-live': 'assertive' })
     control.setAttribute('aria-describedby', id)
     const note = help === undefined ? null : el('p', { class: 'muted' }, help)
-    this.element = el('div', { class: 'cellEditor' }, control, this.#problem, note)
+    const file = isUriKind(type.kind) ? this.#fileButton() : null
+    this.element = el('div', { class: 'cellEditor' }, control, file, this.#problem, note)
     control.addEventListener('input', () => {
       this.#isTouched = true
       this.#check()
     })
     control.addEventListener('keydown', (event) => this.#keyDown(event as KeyboardEvent))
-    control.addEventListener('blur', () => this.#blurred())
+    this.element.addEventListener('focusout', ({ relatedTarget }) => {
+      if (!this.element.contains(relatedTarget as Node | null)) this.#blurred()
+    })
+  }
+
+  #fileButton(): HTMLElement {
+    this.#file.addEventListener('change', () => {
+      const [file] = this.#file.files ?? []
+      if (file === undefined) return
+      this.#end('stay')
+      this.#events.onFile(file)
+    })
+    const choose = button(EDIT.chooseFile, () => this.#file.click())
+    return el('div', { class: 'actions' }, choose, this.#file)
   }
 
   /** Puts it over a cell; undefined: the cell is not in view. */
@@ -78,7 +96,8 @@ export class CellEditor {
     const { key, shiftKey, isComposing } = event
     if (isComposing) return
     const isLine = key === 'Enter' && shiftKey && this.#input.control.tagName === 'TEXTAREA'
-    if (key === 'Escape') this.#end('stay')
+    if (event.altKey && key === 'ArrowDown') this.#file.click()
+    else if (key === 'Escape') this.#end('stay')
     else if (key === 'Enter' && !isLine) this.#save(shiftKey ? 'up' : 'down')
     else if (key === 'Tab') this.#save(shiftKey ? 'left' : 'right')
     else return

@@ -2,6 +2,7 @@
 import type { ColumnType } from '../base/api.js'
 import { el } from '../base/dom.js'
 import { EDIT } from '../base/edit-texts.js'
+import { isUriKind } from '../grid/cells.js'
 import { textOfCell } from './cell-text.js'
 
 export type CellInput = Readonly<{
@@ -45,5 +46,6 @@ export function cellInput(type: ColumnType, value: unknown, label: string): Cell
   control.value = first
   if (control.value !== first) control.type = 'text' // A day that no calendar of the browser has.
   control.value = first
-  return { control, help: undefined, text: () => control.value }
+  const help = isUriKind(kind) ? EDIT.fileHelp : undefined
+  return { control, help, text: () => control.value }
 }

@@ -1,33 +1,19 @@
 // Changes of the rows that a grid shows: by keys, by a mouse, and by buttons.
-import type { Api, Row, TableInfo } from '../base/api.js'
+import type { Row } from '../base/api.js'
 import { button, el, setDisabled, setText, start } from '../base/dom.js'
 import { EDIT } from '../base/edit-texts.js'
 import { shownCount } from '../base/show.js'
+import { isUriKind } from '../grid/cells.js'
 import type { Grid } from '../grid/grid.js'
 import type { GridColumn } from '../grid/grid-columns.js'
 import type { Place } from '../grid/grid-keys.js'
 import type { RowSource } from '../grid/row-sources.js'
+import { BlockEdits } from './block-edits.js'
 import { CellEditor, type Leaving } from './cell-editor.js'
+import type { EditedTable, Shown } from './edited-table.js'
+import { uploadFile } from './file-upload.js'
 import { ProblemList } from './problem-list.js'
 import { type CellChange, type EditProblem, RowEdits } from './row-edits.js'
-import { addRows, deleteRow } from './row-writes.js'
-
-export type EditedTable = Readonly<{
-  api: Api
-  /** The table in the version that is shown. */
-  info: () => TableInfo
-  /** Where the grid stands. */
-  place: HTMLElement
-  say: (message: string) => void
-  fail: (failure: unknown) => void
-  /** The table has a version that was made here. */
-  onSaved: (version: number) => void
-  /** Rows came or went: the grid is to be opened again. @param isEnd - At its last row. */
-  onRows: (isEnd: boolean) => Promise<void>
-}>
-
-/** What the rows of a grid are changed in. */
-type Shown = Readonly<{ grid: Grid; source: RowSource; columns: readonly GridColumn[] }>
 
 const STEPS: Readonly<Record<Leaving, Place>> = {
   down: { row: 1, column: 0 },
@@ -44,6 +30,7 @@ export class GridEditor {
   readonly #table: EditedTable
   readonly #edits: RowEdits
   readonly #list: ProblemList
+  readonly #blocks: BlockEdits
   readonly #state = el('div', { class: 'editState', role: 'status' })
   readonly #undo = iconButton(EDIT.undo, '↶', () => this.#turn('undo'))
   readonly #redo = iconButton(EDIT.redo, '↷', () => this.#turn('redo'))
@@ -62,6 +49,9 @@ export class GridEditor {
         table.onSaved(version)
       },
     })
+    this.#blocks = new BlockEdits(table, this.#edits, (row, position) => {
+      this.#positions.set(row.$rowID, position)
+    })
     const nameOf = (problem: EditProblem): string => this.#nameOf(problem.change)
     this.#list = new ProblemList(this.#edits, nameOf, () => this.#shown?.grid.element.focus())
     this.problems = this.#list.element
@@ -70,8 +60,8 @@ export class GridEditor {
       { class: 'editTools', role: 'group', 'aria-label': EDIT.tools },
       this.#undo,
       this.#redo,
-      button(EDIT.addRow, () => start(this.#addRow(), table.fail)),
-      button(EDIT.deleteRow, () => start(this.#deleteRow(), table.fail)),
+      button(EDIT.addRow, () => this.#do(() => this.#blocks.addRow())),
+      button(EDIT.deleteRows, () => this.#do((shown) => this.#blocks.deleteRows(shown))),
     )
     this.#changed()
   }
@@ -112,6 +102,12 @@ export class GridEditor {
     this.#edits.settle(this.#table.info().version)
     const { element } = grid
     element.addEventListener('keydown', (event) => this.#keyDown(event), { capture: true })
+    element.addEventListener('paste', (event) => {
+      const text = event.clipboardData?.getData('text/plain') ?? ''
+      if (text !== '' && grid.active.row >= 0) this.#do((shown) => this.#blocks.paste(shown, text))
+    })
+    element.addEventListener('dragover', (event) => this.#dragged(event))
+    element.addEventListener('drop', (event) => this.#dropped(event))
   }
 
   /** Marks a cell of the grid by what became of its change. */
@@ -166,8 +162,10 @@ export class GridEditor {
       return
     } else if (key === 'Enter' || key === 'F2') {
       this.#edit(at)
+    } else if (key === 'Delete' && isCommand) {
+      this.#do((shown) => this.#blocks.deleteRows(shown))
     } else if (key === 'Delete' || key === 'Backspace') {
-      this.#empty(at)
+      this.#do((shown) => this.#blocks.empty(shown))
     } else if (key.length === 1 && key !== ' ' && !isCommand && !altKey) {
       this.#edit(at, true)
       event.stopImmediatePropagation()
@@ -197,10 +195,10 @@ export class GridEditor {
     const editor = new CellEditor(column.type, row[column.id], label, isTyped, {
       onSave: (token) => {
         this.#positions.set(row.$rowID, at.row)
-        this.#edits.forgetRedo()
-        this.#edits.change(row, column.id, token, version)
+        this.#edits.change([{ row, column: column.id, after: token }], version)
       },
       onEnd: (leaving) => this.#leave(at, leaving),
+      onFile: (file) => this.#upload(at, file),
     })
     this.#open = { editor, at }
     this.#table.place.append(editor.element)
@@ -221,18 +219,12 @@ export class GridEditor {
     grid.element.focus()
   }
 
-  #empty(at: Place): void {
-    const cell = this.#cellAt(at)
-    if (cell === undefined) return
-    this.#positions.set(cell.row.$rowID, at.row)
-    this.#edits.forgetRedo()
-    this.#edits.change(cell.row, cell.column.id, 'null', this.#table.info().version)
-  }
-
   #turn(list: 'undo' | 'redo'): void {
-    const [first] = this.#edits.turn(list)
+    const { canUndo, canRedo } = this.#edits
+    const can = list === 'undo' ? canUndo : canRedo
     const done = list === 'undo' ? EDIT.undone : EDIT.redone
-    this.#table.say(first === undefined ? EDIT.nothingToUndo : done)
+    this.#table.say(can ? done : EDIT.nothingToUndo)
+    const [first] = this.#edits.turn(list, this.#table.fail)
     if (first === undefined) return
     const row = this.#positions.get(first.rowId)
     const column = this.#shown?.columns.findIndex(({ id }) => id === first.column) ?? -1
@@ -240,21 +232,39 @@ export class GridEditor {
     if (isThere && column >= 0) this.#shown?.grid.moveTo({ row, column })
   }
 
-  async #addRow(): Promise<void> {
-    const { api, info } = this.#table
-    await addRows(api, info().id, [new Map()])
-    await this.#table.onRows(true)
-    this.#table.say(EDIT.rowAdded)
+  /** Does something with the block that is chosen. */
+  #do(work: (shown: Shown) => Promise<void>): void {
+    if (this.#shown !== undefined) start(work(this.#shown), this.#table.fail)
   }
 
-  async #deleteRow(): Promise<void> {
-    const { grid, source } = this.#shown ?? {}
-    const row = source?.rowAt(grid?.active.row ?? -1)
-    if (row === undefined) return
-    const { api, info } = this.#table
-    await deleteRow(api, info().id, row.$rowID)
-    await this.#table.onRows(false)
-    this.#table.say(EDIT.rowsDeleted(1))
+  #dragged(event: DragEvent): void {
+    if (event.dataTransfer?.types.includes('Files') === true) event.preventDefault()
+  }
+
+  /** Files that are dropped on a cell of addresses go there and into the cells below. */
+  #dropped(event: DragEvent): void {
+    const { grid, columns } = this.#shown ?? {}
+    const files = [...(event.dataTransfer?.files ?? [])]
+    if (grid === undefined || files.length === 0) return
+    const at = grid.placeAt(event.clientX, event.clientY)
+    const kind = columns?.[at.column]?.type.kind
+    if (kind === undefined || !isUriKind(kind)) return // It is imported.
+    event.preventDefault()
+    for (const [index, file] of files.entries())
+      this.#upload({ row: at.row + index, column: at.column }, file)
+  }
+
+  #upload(at: Place, file: File): void {
+    const cell = this.#cellAt(at)
+    if (cell === undefined) return
+    const { version } = this.#table.info()
+    this.#table.say(EDIT.uploading(file.name))
+    this.#positions.set(cell.row.$rowID, at.row)
+    const stored = uploadFile(this.#table.api, file).then((url) => {
+      const after = JSON.stringify(url)
+      this.#edits.change([{ row: cell.row, column: cell.column.id, after }], version)
+    })
+    start(stored, this.#table.fail)
   }
 }
 

@@ -34,7 +34,8 @@ export class ProblemList {
     const hadFocus = this.element.contains(document.activeElement)
     this.#shown = problems
     const items = problems.slice(0, SHOWN_MAX).map((problem) => this.#render(problem))
-    fill(this.element, el('ul', {}, ...items))
+    const all = button(EDIT.discardAll, () => this.#edits.takeTheirs(problems))
+    fill(this.element, el('ul', {}, ...items), problems.length > 1 ? all : null)
     this.element.hidden = problems.length === 0
     if (!hadFocus) return
     if (problems.length === 0) this.#onEmpty()
@@ -61,7 +62,9 @@ export class ProblemList {
       el(
         'span',
         { class: 'actions' },
-        button(isConflict ? EDIT.takeTheirs : EDIT.discard, () => this.#edits.takeTheirs(problem)),
+        button(isConflict ? EDIT.takeTheirs : EDIT.discard, () =>
+          this.#edits.takeTheirs([problem]),
+        ),
         button(isConflict ? EDIT.takeMine : EDIT.retry, () => this.#edits.takeMine(problem)),
       ),
     )

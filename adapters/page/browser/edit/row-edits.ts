@@ -7,11 +7,18 @@
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, VersionedRow } from '../base/api.js'
+import { start } from '../base/dom.js'
+import { EDIT } from '../base/edit-texts.js'
 import { jsonText, parseJson } from '../base/json-text.js'
 import { tokenOf } from './cell-text.js'
-import { updateRow } from './row-writes.js'
+import { updateRows } from './row-writes.js'
+
+/** What is undone by a function. */
+type Noted = Readonly<{ undo: () => Promise<void> }>
 
 export type CellState = 'pending' | 'saved' | 'conflict' | 'failed'
+
+export type NewCell = Readonly<{ row: Row; column: string; after: string }>
 
 export type CellChange = Readonly<{
   rowId: string
@@ -59,6 +66,8 @@ type Overlay = {
 const STEPS_MAX = 200
 /** How often a change is sent again because others change other cells of its row. */
 const TRIES_MAX = 20
+/** Rows that an answer names. */
+const PROBLEMS_AT_ONCE = 100
 
 export class RowEdits {
   readonly #api: Api
@@ -66,7 +75,7 @@ export class RowEdits {
   readonly #events: EditEvents
   readonly #overlays = new Map<string, Overlay>()
   readonly #queue: Step[] = []
-  readonly #lists: Record<Step['list'], Step[]> = { undo: [], redo: [] }
+  readonly #lists: Record<Step['list'], (Step | Noted)[]> = { undo: [], redo: [] }
   #problems: readonly EditProblem[] = []
   #sending: Step | undefined
 
@@ -112,15 +121,20 @@ export class RowEdits {
     return this.#overlays.get(rowId)?.cells.get(column)?.state
   }
 
-  /** @param version - Of the rows of the grid. */
-  change(row: Row, column: string, after: string, version: number): void {
+  /** Makes changes of rows of the grid, in one commit. @param version - Of the rows of the grid. */
+  change(cells: readonly NewCell[], version: number): void {
+    this.#lists.redo.length = 0 // What is made anew ends what could be done again.
+    this.apply(cells.map((cell) => this.#changeOf(cell, version)))
+  }
+
+  #changeOf({ row, column, after }: NewCell, version: number): CellChange {
     const overlay = this.#overlays.get(row.$rowID)
     const cell = overlay?.cells.get(column)
     const isOpen = cell?.state === 'conflict' || cell?.state === 'failed'
     const settled = overlay?.whole ?? overlay?.of ?? row
     const before = cell === undefined || isOpen ? tokenOf(settled[column]) : cell.token
     const known = Math.max(version, overlay?.version ?? 0)
-    this.apply([{ rowId: row.$rowID, column, before, after, version: known }])
+    return { rowId: row.$rowID, column, before, after, version: known }
   }
 
   /** Makes changes that belong together. */
@@ -135,23 +149,34 @@ export class RowEdits {
     if (changes.length > 0) {
       const step = { changes, list }
       this.#queue.push(step)
-      const steps = this.#lists[list]
-      steps.push(step)
-      if (steps.length > STEPS_MAX) steps.shift()
+      this.#push(list, step)
     }
     this.#events.onChange()
     if (this.#sending === undefined) void this.#run()
   }
 
-  /** A change that a person makes anew ends what could be done again. */
-  forgetRedo(): void {
+  /** Something else was done, which a function undoes. */
+  note(undo: () => Promise<void>): void {
     this.#lists.redo.length = 0
+    this.#push('undo', { undo })
+    this.#events.onChange()
+  }
+
+  #push(list: Step['list'], step: Step | Noted): void {
+    const steps = this.#lists[list]
+    steps.push(step)
+    if (steps.length > STEPS_MAX) steps.shift()
   }
 
   /** Takes the last change back, or makes the last one again that was taken back. @returns what is changed */
-  turn(list: Step['list']): readonly CellChange[] {
+  turn(list: Step['list'], onFailure: (failure: unknown) => void): readonly CellChange[] {
     const step = this.#lists[list].pop()
     if (step === undefined) return []
+    if ('undo' in step) {
+      this.#events.onChange()
+      start(step.undo(), onFailure)
+      return []
+    }
     const changes = step.changes.map((change) => {
       const { rowId, before, after, version } = change
       const known = Math.max(version, this.#overlays.get(rowId)?.ownVersion ?? 0)
@@ -167,8 +192,8 @@ export class RowEdits {
     this.apply([{ ...change, before: theirs ?? change.before, version }])
   }
 
-  takeTheirs({ change: { rowId, column } }: EditProblem): void {
-    this.#forget(rowId, column)
+  takeTheirs(problems: readonly EditProblem[]): void {
+    for (const { change } of problems) this.#forget(change.rowId, change.column)
     this.#events.onChange()
   }
 
@@ -212,45 +237,64 @@ export class RowEdits {
     }
   }
 
-  /** Never rejects: what fails is a problem. */
+  /** Never rejects: what fails is a problem. All that can be sent of a step is sent in one request. */
   async #send(step: Step): Promise<void> {
-    for (const rowId of new Set(step.changes.map((change) => change.rowId))) {
-      const changes = step.changes.filter((change) => change.rowId === rowId)
+    const seen = new Map<string, number>()
+    for (let tries = 0; step.changes.length > 0; tries++) {
+      const rows = this.#rowsOf(step, seen)
       try {
-        await this.#sendRow(step, rowId, changes)
-      } catch (failure) {
-        for (const change of changes) this.#refuse(step, change, failure)
-      }
-    }
-  }
-
-  async #sendRow(step: Step, rowId: string, given: readonly CellChange[]): Promise<void> {
-    let changes = given
-    let version = Math.max(
-      ...changes.map((change) => change.version),
-      this.#overlays.get(rowId)?.ownVersion ?? 0,
-    )
-    for (let tries = 1; changes.length > 0; tries++) {
-      try {
-        const cells = new Map(changes.map(({ column, after }) => [column, after]))
-        const made = await updateRow(this.#api, this.#tableId, rowId, version, cells)
-        return this.#saved(rowId, changes, made)
+        this.#saved(step, await updateRows(this.#api, this.#tableId, rows))
+        return
       } catch (failure) {
         const isNewer = failure instanceof ClientError && failure.status === 412
-        if (!isNewer || tries >= TRIES_MAX) throw failure
-        const now = await this.#api.row(this.#tableId, rowId)
-        version = now.version
-        changes = this.#compare(step, changes, now)
+        if (!isNewer || tries >= TRIES_MAX + rows.length / PROBLEMS_AT_ONCE) {
+          for (const change of step.changes) this.#refuse(step, change, messageOf(failure))
+          return
+        }
+        const named = failure.problems?.map(({ row }) => rows[row]?.rowId ?? '')
+        await this.#compareAll(step, named ?? rows.map(({ rowId }) => rowId), seen)
       }
     }
   }
 
-  #saved(rowId: string, changes: readonly CellChange[], version: number): void {
-    const overlay = this.#overlayOf(rowId, version)
-    overlay.version = version
-    overlay.ownVersion = version
-    overlay.shown = undefined
-    for (const { column, after } of changes) {
+  #rowsOf({ changes }: Step, seen: ReadonlyMap<string, number>) {
+    const rows = new Map<string, { rowId: string; version: number; cells: Map<string, string> }>()
+    for (const { rowId, column, after, version } of changes) {
+      const own = this.#overlays.get(rowId)?.ownVersion ?? 0
+      const known = seen.get(rowId) ?? Math.max(version, own)
+      const row = rows.get(rowId) ?? { rowId, version: known, cells: new Map() }
+      row.cells.set(column, after)
+      rows.set(rowId, row)
+    }
+    return [...rows.values()]
+  }
+
+  /** Reads rows that others have changed, and leaves out of the step what both have changed. */
+  async #compareAll(
+    step: Step,
+    rowIds: readonly string[],
+    seen: Map<string, number>,
+  ): Promise<void> {
+    for (const rowId of new Set(rowIds)) {
+      try {
+        const now = await this.#api.row(this.#tableId, rowId)
+        seen.set(rowId, now.version)
+        this.#compare(step, now)
+      } catch (failure) {
+        const isGone = failure instanceof ClientError && failure.type === 'row_not_found'
+        const message = isGone ? EDIT.rowGone : messageOf(failure)
+        for (const change of step.changes)
+          if (change.rowId === rowId) this.#refuse(step, change, message)
+      }
+    }
+  }
+
+  #saved({ changes }: Step, version: number): void {
+    for (const { rowId, column, after } of changes) {
+      const overlay = this.#overlayOf(rowId, version)
+      overlay.version = version
+      overlay.ownVersion = version
+      overlay.shown = undefined
       const cell = overlay.cells.get(column)
       if (cell?.token === after && cell.state === 'pending') {
         overlay.cells.set(column, { token: after, state: 'saved' })
@@ -259,33 +303,38 @@ export class RowEdits {
     this.#events.onSaved(version)
   }
 
-  /** Whether others have changed the same cells. @returns the changes that can be sent to the row as it is now */
-  #compare(step: Step, changes: readonly CellChange[], now: VersionedRow): readonly CellChange[] {
-    const overlay = this.#overlayOf(now.row.$rowID, now.version)
-    overlay.whole = now.row
-    overlay.version = now.version
+  /** Leaves out of a step what others have changed of a row, too. */
+  #compare(step: Step, { row, version }: VersionedRow): void {
+    const overlay = this.#overlayOf(row.$rowID, version)
+    overlay.whole = row
+    overlay.version = version
     overlay.shown = undefined
-    return changes.filter((change) => {
-      const theirs = tokenOf(now.row[change.column])
-      if (isSame(theirs, change.before)) return true
+    for (const change of step.changes) {
+      if (change.rowId !== row.$rowID) continue
+      const theirs = tokenOf(row[change.column])
+      if (isSame(theirs, change.before)) continue
       if (isSame(theirs, change.after)) {
         overlay.cells.delete(change.column) // Both have written the same.
-        return false
+        this.#leaveOut(step, change)
+      } else {
+        this.#addProblem(step, { change, theirs, message: '' }, 'conflict')
       }
-      this.#addProblem(step, { change, theirs, message: '' }, 'conflict')
-      return false
-    })
+    }
   }
 
-  #refuse(step: Step, change: CellChange, failure: unknown): void {
-    this.#addProblem(step, { change, theirs: undefined, message: messageOf(failure) }, 'failed')
+  #refuse(step: Step, change: CellChange, message: string): void {
+    this.#addProblem(step, { change, theirs: undefined, message }, 'failed')
+  }
+
+  #leaveOut(step: Step, change: CellChange): void {
+    step.changes = step.changes.filter((other) => other !== change)
+    const steps = this.#lists[step.list]
+    if (step.changes.length === 0 && steps.includes(step)) steps.splice(steps.indexOf(step), 1)
   }
 
   #addProblem(step: Step, problem: EditProblem, state: CellState): void {
     const { rowId, column, after } = problem.change
-    step.changes = step.changes.filter((change) => change !== problem.change)
-    const steps = this.#lists[step.list]
-    if (step.changes.length === 0 && steps.includes(step)) steps.splice(steps.indexOf(step), 1)
+    this.#leaveOut(step, problem.change)
     const overlay = this.#overlayOf(rowId, problem.change.version)
     // A later change of the cell, which waits, will meet the same.
     if (overlay.cells.get(column)?.token !== after) return

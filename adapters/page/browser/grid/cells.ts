@@ -31,7 +31,7 @@ function fillFileCell(cell: HTMLElement, value: unknown): void {
   fill(cell, el('span', { class: 'badge' }, TEXT.storedFile), ` ${shortText(value)}`)
 }
 
-function isUriKind(kind: string): boolean {
+export function isUriKind(kind: string): boolean {
   return kind === 'uri' || kind.endsWith('URI')
 }
 

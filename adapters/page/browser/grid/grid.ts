@@ -259,7 +259,7 @@ export class Grid {
   }
 
   /** The cell at a point, or the next one to it. */
-  #placeAt(x: number, y: number): Place {
+  placeAt(x: number, y: number): Place {
     const { left, top } = this.element.getBoundingClientRect()
     const row = Math.floor((y - top - HEADER_HEIGHT + this.#map.top) / ROW_HEIGHT)
     const offset = x - left + this.element.scrollLeft - GUTTER
@@ -272,9 +272,9 @@ export class Grid {
     this.#hasDragged = false
     const isOnCell = target instanceof Element && target.closest('[role=gridcell]') !== null
     if (button !== 0 || pointerType !== 'mouse' || shiftKey || !isOnCell) return
-    const start = this.#placeAt(clientX, clientY)
+    const start = this.placeAt(clientX, clientY)
     followPointer((x, y) => {
-      const { row, column } = this.#placeAt(x, y)
+      const { row, column } = this.placeAt(x, y)
       if (!this.#hasDragged && row === start.row && column === start.column) return
       if (!this.#hasDragged) this.moveTo(start)
       this.#hasDragged = true

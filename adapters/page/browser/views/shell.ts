@@ -238,7 +238,12 @@ function takeDrops(onFiles: (files: readonly File[]) => void): void {
   addEventListener('dragleave', ({ relatedTarget }) => mark(relatedTarget !== null))
   addEventListener('drop', (event) => {
     mark(false)
-    if (event.dataTransfer === null || event.dataTransfer.files.length === 0) return
+    if (
+      event.defaultPrevented ||
+      event.dataTransfer === null ||
+      event.dataTransfer.files.length === 0
+    )
+      return
     event.preventDefault()
     onFiles([...event.dataTransfer.files])
   })

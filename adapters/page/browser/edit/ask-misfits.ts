@@ -1,0 +1,24 @@
+// Asks what becomes of a paste with values that do not fit.
+import { button, el } from '../base/dom.js'
+import { EDIT } from '../base/edit-texts.js'
+
+/** Those that are listed. */
+const SHOWN_MAX = 20
+
+/** @param onRest - The person wants the others pasted. */
+export function askMisfits(misfits: readonly string[], onRest: () => void): void {
+  const dialog = el('dialog', { 'aria-label': EDIT.paste })
+  const end = (): void => dialog.close()
+  const rest = (): void => {
+    end()
+    onRest()
+  }
+  dialog.addEventListener('close', () => dialog.remove())
+  dialog.append(
+    el('p', {}, EDIT.misfits(misfits.length)),
+    el('ul', {}, ...misfits.slice(0, SHOWN_MAX).map((text) => el('li', {}, text))),
+    el('div', { class: 'actions' }, button(EDIT.cancel, end), button(EDIT.pasteRest, rest)),
+  )
+  document.body.append(dialog)
+  dialog.showModal()
+}

@@ -28,6 +28,7 @@ export type {
   Group,
   GroupsRequest,
   OrderBy,
+  Search,
 } from './engine/types/find-types.js'
 export type {
   ChangesRequest,

@@ -22,12 +22,19 @@ function foldMapped(text: string): string {
   return lower.replaceAll('ς', 'σ').replace(CHEROKEE, (letters) => letters.toUpperCase())
 }
 
+/** Small letters of `à` to `ſ` without a decomposition that Unicode's root collation takes for those of `a` to `z`. */
+const PLAIN: Readonly<Record<string, string>> = Object.freeze({
+  ...{ æ: 'ae', ð: 'd', ø: 'o', đ: 'd', ħ: 'h', ł: 'l', œ: 'oe' },
+})
+const LETTERS = /[æðøđħłœ]/g
+
 /**
- * The text without its combining marks after canonical decomposition, composed again: `é` is `e`. Linear in the text:
- * the runtime sorts long runs of marks slowly, so those are dropped first.
+ * The text without its combining marks after canonical decomposition, composed again: `é` is `e`, and `ø` is `o`. Linear
+ * in the text: the runtime sorts long runs of marks slowly, so those are dropped first.
  */
 export function dropAccents(text: string): string {
-  return text.replace(MARKS, '').normalize('NFD').replace(MARKS, '').normalize('NFC')
+  const plain = text.replace(MARKS, '').normalize('NFD').replace(MARKS, '').normalize('NFC')
+  return plain.replace(LETTERS, (letter) => PLAIN[letter] ?? letter)
 }
 
 export const FOLDED_GROWTH = 3

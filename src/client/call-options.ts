@@ -80,7 +80,13 @@ const RULES: Readonly<Record<string, Rule>> = {
     record(name, value)
     whereText(value as object)
   },
-  search: text,
+  from: integer({ default: 0, min: 0, max: Number.MAX_SAFE_INTEGER }),
+  search: (name, value) => {
+    if (!isRecord(value)) return text(name, value)
+    checkCall(name, value, ['text', 'ignoreAccents'])
+    text(name, value['text'])
+  },
+  ignoreAccents: flag,
   orderBy: (name, value) => {
     if (!Array.isArray(value)) throw optionError(name, `must be an array, not ${shown(value)}`)
   },

@@ -1,5 +1,5 @@
 // Tables, pages and rows of a server, as `rowstash/client` returns them.
-import type { OrderBy, Where } from '../engine/types/find-types.js'
+import type { OrderBy, Search, Where } from '../engine/types/find-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import type { Abortable, OnSchemaError } from './import-types.js'
 
@@ -51,7 +51,7 @@ export type ClientFind = Readonly<{
   /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
   where?: Where | undefined
   /** As `search` of `table.scan`. Default: all rows. */
-  search?: string | undefined
+  search?: string | Search | undefined
   /** The columns whose cells are returned. Default: all. */
   columns?: readonly string[] | undefined
   /** The columns that rows are sorted by, as `orderBy` of `table.page`. Default: the rows are in order of insertion. */

@@ -398,6 +398,11 @@ function queryOf(bounds: object): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(bounds)) {
     if (value === undefined) continue
+    if (name === 'search' && isRecord(value)) {
+      query.set(name, String(value['text']))
+      query.set('searchIgnoreAccents', String(value['ignoreAccents'] ?? false))
+      continue
+    }
     const toText =
       name === 'where' ? whereText : typeof value === 'object' ? JSON.stringify : String
     query.set(name === 'orderBy' ? 'sort' : name, toText(value))

@@ -226,6 +226,18 @@ describe('texts without case', () => {
     expect(await table.count({}, { search: '' })).toBe(6)
   })
 
+  test('a search ignores accents on request', async () => {
+    const table = await tableOf([{ s: 'SØREN Œuf' }, { s: 'soren' }, { s: 'Sören' }])
+    const search = { text: 'sórën', ignoreAccents: true }
+    expect(await table.count({}, { search })).toBe(3)
+    expect(await table.count({}, { search: { ...search, ignoreAccents: false } })).toBe(0)
+    expect(await table.count({}, { search: { ...search, text: 'oeu' } })).toBe(1)
+    const page = await table.page({ search, limit: 1, orderBy: [{ column: 's' }] })
+    const next = { limit: 1, orderBy: [{ column: 's' }], continuation: page.continuation ?? '' }
+    await expect(table.page({ ...next, search: search.text })).rejects.toThrow('of another where')
+    expect((await table.page({ ...next, search })).rows).toHaveLength(1)
+  })
+
   test('a search is of the columns of text', async () => {
     const table = await tableOf([{ n: 5, tags: ['5'] }, { s: 'x5' }, { at: '2025-01-01' }])
 
@@ -356,6 +368,9 @@ describe('conditions that are refused', () => {
     ['limit', { limit: 0 }],
     ['columns', { columns: 'a' }],
     ['search', { search: 5 }],
+    ['search', { search: { text: 'x', ignoreCase: true } }],
+    ['search', { search: { ignoreAccents: true } }],
+    ['search', { search: { text: 'x', ignoreAccents: 1 } }],
     ['search', { search: 'x'.repeat(257) }],
     ['columns', { columns: ['missing'] }],
     ['signal', { signal: 5 }],

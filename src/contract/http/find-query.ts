@@ -1,7 +1,7 @@
 // The parameters of a page of some rows or cells, or in an order: `where`, `search`, `columns`, `from`, `sort`, `total`.
 import type { FindBounds, OrderBy, Where } from '../../engine/types/find-types.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
-import { type Query, queryValue, queryValues } from './query.js'
+import { type Query, queryChoice, queryValue, queryValues } from './query.js'
 import { invalidRequest, shownId } from './refusal.js'
 
 /** Levels of arrays and objects in `where`, at most. Conditions have fewer. */
@@ -16,11 +16,11 @@ export type FoundBounds = FindBounds & Readonly<{ total?: boolean | undefined }>
 export function parseFindBounds(query: Query): FoundBounds | undefined {
   if (!PARAMETERS.some((name) => query.has(name))) return undefined
   const where = parseWhereParameter(query)
-  const search = queryValue(query, 'search')
+  const search = parseSearch(query)
   const columns = parseQueryColumns(query)
   const from = parseFrom(query)
   const orderBy = parseSort(query)
-  const total = parseTotal(query)
+  const total = parseFlag(query, 'total')
   return {
     ...(where !== undefined && { where }),
     ...(search !== undefined && { search }),
@@ -29,6 +29,12 @@ export function parseFindBounds(query: Query): FoundBounds | undefined {
     ...(orderBy !== undefined && { orderBy }),
     ...(total !== undefined && { total }),
   }
+}
+
+function parseSearch(query: Query): FindBounds['search'] {
+  const text = queryValue(query, 'search')
+  const ignoreAccents = parseFlag(query, 'searchIgnoreAccents')
+  return text === undefined || !ignoreAccents ? text : { text, ignoreAccents }
 }
 
 /** Only its form is checked here: the columns of the table are not known. */
@@ -68,11 +74,9 @@ function parseSort(query: Query): OrderBy | undefined {
   return columns as unknown as OrderBy
 }
 
-function parseTotal(query: Query): boolean | undefined {
-  const value = queryValue(query, 'total')
-  if (value === undefined) return undefined
-  if (value === 'true' || value === 'false') return value === 'true'
-  throw invalidRequest('query', `total must be true or false, not '${shownId(value)}'`)
+function parseFlag(query: Query, name: string): boolean | undefined {
+  const value = queryChoice(query, name, ['true', 'false'])
+  return value === undefined ? undefined : value === 'true'
 }
 
 function parseFrom(query: Query): number | undefined {

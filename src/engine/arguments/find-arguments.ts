@@ -2,7 +2,7 @@
 import { isRecord, shown, typeName } from '../../base/options.js'
 import { invalidArgument } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
-import type { CountOptions, FindBounds, ScanOptions, Where } from '../types/find-types.js'
+import type { CountOptions, FindBounds, ScanOptions, Search, Where } from '../types/find-types.js'
 import { checkArguments, checkFlag, checkNumbers, checkSignal, checkText } from './arguments.js'
 
 export const FIND_ARGUMENTS = Object.freeze(['where', 'search', 'columns', 'from', 'orderBy'])
@@ -107,9 +107,14 @@ export function checkCount(where: unknown, given: CountOptions): void {
   checkSignal(given.signal)
 }
 
-function checkSearch(search: unknown): void {
-  if (search === undefined) return
-  if (checkText('search', search).length > SEARCH_CHARS_MAX) {
+function checkSearch(given: unknown): void {
+  if (given === undefined) return
+  const { text, ignoreAccents }: Partial<Search> = isRecord(given)
+    ? given
+    : { text: given as string }
+  if (isRecord(given)) checkArguments('search', given, ['text', 'ignoreAccents'])
+  checkFlag('ignoreAccents of search', ignoreAccents)
+  if (checkText('search', text).length > SEARCH_CHARS_MAX) {
     throw invalidArgument(`search must have at most ${SEARCH_CHARS_MAX} characters`)
   }
 }

@@ -4,7 +4,7 @@
 // - Two values: a test of an empty cell is false, except of `ne`, which is the opposite of `eq`, and of `isEmpty`.
 // - Text is in the order of its code points, numbers in that of their exact values, times in that of moments.
 import { dataError } from '../../base/data-error.js'
-import { type Fold, foldCase, foldText } from '../../base/fold-case.js'
+import { type Fold, foldText } from '../../base/fold-case.js'
 import { isRecord, shown } from '../../base/options.js'
 import { plainValue, ValueFault } from '../../base/plain-value.js'
 import { StoreError } from '../../base/store-error.js'
@@ -12,6 +12,7 @@ import { isWellFormed } from '../../base/well-formed.js'
 import type { Column, ColumnKind } from '../../schema/column-kind.js'
 import { isDate, isDateTime, isTime } from '../../schema/time-rules.js'
 import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
+import type { FindBounds, Search } from '../types/find-types.js'
 import type { Comparison, Condition } from './condition.js'
 import { lackedColumn } from './unknown-column.js'
 
@@ -84,17 +85,25 @@ const FOLDING: readonly Operator[] = Object.freeze([
  * @param search - A text that one of the text columns contains, without case. An empty one is no condition.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks one.
  */
-export function parseWhere(where: unknown, columns: Columns, search = ''): Condition | null {
+export function parseWhere(
+  where: unknown,
+  columns: Columns,
+  search: FindBounds['search'] = '',
+): Condition | null {
   const read = where === undefined ? ALL : new WhereReader(columns).read(where, 0)
+  const wanted = typeof search === 'string' ? { text: search } : search
   const condition =
-    search === '' ? read : ({ op: 'all', conditions: [read, searchOf(search, columns)] } as const)
+    wanted.text === ''
+      ? read
+      : ({ op: 'all', conditions: [read, searchOf(wanted, columns)] } as const)
   return condition.op === 'all' && condition.conditions.length === 0 ? null : condition
 }
 
 const ALL: Condition = Object.freeze({ op: 'all', conditions: Object.freeze([]) })
 
-function searchOf(search: string, columns: Columns): Condition {
-  const test = { test: 'contains', text: foldCase(search), fold: 'noCase' } as const
+function searchOf({ text, ignoreAccents = false }: Search, columns: Columns): Condition {
+  const fold = ignoreAccents ? 'noAccents' : 'noCase'
+  const test = { test: 'contains', text: foldText(fold, text), fold } as const
   const texts = [...columns.values()].filter(isTextColumn)
   return { op: 'any', conditions: texts.map(({ id }) => ({ op: 'cell', column: id, ...test })) }
 }

@@ -68,15 +68,23 @@ export type OrderBy = readonly Readonly<{
   locale?: string | undefined
 }>[]
 
+/** A text that is searched for. */
+export type Search = Readonly<{
+  /** At most 256 characters. */
+  text: string
+  /** Whether accents do not count, as in `where`. Default: false. */
+  ignoreAccents?: boolean | undefined
+}>
+
 /** Which rows and cells are read. */
 export type FindBounds = Readonly<{
   /** Conditions by column ID, which the rows must meet. Default: all rows. */
   where?: Where | undefined
   /**
-   * A text that a text column of the row contains, without case; accents count. At most 256 characters. Default, also if
-   * it is empty: all rows.
+   * A text that a text column of the row contains, without case; accents count, unless an object says otherwise. At most
+   * 256 characters. Default, also if it is empty: all rows.
    */
-  search?: string | undefined
+  search?: string | Search | undefined
   /** Only the cells of these columns, in this order. Default: all. */
   columns?: readonly string[] | undefined
   /**
@@ -107,7 +115,7 @@ export type FindPageRequest = PageRequest &
 /** Options of `count`. */
 export type CountOptions = Readonly<{
   /** As in `FindBounds`. */
-  search?: string | undefined
+  search?: string | Search | undefined
   /** Ends the call, which fails with ABORTED. Default: none. */
   signal?: AbortSignal | undefined
 }>

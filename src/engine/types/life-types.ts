@@ -3,7 +3,7 @@ import type { Bytes } from '../../base/bytes.js'
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Authored } from './call-types.js'
-import type { OrderBy, Where } from './find-types.js'
+import type { FindBounds, OrderBy, Where } from './find-types.js'
 import type { SchemaInput } from './row-types.js'
 
 /** The ID and the name of a table. */
@@ -99,7 +99,7 @@ export type ExportOptions = Readonly<{
   /** Only the rows that match. Default: all. */
   where?: Where | undefined
   /** As in `page`. */
-  search?: string | undefined
+  search?: FindBounds['search']
   /** Only the cells of these columns, in this order; `$rowID` puts the row IDs in front. Default: all. */
   columns?: readonly string[] | undefined
   /** The order of the rows, as in `scan`. Default: that of the table. */

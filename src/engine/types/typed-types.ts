@@ -11,7 +11,7 @@ import type {
   TypedWhere,
 } from '../../schema/row-types.js'
 import type { Abortable, Authored } from './call-types.js'
-import type { CountOptions, Group, GroupsRequest, OrderBy } from './find-types.js'
+import type { CountOptions, FindBounds, Group, GroupsRequest, OrderBy } from './find-types.js'
 import type { ChangesRequest, TableChange, WatchRequest } from './history-types.js'
 import type {
   ConditionToDelete,
@@ -39,7 +39,7 @@ export type TypedFindOptions<
   Form extends NumberForm,
 > = Readonly<{
   where?: TypedWhere<S> | undefined
-  search?: string | undefined
+  search?: FindBounds['search']
   columns?: readonly Column[] | undefined
   from?: number | undefined
   orderBy?: readonly (OrderBy[number] & Readonly<{ column: ColumnOf<S> }>)[] | undefined

@@ -316,6 +316,23 @@ const conditions: ContractCase[] = [
 
 const found: ContractCase[] = [
   {
+    name: 'searchIgnoreAccents: wherever there is search, it ignores accents',
+    run: async (api) => {
+      const table = await api.createTyped({ s: 'string' }, [{ s: 'Søren' }, { s: 'Łukasz' }])
+      const query = 'search=soren&searchIgnoreAccents=true'
+      const answers = [
+        [`${table.rows}?columns=s&${query}`, { data: [{ $rowID: table.rowIds[0], s: 'Søren' }] }],
+        [`${table.path}/count?${query}`, { data: { count: 1 } }],
+        [`${table.path}/count?${query.replace('true', 'false')}`, { data: { count: 0 } }],
+        [`${table.path}/groups?${query}`, { data: [{ values: {}, count: 1 }] }],
+      ] as const
+      for (const [path, json] of answers) assert.deepEqual((await api.ok('GET', path)).json, json)
+      assert.equal((await api.ok('GET', `${table.path}/export?${query}`)).text, '{"s":"Søren"}\n')
+      const wrong = `${table.path}/count?search=x&searchIgnoreAccents=1`
+      await api.refused('GET', wrong, {}, VALIDATION)
+    },
+  },
+  {
     name: 'search: rows in which a column of text contains a text, without case',
     run: async (api) => {
       const rows = [

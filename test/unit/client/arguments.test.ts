@@ -345,6 +345,10 @@ describe('options', () => {
     ['limit', '7'],
     ['where', 'n'],
     ['search', 5],
+    ['search', {}],
+    ['search', { text: 'x', ignoreCase: true }],
+    ['search', { text: 'x', ignoreAccents: 1 }],
+    ['from', -1],
     ['columns', 'n'],
     ['columns', [1]],
   ])('of a read are in their ranges: %s %j', async (name, value) => {

@@ -853,6 +853,8 @@ test('a row is read by its key, which must be that of the table', async () => {
   expect(await table.count()).toBe(2)
   expect(await table.count({ n: { gt: 1 } })).toBe(1)
   expect(await table.count({}, { search: 'C@D' })).toBe(1)
+  expect(await table.count({}, { search: { text: 'Ç@D', ignoreAccents: true } })).toBe(1)
+  expect(await table.count({}, { search: { text: 'Ç@D' } })).toBe(0)
   const orderBy = [{ column: 'n', descending: true }]
   const page = await table.page({ orderBy, limit: 1, total: true })
   expect(page).toMatchObject({ rows: [{ n: 2 }], total: 2, continuation: expect.any(String) })

@@ -2,3 +2,4 @@
 export * from '../../src/base/record-cutter.js'
 export * from '../../src/base/record-scanner.js'
 export * from '../../src/base/source-format.js'
+export * from '../../src/base/spreadsheet-text.js'

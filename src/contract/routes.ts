@@ -75,7 +75,7 @@ const LIST = ['limit', 'continuation']
 const CHANGES = ['since', 'limit']
 const COUNT = ['where', 'search', 'searchIgnoreAccents']
 const GROUPS = ['by', 'sum', 'least', 'greatest', ...COUNT, 'limit']
-const EXPORT = ['format', ...COUNT, 'columns', 'sort', 'at']
+const EXPORT = ['format', 'bom', 'formulas', ...COUNT, 'columns', 'sort', 'at']
 const UPDATE = ['onSchemaError']
 const MERGE = ['key', 'mode', 'unnamed', 'onSchemaError', 'validate', ...DIALECT_PARAMETERS]
 

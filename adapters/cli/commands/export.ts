@@ -8,11 +8,10 @@ import { createGzip } from 'node:zlib'
 import type { ExportOptions } from '../../../src/index.js'
 import { pickById } from '../../base/arguments.js'
 import { COMMA, TAB } from '../../base/ascii.js'
-import { formatOfName } from '../../base/records.js'
+import { escapeFormulas, formatOfName, markText } from '../../base/records.js'
 import { temporaryPath } from '../../directory/leftovers.js'
 import { type CommandIo, parseChoice } from '../command/command.js'
 import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
-import { escapeFormulas } from '../command/escaped-formulas.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { openProgress, type Progress, type ProgressOutput } from '../command/progress.js'
 import type { OutputStream } from '../command/terminal.js'
@@ -184,7 +183,7 @@ async function writeExport(
     }
   }
   const send = (to: NodeJS.WritableStream, end: boolean): Promise<void> => {
-    const from = Readable.from(isMarked ? marked(rows) : rows, { objectMode: false })
+    const from = Readable.from(isMarked ? markText(rows) : rows, { objectMode: false })
     if (isCompressed) return pipeline(from, createGzip(), watched, to, { end })
     return pipeline(from, watched, to, { end })
   }
@@ -229,14 +228,6 @@ async function openExport(
 
 function isOfFiles(failure: unknown): failure is Error {
   return failure instanceof Error && 'syscall' in failure
-}
-
-/** A text with a byte order mark, by which spreadsheets know UTF-8. */
-async function* marked(
-  rows: AsyncIterable<string | Uint8Array>,
-): AsyncGenerator<string | Uint8Array> {
-  yield '\ufeff'
-  yield* rows
 }
 
 function parseExportTarget(

@@ -1,5 +1,7 @@
 // CONTRACT.md, section 6: the rows of a version as one file.
+import { COMMA, TAB } from '../../base/ascii.js'
 import type { Bytes } from '../../base/bytes.js'
+import { escapeFormulas, markText } from '../../base/spreadsheet-text.js'
 import type { Table } from '../../engine/types/store-types.js'
 import { asQueryError } from '../answers/page-answer.js'
 import type { Call } from '../calls/call.js'
@@ -9,6 +11,7 @@ import { parseFindBounds } from '../http/find-query.js'
 import type { ContractResponse } from '../http/message.js'
 import { renderETag } from '../http/precondition.js'
 import { parseAt, queryChoice } from '../http/query.js'
+import { invalidRequest } from '../http/refusal.js'
 import { type AnswerRoom, cutIntoSlices } from '../memory/answer-memory.js'
 
 const TYPES = {
@@ -47,12 +50,14 @@ export async function headExport(call: Call, tableId: string): Promise<ContractR
 async function openAnswer(call: Call, tableId: string) {
   const table = call.team.table(tableId)
   const request = parseExport(call)
+  const { format } = request
+  const write = parseSpreadsheet(call, format)
   const { name } = await table.info()
   const opened = await table.openExport(request).catch((failure) => {
     throw asQueryError(failure)
   })
-  const { version, rowCount, pieces } = opened
-  const { format } = request
+  const { version, rowCount } = opened
+  const pieces = write(opened.pieces)
   const etag = renderETag(version)
   const headers: Record<string, string> = {
     'content-type': TYPES[format],
@@ -62,6 +67,23 @@ async function openAnswer(call: Call, tableId: string) {
   }
   if (isKnown(call.headers, etag)) return { status: 304, headers: { etag }, pieces }
   return { status: 200, headers, pieces }
+}
+
+/** What spreadsheets need, of CSV and TSV only. @throws {Refusal} REQUEST_VALIDATION_ERROR */
+function parseSpreadsheet(
+  { query }: Call,
+  format: keyof typeof TYPES,
+): (pieces: AsyncIterable<Bytes>) => AsyncIterable<Bytes> {
+  const isMarked = queryChoice(query, 'bom', ['true', 'false']) === 'true'
+  const isEscaped = queryChoice(query, 'formulas', ['keep', 'escape']) === 'escape'
+  if (format === 'ndjson' && (isMarked || isEscaped)) {
+    const name = isMarked ? 'bom' : 'formulas'
+    throw invalidRequest('query', `${name} is only for the formats csv and tsv`)
+  }
+  return (pieces) => {
+    const escaped = isEscaped ? escapeFormulas(pieces, format === 'tsv' ? TAB : COMMA) : pieces
+    return isMarked ? markText(escaped) : escaped
+  }
 }
 
 function parseExport({ query }: Call): Parameters<Table['openExport']>[0] {

@@ -434,6 +434,25 @@ const found: ContractCase[] = [
 
 const exporting: ContractCase[] = [
   {
+    name: 'export: on request it has a byte order mark, and formulas are escaped, but no others',
+    run: async (api) => {
+      const cells = ['=1+2', '+43 1', '@x', 'a,=b', '-5']
+      const table = await api.createTyped({ '=s': 'string', n: 'number' }, [
+        ...cells.map((s) => ({ '=s': s, n: -1 })),
+      ])
+      const path = `${table.path}/export?format=csv`
+      const escaped = `'=s,n\n'=1+2,-1\n'+43 1,-1\n'@x,-1\n"a,=b",-1\n-5,-1\n`
+      assert.equal((await api.ok('GET', `${path}&formulas=escape`)).text, escaped)
+      const kept = escaped.replaceAll("'", '')
+      assert.equal((await api.ok('GET', `${path}&formulas=keep`)).text, kept)
+      await api.ok('GET', `${path}&bom=true`)
+      const headers = { authorization: `Bearer ${api.server.key}` }
+      const marked = await fetch(`${api.server.url}${path}&bom=true`, { headers })
+      const text = Buffer.from(await marked.arrayBuffer()).toString()
+      assert.equal(text, `\ufeff${kept}`)
+    },
+  },
+  {
     name: 'export: the rows of a version as a file, with its name, version and number of rows',
     run: async (api) => {
       const table = await api.createTyped({ n: 'number', s: 'string' }, [
@@ -483,6 +502,10 @@ const exporting: ContractCase[] = [
       assert.equal((await api.send('GET', path, { headers })).status, 304)
       for (const query of [
         'format=x',
+        'bom=true',
+        'formulas=escape',
+        'format=csv&formulas=x',
+        'format=csv&bom=1',
         'sort=m',
         'sort=n&at=1',
         'format=',

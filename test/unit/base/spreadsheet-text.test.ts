@@ -1,9 +1,9 @@
-// `export --formulas escape`: no field begins as a formula, and all else is as it was.
+// Formulas that are escaped: no field begins as a formula, and all else is as it was.
 
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { escapeFormulas } from '../../../adapters/cli/command/escaped-formulas.js'
+import { escapeFormulas } from '../../../src/base/spreadsheet-text.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 async function escaped(text: string, delimiter = ',', size = text.length + 1): Promise<string> {

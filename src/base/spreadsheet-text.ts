@@ -1,5 +1,7 @@
-// Text of csv and tsv that a spreadsheet does not take for a formula.
-import { CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from '../../base/ascii.js'
+// Text of csv and tsv as spreadsheets need it: with the mark by which they know UTF-8, and without formulas.
+import { CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from './ascii.js'
+import { type Bytes, fromUtf8, utf8 } from './bytes.js'
+import { yieldToEventLoop } from './platform.js'
 
 const APOSTROPHE = 0x27
 
@@ -7,19 +9,34 @@ const APOSTROPHE = 0x27
 const FORMULA_STARTS: ReadonlySet<number> = new Set([0x3d, 0x2b, 0x2d, 0x40, TAB, CARRIAGE_RETURN])
 
 /** The bytes of numbers, which are no formulas. */
-const NUMBER_BYTES: ReadonlySet<number> = new Set(Buffer.from('0123456789.+-eE'))
+const NUMBER_BYTES: ReadonlySet<number> = new Set(utf8('0123456789.+-eE'))
 const NUMBER = /^[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
+
+/** Bytes that are escaped before others have a turn. */
+const SLICE_BYTES = 64 * 1024
+
+/** A text with a byte order mark. */
+export async function* markText<Piece>(rows: AsyncIterable<Piece>): AsyncGenerator<Piece | Bytes> {
+  yield utf8('\ufeff')
+  yield* rows
+}
 
 /**
  * Puts an apostrophe in front of each field that a spreadsheet takes for a formula, but of no number.
  * @param rows - Of RFC 4180, or the same with tabs.
  */
 export async function* escapeFormulas(
-  rows: AsyncIterable<string | Uint8Array>,
+  rows: AsyncIterable<string | Bytes>,
   delimiter: number,
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<Bytes> {
   const fields = new FieldBeginnings(delimiter)
-  for await (const piece of rows) yield fields.escape(Buffer.from(piece as Uint8Array))
+  for await (const piece of rows) {
+    const bytes = typeof piece === 'string' ? utf8(piece) : piece
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+      yield fields.escape(bytes.subarray(at, at + SLICE_BYTES))
+      if (at > 0) await yieldToEventLoop()
+    }
+  }
   yield fields.end()
 }
 
@@ -34,13 +51,13 @@ class FieldBeginnings {
     this.#delimiter = delimiter
   }
 
-  escape(bytes: Uint8Array): Uint8Array {
+  escape(bytes: Bytes): Bytes {
     const written: number[] = []
     for (const byte of bytes) this.#take(byte, written)
     return Uint8Array.from(written)
   }
 
-  end(): Uint8Array {
+  end(): Bytes {
     const written: number[] = []
     this.#release(written)
     return Uint8Array.from(written)
@@ -79,7 +96,7 @@ class FieldBeginnings {
   }
 
   #release(written: number[]): void {
-    const text = Buffer.from(this.#held).toString('latin1')
+    const text = fromUtf8(Uint8Array.from(this.#held))
     if (text !== '' && !NUMBER.test(text)) written.push(APOSTROPHE)
     this.#pushHeld(written)
   }

@@ -330,6 +330,12 @@ test('a directory that another process has open is named, with what to do', asyn
     await expect(held).rejects.toThrow(
       /already has the directory .* open; if it serves the store over HTTP, use --url; else wait until it has ended, or stop it$/,
     )
+    vi.stubEnv('ROWSTASH_WAIT_MS', '1')
+    const told: string[] = []
+    const noted = { ...io, warn: (line: string) => told.push(line) }
+    await expect(runMaintain(['--directory', directory], noted)).rejects.toThrow(' open; ')
+    expect(told).toEqual([`waiting for ${directory}, which another process has open, up to 1 s`])
+    vi.unstubAllEnvs()
     const maintain = runMaintain(['--directory', directory], io)
     await expect(maintain).rejects.toThrow(/ open; wait until it has ended, or stop it$/)
     const backup = runBackup([directory, join(folder, 'held.backup')], io)

@@ -49,7 +49,7 @@ export async function runImport(
     }
     const chosen = (store: Store) => teamToImportInto(store, team, notes)
     const serve = command.isCheck ? withCheckedDirectory : withServedDirectory
-    return serve(directory, chosen, (server, team) => {
+    return serve(directory, notes, chosen, (server, team) => {
       return importInto({ ...command, team }, bytes, server, io, progressOutput)
     })
   }

@@ -53,6 +53,7 @@ export async function runMaintain(args: readonly string[], io: CommandIo): Promi
   const options = isDirectory ? { ...OPTIONS_OF_STORE, orphanGraceMs: 0 } : OPTIONS_OF_STORE
   const store = await openAlone(
     place,
+    io,
     (wait) => openExistingStore(place, io, { ...options, ...wait }),
     'it does this on its own',
   )

@@ -6,7 +6,7 @@ import { systemCode } from '../../fs/fs-error.js'
 import { openDirectory } from '../../open-directory.js'
 import { makeKey } from '../server/key-file.js'
 import type { Asking } from './command-client.js'
-import { openAlone, type Wait } from './store-place.js'
+import { type Output, openAlone, type Wait } from './store-place.js'
 
 type DirectoryServer = Required<Pick<Asking, 'url' | 'key' | 'fetch'>>
 
@@ -20,20 +20,22 @@ const URL_OF_DIRECTORY = 'http://directory.invalid'
  */
 export async function withServedDirectory<T>(
   directory: string,
+  output: Output,
   teamOf: (store: Store) => Promise<Team>,
   use: (server: DirectoryServer, team: Team) => Promise<T>,
 ): Promise<T> {
   const open = (wait: Wait) => openDirectory(resolve(directory), { maintenance: false, ...wait })
-  return serving(directory, open, teamOf, use)
+  return serving(directory, output, open, teamOf, use)
 }
 
 async function serving<T>(
   directory: string,
+  output: Output,
   open: (wait: Wait) => Promise<Store>,
   teamOf: (store: Store) => Promise<Team>,
   use: (server: DirectoryServer, team: Team) => Promise<T>,
 ): Promise<T> {
-  const store = await openAlone(directory, open)
+  const store = await openAlone(directory, output, open)
   try {
     const team = await teamOf(store)
     const key = makeKey()
@@ -48,11 +50,13 @@ async function serving<T>(
 /** As `withServedDirectory`, for a check: a directory without a store stays as it is, and a store in memory is served. */
 export async function withCheckedDirectory<T>(
   directory: string,
+  output: Output,
   teamOf: (store: Store) => Promise<Team>,
   use: (server: DirectoryServer, team: Team) => Promise<T>,
 ): Promise<T> {
-  if (!(await isMissingOrEmpty(directory))) return withServedDirectory(directory, teamOf, use)
-  return serving(directory, () => openMemory({ maintenance: false }), teamOf, use)
+  if (!(await isMissingOrEmpty(directory)))
+    return withServedDirectory(directory, output, teamOf, use)
+  return serving(directory, output, () => openMemory({ maintenance: false }), teamOf, use)
 }
 
 async function isMissingOrEmpty(path: string): Promise<boolean> {

@@ -23,7 +23,7 @@ export function commandWaitMs(): number {
 /** Where the store of a command is: a directory, or a place in PostgreSQL. */
 export type StorePlace = string | PostgresPlace
 
-type Output = Readonly<{ warn(line: string): void }>
+export type Output = Readonly<{ warn(line: string): void }>
 
 /** What a message says behind a directory without a store. */
 type Hint = Readonly<{ hint?: string }>
@@ -48,7 +48,7 @@ export async function openExistingStore(
 
 /** As `openStoreOf`, for a command that does not work through a server. @throws {ProgramFailure} as `openAlone` */
 export function openUnserved(place: StorePlace, output: Output): Promise<Store> {
-  return openAlone(place, (wait) =>
+  return openAlone(place, output, (wait) =>
     openExistingStore(place, output, { maintenance: false, ...wait }),
   )
 }
@@ -61,11 +61,12 @@ export function openUnserved(place: StorePlace, output: Output): Promise<Store> 
  */
 export async function openAlone(
   place: StorePlace,
+  output: Output,
   open: (wait: Wait) => Promise<Store>,
   remedy?: string,
 ): Promise<Store> {
   const hint = remedy === undefined ? 'if it serves the store over HTTP, use --url; else ' : ''
-  const opened = await openOrFind(place, open, `${hint}wait until it has ended, or stop it`)
+  const opened = await openOrFind(place, output, open, `${hint}wait until it has ended, or stop it`)
   if ('store' in opened) return opened.store
   const { served, failure } = opened
   const advice = remedy ?? `use --url ${served.url}, and its key with --key or --key-file`
@@ -75,9 +76,10 @@ export async function openAlone(
 
 export type Wait = Pick<DirectoryOptions, 'waitMs'>
 
-/** Opens a store at once, or finds the server that has its directory open, or waits until nobody has. */
+/** Opens a store at once, or finds the server that has its directory open, or says that it waits until nobody has. */
 async function openOrFind(
   place: StorePlace,
+  { warn }: Output,
   open: (wait: Wait) => Promise<Store>,
   advice: string,
 ): Promise<Readonly<{ store: Store }> | Readonly<{ served: Served; failure: StoreError }>> {
@@ -88,8 +90,13 @@ async function openOrFind(
     const served = await lockingServer(place)
     if (served !== null) return { served, failure }
   }
+  const waitMs = commandWaitMs()
+  if (waitMs > 0) {
+    const seconds = Math.ceil(waitMs / 1_000)
+    warn(`waiting for ${String(place)}, which another process has open, up to ${seconds} s`)
+  }
   try {
-    return { store: await open({ waitMs: commandWaitMs() }) }
+    return { store: await open({ waitMs }) }
   } catch (failure) {
     if (!isLockedError(failure)) throw failure
     throw new ProgramFailure('failed', `${failure.message}; ${advice}`, { cause: failure })
@@ -123,5 +130,5 @@ export async function openStoreOrServer(
   open: (wait: Wait) => Promise<Store> = (wait) =>
     openExistingStore(place, output, { maintenance: false, ...wait }),
 ): Promise<StoreOrServer> {
-  return openOrFind(place, open, `wait until it has ended, or ${remedy}`)
+  return openOrFind(place, output, open, `wait until it has ended, or ${remedy}`)
 }

@@ -66,10 +66,15 @@ export function checkCsvRecord(
   if (record !== undefined) checkFieldCount(record, fieldsMax, place.row)
 }
 
+/** What to do about lines of one field that have commas, perhaps between decimals. */
+const DIVIDED_OTHERWISE =
+  '; if fields are divided by another character, say it (over HTTP csv.delimiter=semicolon or csv.dialect=detect)'
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function checkFieldCount({ fieldCount, line }: CsvRecord, fieldsMax: number, row: number): void {
   if (fieldCount <= fieldsMax) return
-  throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line })
+  const advice = fieldsMax === 1 ? DIVIDED_OTHERWISE : ''
+  throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line, advice })
 }
 
 /** @returns the error of a column ID. @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -316,6 +321,9 @@ class RecordReader {
   }
 }
 
-function invalidCsv(problem: string, place: { row?: number; line?: number } = {}): StoreError {
+function invalidCsv(
+  problem: string,
+  place: { row?: number; line?: number; advice?: string } = {},
+): StoreError {
   return dataError('REQUEST_VALIDATION_ERROR', problem, place)
 }

@@ -237,8 +237,62 @@ const sessions: Program = {
   },
 }
 
+const page: Program = {
+  document: DOCUMENT,
+  begins: "const query = new URLSearchParams({ sort: '-total'",
+  declared: [
+    'declare const table: string',
+    'declare const list: { replaceChildren(text: string): void; append(text: string): void }',
+    'declare const link: { href: string }',
+    'declare class EventSource { constructor(url: string); onmessage: () => void; onopen: () => void }',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    const rows = { csv: 'name,total\nGreen tea,3\nCoffee,5\nBlack tea,4\n' }
+    const { tableId } = await store.team('acme').createTable({ name: 'Orders', rows })
+    const handler = node.nodeHandler(store, {
+      tokenRequired: false,
+      authenticate: async (_, { headers }) =>
+        headers['cookie'] === 'session=x' ? { teamId: 'acme', keyId: 'ann' } : undefined,
+    })
+    const url = await listen(handler, surroundings)
+    const headers = { cookie: 'session=x' } // A browser sends it by itself.
+    const link = { href: '' }
+    const parts: string[] = []
+    let show = (_: string): void => undefined
+    const shown = new Promise<string>((resolve) => {
+      show = resolve
+    })
+    class EventSource {
+      constructor(feed: string) {
+        setTimeout(async () => {
+          const given = { headers: { ...headers, accept: 'text/event-stream' } }
+          const { status, body } = await fetch(feed, given)
+          await body?.cancel()
+          if (status === 200) this.onopen?.()
+        })
+      }
+      onopen: (() => void) | undefined
+    }
+    await runModule(text, {
+      table: `${url}/tables/${tableId}`,
+      list: {
+        replaceChildren: (text: string) => parts.splice(0, parts.length, text),
+        append: (text: string) => parts.push(text) === 3 && show(parts.join('')),
+      },
+      link,
+      EventSource,
+      fetch: (path: string) => fetch(path, { headers }),
+    })
+    assert.equal(await shown, '2 rows: Black tea Green tea ')
+    const file = await (await fetch(link.href, { headers })).arrayBuffer()
+    assert.equal(Buffer.from(file).toString(), '\ufeffname,total\nBlack tea,4\nGreen tea,3\n')
+  },
+}
+
 export const HOSTING_PROGRAMS: readonly Program[] = [
   sessions,
+  page,
   inHono,
   inKoa,
   inAppRouter,

@@ -812,7 +812,7 @@ test('of a column that the table lacks, the message ends with the one that was m
   const refused = async (message: string, run: () => Promise<unknown>) => {
     await expect(run()).rejects.toMatchObject({ code: 'COLUMN_ID_NOT_FOUND', message })
   }
-  const meant = "; did you mean 'customer'?"
+  const meant = '; did you mean "customer"? It has "customer"'
 
   const phrase = "Unknown column ID 'custmer'"
   await refused(`${phrase}${meant}`, () => orders.updateRow(rowId, { custmer: 'b' }))
@@ -825,7 +825,9 @@ test('of a column that the table lacks, the message ends with the one that was m
   await refused(`${phrase} in row 1 (counted from 0) of chunk '7'${meant}`, () => {
     return orders.addRows(stash)
   })
-  await refused("Unknown column ID 'total'", () => orders.updateRow(rowId, { total: 1 }))
+  await refused(`Unknown column ID 'total'; it has "customer"`, () =>
+    orders.updateRow(rowId, { total: 1 }),
+  )
 })
 
 test('an option that is refused leaves no directory behind', async () => {

@@ -8,6 +8,7 @@ import { COMMA } from '../../base/ascii.js'
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { dataError } from '../../base/data-error.js'
+import { lackedColumn } from '../../base/unknown-column.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { RowCells } from '../../format/row-cells.js'
@@ -40,7 +41,6 @@ import {
 import { RowGroups } from './group-rows.js'
 import { type SegmentTest, segmentTest } from './may-match.js'
 import { RowMatcher } from './row-matcher.js'
-import { lackedColumn } from './unknown-column.js'
 import { parseWhere } from './where.js'
 
 /** Rows that one page looks at, at most. */

@@ -8,13 +8,13 @@ import { type Fold, foldText } from '../../base/fold-case.js'
 import { isRecord, shown } from '../../base/options.js'
 import { plainValue, ValueFault } from '../../base/plain-value.js'
 import { StoreError } from '../../base/store-error.js'
+import { lackedColumn } from '../../base/unknown-column.js'
 import { isWellFormed } from '../../base/well-formed.js'
 import type { Column, ColumnKind } from '../../schema/column-kind.js'
 import { isDate, isDateTime, isTime } from '../../schema/time-rules.js'
 import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
 import type { FindBounds, Search } from '../types/find-types.js'
 import type { Comparison, Condition } from './condition.js'
-import { lackedColumn } from './unknown-column.js'
 
 /** Conditions within conditions, at most. */
 export const WHERE_DEPTH_MAX = 16

@@ -1,9 +1,9 @@
 // Row objects of the library ⇄ cells: each value as the JSON token that is stored.
 import { dataError } from '../../base/data-error.js'
-import { didYouMean } from '../../base/nearest-word.js'
 import { shown } from '../../base/options.js'
 import { cellToken, membersOf, ValueFault } from '../../base/plain-value.js'
 import type { ErrorPlace, StoreError } from '../../base/store-error.js'
+import { columnsInstead } from '../../base/unknown-column.js'
 import type { ScannedRow } from '../../schema/scanned-row.js'
 import { reservedColumn } from '../../schema/table-schema.js'
 
@@ -69,7 +69,7 @@ export function invalidValue(
 
 /**
  * The error of a column that the table lacks. Clients know the beginning of its message.
- * @param known - The columns of the table, by ID: the message names the one that was probably meant.
+ * @param known - The columns of the table, by ID: the message lists them, and names the one that was probably meant.
  */
 export function unknownColumn(
   column: string,
@@ -77,6 +77,9 @@ export function unknownColumn(
   place: ErrorPlace = {},
 ): StoreError {
   const phrase = `Unknown column ID '${column}'`
-  const advice = didYouMean(column, known.keys(), (nearest) => `'${nearest}'`)
-  return dataError('COLUMN_ID_NOT_FOUND', phrase, { column, ...place, advice })
+  return dataError('COLUMN_ID_NOT_FOUND', phrase, {
+    column,
+    ...place,
+    advice: columnsInstead(known, column),
+  })
 }

@@ -1,8 +1,8 @@
 // The columns of a key, and what may become of them.
 import { StoreError } from '../../base/store-error.js'
+import { columnsInstead } from '../../base/unknown-column.js'
 import { isTextKind, type KeyColumn } from '../../format/key-hash.js'
 import type { Column } from '../../schema/column-kind.js'
-import { columnsInstead } from '../find/unknown-column.js'
 
 /** What to do about an operation that the key of a table does not allow. */
 const CHANGE_KEY = 'Change the key first, with alter({ key })'

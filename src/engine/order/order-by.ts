@@ -2,9 +2,9 @@
 import { dataError } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
 import type { StoreError } from '../../base/store-error.js'
+import { lackedColumn } from '../../base/unknown-column.js'
 import type { Column } from '../../schema/column-kind.js'
 import type { Comparison } from '../find/condition.js'
-import { lackedColumn } from '../find/unknown-column.js'
 import { comparisonOf } from '../find/where.js'
 import type { OrderBy } from '../types/find-types.js'
 

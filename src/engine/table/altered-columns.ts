@@ -1,10 +1,10 @@
 // The columns of a table after a change that does not list all of them.
 import { isRecord, shown } from '../../base/options.js'
 import { invalidArgument, StoreError } from '../../base/store-error.js'
+import { lackedColumn } from '../../base/unknown-column.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
-import { lackedColumn } from '../find/unknown-column.js'
 
 /** What changes of the columns; the others stay. */
 export type ColumnChanges = Readonly<{

@@ -326,8 +326,12 @@ const found: ContractCase[] = [
         [`${table.path}/count?${query.replace('true', 'false')}`, { data: { count: 0 } }],
         [`${table.path}/groups?${query}`, { data: [{ values: {}, count: 1 }] }],
       ] as const
-      for (const [path, json] of answers) assert.deepEqual((await api.ok('GET', path)).json, json)
+      for (const [path, json] of answers) {
+        assert.deepEqual((await api.ok('GET', path)).json, json)
+        await api.ok('HEAD', path)
+      }
       assert.equal((await api.ok('GET', `${table.path}/export?${query}`)).text, '{"s":"Søren"}\n')
+      await api.ok('HEAD', `${table.path}/export?${query}`)
       const wrong = `${table.path}/count?search=x&searchIgnoreAccents=1`
       await api.refused('GET', wrong, {}, VALIDATION)
     },
@@ -445,7 +449,7 @@ const exporting: ContractCase[] = [
       assert.equal((await api.ok('GET', `${path}&formulas=escape`)).text, escaped)
       const kept = escaped.replaceAll("'", '')
       assert.equal((await api.ok('GET', `${path}&formulas=keep`)).text, kept)
-      await api.ok('GET', `${path}&bom=true`)
+      for (const method of ['GET', 'HEAD']) await api.ok(method, `${path}&bom=true&formulas=escape`)
       const headers = { authorization: `Bearer ${api.server.key}` }
       const marked = await fetch(`${api.server.url}${path}&bom=true`, { headers })
       const text = Buffer.from(await marked.arrayBuffer()).toString()

@@ -1,6 +1,6 @@
 // Which columns there are in place of one that is not, for messages.
-import { nearestWord } from '../../base/nearest-word.js'
-import { shown } from '../../base/options.js'
+import { nearestWord } from './nearest-word.js'
+import { shown } from './options.js'
 
 /** Columns that a message lists, at most. */
 const COLUMNS_SHOWN_MAX = 8

@@ -156,6 +156,9 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     await write(mine, 11, 'customer', 'Mine, too')
     const problems = mine.getByRole('region', { name: 'Changes that were not saved' })
     await expect.poll(() => problems.getByRole('listitem').count()).toBe(2)
+    await mine.getByRole('grid').evaluate((grid) => {
+      grid.scrollTop = 0 // What is said above has taken the place of rows.
+    })
     const first = problems.getByRole('listitem').filter({ hasText: 'customer, row 10' })
     expect(await first.innerText()).toMatch(/Theirs\s+Theirs\s+Yours\s+Mine/)
     expect(await cellOf(mine, 10, 'customer').getAttribute('aria-description')).toBe('conflict')

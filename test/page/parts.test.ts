@@ -10,8 +10,9 @@ import {
   parseJson,
 } from '../../adapters/page/browser/base/json-text.js'
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/base/prometheus.js'
+import { fileName, linesToArray } from '../../adapters/page/browser/base/saved-file.js'
 import { textOfCells } from '../../adapters/page/browser/grid/cell-block.js'
-import { makeWhere } from '../../adapters/page/browser/grid/filter-bar.js'
+import { makeWhere } from '../../adapters/page/browser/grid/filter-where.js'
 import { FoundRows, PositionRows } from '../../adapters/page/browser/grid/row-sources.js'
 import { ScrollMap } from '../../adapters/page/browser/grid/scroll-map.js'
 import { nextSort } from '../../adapters/page/browser/grid/sort-order.js'
@@ -127,6 +128,41 @@ test.each([
 ])('the field of CSV of %j', (value, field) => {
   expect(csvField(value)).toBe(field)
   expect(splitRecordFields(`${csvField(value)},2\r\n`, resolveMarks({}, ','))).toHaveLength(2)
+})
+
+test.each<readonly [pieces: readonly string[], array: readonly object[]]>([
+  [[], []],
+  [['{"a":"é"}\n'], [{ a: 'é' }]],
+  [
+    ['{"a":1}\n{"a"', ':2}', '\n', '{"a":3}\n'],
+    [{ a: 1 }, { a: 2 }, { a: 3 }],
+  ],
+  [['{"a":"\\n"}\n{"a":2}\n'], [{ a: '\n' }, { a: 2 }]],
+])('rows in the lines of %j are an array', async (pieces, array) => {
+  const bytes = Buffer.from(pieces.join(''))
+  for (const size of [1, 5, 1_000]) {
+    const cut = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+      Uint8Array.from(bytes.subarray(at * size, (at + 1) * size)),
+    )
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of cut) controller.enqueue(piece)
+        controller.close()
+      },
+    })
+    const text = await new Response(stream.pipeThrough(linesToArray())).text()
+    expect(JSON.parse(text)).toEqual(array)
+  }
+})
+
+test.each([
+  ['Orders', 'Orders.csv'],
+  ['../a/b:c?', '_a_b_c_.csv'],
+  ['\u202egpj\u0000', '_gpj_.csv'],
+  ['', 'table.csv'],
+  ['. .', 'table.csv'],
+])('the table %j is saved as %j', (name, file) => {
+  expect(fileName(name, 'csv')).toBe(file)
 })
 
 test('cells that are copied stay cells, whatever is in them', () => {
@@ -299,7 +335,10 @@ describe('what is shown of a table', () => {
 
   test('comes back from the address', () => {
     const state = {
-      conditions: [{ column: 'c,d', operator: 'eq', value: 'x&y=#?"z' }],
+      conditions: [
+        { column: 'c,d', operator: 'eq', value: 'x&y=#?"z' },
+        { column: 'a', operator: 'contains', value: 'x', isExact: true },
+      ],
       search: 'ä +',
       sort: [
         { column: '-b', descending: false },
@@ -315,7 +354,7 @@ describe('what is shown of a table', () => {
   })
 
   test.each([
-    'filter=x&filter=["gone","eq","1"]&filter=[1]&filter={"a":1}',
+    'filter=x&filter=["gone","eq","1"]&filter=[1]&filter={"a":1}&filter=["a","gt","1"]',
     'sort=gone&sort=-l',
     'column=gone&at=-5&cell=x.-1',
     'at=1e400&cell=a.1e400',
@@ -372,14 +411,18 @@ test('a condition has values of the type of its column', () => {
     { column: 'n', operator: 'in', value: '1, 12345678901234567890' },
     { column: '$b', operator: 'eq', value: 'true' },
     { column: 's', operator: 'eq', value: 'true' },
+    { column: 's', operator: 'contains', value: 'a', isExact: true },
     { column: 's', operator: 'isEmpty', value: '' },
+    { column: 'n', operator: 'isFilled', value: '' },
   ]
   expect(makeWhere(conditions, columns)).toEqual({
     $and: [
       { n: { in: [1, '12345678901234567890'] } },
       { $$b: { eq: true } },
-      { s: { eq: 'true' } },
+      { s: { eq: 'true', ignoreCase: true } },
+      { s: { contains: 'a' } },
       { s: { isEmpty: true } },
+      { n: { isEmpty: false } },
     ],
   })
   expect(makeWhere([], columns)).toBeUndefined()

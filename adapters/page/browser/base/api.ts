@@ -2,15 +2,18 @@
 import {
   conditionHeaders,
   dataIn,
+  invalidAnswer,
   neededVersionOf,
   readAnswerData,
   readAnswerJson,
   textOf,
 } from '../../../../src/client/answers.js'
+import type { ClientChange } from '../../../../src/client/client-changes.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Client, ClientRow, ClientTableInfo } from '../../../../src/client/client-types.js'
 import { type ClientRequest, Requests } from '../../../../src/client/requests.js'
 import { tablePath } from '../../../../src/client/table-operation.js'
+import { changesOf } from '../../../../src/client/watch-changes.js'
 import { parseJson } from './json-text.js'
 
 /** Wide: a server that is newer than the page may have kinds that the client does not know. */
@@ -47,6 +50,9 @@ export type RowsPage = Readonly<{
   /** Only if it was asked for. */
   total?: number | undefined
 }>
+
+/** Rows with equal values. */
+export type Group = Readonly<{ values: Readonly<Record<string, unknown>>; count: number }>
 
 /** What is staged under an ID. Times are in milliseconds since 1970. */
 export type StashInfo = Awaited<ReturnType<Client['stashes']>>[number]
@@ -95,10 +101,14 @@ export class Api {
   /** null: the session has the right to see metrics; undefined: nobody has given a key. */
   adminKey: string | undefined | null
 
+  /** Whose requests are not repeated. */
+  readonly #once: Requests
+
   constructor(url: string, key: string, adminKey: string | undefined | null) {
     this.url = url
     this.adminKey = adminKey
     this.requests = makeRequests(url, key, TRIES_MAX, () => this.onRetry())
+    this.#once = makeRequests(url, key, 1)
   }
 
   async tables(signal?: Signal): Promise<readonly TableName[]> {
@@ -123,6 +133,15 @@ export class Api {
     }
   }
 
+  /** The changes of a table after a version, as they are made. It fails where there is no feed, or it is lost. */
+  changes(
+    tableId: string,
+    since: number,
+    signal: AbortSignal,
+  ): AsyncIterable<Pick<ClientChange, 'version' | 'counts'>> {
+    return changesOf('watch', this.#once, tableId, { since: String(since), signal })
+  }
+
   async rows(tableId: string, request: RowsRequest, signal?: Signal): Promise<RowsPage> {
     const path = `${tablePath(tableId)}/rows?${queryOf(request)}`
     const read = async (answer: Response): Promise<RowsPage> => {
@@ -135,6 +154,32 @@ export class Api {
       }
     }
     return this.#get(path, read, signal)
+  }
+
+  /** The rows of one version as a file. What it has not sent when `signal` is aborted is not sent. */
+  async exported(
+    tableId: string,
+    request: Omit<RowsRequest, 'limit'> & Readonly<{ format: string }>,
+    signal: AbortSignal,
+  ): Promise<Readonly<{ body: ReadableStream<Uint8Array<ArrayBuffer>>; version: number }>> {
+    const path = `${tablePath(tableId)}/export?${queryOf(request)}`
+    const read = (answer: Response) => {
+      if (answer.body === null) throw invalidAnswer(answer, 'has no rows')
+      return { body: answer.body, version: Number(neededVersionOf(answer)) }
+    }
+    return this.#get(path, read, signal)
+  }
+
+  /** The largest groups of the rows that match, by the values of a column. */
+  async groups(
+    tableId: string,
+    by: string,
+    request: RowsRequest,
+    signal?: Signal,
+  ): Promise<readonly Group[]> {
+    const query = new URLSearchParams([['by', JSON.stringify([by])]])
+    const read = (answer: Response) => readAnswerData<readonly Group[]>(answer, 'list', parseJson)
+    return this.#get(`${tablePath(tableId)}/groups?${query}&${queryOf(request)}`, read, signal)
   }
 
   /**

@@ -1,5 +1,6 @@
 // All texts of the page.
 import type { Advice, AdviceCode } from '../../../../src/intake/advice.js'
+import { FILTER } from './filter-texts.js'
 
 /** "1 row", "2 rows". */
 function counted(count: number, shown: string, one: string, many: string): string {
@@ -151,6 +152,8 @@ export const TEXT = {
     `${from}–${to} of the first ${all} matches; more may follow`,
   newer: (found: string, shown: string) =>
     `The table has changed: it is now at version ${found}, and you see version ${shown}.`,
+  rowsChanged: (count: number, shown: string) => `${counted(count, shown, 'row', 'rows')} changed.`,
+  follow: 'Show changes at once',
   showNewer: 'Show the new version',
   rowsEnded: 'These rows are no longer read. Show the new version, or apply the filter again.',
   gridHelp:
@@ -164,27 +167,7 @@ export const TEXT = {
   search: 'Search',
   searchHelp: 'Find rows by a text in any column',
 
-  filter: 'Filter',
-  addCondition: 'Add a condition',
-  removeCondition: 'Remove the condition',
-  applyFilter: 'Apply',
-  clearFilter: 'Clear',
-  column: 'Column',
-  operator: 'Operator',
-  value: 'Value',
-  operators: {
-    eq: 'is',
-    ne: 'is not',
-    gt: 'is greater than',
-    gte: 'is at least',
-    lt: 'is less than',
-    lte: 'is at most',
-    contains: 'contains',
-    startsWith: 'begins with',
-    in: 'is one of (a, b, c)',
-    has: 'contains the element',
-    isEmpty: 'is empty (true, false)',
-  },
+  ...FILTER,
 
   columnMenu: 'Columns',
   columnsShown: 'Visible columns',
@@ -196,6 +179,23 @@ export const TEXT = {
   copied: 'Copied.',
   notCopied: 'The browser does not allow copying here.',
   copyJson: 'Copy as JSON',
+
+  download: 'Download',
+  downloadHelp: 'Download what the filter finds, in this order, with the visible columns:',
+  downloadFormats: {
+    csv: 'as CSV',
+    tsv: 'as TSV',
+    ndjson: 'as NDJSON, one row in each line',
+    json: 'as JSON',
+  },
+  noParquet: 'As Parquet: use the command “rowstash export”; the server does not write it.',
+  downloading: (bytes: string) => `Downloading … ${bytes}`,
+  downloaded: (bytes: string) => `Downloaded: ${bytes}.`,
+  downloadBroken: 'The connection broke off. The file was not saved.',
+  downloadIsNewer: (version: string) => `The file has the newer version ${version}.`,
+  downloadUnderWay: 'A download is in progress. Cancel it before you start another one.',
+  tooLargeToHold:
+    'This browser cannot save more than 1 GB from here. Narrow the rows by a filter, or use the command “rowstash export”.',
 
   rowAt: (number: string) => `Row ${number}`,
   rowBefore: 'Previous',

@@ -70,6 +70,11 @@ export class GridEditor {
     return this.#edits.isBusy
   }
 
+  /** Whether the input over a cell is open. */
+  get isEditing(): boolean {
+    return this.#open !== undefined
+  }
+
   /** A source whose rows have the changes that were made here. */
   over(source: RowSource): RowSource {
     const edits = this.#edits

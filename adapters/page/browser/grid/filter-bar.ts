@@ -2,69 +2,34 @@
 import type { Column } from '../base/api.js'
 import { button, el, fill, setText } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
-
-export type Condition = Readonly<{ column: string; operator: string; value: string }>
+import { type ConditionEvents, ConditionInputs } from './filter-condition.js'
+import type { Condition } from './filter-where.js'
 
 /** Conditions at the same time. */
 const CONDITIONS_MAX = 20
 
-const OPERATORS = Object.keys(TEXT.operators) as readonly (keyof typeof TEXT.operators)[]
-
-/**
- * The condition as `where` takes it, or undefined for none. Values that do not fit their column are refused by the
- * store, which says why.
- */
-export function makeWhere(
-  conditions: readonly Condition[],
-  columns: readonly Column[],
-): object | undefined {
-  const parts = conditions.map(({ column, operator, value }) => {
-    const kind = columns.find(({ id }) => id === column)?.type
-    const scalar = kind?.items?.kind ?? kind?.kind ?? 'string'
-    const name = column.startsWith('$') ? `$${column}` : column
-    return { [name]: { [operator]: parseOperand(operator, value, scalar) } }
-  })
-  return parts.length === 0 ? undefined : { $and: parts }
-}
-
-function parseOperand(operator: string, value: string, kind: string): unknown {
-  if (operator === 'isEmpty') return value !== 'false'
-  if (operator === 'in') return value.split(',').map((item) => parseScalar(item.trim(), kind))
-  return parseScalar(value, kind)
-}
-
-/** Numbers are sent as text, because JavaScript would round those of many digits. */
-function parseScalar(value: string, kind: string): unknown {
-  if (kind !== 'boolean') return kind === 'number' && isShort(value) ? Number(value) : value
-  if (value === 'true') return true
-  return value === 'false' ? false : value
-}
-
-function isShort(value: string): boolean {
-  return /^-?\d{1,15}$/.test(value)
-}
+export type FilterEvents = Pick<ConditionEvents, 'askValues'> &
+  Readonly<{ onApply: (conditions: readonly Condition[]) => void }>
 
 export class FilterBar {
   readonly element = el('form', { class: 'filter', 'aria-label': TEXT.filter })
   readonly #columns: readonly Column[]
-  readonly #onApply: (conditions: readonly Condition[]) => void
+  readonly #events: FilterEvents
   readonly #list = el('div', { class: 'conditions' })
   readonly #problem = el('p', { class: 'problem', role: 'alert' })
+  #conditions: readonly ConditionInputs[] = []
+  #made = 0
 
   /** @param conditions - Those that it shows first. */
-  constructor(
-    columns: readonly Column[],
-    conditions: readonly Condition[],
-    onApply: (conditions: readonly Condition[]) => void,
-  ) {
+  constructor(columns: readonly Column[], conditions: readonly Condition[], events: FilterEvents) {
     this.#columns = columns
-    this.#onApply = onApply
+    this.#events = events
     this.element.append(
       this.#list,
       el(
         'div',
         { class: 'actions' },
-        button(TEXT.addCondition, () => this.#add()),
+        button(TEXT.addCondition, () => this.#add()?.focus()),
         el('button', { type: 'submit', class: 'primary' }, TEXT.applyFilter),
         button(TEXT.clearFilter, () => this.clear()),
       ),
@@ -78,58 +43,51 @@ export class FilterBar {
     if (conditions.length === 0) this.#add()
   }
 
-  /** Shows why the store refused the conditions. */
+  /** Shows why the store refused the conditions, beside the one that the message is about. */
   showProblem(message: string): void {
-    setText(this.#problem, message)
+    const found = this.#conditions.map((each) => each.showProblem(message))
+    setText(this.#problem, found.includes(true) ? '' : message)
   }
 
   clear(): void {
+    this.#conditions = []
     fill(this.#list)
     this.#add()
     this.#apply()
   }
 
   focus(): void {
-    this.#list.querySelector('select')?.focus()
+    this.#conditions[0]?.focus()
   }
 
   #apply(): void {
     this.showProblem('')
-    this.#onApply(this.#conditions())
+    for (const each of this.#conditions) each.forgetValues()
+    this.#events.onApply(this.#conditions.flatMap(({ condition }) => condition ?? []))
   }
 
-  #add(condition?: Condition): void {
-    if (this.#list.children.length >= CONDITIONS_MAX) return
-    const row = el('div', { class: 'condition' })
-    const names = this.#columns.map(({ id, displayName = id }) => {
-      return el('option', { value: id }, displayName)
-    })
-    const operators = OPERATORS.map((name) => el('option', { value: name }, TEXT.operators[name]))
-    const column = el('select', { 'aria-label': TEXT.column, name: 'column' }, ...names)
-    const operator = el('select', { 'aria-label': TEXT.operator, name: 'operator' }, ...operators)
-    const value = el('input', { 'aria-label': TEXT.value, name: 'value', autocomplete: 'off' })
-    if (condition !== undefined) {
-      column.value = condition.column
-      operator.value = condition.operator
-      value.value = condition.value
-    }
-    row.append(
-      column,
-      operator,
-      value,
-      button('×', () => row.remove(), { 'aria-label': TEXT.removeCondition, class: 'plain' }),
+  #add(condition?: Condition): ConditionInputs | undefined {
+    if (this.#conditions.length >= CONDITIONS_MAX) return undefined
+    const added = new ConditionInputs(
+      this.#columns,
+      `problem-${this.#made++}`,
+      {
+        askValues: this.#events.askValues,
+        onApply: () => this.#apply(),
+        onRemove: (removed) => this.#remove(removed),
+      },
+      condition,
     )
-    this.#list.append(row)
+    this.#conditions = [...this.#conditions, added]
+    this.#list.append(added.element)
+    return added
   }
 
-  /** A condition without a value is one that nobody has filled in. */
-  #conditions(): readonly Condition[] {
-    return [...this.#list.children]
-      .map((row) => {
-        const [column, operator] = [...row.querySelectorAll('select')].map(({ value }) => value)
-        const value = row.querySelector('input')?.value ?? ''
-        return { column: column ?? '', operator: operator ?? '', value }
-      })
-      .filter(({ operator, value }) => operator === 'isEmpty' || value !== '')
+  #remove(removed: ConditionInputs): void {
+    const at = this.#conditions.indexOf(removed)
+    this.#conditions = this.#conditions.filter((each) => each !== removed)
+    removed.element.remove()
+    const next = this.#conditions[at] ?? this.#conditions.at(-1) ?? this.#add()
+    next?.focus()
   }
 }

@@ -132,6 +132,8 @@ export class Grid {
   /** Draws again, as after rows have come or the size has changed. */
   refresh(): void {
     const { clientHeight } = this.element
+    const { row } = this.#active
+    const wasSeen = this.#map.sees(row)
     this.#map.resize(this.#source.count, Math.max(0, clientHeight - HEADER_HEIGHT))
     const width = GUTTER + this.#columns.width
     this.#sizer.style.height = `${this.#map.height + HEADER_HEIGHT}px`
@@ -142,6 +144,8 @@ export class Grid {
     })
     const seen = Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1
     this.#slots.fit(Math.min(seen, this.#source.count))
+    // What is said above the grid takes the place of its last rows.
+    if (wasSeen && row < this.#source.count) this.#placeBar(this.#map.show(row))
     this.#goToDue()
     this.draw()
   }

@@ -58,17 +58,22 @@ export function columnMenu(
 
 export type CopyFormat = keyof typeof TEXT.copyFormats
 
-export function copyMenu(
-  formats: readonly CopyFormat[],
-  onCopy: (format: CopyFormat) => void,
+/** A menu whose choices act at once. @param note - What is said below them. */
+export function choiceMenu<Choice extends string>(
+  label: string,
+  help: string,
+  choices: Readonly<Partial<Record<Choice, string>>>,
+  onChoose: (choice: Choice) => void,
+  note?: string,
 ): HTMLElement {
-  const copy = (format: CopyFormat): void => {
+  const choose = (choice: Choice): void => {
     closeMenu(made)
-    onCopy(format)
+    onChoose(choice)
   }
-  const items = formats.map((format) =>
-    button(TEXT.copyFormats[format], () => copy(format), { class: 'plain' }),
+  const items = (Object.entries(choices) as [Choice, string][]).map(([choice, text]) =>
+    button(text, () => choose(choice), { class: 'plain' }),
   )
-  const made = menu(TEXT.copy, el('p', { class: 'muted' }, TEXT.copyHelp), ...items)
+  const said = (text: string) => el('p', { class: 'muted' }, text)
+  const made = menu(label, said(help), ...items, ...(note === undefined ? [] : [said(note)]))
   return made
 }

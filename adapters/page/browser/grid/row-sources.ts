@@ -125,6 +125,8 @@ export class PositionRows implements RowSource {
       .catch((failure: unknown) => {
         if (controller.signal.aborted) return
         this.#isStale = true
+        this.isCut = this.isOpen
+        this.isOpen = false
         this.#events.onFailure(failure)
       })
       .finally(() => {

@@ -49,11 +49,17 @@ export class ScrollMap {
     return this.settle()
   }
 
+  /** Whether all of a row is in view. */
+  sees(row: number): boolean {
+    const start = row * this.#rowHeight
+    return start >= this.top && start + this.#rowHeight <= this.top + this.#view
+  }
+
   /** Brings a row into view. @returns where the bar belongs then, or undefined if the row is in view */
   show(row: number): number | undefined {
     const start = row * this.#rowHeight
     const end = start + this.#rowHeight
-    if (start >= this.top && end <= this.top + this.#view) return undefined
+    if (this.sees(row)) return undefined
     return this.moveTo(start < this.top ? start : end - this.#view)
   }
 

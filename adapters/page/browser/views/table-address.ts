@@ -1,8 +1,8 @@
 // What of a table is shown, as it stands in the address behind `#/table/ID?`: a link shows the same, and back goes back.
-import type { Column } from '../base/api.js'
-import type { Condition } from '../grid/filter-bar.js'
+import type { Column, RowsRequest } from '../base/api.js'
+import { type Condition, makeWhere, operatorsOf } from '../grid/filter-where.js'
 import type { Place } from '../grid/grid-keys.js'
-import { isSortable, type Sort } from '../grid/sort-order.js'
+import { isSortable, type Sort, sortParameter } from '../grid/sort-order.js'
 
 export type TableState = Readonly<{
   conditions: readonly Condition[]
@@ -25,7 +25,7 @@ export function parseAddress(text: string, columns: readonly Column[]): TableSta
   const shown = ids.filter((id) => query.getAll('column').includes(id))
   const [row = 0, column = 0] = (query.get('cell') ?? '').split('.').map(Number)
   return {
-    conditions: parseConditions(query.getAll('filter'), ids),
+    conditions: parseConditions(query.getAll('filter'), columns),
     search: query.get('search') ?? '',
     sort: query.getAll('sort').flatMap((sorted) => {
       const id = sorted.replace(/^[-+]/, '')
@@ -44,7 +44,9 @@ export function renderAddress(state: TableState, columns: readonly Column[]): st
   const { conditions, search, sort, top, active, row } = state
   const isAll = state.columns.length === columns.length
   const said: Readonly<Record<string, readonly string[]>> = {
-    filter: conditions.map((each) => JSON.stringify([each.column, each.operator, each.value])),
+    filter: conditions.map(({ column, operator, value, isExact }) => {
+      return JSON.stringify([column, operator, value, ...(isExact ? ['exact'] : [])])
+    }),
     search: search === '' ? [] : [search],
     sort: sort.map(({ column, descending }) => {
       const sign = descending ? '-' : /^[-+]/.test(column) ? '+' : ''
@@ -61,17 +63,35 @@ export function renderAddress(state: TableState, columns: readonly Column[]): st
   return new URLSearchParams(pairs).toString()
 }
 
+/** What a request says of the rows that are shown. */
+export function queryOfState(
+  { conditions, search, sort, columns }: TableState,
+  known: readonly Column[],
+): Pick<RowsRequest, 'where' | 'search' | 'sort' | 'columns'> {
+  return {
+    where: makeWhere(conditions, known),
+    search: search || undefined,
+    sort: sortParameter(sort, known),
+    columns: columns.length === known.length ? undefined : columns,
+  }
+}
+
 function countIn(value: number): number {
   return Number.isSafeInteger(value) && value > 0 ? value : 0
 }
 
-function parseConditions(texts: readonly string[], ids: readonly string[]): readonly Condition[] {
+function parseConditions(
+  texts: readonly string[],
+  columns: readonly Column[],
+): readonly Condition[] {
   return texts.flatMap((text) => {
-    const [column, operator, value] = arrayIn(text)
-    const isOne = typeof operator === 'string' && typeof value === 'string'
-    return isOne && ids.includes(String(column))
-      ? [{ column: String(column), operator, value }]
-      : []
+    const [id, operator, value, exact] = arrayIn(text)
+    const column = columns.find((each) => each.id === id)
+    const known = column === undefined ? [] : operatorsOf(column.type)
+    const name = known.find((each) => each === operator)
+    if (column === undefined || name === undefined || typeof value !== 'string') return []
+    const isExact = exact === 'exact'
+    return [{ column: column.id, operator: name, value, ...(isExact && { isExact }) }]
   })
 }
 

@@ -2,6 +2,7 @@
 import type { Api, Row } from '../base/api.js'
 import { copyToClipboard } from '../base/clipboard.js'
 import { csvOfRows, curlOfRows, jsonOfRows } from '../base/copies.js'
+import type { PageSession } from '../base/session.js'
 import { TEXT } from '../base/texts.js'
 import { type Block, COPIED_ROWS_MAX, textOfCells } from '../grid/cell-block.js'
 import type { CopyFormat } from '../grid/menus.js'
@@ -15,6 +16,12 @@ export type Copied = Readonly<{
   columns: readonly string[]
   signal: AbortSignal
 }>
+
+/** A session has its key in this browser only, so a command of a shell would be refused. */
+export function copyFormats(session: PageSession): Readonly<Partial<Record<CopyFormat, string>>> {
+  const { curl, ...others } = TEXT.copyFormats
+  return session.mode === 'key' ? { ...others, curl } : others
+}
 
 /** Copies the rows from a position up to another. @returns what a person is told */
 export async function copyRows(

@@ -1,8 +1,13 @@
-// Parts of the head of a table: what it is, in one line, and the box that finds rows by a text.
-import type { TableInfo } from '../base/api.js'
+// Parts of the head of a table: what it is and where a person is, in one line each, the columns of its grid, and the box
+// that finds rows by a text.
+import type { Column, TableInfo } from '../base/api.js'
 import { type Child, el, setAttributes } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
+import { type Block, isOneCell } from '../grid/cell-block.js'
+import type { GridColumn } from '../grid/grid-columns.js'
+import type { RowSource } from '../grid/row-sources.js'
+import type { Sort } from '../grid/sort-order.js'
 
 /** As the contract says. */
 const SEARCH_CHARACTERS_MAX = 256
@@ -37,4 +42,30 @@ export function asSearchBox(
     oninput,
   })
   return box
+}
+
+/** Which rows are in view, of how many, and which cells are chosen. */
+export function placeText(
+  source: RowSource | undefined,
+  [from, to]: readonly [from: number, to: number],
+  isSorted: boolean,
+  block: Block | undefined,
+): string {
+  const { count = 0, isOpen = false, isCut = false } = source ?? {}
+  if (count === 0) return isOpen ? TEXT.searching : TEXT.noRows
+  const cut = isSorted ? TEXT.placeOfSorted : TEXT.placeOfFirst
+  const all = `${shownCount(count)}${isOpen ? '+' : ''}`
+  const seen = (isCut ? cut : TEXT.place)(shownCount(from + 1), shownCount(to), all)
+  if (block === undefined || isOneCell(block)) return seen
+  const [rows, columns] = [block.bottom - block.top + 1, block.right - block.left + 1]
+  return `${seen} · ${TEXT.chosen(shownCount(rows), shownCount(columns))}`
+}
+
+export function gridColumns(columns: readonly Column[], sort: Sort): readonly GridColumn[] {
+  return columns.map(({ id, displayName = id, type }) => {
+    const at = sort.findIndex(({ column }) => column === id)
+    const rank = sort.length > 1 ? at + 1 : undefined
+    const sorted = at < 0 ? undefined : { descending: sort[at]?.descending === true, rank }
+    return { id, name: displayName, type, sorted }
+  })
 }

@@ -1,27 +1,26 @@
 // One table: its rows in a grid, a filter, a choice of columns, and a pane for one row.
 import { messageOf } from '../../../../src/base/shown-text.js'
-import type { Api, Column, TableInfo } from '../base/api.js'
-import { button, el, fill, setText, start } from '../base/dom.js'
-import { shownCount } from '../base/show.js'
+import type { Api, Column, Group, TableInfo } from '../base/api.js'
+import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 import { GridEditor } from '../edit/grid-editor.js'
-import { type Block, isOneCell } from '../grid/cell-block.js'
-import { FilterBar, makeWhere } from '../grid/filter-bar.js'
+import { FilterBar } from '../grid/filter-bar.js'
+import { makeWhere } from '../grid/filter-where.js'
 import { Grid, type GridPlace, ROW_HEIGHT } from '../grid/grid.js'
 import { GridColumns } from '../grid/grid-columns.js'
-import { type CopyFormat, columnMenu, copyMenu } from '../grid/menus.js'
+import { type CopyFormat, choiceMenu, columnMenu } from '../grid/menus.js'
 import { FoundRows, PositionRows, type RowSource, type SourceEvents } from '../grid/row-sources.js'
 import { SidePane } from '../grid/side-pane.js'
-import { isTextual, nextSort, sortParameter } from '../grid/sort-order.js'
+import { isTextual, nextSort } from '../grid/sort-order.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
-import { parseAddress, renderAddress, type TableState } from './table-address.js'
-import { type Copied, copyBlock, copyRows } from './table-copies.js'
-import { asSearchBox, factsOf } from './table-facts.js'
+import { parseAddress, queryOfState, renderAddress, type TableState } from './table-address.js'
+import { type Copied, copyBlock, copyFormats, copyRows } from './table-copies.js'
+import { type Downloaded, type DownloadFormat, TableDownload } from './table-download.js'
+import { asSearchBox, factsOf, gridColumns, placeText } from './table-facts.js'
+import { TableLive } from './table-live.js'
 
 /** Other rows than before are shown from the first one. */
 const FROM_TOP = { top: 0, active: { row: 0, column: 0 }, row: undefined }
-/** How often the version of the table is asked for, in milliseconds. */
-const WATCH_MS = 5_000
 
 /** Shows a table. @throws {ClientError} if it cannot be read */
 export async function openTable(context: ViewContext, tableId: string): Promise<View> {
@@ -33,12 +32,10 @@ export async function openTable(context: ViewContext, tableId: string): Promise<
 const PLACE_MS = 300
 /** A text is looked for so long after a person has typed, in milliseconds. */
 const TYPED_MS = 300
+/** Values of a column that a filter offers. */
+const FREQUENT_VALUES = 10
 /** Rows of the highest screen. */
 const ROWS_SEEN_MAX = 100
-
-function shownBlock({ top, bottom, left, right }: Block): string {
-  return TEXT.chosen(shownCount(bottom - top + 1), shownCount(right - left + 1))
-}
 
 class TableView {
   readonly view: View
@@ -46,8 +43,11 @@ class TableView {
   readonly #context: ViewContext
   #info: TableInfo
   #state: TableState
-  readonly #notice = el('div', { class: 'notice', role: 'status', hidden: true })
+  readonly #live: TableLive
+  readonly #download: TableDownload
   readonly #facts = el('p', { class: 'muted' })
+  readonly #empty = el('div', { class: 'noMatch', role: 'status', hidden: true })
+  readonly #toggle = button(TEXT.filter, () => this.#toggleFilter(), { 'aria-expanded': 'false' })
   readonly #place = el('div', { class: 'gridPlace' })
   readonly #status = el('span', { class: 'muted place' })
   readonly #search = el('input')
@@ -69,8 +69,9 @@ class TableView {
     const { columns } = info.schema
     this.#state = parseAddress(context.query, columns)
     const { conditions } = this.#state
-    this.#filter = new FilterBar(columns, conditions, (found) => {
-      this.#change({ ...FROM_TOP, conditions: found })
+    this.#filter = new FilterBar(columns, conditions, {
+      onApply: (found) => this.#change({ ...FROM_TOP, conditions: found }),
+      askValues: (column) => this.#frequentValues(column),
     })
     this.#filter.element.hidden = conditions.length === 0
     this.#pane = new SidePane(this.#api, info, {
@@ -80,26 +81,33 @@ class TableView {
       onSaid: context.say,
     })
     this.#editor = mayWrite(context) ? this.#makeEditor() : undefined
+    this.#download = new TableDownload(context)
+    this.#live = new TableLive({
+      api: this.#api,
+      tableId: info.id,
+      signal: context.signal,
+      shown: () => this.#info.version,
+      take: () => start(this.#showNewer(), context.fail),
+      isChanging: () => this.#editor?.isBusy === true,
+      isEditing: () => this.#editor?.isEditing === true,
+    })
     const body = el('div', { class: 'tableBody' }, this.#place, this.#pane.element)
     const element = el(
       'section',
       { class: 'tableView' },
       this.#head(),
       this.#filter.element,
-      this.#notice,
+      this.#live.element,
+      this.#download.element,
       this.#editor?.problems ?? '',
       body,
     )
-    const look = (): void => this.#lookForVersion()
-    const watch = setInterval(look, WATCH_MS)
-    addEventListener('focus', look, { signal: context.signal })
     this.view = {
       element,
       title: info.name,
       onShown: () => this.#open(this.#addressedPlace()),
       focus: () => this.#grid?.element.focus(),
       close: () => {
-        clearInterval(watch)
         clearTimeout(this.#moved)
         clearTimeout(this.#typed)
         this.#source?.close()
@@ -126,8 +134,9 @@ class TableView {
       this.#info = { ...this.#info, version, updatedAt: this.#context.now() }
       this.#pane.info = this.#info
       this.#sayFacts()
+      this.#live.draw()
     } else {
-      this.#sayVersion(version, true)
+      this.#live.tell(version, true)
     }
   }
 
@@ -148,14 +157,17 @@ class TableView {
         this.#status,
         this.#editor?.tools,
         this.#searchBox(),
-        button(TEXT.filter, () => this.#toggleFilter(), {
-          'aria-expanded': String(this.#state.conditions.length > 0),
-          id: 'filter-toggle',
-        }),
+        this.#toggle,
         columnMenu(schema.columns, this.#state.columns, (columns) => this.#change({ columns })),
-        copyMenu(this.#copyFormats(), (format) => {
-          this.#copy((copied) => copyRows(copied, format, this.#view))
-        }),
+        choiceMenu(
+          TEXT.copy,
+          TEXT.copyHelp,
+          copyFormats(this.#context.session),
+          (format: CopyFormat) => {
+            this.#copy((copied) => copyRows(copied, format, this.#view))
+          },
+        ),
+        this.#downloadMenu(),
         button(TEXT.schema, () => {
           if (this.#state.row !== undefined) this.#note({ row: undefined }, true)
           this.#pane.showSchema()
@@ -167,9 +179,22 @@ class TableView {
   #toggleFilter(): void {
     const { element } = this.#filter
     element.hidden = !element.hidden
-    const toggle = this.view.element.querySelector('#filter-toggle')
-    toggle?.setAttribute('aria-expanded', String(!element.hidden))
+    this.#sayFilter()
     if (!element.hidden) this.#filter.focus()
+  }
+
+  #sayFilter(): void {
+    setText(this.#toggle, TEXT.filterOf(this.#state.conditions.length))
+    setAttributes(this.#toggle, { 'aria-expanded': String(!this.#filter.element.hidden) })
+  }
+
+  /** The most frequent values of a column in the rows that meet the other conditions. */
+  #frequentValues(column: string): Promise<readonly Group[]> {
+    const { conditions, search } = this.#state
+    const others = conditions.filter((each) => each.column !== column)
+    const where = makeWhere(others, this.#info.schema.columns)
+    const request = { where, search: search || undefined, limit: FREQUENT_VALUES }
+    return this.#api.groups(this.#info.id, column, request, this.#context.signal)
   }
 
   #searchBox(): HTMLElement | null {
@@ -232,14 +257,9 @@ class TableView {
     else this.#isRowDue = true
     const { sort } = this.#state
     const columns = this.#shownColumns()
-    const read = this.#sourceOf(columns, place?.rows ?? 0)
+    const read = this.#sourceOf(place?.rows ?? 0)
     const source = this.#editor?.over(read) ?? read
-    const shown = columns.map(({ id, displayName = id, type }) => {
-      const at = sort.findIndex(({ column }) => column === id)
-      const rank = sort.length > 1 ? at + 1 : undefined
-      const sorted = at < 0 ? undefined : { descending: sort[at]?.descending === true, rank }
-      return { id, name: displayName, type, sorted }
-    })
+    const shown = gridColumns(columns, sort)
     const { id: tableId, name: label } = this.#info
     const widths = this.#context.widths.of(tableId)
     const grid = new Grid(
@@ -256,8 +276,9 @@ class TableView {
     )
     this.#source = source
     this.#grid = grid
-    fill(this.#place, grid.element)
+    fill(this.#place, grid.element, this.#empty)
     this.#editor?.attach(grid, source, shown)
+    this.#sayFilter()
     if (hadFocus) grid.element.focus()
     this.#refresh()
   }
@@ -271,25 +292,22 @@ class TableView {
     return this.#info.schema.columns.filter(({ id }) => this.#state.columns.includes(id))
   }
 
-  #sourceOf(columns: readonly Column[], atLeast: number): RowSource {
-    const { id: tableId, version, rowCount, schema } = this.#info
-    const { conditions, search, sort } = this.#state
-    const where = makeWhere(conditions, schema.columns)
-    const query = {
-      where,
-      search: search || undefined,
-      sort: sortParameter(sort, schema.columns),
-      columns: columns.length === schema.columns.length ? undefined : columns.map(({ id }) => id),
-    }
+  #query(): Downloaded['query'] {
+    return queryOfState(this.#state, this.#info.schema.columns)
+  }
+
+  #sourceOf(atLeast: number): RowSource {
+    const { id: tableId, version, rowCount } = this.#info
+    const query = this.#query()
     const isShown = (found: number): boolean => found >= version && found <= this.#info.version
     const reading = { api: this.#api, tableId, isShown, query }
     const events: SourceEvents = {
       onRows: () => this.#refresh(),
-      onVersion: (found) => this.#sayVersion(found),
+      onVersion: (found) => this.#live.tell(found),
       onFailure: (failure) => this.#fail(failure),
     }
-    const isAll = where === undefined && query.search === undefined
-    if (isAll || sort.length > 0) {
+    const isAll = query.where === undefined && query.search === undefined
+    if (isAll || query.sort !== undefined) {
       return new PositionRows(reading, isAll ? rowCount : undefined, events)
     }
     return new FoundRows(reading, events, { atLeast })
@@ -308,14 +326,23 @@ class TableView {
       this.#moved = setTimeout(() => this.#notePlace(), PLACE_MS)
     }
     const { count = 0, isOpen = false, isCut = false } = this.#source ?? {}
-    const all = `${shownCount(count)}${isOpen ? '+' : ''}`
-    const cut = this.#state.sort.length > 0 ? TEXT.placeOfSorted : TEXT.placeOfFirst
-    const none = isOpen ? TEXT.searching : TEXT.noRows
-    const say = isCut ? cut : TEXT.place
-    const seen = count === 0 ? none : say(shownCount(from + 1), shownCount(to), all)
-    const block = this.#grid?.block
-    const text = block === undefined || isOneCell(block) ? seen : `${seen} · ${shownBlock(block)}`
+    this.#sayEmpty(count === 0 && !isOpen && !isCut)
+    const isSorted = this.#state.sort.length > 0
+    const text = placeText(this.#source, [from, to], isSorted, this.#grid?.block)
     if (this.#status.textContent !== text) setText(this.#status, text)
+  }
+
+  #sayEmpty(isEmpty: boolean): void {
+    if (this.#empty.hidden !== isEmpty) return
+    this.#empty.hidden = !isEmpty
+    const { conditions, search } = this.#state
+    const isAll = conditions.length === 0 && search === ''
+    const all = button(TEXT.showAll, () => {
+      this.#search.value = ''
+      this.#filter.clear()
+      this.#grid?.element.focus()
+    })
+    fill(this.#empty, el('p', {}, isAll ? TEXT.emptyTable : TEXT.noMatch), isAll ? null : all)
   }
 
   #openRow(position: number): void {
@@ -352,28 +379,6 @@ class TableView {
     this.#grid?.element.focus()
   }
 
-  #lookForVersion(): void {
-    if (document.hidden || !this.#notice.hidden) return
-    const { id, version } = this.#info
-    const asked = this.#api.newerVersion(id, version, this.#context.signal)
-    start(
-      asked.then((found) => found !== undefined && this.#sayVersion(found)),
-      () => undefined,
-    ) // A server that does not answer shows at the next read.
-  }
-
-  /** An answer may be older than what is shown by now. */
-  #sayVersion(found: number, isSure = false): void {
-    const { version } = this.#info
-    const isOwn = this.#editor?.isBusy === true && !isSure // It may be.
-    if (found <= version || isOwn) return
-    const show = button(TEXT.showNewer, () => start(this.#showNewer(), this.#context.fail), {
-      class: 'primary',
-    })
-    fill(this.#notice, el('span', {}, TEXT.newer(shownCount(found), shownCount(version))), show)
-    this.#notice.hidden = false
-  }
-
   /** Shows the table as it is now, or its last row. Filter, columns and place stay, unless names or columns have changed. */
   async #showNewer(isEnd = false): Promise<void> {
     const before = this.#info
@@ -381,19 +386,23 @@ class TableView {
     const namesOf = ({ name, schema }: TableInfo) => JSON.stringify([name, schema])
     if (namesOf(info) !== namesOf(before)) return this.#context.reload()
     const { activeElement } = document
-    const isHere = activeElement === document.body || this.#notice.contains(activeElement)
+    const isHere = activeElement === document.body || this.#live.element.contains(activeElement)
     this.#info = info
     this.#pane.info = info
-    this.#notice.hidden = true
+    this.#live.draw()
     this.#sayFacts()
     this.#open(this.#grid?.place)
     if (isEnd) this.#grid?.select(Math.max(0, (this.#source?.count ?? 0) - 1))
     if (isHere) this.#grid?.element.focus() // Whoever has gone elsewhere meanwhile stays there.
   }
 
-  /** A session has its key in this browser only, so a command of a shell would be refused. */
-  #copyFormats(): readonly CopyFormat[] {
-    return this.#context.session.mode === 'key' ? ['json', 'csv', 'curl'] : ['json', 'csv']
+  #downloadMenu(): HTMLElement {
+    const { download, downloadHelp, downloadFormats, noParquet } = TEXT
+    const run = (format: DownloadFormat): void => {
+      const what = { info: this.#info, query: this.#query() }
+      start(this.#download.run(what, format), this.#context.fail)
+    }
+    return choiceMenu(download, downloadHelp, downloadFormats, run, noParquet)
   }
 
   #copy(copies: (copied: Copied) => Promise<string>): void {

@@ -10,10 +10,17 @@ import { mayWrite, type View, type ViewContext } from './shell.js'
 /** Tables that are listed at once; more on demand, because each is asked for its numbers. */
 const SHOWN_AT_ONCE = 100
 
+/** Tables whose numbers are asked for each time. */
+const LOOKED_AT = 20
+/** How often it is looked for tables that others have made, deleted or filled, in milliseconds. */
+const LOOK_MS = 5_000
+
 export async function openTables(context: ViewContext): Promise<View> {
   const tables = await context.api.tables(context.signal)
   const list = new TableList(context, tables)
-  return { element: list.element, title: TEXT.tabs.tables, close: () => undefined }
+  const looking = setInterval(() => list.look(), LOOK_MS)
+  const close = (): void => clearInterval(looking)
+  return { element: list.element, title: TEXT.tabs.tables, close }
 }
 
 class TableList {
@@ -26,6 +33,7 @@ class TableList {
   readonly #more = el('p', { class: 'actions' })
   #wanted = ''
   #shown = SHOWN_AT_ONCE
+  #isLooking = false
 
   constructor(context: ViewContext, tables: readonly TableName[]) {
     this.#context = context
@@ -69,7 +77,39 @@ class TableList {
     )
   }
 
+  /** Shows tables as they are now. A server that does not answer shows at the next request. */
+  look(): void {
+    if (document.hidden || this.#isLooking) return
+    this.#isLooking = true
+    this.#look()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isLooking = false
+      })
+  }
+
+  async #look(): Promise<void> {
+    const { api, signal, reload } = this.#context
+    const tables = await api.tables(signal)
+    if (signal.aborted) return
+    if ((tables.length === 0) !== (this.#tables.length === 0)) return reload()
+    const known = new Map(this.#tables.map((table) => [`${table.id} ${table.name}`, table]))
+    const now = tables.map((table) => known.get(`${table.id} ${table.name}`) ?? table)
+    const isSame = now.length === known.size && now.every((table, at) => table === this.#tables[at])
+    this.#tables = now
+    if (!isSame) this.#draw()
+    for (const table of now.slice(0, LOOKED_AT)) await this.#lines.get(table)?.readAgain()
+  }
+
   #draw(): void {
+    const { activeElement } = document
+    this.#drawLines()
+    if (activeElement instanceof HTMLElement && this.#body.contains(activeElement)) {
+      activeElement.focus() // Its line was put in anew.
+    }
+  }
+
+  #drawLines(): void {
     const found = this.#tables.filter(({ name }) => name.toLowerCase().includes(this.#wanted))
     const shown = found.slice(0, this.#shown)
     const rows = shown.map((table) => this.#lineOf(table))
@@ -126,6 +166,11 @@ class TableLine {
       throw failure
     })
     return this.#reading
+  }
+
+  /** Asks for the numbers that are shown once more. */
+  async readAgain(): Promise<void> {
+    if (this.element.isConnected) await this.#read()
   }
 
   async #read(): Promise<void> {

@@ -1,0 +1,72 @@
+// Puts a stream into a file of a person's machine.
+import { el } from './dom.js'
+import { TEXT } from './texts.js'
+
+/** What a browser that writes no files holds of one, in bytes: it has all of it before it is saved. */
+const HELD_BYTES_MAX = 1_000_000_000
+/** Pieces are put together before they are held, in bytes: browsers keep what is put together on the disk. */
+const PART_BYTES = 8_000_000
+
+type Picker = (options: Readonly<{ suggestedName: string }>) => Promise<FileSystemFileHandle>
+
+/** Where a file goes, which a person may be asked for: so it is called in the answer to a click. */
+export async function chooseFile(name: string): Promise<WritableStream<Uint8Array<ArrayBuffer>>> {
+  const { showSaveFilePicker: pick } = globalThis as { showSaveFilePicker?: Picker }
+  if (pick === undefined) return heldFile(name)
+  return (await pick({ suggestedName: name })).createWritable()
+}
+
+/** For browsers without a picker, and pages that are not on HTTPS or this machine. */
+function heldFile(name: string): WritableStream<Uint8Array<ArrayBuffer>> {
+  let parts: Blob[] = []
+  let pieces: Uint8Array<ArrayBuffer>[] = []
+  let bytes = 0
+  let held = 0
+  const putTogether = (): void => {
+    parts.push(new Blob(pieces))
+    pieces = []
+    held = 0
+  }
+  return new WritableStream({
+    write(piece) {
+      bytes += piece.length
+      held += piece.length
+      if (bytes > HELD_BYTES_MAX) throw new Error(TEXT.tooLargeToHold)
+      pieces.push(piece)
+      if (held >= PART_BYTES) putTogether()
+    },
+    close() {
+      putTogether()
+      const url = URL.createObjectURL(new Blob(parts))
+      el('a', { href: url, download: name }).click()
+      setTimeout(() => URL.revokeObjectURL(url), 60_000)
+      parts = []
+    },
+  })
+}
+
+/** The name of a file, as all systems take it. */
+export function fileName(name: string, extension: string): string {
+  const safe = name.replace(/[\p{Cc}\p{Cf}\\/:*?"<>|]+/gu, '_').replace(/^[. ]+|[. ]+$/g, '')
+  return `${safe.slice(0, 100) || 'table'}.${extension}`
+}
+
+/** Rows, one in each line, as an array of JSON. */
+export function linesToArray(): TransformStream<Uint8Array, Uint8Array<ArrayBuffer>> {
+  const decoder = new TextDecoder()
+  const encoder = new TextEncoder()
+  let before = '[\n'
+  return new TransformStream({
+    transform(piece, controller) {
+      const text = decoder.decode(piece, { stream: true })
+      if (text === '') return
+      const isWhole = text.endsWith('\n')
+      const rows = isWhole ? text.slice(0, -1) : text
+      controller.enqueue(encoder.encode(before + rows.replaceAll('\n', ',\n')))
+      before = isWhole ? ',\n' : ''
+    },
+    flush(controller) {
+      controller.enqueue(encoder.encode(before === '[\n' ? '[]\n' : '\n]\n'))
+    },
+  })
+}

@@ -1,0 +1,80 @@
+// Conditions that rows must meet, as a person chooses them and as the contract takes them.
+import type { Column, ColumnType } from '../base/api.js'
+import type { FILTER } from '../base/filter-texts.js'
+import { isTextual } from './sort-order.js'
+
+export type Operator = keyof typeof FILTER.operators
+
+export type Condition = Readonly<{
+  column: string
+  operator: string
+  value: string
+  /** Texts are compared with their case. */
+  isExact?: boolean
+}>
+
+const EMPTY = ['isEmpty', 'isFilled'] as const
+const TEXTS: readonly Operator[] = ['contains', 'eq', 'ne', 'startsWith', 'in', ...EMPTY]
+const ORDERED: readonly Operator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', ...EMPTY]
+const OPERATORS: Readonly<Record<string, readonly Operator[]>> = {
+  number: [...ORDERED.slice(0, 6), 'in', ...EMPTY],
+  date: ORDERED,
+  time: ORDERED,
+  dateTime: ORDERED,
+  boolean: ['eq', ...EMPTY],
+  duration: ['eq', 'ne', 'in', ...EMPTY],
+  array: ['has', ...EMPTY],
+}
+
+export function operatorsOf({ kind }: ColumnType): readonly Operator[] {
+  return OPERATORS[kind] ?? TEXTS
+}
+
+/** The kind of what an operator compares the cells of a column with. */
+export function operandKind({ kind, items }: ColumnType): string {
+  return items?.kind ?? kind
+}
+
+export function hasOperand(operator: string): boolean {
+  return operator !== 'isEmpty' && operator !== 'isFilled'
+}
+
+/** Whether an operator compares texts of a column with or without their case. */
+export function hasCase(operator: string, type: ColumnType): boolean {
+  return isTextual(type) && TEXTS.slice(0, 5).includes(operator as Operator)
+}
+
+/**
+ * The condition as `where` takes it, or undefined for none. Values that do not fit their column are refused by the
+ * store, which says why.
+ */
+export function makeWhere(
+  conditions: readonly Condition[],
+  columns: readonly Column[],
+): object | undefined {
+  const parts = conditions.map(({ column, operator, value, isExact }) => {
+    const type = columns.find(({ id }) => id === column)?.type ?? { kind: 'string' }
+    const name = column.startsWith('$') ? `$${column}` : column
+    if (!hasOperand(operator)) return { [name]: { isEmpty: operator === 'isEmpty' } }
+    const operand = parseOperand(operator, value, operandKind(type))
+    const isFolded = isExact !== true && hasCase(operator, type)
+    return { [name]: { [operator]: operand, ...(isFolded && { ignoreCase: true }) } }
+  })
+  return parts.length === 0 ? undefined : { $and: parts }
+}
+
+function parseOperand(operator: string, value: string, kind: string): unknown {
+  if (operator === 'in') return value.split(',').map((item) => parseScalar(item.trim(), kind))
+  return parseScalar(value, kind)
+}
+
+/** Numbers are sent as text, because JavaScript would round those of many digits. */
+function parseScalar(value: string, kind: string): unknown {
+  if (kind !== 'boolean') return kind === 'number' && isShort(value) ? Number(value) : value
+  if (value === 'true') return true
+  return value === 'false' ? false : value
+}
+
+function isShort(value: string): boolean {
+  return /^-?\d{1,15}$/.test(value)
+}

@@ -1,0 +1,151 @@
+// Goal: a person saves what is seen of a table as a file, whatever its format and its size.
+// Method: the page of `rowstash open` in a real browser, which writes into a file that the page was given, or downloads.
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fillShop } from './shop.js'
+import {
+  faults,
+  HAS_BROWSER,
+  makeShownDirectory,
+  picture,
+  type ShownDirectory,
+  showDirectory,
+} from './shown-page.js'
+
+const ROWS = 20_000
+const SEEN = `filter=${encodeURIComponent('["customer","eq","Ada Byron"]')}&sort=-total&column=id&column=total&column=note`
+
+describe.skipIf(!HAS_BROWSER)('a download in Chromium', () => {
+  let directory: ShownDirectory<string>
+
+  beforeAll(async () => {
+    directory = await makeShownDirectory((store) => fillShop(store, ROWS))
+  })
+
+  afterAll(() => directory?.remove())
+
+  async function showOrders(query = ''): Promise<Page> {
+    const page = await showDirectory(directory)
+    await page.goto(`${directory.origin}/#/table/${directory.made}?${query}`)
+    await page.getByRole('gridcell').first().waitFor()
+    return page
+  }
+
+  /** The picker of files is a window of the system: a person has chosen a file of the page's own. */
+  async function giveFile(page: Page): Promise<() => Promise<string>> {
+    await page.evaluate(() => {
+      const showSaveFilePicker = async ({ suggestedName }: { suggestedName: string }) => {
+        const folder = await navigator.storage.getDirectory()
+        return folder.getFileHandle(`given ${suggestedName}`, { create: true })
+      }
+      Object.assign(window, { showSaveFilePicker })
+    })
+    return () =>
+      page.evaluate(async () => {
+        const folder = await navigator.storage.getDirectory()
+        const names: string[] = []
+        for await (const name of (folder as unknown as { keys(): AsyncIterable<string> }).keys())
+          names.push(name)
+        const [name = ''] = names
+        const text = await (await (await folder.getFileHandle(name)).getFile()).text()
+        await folder.removeEntry(name)
+        return `${name}\n${text}`
+      })
+  }
+
+  const download = async (page: Page, format: string) => {
+    await page.locator('summary', { hasText: 'Download' }).click()
+    await page.getByRole('button', { name: format, exact: true }).click()
+  }
+  const totalOf = (index: number) => ((index * 7919) % 100_000) / 100
+  const adas = Array.from({ length: ROWS / 5 }, (_, at) => at * 5).sort(
+    (a, b) => totalOf(b) - totalOf(a),
+  )
+
+  test('has the filter, the order and the columns that are seen, in each format', async () => {
+    const page = await showOrders(SEEN)
+    const given = await giveFile(page)
+    await page.locator('summary', { hasText: 'Download' }).click()
+    await page.getByText('the server does not write it').waitFor()
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'download')
+    await page.keyboard.press('Escape')
+    const saved = async (format: string) => {
+      await download(page, format)
+      await page.getByText(/^Downloaded: [\d.]+ kB\.$/).waitFor()
+      await page.getByText(/^Downloaded: /).waitFor({ state: 'hidden' })
+      const text = await given()
+      const at = text.indexOf('\n')
+      return [text.slice(0, at), text.slice(at + 1)] as const
+    }
+    const rows = adas.map((id) => ({
+      id,
+      total: totalOf(id),
+      note: `Delivered to the door, parcel ${id * 31}.\nSecond line.`,
+    }))
+    const [csvName, csv] = await saved('as CSV')
+    expect(csvName).toBe('given Orders.csv')
+    const field = ({ id, total, note }: (typeof rows)[number]) => `${id},${total},"${note}"\n`
+    expect(csv).toBe(`id,total,note\n${rows.map(field).join('')}`)
+    const [, lines] = await saved('as NDJSON, one row in each line')
+    const parsed = lines.trimEnd().split('\n')
+    expect(parsed.map((line) => JSON.parse(line) as object)).toEqual(rows)
+    const [jsonName, json] = await saved('as JSON')
+    expect(jsonName).toBe('given Orders.json')
+    expect(JSON.parse(json)).toEqual(rows)
+    const [, tsv] = await saved('as TSV')
+    expect(tsv.split('\n')[0]).toBe('id\ttotal\tnote')
+  })
+
+  test('is a download of a browser that writes no files, by keyboard alone', async () => {
+    const page = await showOrders(SEEN)
+    await page.evaluate('window.showSaveFilePicker = undefined')
+    await page.locator('summary', { hasText: 'Download' }).focus()
+    const event = page.waitForEvent('download')
+    for (const key of ['Enter', 'Tab', 'Tab', 'Enter']) await page.keyboard.press(key)
+    const file = await event
+    expect(file.suggestedFilename()).toMatch(/^Orders\.\w+$/)
+    const text = await readFile(await file.path(), 'utf8')
+    expect(text.length).toBeGreaterThan(100_000)
+    expect(text).toContain(String(totalOf(adas[0] ?? 0)))
+  })
+
+  test('is cancelled, and what breaks off is told', async () => {
+    const page = await showOrders()
+    await giveFile(page)
+    // The answer that the page gets says its first rows, and then nothing.
+    await page.evaluate(() => {
+      const ask = window.fetch
+      const answer = new TransformStream<Uint8Array, Uint8Array>()
+      const writer = answer.writable.getWriter()
+      Object.assign(window, {
+        breakOff: () => writer.abort(new TypeError('network error')),
+        fetch: async (url: string, init: RequestInit) => {
+          if (!url.includes('/export')) return ask(url, init)
+          const headers = { etag: '"1"', 'content-type': 'text/csv' }
+          void writer.write(new Uint8Array(2_000))
+          return new Response(answer.readable, { headers })
+        },
+      })
+    })
+    await download(page, 'as CSV')
+    await page.getByText('Downloading … 2 kB').waitFor()
+    expect(await faults(page)).toEqual([])
+    await download(page, 'as JSON')
+    await page.getByText('A download is in progress.').waitFor()
+    await page.evaluate('void breakOff()')
+    await page.getByText('The connection broke off. The file was not saved.').waitFor()
+    expect(await page.getByText('Downloading …').isVisible()).toBe(false)
+
+    await page.reload()
+    await page.getByRole('gridcell').first().waitFor()
+    await giveFile(page)
+    await page.route(/\/export/, () => undefined) // It is never answered.
+    await download(page, 'as CSV')
+    await page.getByText('Downloading … 0 bytes').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Downloading …').waitFor({ state: 'hidden' })
+    expect(await page.locator('.failed').isVisible()).toBe(false)
+  })
+})

@@ -1,5 +1,5 @@
 // npm run bench --
-// import|read|find|order|memory|write|rewrite|busy|files|peers|main|objects|recompression|merge|export|guard|scale|load|limits|shared
+// import|read|find|order|groups|memory|write|rewrite|busy|files|peers|main|objects|recompression|merge|export|guard|scale|load|limits|shared
 // [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { openResults, printRules, writeResults } from './report.mjs'
 const USAGE = `Usage: npm run bench                       all of them but guard, shared and recompression, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
-       npm run bench -- find|order [--rows N] [--seed N] [--directory DIR]
+       npm run bench -- find|order|groups [--rows N] [--seed N] [--directory DIR]
        npm run bench -- memory [--directory DIR]
        npm run bench -- write [--operations N] [--seed N] [--directory DIR]
        npm run bench -- files [--bytes N] [--directory DIR]
@@ -160,6 +160,15 @@ async function runOrder(settings) {
   await runOne('order', settings, { measure, print, judge })
 }
 
+async function runGroups(settings) {
+  const {
+    groupsRules: judge,
+    measureGroups: measure,
+    printGroups: print,
+  } = await import('./groups.mjs')
+  await runOne('groups', settings, { measure, print, judge })
+}
+
 async function runWrite(settings) {
   const {
     measureSmallWrites: measure,
@@ -301,6 +310,7 @@ const RUNS = {
   read: runRead,
   find: runFind,
   order: runOrder,
+  groups: runGroups,
   memory: runMemory,
   write: runWrite,
   rewrite: runRewrite,

@@ -33,12 +33,10 @@ export function withRowIds({ columns }: TableSchema): TableSchema {
 /** One JSON object per line, in the order of its cells. */
 export const NDJSON_ROWS: RowsWriter = { start: '', line: (text) => `{${text}}\n` }
 
+export type CsvDelimiter = ',' | '\t'
+
 /** RFC 4180 with LF: the header has the IDs of the columns. A table without columns has empty lines. */
-export function csvRows({ columns }: TableSchema, delimiter: ',' | '\t' = ','): RowsWriter {
-  const needsQuotes = NEEDS_QUOTES[delimiter]
-  const quoted = (field: string): string => {
-    return needsQuotes.test(field) ? `"${field.replaceAll('"', '""')}"` : field
-  }
+export function csvRows({ columns }: TableSchema, delimiter: CsvDelimiter = ','): RowsWriter {
   const places = new Map(columns.map(({ id }, place) => [id, place]))
   const record = (fields: readonly string[]): string => {
     const [only] = fields
@@ -46,22 +44,26 @@ export function csvRows({ columns }: TableSchema, delimiter: ',' | '\t' = ','): 
     return fields.length === 1 && only === '' ? '""\n' : `${fields.join(delimiter)}\n`
   }
   return {
-    start: record(columns.map(({ id }) => quoted(id))),
+    start: record(columns.map(({ id }) => quoted(id, delimiter))),
     line(text) {
       const fields = new Array<string>(columns.length).fill('')
       for (const { id, valueStart, end } of readSpans(text)) {
         const place = places.get(id)
-        if (place !== undefined) fields[place] = quoted(cellText(text.slice(valueStart, end)))
+        if (place !== undefined) fields[place] = csvField(text.slice(valueStart, end), delimiter)
       }
       return record(fields)
     },
   }
 }
 
-/** The text of a cell; of a number, a boolean or an array, its token. */
-function cellText(token: string): string {
-  if (!token.startsWith('"')) return token
-  return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
+/** A cell in CSV: its text; of a number, a boolean or an array, its token. */
+export function csvField(token: string, delimiter: CsvDelimiter): string {
+  if (!token.startsWith('"')) return quoted(token, delimiter)
+  return quoted(token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1), delimiter)
+}
+
+function quoted(field: string, delimiter: CsvDelimiter): string {
+  return NEEDS_QUOTES[delimiter].test(field) ? `"${field.replaceAll('"', '""')}"` : field
 }
 
 /** White space, and a byte order mark at the beginning, are not kept by all readers unless they are in quotes. */

@@ -4,14 +4,15 @@
 // - Tokens go out as they are stored, so a number keeps its digits.
 // - The objects that the rows are in are held while they are read: neither an overwrite nor a compaction nor the end of
 //   the table disturbs them.
-import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
+import { type Bytes, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
 import { checkSignalOption, shown } from '../../base/options.js'
 import { pickById } from '../../base/pick-by-id.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
-import { csvRows, type RowsWriter, wantedCells, withRowIds } from '../../format/rows-writer.js'
+import { CsvBytes } from '../../format/csv-bytes.js'
+import { csvRows, wantedCells, withRowIds } from '../../format/rows-writer.js'
 import { checkArguments, checkVersion } from '../arguments/arguments.js'
 import { checkFindBounds } from '../arguments/find-arguments.js'
 import { choosePastPage } from '../changes/past-table.js'
@@ -125,16 +126,15 @@ async function openVersion(
   }
   const wanted = { columns: pickById(schema?.schema.columns ?? [], columns) }
   const header = hasRowIds ? withRowIds(wanted) : wanted
-  const writer = format === 'ndjson' ? null : csvRows(header, format === 'tsv' ? '\t' : ',')
+  const delimiter = format === 'tsv' ? '\t' : ','
+  const csv = format === 'ndjson' ? null : new CsvBytes(header, delimiter)
   async function* pieces(): AsyncGenerator<Bytes, void> {
     const release = team.holds.hold()
     const unpin = team.pins.pin(nonce)
     try {
       if (team.kv.shared) await team.incarnation.publish()
-      if (writer !== null) yield utf8(writer.start)
-      for await (const lines of linesOf()) {
-        yield writer === null ? lines : rewriteLines(lines, writer)
-      }
+      if (csv !== null) yield utf8(csvRows(header, delimiter).start)
+      for await (const lines of linesOf()) yield csv === null ? lines : csv.rows(lines)
     } finally {
       release()
       unpin()
@@ -153,11 +153,4 @@ async function openVersion(
 
 async function* linesOfPages(pages: AsyncIterable<PageBytes>): AsyncGenerator<Bytes, void> {
   for await (const { json, rowCount } of pages) if (rowCount > 0) yield json
-}
-
-/** Lines of JSON in another form. No text in a row has a line end that is not escaped. */
-function rewriteLines(lines: Bytes, { line }: RowsWriter): Bytes {
-  const rows = fromUtf8(lines).split('\n')
-  rows.pop() // Behind the last line end is nothing.
-  return utf8(rows.map((row) => line(row.slice(1, -1))).join(''))
 }

@@ -10,18 +10,24 @@ import type { Position } from '../../format/keys.js'
 import type { ChosenPage } from '../read/open-page.js'
 import type { PagePlan } from '../read/page-reader.js'
 import { PAGE_START, PageWriter } from '../read/page-writer.js'
-import { READ_AT_WILL } from '../segments/frame-parts.js'
+import { READ_AT_WILL, READ_BYTES_MAX } from '../segments/frame-parts.js'
 import { type compileQuery, endOfPlan, PageRows } from './find-rows.js'
 import { walkPlan } from './find-walk.js'
 
-/** Bytes of a piece, about: it ends with the first row that reaches them. */
-const PIECE_BYTES = 1024 * 1024
+/**
+ * Memory of a piece, and bytes of it: it ends with the rows of a frame that reach them. One read of frames fills it, and
+ * the rows of a frame have room behind.
+ */
+const MEMORY_BYTES = READ_BYTES_MAX
+const PIECE_BYTES = MEMORY_BYTES - 64 * 1024
 
 export type LinesRequest = Readonly<{
   query: ReturnType<typeof compileQuery>
   hasRowIds: boolean
   limit: number
   signal: AbortSignal | undefined
+  /** Whether a piece is valid only until the next is requested. */
+  isReused: boolean
 }>
 
 /**
@@ -33,20 +39,21 @@ export type LinesRequest = Readonly<{
 export async function* readLines(
   chosen: ChosenPage,
   choose: (from: Position) => Promise<ChosenPage>,
-  { query: { projection, ...query }, hasRowIds, limit, signal }: LinesRequest,
+  { query: { projection, ...query }, hasRowIds, limit, signal, isReused }: LinesRequest,
   step: <T>(read: () => Promise<T>) => Promise<T>,
 ): AsyncGenerator<Bytes, void> {
   const { team, version } = chosen
   const form = hasRowIds ? 'linesWithIds' : 'lines'
   let { plan } = chosen
+  let memory = new Uint8Array(MEMORY_BYTES)
   for (let left = limit; left > 0; ) {
     const { forward, generation } = plan
     const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
-    const target = { bytes: PIECE_BYTES, memory: new Uint8Array(PIECE_BYTES), form } as const
+    const target = { bytes: PIECE_BYTES, memory, form } as const
     const writer = new PageWriter({ rows: left, bytes: Infinity }, kept, PAGE_START, target)
     const bounds = {
       ...READ_AT_WILL,
-      aheadBytes: PIECE_BYTES,
+      aheadBytes: MEMORY_BYTES,
       wanted: () => (query.matcher === null ? writer.bytesLeft : Infinity),
     }
     const found = new PageRows(writer, projection, left)
@@ -54,7 +61,10 @@ export async function* readLines(
     const end = await step(() =>
       walkPlan(team, walked, { ...query, found, signal, what: 'export', bounds }),
     )
-    if (writer.rowCount > 0) yield writer.finish(true)
+    if (writer.rowCount > 0) {
+      yield writer.finish(true)
+      if (!isReused) memory = new Uint8Array(MEMORY_BYTES)
+    }
     left -= writer.rowCount
     if (end === null && plan.isEnd) return
     if (end === null) {

@@ -113,6 +113,10 @@ async function openVersion(
   const { nonce } = generation
   const query = compileQuery(team, schema, { where, search, columns })
   if (orderBy !== undefined) parseOrderBy(orderBy, schema?.columns ?? new Map())
+  const wanted = { columns: pickById(schema?.schema.columns ?? [], columns) }
+  const header = hasRowIds ? withRowIds(wanted) : wanted
+  const delimiter = format === 'tsv' ? '\t' : ','
+  const csv = format === 'ndjson' ? null : new CsvBytes(header, delimiter)
   const linesOf = (): AsyncGenerator<Bytes, void> => {
     if (orderBy !== undefined) {
       const form = hasRowIds ? ('linesWithIds' as const) : ('lines' as const)
@@ -122,12 +126,9 @@ async function openVersion(
     }
     const more = (position: Continuation['position']) =>
       choose({ table, generation: nonce, position })
-    return readLines(chosen, more, { query, hasRowIds, limit, signal }, step)
+    const isReused = csv !== null
+    return readLines(chosen, more, { query, hasRowIds, limit, signal, isReused }, step)
   }
-  const wanted = { columns: pickById(schema?.schema.columns ?? [], columns) }
-  const header = hasRowIds ? withRowIds(wanted) : wanted
-  const delimiter = format === 'tsv' ? '\t' : ','
-  const csv = format === 'ndjson' ? null : new CsvBytes(header, delimiter)
   async function* pieces(): AsyncGenerator<Bytes, void> {
     const release = team.holds.hold()
     const unpin = team.pins.pin(nonce)

@@ -79,13 +79,13 @@ async function openSqlite(directory, chunks) {
   const typeOf = (id) => (typeof first[id] === 'number' ? 'REAL' : 'TEXT')
   db.exec(`CREATE TABLE bench (${ids.map((id) => `${id} ${typeOf(id)}`).join(', ')})`)
   const insert = db.prepare(`INSERT INTO bench VALUES (${ids.map(() => '?').join(', ')})`)
-  const valueOf = (value) => {
+  const toCell = (value) => {
     if (typeof value === 'boolean') return Number(value)
     return typeof value === 'object' ? JSON.stringify(value) : value
   }
   db.transaction(() => {
     for (const make of chunks) {
-      for (const row of make()) insert.run(Object.values(row).map(valueOf))
+      for (const row of make()) insert.run(Object.values(row).map(toCell))
     }
   })()
   const read = ({ sql }) =>

@@ -138,6 +138,18 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     expect(await stored(page, 4)).toMatchObject({ paid: true })
   })
 
+  test('the input of a cell is within a phone, and the grid stays where it is', async () => {
+    const page = await showOrders()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await cellOf(page, 5, 'photo').dblclick()
+    await page.getByLabel('photo, row 5').fill('nowhere')
+    const box = await page.locator('.cellEditor').boundingBox()
+    expect(box?.x).toBeGreaterThanOrEqual(0)
+    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(390)
+    expect((await page.getByRole('grid').boundingBox())?.x).toBe(0)
+    await page.keyboard.press('Escape')
+  })
+
   test('two tabs change one cell: both values are shown, and a person decides', async () => {
     const [mine, theirs] = [await showOrders(), await showOrders()]
     const write = async (page: Page, row: number, column: string, text: string) => {

@@ -74,8 +74,11 @@ export class CellEditor {
     // It keeps the focus.
     style.opacity = box === undefined ? '0' : '1'
     if (box === undefined) return
-    style.transform = `translate(${box.left}px, ${box.top}px)`
     style.minWidth = `${box.width}px`
+    const { offsetWidth, offsetHeight, parentElement } = this.element
+    const left = Math.min(box.left, (parentElement?.clientWidth ?? 0) - offsetWidth)
+    const top = Math.min(box.top, (parentElement?.clientHeight ?? 0) - offsetHeight)
+    style.transform = `translate(${Math.max(0, left)}px, ${Math.max(0, top)}px)`
   }
 
   focus(): void {

@@ -143,7 +143,7 @@ test('a key that may only write learns the columns, as the contract says, and no
 
   expect(checked.json.data.schema.columns).toMatchObject([{ id: 'price' }])
   expect(refused.message).toContain("'prise'")
-  expect(refused.message).toContain("did you mean 'price'?")
+  expect(refused.message).toContain('did you mean "price"?')
   expect((await send('writer', `GET /tables/${tableId}/rows`)).status).toBe(403)
   expect(JSON.stringify([checked, refused])).not.toContain('12345')
 })

@@ -33,6 +33,8 @@ const MISFITS: readonly (readonly [row: number, column: string, value: string])[
   [23, 'weight', '12,5'],
   [38, 'shipped', 'soon'],
   [52, 'paid', 'n/a'],
+  [61, 'weight', '?'],
+  [62, 'weight', 'n/a'],
 ]
 
 /** CSV of shipments, some values of which are replaced. */
@@ -75,10 +77,15 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await writeFile(pathOf('spare.tsv'), 'id\tname\ttotal\n7\tby keyboard\t7.5\n')
     const late = Array.from({ length: 12_001 }, (_, i) => (i === 11_999 ? 'none' : `${i}`))
     await writeFile(pathOf('late.csv'), `id,total\n${late.map((t, i) => `${i},${t}\n`).join('')}`)
-    await writeFile(pathOf('march.csv'), shipments(60, MISFITS))
+    await writeFile(pathOf('march.csv'), shipments(64, MISFITS))
     const sales = 'ort;betrag;tag\r\nKöln;1.234,50;01/02/2024\r\nLinz;-7,5;03/02/2024\r\n'
     await writeFile(pathOf('umsatz.csv'), Buffer.from(sales, 'latin1'))
     await writeFile(pathOf('rows.txt'), 'n;m,label\n1,first\n')
+    await writeFile(pathOf('list.txt'), '{"n":1}\n{"n":2}\n')
+    const wide = shipments(2)
+      .split('\n')
+      .map((line, i) => line && `${line},${i === 0 ? 'note,by' : 'x,y'}`)
+    await writeFile(pathOf('wide.csv'), wide.join('\n'))
     await writeFile(pathOf('sheet.csv'), Buffer.from('504152311504ff80', 'hex'))
     await writeFile(pathOf('sheet.csv.gz'), gzipSync(Buffer.from('504b0304140000', 'hex')))
     await writeFile(pathOf('picture.png'), Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'))
@@ -199,8 +206,8 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await page.evaluate(() => (document.activeElement as HTMLSelectElement).value)).toBe(
       'tsv',
     )
-    await press('Tab') // How the file is written.
-    await press('Tab', 'ArrowDown', 'ArrowDown') // From a new table to all rows of one.
+    while (!(await page.evaluate(() => document.activeElement?.id === 'mode'))) await press('Tab')
+    await press('ArrowDown', 'ArrowDown') // From a new table to all rows of one.
     await press('Tab', 'O') // To the table.
     while ((await focused(page)) !== 'Import') await press('Tab')
     await press('Enter')
@@ -212,19 +219,27 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await page.locator('.place').innerText()).toBe('1–1 of 1')
   })
 
-  test('values that do not fit are listed by row of the file, before and after it is read', async () => {
+  test('values that do not fit are listed by column and rule, before and after the file is read', async () => {
     const page = await openImport()
     await choose(page, 'march.csv')
     await page.getByLabel('Import as').selectOption('add')
     await page.getByLabel('Table', { exact: true }).selectOption('Shipments')
     await page.getByText(/^Values that do not fit: [1-9]/).waitFor()
+    const marked = page.locator('td.misfit').first()
+    expect([await marked.innerText(), await marked.getAttribute('title')]).toEqual([
+      'unknown',
+      'Must be a number such as 1234.5',
+    ])
     await begin(page)
     await page.getByRole('heading', { name: 'march.csv' }).waitFor()
     await page.getByText('Nothing has been imported yet.').waitFor()
-    const lines = await page.locator('tbody tr').allInnerTexts()
-    expect(lines.map((line) => line.split('\t').slice(0, 3))).toEqual(
-      MISFITS.map(([row, column, value]) => [String(row), column, value]),
-    )
+    const groups = await page.locator('tbody tr').allInnerTexts()
+    const wanted = [
+      ['weight', 'a number such as 1234.5', '4', 'row 4: unknown', 'row 23: 12,5', 'row 61: ?'],
+      ['shipped', 'a calendar day as YYYY-MM-DD', '2', 'row 9: 31.03.2024', 'row 38: soon'],
+      ['paid', 'true or false', '2', 'row 17: yes', 'row 52: n/a'],
+    ]
+    expect(groups.map((group) => group.split(/[\t\n]+/))).toEqual(wanted)
     await page.getByText(`Values that do not fit: ${MISFITS.length}`).waitFor()
     expect(await faults(page)).toEqual([])
     await picture(page, 'misfits')
@@ -256,7 +271,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await begin(page)
     await page.getByRole('button', { name: 'Change the import' }).waitFor()
     expect(await page.getByRole('button', { name: 'Import anyway' }).count()).toBe(0)
-    expect(await page.getByRole('cell', { name: 'a finite number' }).count()).toBe(1)
+    expect(await page.getByRole('cell', { name: 'a number', exact: true }).count()).toBe(1)
     expect(await faults(page)).toEqual([])
 
     await page.getByRole('button', { name: 'Change the import' }).click()
@@ -277,14 +292,13 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByLabel('Values that do not fit').selectOption('dropColumns')
     await begin(page)
     await page.getByRole('button', { name: 'Import anyway' }).waitFor({ timeout: STAGED_MS_MAX })
-    expect(await page.getByRole('cell', { name: '12,000', exact: true }).count()).toBe(1)
-    expect(await page.getByRole('cell', { name: 'none', exact: true }).count()).toBe(1)
+    expect(await page.getByRole('cell', { name: 'row 12,000: none' }).count()).toBe(1)
     await page.getByText(/The merge will make these changes, in rows: [\d,]+ added, \d/).waitFor()
     await page.getByRole('button', { name: 'Change the import' }).click() // Deletes what is staged.
     await page.getByLabel('Name of the table').waitFor()
   })
 
-  test('a file that is no text is refused, and one whose name tells no format asks for it', async () => {
+  test('a file that is no text is refused, and the format of one whose name does not tell it is detected', async () => {
     const page = await openImport()
     for (const [name, why] of [
       ['picture.png', 'the file is not text'],
@@ -296,14 +310,13 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
       await page.getByText(why).waitFor()
       expect(await page.getByRole('button', { name: 'Import', exact: true }).count()).toBe(0)
     }
-    await choose(page, 'rows.txt')
-    await page.getByText('The name of the file does not tell its format.').waitFor()
     expect(await faults(page)).toEqual([])
-    await begin(page) // Nothing is begun: the format is asked for.
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('format')
-    await page.getByLabel('Format').selectOption('csv')
+    await choose(page, 'rows.txt')
     await page.getByRole('columnheader', { name: 'label (string)' }).waitFor()
     await page.getByText('Read as CSV, utf-8, comma between fields, header in line 1.').waitFor()
+    await choose(page, 'list.txt')
+    await page.getByRole('columnheader', { name: 'n (number)' }).waitFor()
+    expect(await page.getByLabel('Format').inputValue()).toBe('ndjson')
   })
 
   test('a file of a German spreadsheet is read as it is meant, and what was found is told', async () => {
@@ -314,8 +327,15 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByText(reading).waitFor()
     await page.getByText('2 values of “betrag” converted, such as “1.234,50” in line 2.').waitFor()
     await page.getByText('Days of “tag” have two readings, such as “01/02/2024”.').waitFor()
-    await page.getByText('How the file is written').click()
-    expect(await page.getByLabel('Encoding').innerText()).toContain('detected: windows-1252')
+    const detected = await page.locator('.choices option:checked').allInnerTexts()
+    expect(detected.slice(0, 6)).toEqual([
+      'CSV',
+      'detected: semicolon',
+      'detected: in line 1',
+      'detected: 1.234,50',
+      'choose: 01/02/2024',
+      'detected: windows-1252',
+    ])
     expect(await faults(page)).toEqual([])
     await page.getByLabel('Days').selectOption('dd/mm/yyyy')
     await page.getByRole('columnheader', { name: 'tag (date)' }).waitFor()
@@ -330,10 +350,89 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await shownCells(page, 3)).toEqual(['Köln', '1234.50', '2024-02-01'])
   })
 
+  test('columns that the table lacks are offered, before the file is read and after', async () => {
+    const page = await openImport()
+    const offer = page.getByText('The table has no column “note”, “by”.')
+    const prepare = async () => {
+      await choose(page, 'wide.csv')
+      await page.getByLabel('Import as').selectOption('add')
+      await page.getByLabel('Table', { exact: true }).selectOption('Shipments')
+      await offer.waitFor()
+    }
+    await prepare()
+    expect(await page.getByText(/^Values that do not fit: /).count()).toBe(0)
+    await begin(page)
+    await page.getByText('Nothing has been imported yet.').waitFor()
+    await offer.waitFor()
+    expect(await page.getByRole('button', { name: 'Import anyway' }).count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Add as text' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
+    expect((await shownCells(page, 6)).at(-1)).toBe('')
+    await page
+      .getByText('23–22 of 22')
+      .or(page.getByText(/of 22$/))
+      .waitFor()
+
+    const other = await openImport()
+    await choose(other, 'wide.csv')
+    await other.getByLabel('Import as').selectOption('add')
+    await other.getByLabel('Table', { exact: true }).selectOption('Orders')
+    await other.getByText('The table has no column “weight”').waitFor()
+    await other.getByRole('button', { name: 'Add as text' }).click()
+    await other.getByText('5 columns were added.').waitFor()
+    await other.getByRole('columnheader', { name: 'by (string)' }).waitFor()
+    expect(await other.getByRole('button', { name: 'Add as text' }).count()).toBe(0)
+  })
+
+  test('an error that a retry cannot mend is said in the words of the page, without a retry', async () => {
+    const page = await openImport()
+    await page.route('**/stashes/**', async (route) => {
+      const message = 'Invalid request body: a value in row 4 (counted from 0) is too long'
+      const answer = { status: 400, json: { error: { type: 'request_validation_error', message } } }
+      if (route.request().method() === 'PUT') await route.fulfill(answer)
+      else await route.continue()
+    })
+    await choose(page, 'orders.ndjson.gz')
+    await page.getByRole('columnheader', { name: 'total' }).waitFor()
+    await begin(page)
+    await page.getByText('A value in row 5 is too long').waitFor()
+    expect(await page.getByRole('button', { name: 'Continue' }).count()).toBe(0)
+    await page.getByText('Drop a file anywhere').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Change the import' }).click()
+    await page.getByRole('columnheader', { name: 'total' }).waitFor()
+  })
+
+  test('the place for a file shows itself while one is dragged over any view', async () => {
+    const page = await showDirectory(directory)
+    const over = page.getByText('Drop the file to import it')
+    const drag = await page.context().newCDPSession(page)
+    const data = { items: [], files: [pathOf('spare.tsv')], dragOperationsMask: 1 }
+    const move = (type: 'dragEnter' | 'dragOver' | 'drop') =>
+      drag.send('Input.dispatchDragEvent', { type, x: 200, y: 300, data })
+    const showsOver = async () => {
+      await move('dragEnter')
+      await move('dragOver')
+      return over.isVisible()
+    }
+    for (const place of ['Tables', 'Storage', 'Health', 'Import']) {
+      await page.getByRole('link', { name: place, exact: true }).click()
+      await page.getByRole('heading', { name: place, exact: true }).waitFor()
+      await expect.poll(showsOver).toBe(true)
+      await over.waitFor({ state: 'hidden' }) // Nothing is dragged any more.
+    }
+    await expect.poll(showsOver).toBe(true)
+    await move('drop')
+    await page.getByRole('heading', { name: 'spare.tsv' }).waitFor()
+    expect(await over.isVisible()).toBe(false)
+  })
+
   test('an import goes on while other views are shown, and says there how it ends', async () => {
     const page = await openImport()
     const goTo = (name: string) => page.getByRole('link', { name, exact: true }).click()
-    const refuse = await hold(page, '**/stashes/**', (method) => method === 'PUT', 400)
+    const refuse = await hold(page, '**/stashes/**', (method) => method === 'PUT', 402)
     await choose(page, 'late.csv')
     await page.getByLabel('Name of the table').fill('Left')
     await begin(page)
@@ -348,7 +447,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     const release = await hold(page, '**/stashes/**', (method) => method === 'PUT')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.locator('progress').waitFor()
-    await goTo('Stored')
+    await goTo('Storage')
     await page.getByRole('heading', { name: 'Staged rows' }).waitFor()
     await goTo('Import')
     await page.locator('progress').waitFor()
@@ -390,7 +489,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     let isRefusing = true
     await page.route('**/stashes/**', async (route) => {
       const isPut = route.request().method() === 'PUT'
-      const answer = { status: 400, json: { error: { type: 'x', message: `No: ${MARKUP}` } } }
+      const answer = { status: 402, json: { error: { type: 'x', message: `No: ${MARKUP}` } } }
       if (isPut && isRefusing && ++puts % 4 === 0) await route.fulfill(answer)
       else await route.continue().catch(() => undefined)
     })

@@ -77,7 +77,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
 
   test('shows files, staged rows, uploads and jobs, and deletes what is not wanted', async () => {
     const page = await shown()
-    await page.getByRole('link', { name: 'Stored' }).click()
+    await page.getByRole('link', { name: 'Storage' }).click()
     const line = (name: string | RegExp) => page.getByRole('row', { name })
     await line(/left-behind/).waitFor()
     expect(await line(/left-behind/).innerText()).toMatch(/left-behind\s+2\s+\d.*in 2 days/)
@@ -115,7 +115,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
         await page.keyboard.press('Tab')
       }
     }
-    await page.getByRole('link', { name: 'Stored' }).focus()
+    await page.getByRole('link', { name: 'Storage' }).focus()
     await tabTo('Preview of cat.png')
     await page.keyboard.press('Enter')
     await image.waitFor()
@@ -424,7 +424,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await page.goto(`${origin}/admin/data/`)
     await page.getByLabel('API key').fill(KEY)
     await page.keyboard.press('Enter')
-    await page.getByRole('link', { name: 'Stored' }).click()
+    await page.getByRole('link', { name: 'Storage' }).click()
     await page.getByRole('button', { name: 'Preview of cat.png' }).click()
     const image = page.getByRole('dialog').getByRole('img')
     await expect

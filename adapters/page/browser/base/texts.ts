@@ -40,7 +40,7 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   datesUnread: ({ column, example }) =>
     `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,
   pointsUnsure: ({ column, example }) =>
-    `Points of “${column}”, such as “${example}”, may stand between thousands. If they do, choose a point in “Thousands”.`,
+    `Points of “${column}”, such as “${example}”, may stand between thousands. If they do, choose “1.234,5” in “Numbers”.`,
   numbers: converted,
   dates: converted,
   dateTimes: converted,
@@ -70,7 +70,7 @@ function madeText({ column, count, values, example, line, others }: Required<Adv
 /** What reads decimal commas, if a choice does. */
 function choiceOf({ remedy }: Required<Advice>): string {
   return remedy.option === 'decimal'
-    ? ' If it stands before decimals, choose a comma in “Decimals”.'
+    ? ' If it stands before decimals, choose “1234,5” in “Numbers”.'
     : ' Write all numbers of the column alike.'
 }
 
@@ -111,7 +111,7 @@ export const TEXT = {
   titleOf: (view: string) => `${view} – rowstash`,
   needsScript: 'This page needs JavaScript.',
 
-  tabs: { tables: 'Tables', import: 'Import', stored: 'Stored', health: 'Health' },
+  tabs: { tables: 'Tables', import: 'Import', stored: 'Storage', health: 'Health' },
   views: 'Views',
   skip: 'Skip to the content',
   tryAgain: 'Try again',
@@ -130,7 +130,7 @@ export const TEXT = {
 
   findTable: 'Find a table',
   noTables: 'There are no tables yet.',
-  importFirst: 'Import a file',
+  addFromFile: 'Add from a file',
   tableColumns: ['Name', 'Rows', 'Size', 'Columns', 'Changed', 'Actions'],
   moreTables: (count: number) => `Show more (${count} left)`,
   noName: 'Untitled',
@@ -222,40 +222,52 @@ export const TEXT = {
   key: 'key',
 
   needsWrite: 'This store was opened read-only. Run “rowstash open --write” to import.',
-  dropHere: 'Drop a file anywhere on this page, or choose one.',
+  dropHere: 'Drop a file anywhere on this page',
+  chooseFile: 'Choose a file',
+  dropNow: 'Drop the file to import it',
   oneFile: 'One file at a time: only the first one is imported.',
   isUnderWay: 'An import is in progress. Cancel it before you start another one.',
   dropFormats: 'CSV, TSV, JSON or NDJSON, also compressed with gzip',
   format: 'Format',
-  chooseFormat: 'choose …',
   reading: 'How the file is written',
   dialect: {
     delimiter: 'Between fields',
     header: 'Header',
-    decimal: 'Decimals',
-    thousands: 'Thousands',
+    numbers: 'Numbers',
     dates: 'Days',
     encoding: 'Encoding',
     nested: 'Objects in rows',
     at: 'Where the rows are, as in data.items',
   },
   delimiters: { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' },
-  headers: { absent: 'none: the first line is a row' },
-  headerPresent: 'the first line has the names',
-  decimals: { '.': 'behind a point', ',': 'behind a comma' },
-  thousands: { '.': 'a point between them', ',': 'a comma', ' ': 'a space', "'": 'an apostrophe' },
-  nestedWays: { flatten: 'as columns, such as customer.name', text: 'as text' },
+  headers: { absent: 'none' },
+  headerPresent: 'in the first line',
+  lineOfHeader: (line: number) => `in line ${line}`,
+  numbers: {
+    '.': '1234.5',
+    ',': '1234,5',
+    '.,': '1,234.5',
+    ',.': '1.234,5',
+    '. ': '1 234.5',
+    ', ': '1 234,5',
+    ".'": "1'234.5",
+  },
+  nestedWays: { flatten: 'as columns', text: 'as text' },
   nestedRefused: 'refused',
   detected: 'detected',
   detectedAs: (value: string) => `detected: ${value}`,
+  chooseFor: (example: string) => `choose: ${example}`,
   readAs: (parts: readonly string[]) => `Read as ${parts.join(', ')}.`,
   delimitedBy: (delimiter: string) => `${delimiter} between fields`,
   headerLine: (line: number | undefined) =>
     line === undefined ? 'no header' : `header in line ${line}`,
   advice: (advice: Advice) => ADVICE[advice.code]({ ...NO_ADVICE, ...advice }),
-  formatUnknown: 'The name of the file does not tell its format. Choose it to see the first rows.',
   importStopped: (message: string) =>
     `The import stopped (${message}). Open “Import” to continue it.`,
+  importFailed: (message: string) => `The import failed: ${message}`,
+  keyRefused:
+    'The server no longer takes the key of this page: it may have been started again. Open the address that it printed, and drop the file again.',
+  fileGone: 'The file was changed, moved or deleted after you chose it. Choose it again.',
   importWaits: 'The import waits for your decision.',
   importAs: 'Import as',
   modes: {
@@ -283,9 +295,28 @@ export const TEXT = {
   committing: 'Committing …',
   problems: (count: string) => `Values that do not fit: ${count}`,
   nothingImported: 'Nothing has been imported yet.',
-  problemList: 'By row, at most the first 200',
-  problemColumns: ['Row', 'Column', 'Value', 'Rule'],
+  problemList: 'By column and rule',
+  problemsOfSample: 'By column and rule, in the first rows of the file',
+  problemsOfFirst: (count: string) => `By column and rule, of the first ${count}`,
+  problemColumns: ['Column', 'Takes', 'Values', 'The first ones'],
+  /** What a server says of a column, where the page says it otherwise. */
+  rules: {
+    'a finite number': 'a number',
+    'a finite number as JSON writes it': 'a number such as 1234.5',
+    'text, a number, a boolean or an array: no column holds objects':
+      'no objects: choose what becomes of them in “Objects in rows”',
+  },
+  mustBe: (rule: string) => `Must be ${rule}`,
+  row: (row: string) => `row ${row}`,
   line: (line: number) => `line ${line}`,
+  misfitsHelp:
+    'Correct the file and drop it again, or change the import and choose what happens to “Values that do not fit”.',
+  lacksColumns: (columns: readonly string[]) =>
+    `The table has no column ${columns.map((column) => `“${column}”`).join(', ')}.`,
+  addAsText: 'Add as text',
+  columnsWereAdded: (count: number) =>
+    `${counted(count, String(count), 'column was', 'columns were')} added.`,
+  checkingAgain: 'Checking again …',
   importAnyway: 'Import anyway',
   merge: 'Merge',
   wouldMerge: (counts: string) => `The merge will make these changes, in rows: ${counts}.`,
@@ -293,7 +324,7 @@ export const TEXT = {
   cancelled: 'Cancelled. Nothing was changed.',
   goOn: 'Continue',
   goOnHelp:
-    'Nothing was changed. The rows already sent are kept for 48 hours. Continue here, or drop the same file again. If rowstash was restarted, first open the address that it printed.',
+    'The rows already sent are kept for 48 hours. Continue here, or drop the same file again. If rowstash was restarted, first open the address that it printed.',
   beginAnew: 'Start over',
   begun: (rows: string, age: string, end: string) =>
     `An import of this file was started ${age} and not completed. ${rows} rows are staged until ${end}; the import continues with them.`,

@@ -1,6 +1,7 @@
 // How a file is written: what was detected, and what a person says instead.
 import type { SourceFormat } from '../../../../src/base/source-format.js'
 import type { IntakeReport } from '../../../../src/client/import-types.js'
+import type { AdviceCode } from '../../../../src/intake/advice.js'
 import { DATE_FORMS, type Dialect } from '../../../../src/intake/dialect.js'
 import { NESTED_WAYS } from '../../../../src/intake/nested.js'
 import { el, setText } from '../base/dom.js'
@@ -24,14 +25,14 @@ const ENCODINGS = [
   'euc-kr',
 ] as const
 
-type Name = 'delimiter' | 'header' | 'decimal' | 'thousands' | 'dates' | 'encoding' | 'nested'
+/** `numbers`: the mark before decimals, and the one between thousands behind it. */
+type Name = 'delimiter' | 'header' | 'numbers' | 'dates' | 'encoding' | 'nested'
 
 /** The values that a person can say, with their names. */
 const CHOICES: Readonly<Record<Name, Readonly<Record<string, string>>>> = {
   delimiter: TEXT.delimiters,
   header: TEXT.headers,
-  decimal: TEXT.decimals,
-  thousands: TEXT.thousands,
+  numbers: TEXT.numbers,
   dates: Object.fromEntries(DATE_FORMS.map((form) => [form, form])),
   encoding: Object.fromEntries(ENCODINGS.map((name) => [name, name])),
   nested: TEXT.nestedWays,
@@ -53,11 +54,11 @@ export class DialectForm {
   /** By format, what a person can say of it. */
   readonly #fields: readonly Readonly<{ field: HTMLElement; formats: readonly string[] }>[]
 
-  /** @param said - Without a format, a person must choose it. */
   constructor({ format, dialect = {}, at = '', nested }: GivenReading, onChange: () => void) {
     this.#format = formatChoice(format)
     this.#at.value = at
-    const said = { ...dialect, nested }
+    const { decimal = '', thousands = '' } = dialect
+    const said = { ...dialect, nested, numbers: decimal + thousands }
     this.#choices = NAMES.map((name) => ({ name, select: makeChoice(name, said[name]) }))
     this.#fields = [
       ...this.#choices.map(({ name, select }) => ({
@@ -66,12 +67,11 @@ export class DialectForm {
       })),
       { field: makeLabeledField(TEXT.dialect.at, this.#at), formats: ['json'] },
     ]
-    const fields = el('div', { class: 'fields' }, ...this.#fields.map(({ field }) => field))
     this.element = el(
       'div',
-      { class: 'preview' },
+      { class: 'fields choices', role: 'group', 'aria-label': TEXT.reading },
       makeLabeledField(TEXT.format, this.#format),
-      el('details', {}, el('summary', {}, TEXT.reading), fields),
+      ...this.#fields.map(({ field }) => field),
     )
     this.element.addEventListener('change', () => {
       this.#show()
@@ -80,36 +80,49 @@ export class DialectForm {
     this.#show()
   }
 
-  focus(): void {
-    this.#format.focus()
-  }
-
-  /** undefined: the format is not known. */
-  get reading(): Reading | undefined {
-    const format = FORMATS.find((name) => name === this.#format.value)
-    if (format === undefined) return undefined
-    const said = this.#choices
-      .filter(({ name, select }) => select.value !== '' && formatsOf(name).includes(format))
-      .map(({ name, select }) => [name, select.value])
-    const at = this.#at.value.trim()
-    const { nested: way, ...dialect } = Object.fromEntries(said) as Dialect & { nested?: string }
+  get reading(): Reading {
+    const format = this.#format.value as SourceFormat
+    const said = Object.fromEntries(
+      this.#choices
+        .filter(({ name, select }) => select.value !== '' && formatsOf(name).includes(format))
+        .map(({ name, select }) => [name, select.value]),
+    )
+    const { nested: way, numbers, ...dialect } = said as Partial<Record<Name, string>>
+    const [decimal, thousands] = numbers ?? []
     const nested = NESTED_WAYS.find((known) => known === way)
+    const at = this.#at.value.trim()
     return {
       format,
-      dialect,
+      dialect: {
+        ...dialect,
+        ...(decimal && { decimal }),
+        ...(thousands && { thousands }),
+      } as Dialect,
       ...(format === 'json' && at !== '' && { at }),
       ...(nested && { nested }),
     }
   }
 
   /** Shows what was detected in the choices that leave it so. */
-  tell({ encoding, delimiter }: IntakeReport): void {
-    const found: Partial<Record<Name, string | undefined>> = { encoding, delimiter }
+  tell({ encoding, delimiter, headerLine, advice }: IntakeReport): void {
+    const exampleOf = (code: AdviceCode) => advice.find((one) => one.code === code)?.example
+    const unread = exampleOf('datesUnread')
+    const dates = exampleOf('dates')
+    const found: Partial<Record<Name, string | undefined>> = {
+      encoding,
+      delimiter: delimiter && (TEXT.delimiters[delimiter as ','] ?? delimiter),
+      header: headerLine === undefined ? undefined : TEXT.lineOfHeader(headerLine),
+      numbers: exampleOf('numbers'),
+      dates: unread ?? dates,
+    }
     for (const { name, select } of this.#choices) {
       const value = found[name]
       const [first] = select.options
-      if (value !== undefined && select.value === '' && first !== undefined)
-        setText(first, TEXT.detectedAs(CHOICES[name][value] ?? value))
+      if (first === undefined || select.value !== '') continue
+      const isAsked = name === 'dates' && unread !== undefined
+      select.classList.toggle('asked', isAsked)
+      if (isAsked) setText(first, TEXT.chooseFor(unread))
+      else setText(first, value === undefined ? firstOf(name) : TEXT.detectedAs(value))
     }
   }
 
@@ -125,28 +138,27 @@ const FIRST: Partial<Record<Name, string>> = {
   nested: TEXT.nestedRefused,
 }
 
+function firstOf(name: Name): string {
+  return FIRST[name] ?? TEXT.detected
+}
+
 function makeChoice(name: Name, chosen: unknown): HTMLSelectElement {
   const options = Object.entries(CHOICES[name]).map(([value, text]) =>
     el('option', { value }, text),
   )
-  const first = FIRST[name] ?? TEXT.detected
   const select = el(
     'select',
     { id: `dialect-${name}` },
-    el('option', { value: '' }, first),
+    el('option', { value: '' }, firstOf(name)),
     ...options,
   )
   select.value = String(chosen ?? '')
   return select
 }
 
-function formatChoice(chosen: SourceFormat | undefined): HTMLSelectElement {
-  const format = el(
-    'select',
-    { id: 'format' },
-    chosen === undefined ? el('option', { value: '' }, TEXT.chooseFormat) : null,
-    ...FORMATS.map((name) => el('option', { value: name }, name.toUpperCase())),
-  )
-  format.value = chosen ?? ''
+function formatChoice(chosen: SourceFormat): HTMLSelectElement {
+  const options = FORMATS.map((name) => el('option', { value: name }, name.toUpperCase()))
+  const format = el('select', { id: 'format' }, ...options)
+  format.value = chosen
   return format
 }

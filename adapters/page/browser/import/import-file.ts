@@ -31,15 +31,14 @@ export type Reading = Readonly<{
 }>
 
 /** As far as a person has said it. */
-export type GivenReading = Partial<Omit<Reading, 'format'>> &
-  Readonly<{ format: SourceFormat | undefined }>
+export type GivenReading = Partial<Reading> & Pick<Reading, 'format'>
 
 /** What the sample of a file has, at most. */
 const SAMPLE = { rowsMax: 50, bytesMax: 256 * 1024, rowBytesMax: 4 * 1024 * 1024 }
 
 /** The name of a file without the extensions that say how it is written. */
 export function plainName(name: string): string {
-  return name.replace(/\.gz$/i, '').replace(/\.(?:csv|tsv|tab|json|ndjson|jsonl)$/i, '')
+  return name.replace(/\.gz$/i, '').replace(/\.(?:csv|tsv|tab|txt|dat|json|ndjson|jsonl)$/i, '')
 }
 
 /** The format that the name of a file tells. */
@@ -75,7 +74,9 @@ export async function readSample(
     throw new SourceFault('the file is empty')
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
-    throw new Error(`${how.format.toUpperCase()}${placeOfFault(failure)}`)
+    const { line, offset, message } = failure
+    const isOfFile = line === undefined && offset === undefined
+    throw new Error(isOfFile ? message : `${how.format.toUpperCase()}${placeOfFault(failure)}`)
   }
 }
 
@@ -109,8 +110,19 @@ function fieldRows(run: IntakeRun): Rows {
   return { columns, rows }
 }
 
-/** @throws {Error} if a file of any format is no text */
-export async function checkText(file: Blob): Promise<void> {
-  const { all } = await openTextBytes(unpackGzip(readWebStream(file.stream())), undefined, 'all')
-  await all[Symbol.asyncIterator]().return?.()
+/** How much of a file is looked at to tell its format, in bytes of text. */
+const GUESS_BYTES_MAX = 64 * 1024
+
+/** The format of a file: what its name tells, or else its beginning. What is no text is said when it is read. */
+export async function findFormat(file: File): Promise<SourceFormat> {
+  const named = formatOf(file)
+  if (named !== undefined) return named
+  const bytes = unpackGzip(readWebStream(file.stream()))
+  const opened = await openTextBytes(bytes, undefined, 'all').catch(() => undefined)
+  if (opened === undefined) return 'csv'
+  const begin = new TextDecoder().decode(opened.start.subarray(0, GUESS_BYTES_MAX)).trimStart()
+  await opened.all[Symbol.asyncIterator]().return?.()
+  if (begin.startsWith('[')) return 'json'
+  if (!begin.startsWith('{')) return 'csv'
+  return /^\{.*\}[ \t]*\r?\n\s*\{/.test(begin) ? 'ndjson' : 'json'
 }

@@ -7,18 +7,19 @@ import { TEXT } from '../base/texts.js'
 import { shortText, shownType } from '../grid/cells.js'
 import type { Sample } from './import-file.js'
 import { RateClock } from './import-rate.js'
-import type { Check, Imported, Problem, StageProgress } from './import-run.js'
+import type { Check, Imported, StageProgress } from './import-run.js'
+import { countMisfits, groupProblems, wordsOfRule } from './problem-groups.js'
 
 const PREVIEW_ROWS = 8
-const PROBLEMS_SHOWN = 200
 
-function renderTextTable(
-  caption: string,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): HTMLElement {
-  const heads = head.map((text) => el('th', { scope: 'col' }, text))
-  const lines = rows.map((cells) => el('tr', {}, ...cells.map((text) => el('td', {}, text))))
+type Cells = readonly (string | HTMLElement)[]
+
+function renderTable(caption: string, head: Cells, rows: readonly Cells[]): HTMLElement {
+  const isCell = (cell: string | HTMLElement) => cell instanceof HTMLTableCellElement
+  const heads = head.map((name) => el('th', { scope: 'col' }, name))
+  const lines = rows.map((cells) => {
+    return el('tr', {}, ...cells.map((cell) => (isCell(cell) ? cell : el('td', {}, cell))))
+  })
   const table = el(
     'table',
     {},
@@ -32,12 +33,25 @@ function renderTextTable(
 /** The first rows of a file, the types that its columns would get, and what of them does not fit. */
 export function previewView(sample: Sample, check: Check | undefined): readonly HTMLElement[] {
   const types = new Map(check?.schema.columns.map(({ id, type }) => [id, shownType(type)]))
-  const head = sample.columns.map((id) => (types.has(id) ? `${id} (${types.get(id)})` : id))
-  const rows = sample.rows.slice(0, PREVIEW_ROWS).map((row) => {
-    return sample.columns.map((id) => shortText(row[id]))
+  const head = sample.columns.map((id) => {
+    const type = types.get(id)
+    if (type === undefined) return check === undefined ? id : el('span', { class: 'problem' }, id)
+    return el('span', {}, id, el('span', { class: 'kind' }, ` (${type})`))
   })
-  const shown = [...readingView(sample.report), renderTextTable(TEXT.sample, head, rows)]
-  return check === undefined ? shown : [...shown, ...checkView(check)]
+  const rules = new Map(
+    check?.problems.map((found) => [`${found.row} ${found.column}`, wordsOfRule(found)]),
+  )
+  const rows = sample.rows.slice(0, PREVIEW_ROWS).map((row, index) => {
+    return sample.columns.map((id) => {
+      const [text, rule] = [shortText(row[id]), rules.get(`${index} ${id}`)]
+      return rule === undefined
+        ? text
+        : el('td', { class: 'misfit', title: TEXT.mustBe(rule) }, text)
+    })
+  })
+  if (rows.length === 0) rows.push([TEXT.noRows])
+  const found = check === undefined ? [] : checkView(check, TEXT.problemsOfSample)
+  return [...found, ...readingView(sample.report), renderTable(TEXT.sample, head, rows)]
 }
 
 /** What a file was read as, and what was found in it. */
@@ -63,17 +77,22 @@ function nameOfDelimiter(delimiter: string): string {
   return new Map(Object.entries(TEXT.delimiters)).get(delimiter) ?? delimiter
 }
 
-/** What a merge would do, and what does not fit, the first of it by row. */
-export function checkView({ problems, problemCount, merge }: Check): readonly HTMLElement[] {
+/** What a merge would do, and what does not fit, by column and rule. */
+export function checkView(check: Check, about: string = TEXT.problemList): readonly HTMLElement[] {
+  const { problems, problemCount, merge } = check
   const would = merge === undefined ? [] : [el('p', {}, TEXT.wouldMerge(TEXT.mergeCounts(merge)))]
-  if (problemCount === 0) return would
-  const title = el('h3', { class: 'problem' }, TEXT.problems(shownCount(problemCount)))
-  const rows = problems.slice(0, PROBLEMS_SHOWN).map(problemCells)
-  return [...would, title, renderTextTable(TEXT.problemList, TEXT.problemColumns, rows)]
-}
-
-function problemCells({ row, line, column, value, rule }: Problem): readonly string[] {
-  return [line === undefined ? shownCount(row + 1) : TEXT.line(line), column, value ?? '', rule]
+  const count = countMisfits(check)
+  if (count === 0) return would
+  const title = el('h3', { class: 'problem' }, TEXT.problems(shownCount(count)))
+  const rows = groupProblems(problems).map((group) => [
+    group.column,
+    group.rule,
+    shownCount(group.count),
+    el('td', {}, ...group.places.map((place) => el('span', { class: 'spot' }, place))),
+  ])
+  const isCut = problemCount > problems.length
+  const caption = isCut ? TEXT.problemsOfFirst(shownCount(problems.length)) : about
+  return [...would, title, renderTable(caption, TEXT.problemColumns, rows)]
 }
 
 export function doneView({ tableId, version, receipt, read }: Imported): readonly HTMLElement[] {
@@ -90,11 +109,13 @@ export function doneView({ tableId, version, receipt, read }: Imported): readonl
     if (dropped.count > 0) facts.push([TEXT.cellsDropped, shownCount(dropped.count)])
   }
   const list = facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])
+  const href = `#/table/${encodeURIComponent(tableId)}`
+  const link = el('a', { href, class: 'button primary' }, TEXT.showTable)
   return [
     el('h2', {}, TEXT.imported),
+    el('div', { class: 'actions' }, link),
     el('dl', { class: 'receipt' }, ...list),
     ...(read === undefined ? [] : readingView(read)),
-    el('p', {}, el('a', { href: `#/table/${encodeURIComponent(tableId)}` }, TEXT.showTable)),
   ]
 }
 

@@ -4,6 +4,7 @@ import { sha256Now } from '../../../../src/base/platform.js'
 import { openSystemRandom } from '../../../../src/base/random.js'
 import { readAnswerData, versionOf } from '../../../../src/client/answers.js'
 import { chunkInput } from '../../../../src/client/chunks.js'
+import { ClientError } from '../../../../src/client/client-error.js'
 import { fetchReceipt, kindsIn } from '../../../../src/client/import-rows.js'
 import type {
   ImportProblem,
@@ -130,7 +131,11 @@ export class ImportRun {
   }
 
   /** Checks all staged rows, and changes nothing. */
-  async check(signal: AbortSignal): Promise<Check> {
+  check(signal: AbortSignal): Promise<Check> {
+    return this.#located(this.#check(signal))
+  }
+
+  async #check(signal: AbortSignal): Promise<Check> {
     const { method, path, body, query } = this.#operation(checkedAs(clientTarget(this.#target)))
     const request = { method, path, query, signal }
     const found = await checkBy<SentCheck>(this.#api, request, JSON_BODY, JSON.stringify(body))
@@ -168,14 +173,24 @@ export class ImportRun {
       signal,
     }
     const { requests } = this.#api
-    const { tableId, version } = await requests.send(request, async (answer) => ({
+    const sent = requests.send(request, async (answer) => ({
       ...(await readAnswer(answer, clientTarget(this.#target))),
       version: versionOf(answer),
     }))
+    const { tableId, version } = await this.#located(sent)
     await this.discard()
     // A merge that changed nothing has none.
     const receipt = await fetchReceipt<Receipt>(requests, tableId, version, undefined)
     return { tableId, version, receipt, read: this.#read }
+  }
+
+  /** Work whose failure names rows of the file. */
+  async #located<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } catch (failure) {
+      throw failure instanceof ClientError ? (this.#stash?.locate(failure) ?? failure) : failure
+    }
   }
 
   /** Deletes what was staged. It would end by itself, so a failure is none of the import. */
@@ -205,6 +220,17 @@ export function newStashId(prefix: string): string {
 export async function findBegun(api: Api, prefix: string): Promise<StashInfo | undefined> {
   const begun = (await api.stashes()).filter(({ id }) => id.startsWith(prefix))
   return begun.toSorted((one, other) => other.createdAt - one.createdAt)[0]
+}
+
+/** Adds columns of text to a table. */
+export async function addColumns(
+  api: Api,
+  tableId: string,
+  columns: readonly string[],
+): Promise<void> {
+  const { name, schema, version } = await api.info(tableId)
+  const added = columns.map((id) => ({ id, type: { kind: 'string' } }))
+  await api.alter(tableId, version, { name, schema: { columns: [...schema.columns, ...added] } })
 }
 
 /** The first rows of a file, read as its import into a target reads them. */

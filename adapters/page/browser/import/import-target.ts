@@ -68,6 +68,11 @@ export class TargetForm {
     return this.#misfits.value as OnSchemaError
   }
 
+  /** The name of the table that is changed. */
+  get tableName(): string {
+    return this.#table.selectedOptions[0]?.textContent ?? ''
+  }
+
   /** The columns of the file, one of which may be the key of a merge. */
   offerKeys(columns: readonly string[]): void {
     const chosen = this.#key.value || this.#keyOfTable

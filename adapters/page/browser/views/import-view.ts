@@ -1,20 +1,24 @@
 // The import of a file: choose it, see what it has, stage it, and commit it.
-import { messageOf } from '../../../../src/base/shown-text.js'
 import type { OnSchemaError } from '../../../../src/client/import-types.js'
 import type { TableName } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
+import { shownBytes } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { DialectForm } from '../import/dialect-form.js'
-import {
-  checkText,
-  formatOf,
-  type GivenReading,
-  plainName,
-  type Reading,
-} from '../import/import-file.js'
+import { dropZone } from '../import/drop-zone.js'
+import { mayGoOn, wordsOf } from '../import/failures.js'
+import { findFormat, type GivenReading, plainName, type Reading } from '../import/import-file.js'
 import { checkView, doneView, ProgressView, previewView } from '../import/import-parts.js'
-import { type Check, checkSample, ImportRun, readSampleFor } from '../import/import-run.js'
+import {
+  addColumns,
+  type Check,
+  checkSample,
+  ImportRun,
+  readSampleFor,
+  type Target,
+} from '../import/import-run.js'
 import { TargetForm } from '../import/import-target.js'
+import { countMisfits, lackingColumns } from '../import/problem-groups.js'
 import { BegunNotice, Looks } from './import-begun.js'
 import type { View, ViewContext } from './shell.js'
 
@@ -37,6 +41,7 @@ type Begun = Readonly<{
   run: ImportRun
   file: File
   reading: Reading
+  target: Target
   onSchemaError: OnSchemaError
 }>
 
@@ -55,7 +60,7 @@ class ImportView {
     this.#context = context
     this.#tables = tables
     this.#tableId = tableId
-    this.#drop = this.#dropZone()
+    this.#drop = dropZone((file) => this.#take(file))
     const element = el(
       'section',
       { class: 'page import' },
@@ -82,22 +87,6 @@ class ImportView {
     }
   }
 
-  #dropZone(): HTMLElement {
-    const input = el('input', {
-      type: 'file',
-      id: 'file',
-      accept: '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.gz',
-    })
-    input.addEventListener('change', () => this.#take(input.files?.[0]))
-    const label = el(
-      'label',
-      { for: 'file', class: 'dropLabel' },
-      el('strong', {}, TEXT.dropHere),
-      TEXT.dropFormats,
-    )
-    return el('div', { class: 'drop' }, label, input)
-  }
-
   /** Whether it is shown and stays so: another view is still shown for a moment after a person has left it. */
   get #isSeen(): boolean {
     return this.view.element.isConnected && location.hash.startsWith('#/import')
@@ -108,43 +97,40 @@ class ImportView {
   }
 
   /** Begins with a file, in the place of one that was there. */
-  #take(file: File | undefined): void {
-    if (file === undefined) return
+  #take(file: File): void {
     if (this.#isUnderWay) {
       this.#context.say(TEXT.isUnderWay)
       return
     }
     this.#ending.abort()
     this.#ending = new AbortController()
-    this.#prepare(file)
+    const { signal } = this.#ending
+    const found = findFormat(file).then((format) => {
+      if (!signal.aborted) this.#prepare(file, { format })
+    })
+    start(found, this.#context.fail)
   }
 
-  /** @param said - How it is read, if a person has said it before. */
-  #prepare(file: File, said: GivenReading = { format: formatOf(file) }): void {
+  /** @param said - How it is read, as far as it is known. */
+  #prepare(file: File, said: GivenReading): void {
     const { api } = this.#context
     this.#step = 'choosing'
-    this.#drop.hidden = false
+    this.#showZone(true)
     const preview = el('div', { class: 'preview' })
     const given = { name: plainName(file.name), tables: this.#tables, tableId: this.#tableId }
-    const changed = (): void => look()
-    const target = new TargetForm(api, given, this.#context.fail, changed)
+    const target = new TargetForm(api, given, this.#context.fail, () => look())
     const form = new DialectForm(said, () => {
       look()
-      find()
+      begun.find(form.reading)
     })
     const begun = new BegunNotice(api, file, this.#context)
     const begin = (): void => {
-      const [chosen, reading] = [target.target, form.reading]
-      if (reading === undefined) form.focus()
-      if (chosen === undefined || reading === undefined) return
-      const run = new ImportRun(api, begun.stashId, chosen, target.onSchemaError)
-      this.#stage({ run, file, reading, onSchemaError: target.onSchemaError })
+      const { target: chosen, onSchemaError } = target
+      if (chosen === undefined) return
+      const run = new ImportRun(api, begun.stashId, chosen, onSchemaError)
+      this.#stage({ run, file, reading: form.reading, target: chosen, onSchemaError })
     }
-    const actions = el(
-      'div',
-      { class: 'actions' },
-      button(TEXT.beginImport, begin, { class: 'primary' }),
-    )
+    const go = button(TEXT.beginImport, begin, { class: 'primary' })
     const looks = new Looks()
     const look = (): void => {
       const { signal } = this.#ending
@@ -152,28 +138,20 @@ class ImportView {
       const show = (shown: readonly Node[], canBegin: boolean): void => {
         if (!isLast() || signal.aborted) return
         fill(preview, ...shown)
-        actions.hidden = !canBegin
+        go.hidden = !canBegin
       }
-      const looked = this.#look(file, form, target, isLast)
+      const looked = this.#look(file, form, target, isLast, look)
       start(
         looked.then((shown) => show(shown, true)),
-        (failure) => show([problemOf(messageOf(failure))], false),
+        (failure) => show([problemOf(wordsOf(failure))], false),
       )
     }
-    const find = (): void => {
-      if (form.reading !== undefined) begun.find(form.reading)
-    }
-    fill(
-      this.#body,
-      el('h2', {}, file.name),
-      form.element,
-      target.element,
-      preview,
-      begun.element,
-      actions,
-    )
+    target.element.append(go)
+    const size = el('span', { class: 'muted' }, ` ${shownBytes(file.size)}`)
+    const title = el('h2', {}, file.name, size)
+    fill(this.#body, title, form.element, target.element, begun.element, preview)
     look()
-    find()
+    begun.find(form.reading)
   }
 
   /** What the first rows of a file are, and would become. @throws {Error} if they cannot be read */
@@ -182,22 +160,41 @@ class ImportView {
     form: DialectForm,
     target: TargetForm,
     isLast: () => boolean,
+    again: () => void,
   ): Promise<readonly Node[]> {
     const { api } = this.#context
     const { signal } = this.#ending
-    const { reading } = form
-    if (reading === undefined) {
-      await checkText(file)
-      return [el('p', {}, TEXT.formatUnknown)]
-    }
     const { onSchemaError } = target
+    const { reading } = form
     const sample = await readSampleFor(api, file, reading, target.target, onSchemaError, signal)
     if (!isLast()) return []
     form.tell(sample.report)
     target.offerKeys(sample.columns)
     const where = target.target
     const check = where && (await checkSample(api, sample, where, onSchemaError, signal))
-    return previewView(sample, check)
+    const lacking = check && this.#offerColumns(where, check, again)
+    return [...(lacking ? [lacking] : []), ...previewView(sample, check)]
+  }
+
+  /** Offers to add the columns that a table lacks. */
+  #offerColumns(target: Target, check: Check, added: () => void): HTMLElement | undefined {
+    const columns = lackingColumns(check)
+    if (target.mode === 'create' || columns.length === 0) return undefined
+    const { api, say, fail } = this.#context
+    const add = button(TEXT.addAsText, () => {
+      const adding = addColumns(api, target.tableId, columns).then(() => {
+        say(TEXT.columnsWereAdded(columns.length))
+        added()
+      })
+      start(adding, fail)
+    })
+    return el('div', { class: 'notice' }, el('span', {}, TEXT.lacksColumns(columns)), add)
+  }
+
+  /** The place for files: large before there is one, and away while an import is under way. */
+  #showZone(isShown: boolean, isSmall = isShown): void {
+    this.#drop.hidden = !isShown
+    this.#drop.classList.toggle('small', isSmall)
   }
 
   #stage(begun: Begun): void {
@@ -207,7 +204,7 @@ class ImportView {
     this.#ending.signal.addEventListener('abort', () => ending.abort())
     const progress = new ProgressView(file, this.#context.now)
     this.#step = 'begun'
-    this.#drop.hidden = true
+    this.#showZone(false)
     const cancel = button(TEXT.cancel, () => {
       ending.abort()
       this.#context.say(TEXT.cancelled)
@@ -222,14 +219,9 @@ class ImportView {
     )
     const staged = run
       .stage(file, reading, signal, (now) => progress.show(now))
-      .then(async (rows) => {
+      .then((rows) => {
         progress.say(TEXT.checking(rows))
-        const check = await run.check(signal)
-        if (check.problemCount === 0 && check.merge === undefined) {
-          cancel.remove() // Whether a commit that was cancelled took place would not be known.
-          return this.#commit(run, signal, progress)
-        }
-        this.#report(begun, check)
+        return this.#check(begun, signal, progress, () => cancel.remove())
       })
     start(staged, (failure) => {
       if (signal.aborted) return
@@ -238,10 +230,24 @@ class ImportView {
     })
   }
 
+  /** Commits what is staged if all of it fits; else a person decides. @param onCommit - Called before a commit. */
+  async #check(
+    begun: Begun,
+    signal: AbortSignal,
+    progress: ProgressView,
+    onCommit: () => void = () => undefined,
+  ): Promise<void> {
+    const { run } = begun
+    const check = await run.check(signal)
+    if (check.problemCount > 0 || check.merge !== undefined) return this.#report(begun, check)
+    onCommit() // Whether a commit that was cancelled took place would not be known.
+    return this.#commit(run, signal, progress)
+  }
+
   async #commit(run: ImportRun, signal: AbortSignal, progress: ProgressView): Promise<void> {
     progress.say(TEXT.committing)
     const done = await run.commit(signal)
-    this.#drop.hidden = false
+    this.#showZone(true)
     this.#step = this.#isSeen ? 'seen' : 'done'
     fill(this.#body, ...doneView(done))
     this.#context.say(TEXT.imported)
@@ -249,30 +255,36 @@ class ImportView {
 
   /** Shows what does not fit, and what a merge would do. Whoever allowed misfits beforehand may go on. */
   #report(begun: Begun, check: Check): void {
-    const { run, file, onSchemaError } = begun
-    const goOn = (): void => {
-      const progress = new ProgressView(file, this.#context.now)
-      fill(this.#body, progress.element)
-      start(this.#commit(run, this.#ending.signal, progress), (failure) =>
-        this.#fail(failure, goOn, change),
-      )
-    }
+    const { run, file, target, onSchemaError } = begun
+    const { signal } = this.#ending
     const change = (): void => this.#giveUp(begun)
-    const isFitting = check.problemCount === 0
-    const go = button(isFitting ? TEXT.merge : TEXT.importAnyway, goOn, { class: 'primary' })
-    if (!this.#isSeen) this.#context.say(TEXT.importWaits)
-    fill(
-      this.#body,
-      el('h2', {}, file.name),
-      el('p', {}, TEXT.nothingImported),
-      ...checkView(check),
-      el(
-        'div',
-        { class: 'actions' },
-        isFitting || onSchemaError === 'dropColumns' ? go : null,
-        button(TEXT.changeImport, change),
-      ),
+    const goOn = (work: (progress: ProgressView) => Promise<void>): void => {
+      const progress = new ProgressView(file, this.#context.now)
+      fill(this.#body, el('h2', {}, file.name), progress.element)
+      start(work(progress), (failure) => this.#fail(failure, () => goOn(work), change))
+    }
+    const commit = (): void => goOn((progress) => this.#commit(run, signal, progress))
+    const lacking = this.#offerColumns(target, check, () =>
+      goOn((progress) => {
+        progress.say(TEXT.checkingAgain)
+        return this.#check(begun, signal, progress)
+      }),
     )
+    const isFitting = check.problemCount === 0
+    const go = button(isFitting ? TEXT.merge : TEXT.importAnyway, commit, { class: 'primary' })
+    const canGo = isFitting || onSchemaError === 'dropColumns'
+    if (!this.#isSeen) this.#context.say(TEXT.importWaits)
+    this.#showZone(true)
+    const actions = el(
+      'div',
+      { class: 'actions' },
+      canGo ? go : null,
+      button(TEXT.changeImport, change),
+    )
+    const help = countMisfits(check) === 0 || canGo ? null : el('p', {}, TEXT.misfitsHelp)
+    const said = el('p', {}, TEXT.nothingImported)
+    const title = el('h2', {}, file.name)
+    fill(this.#body, title, said, lacking, ...checkView(check), help, actions)
   }
 
   /** Deletes what was staged, and begins anew. */
@@ -283,16 +295,21 @@ class ImportView {
     )
   }
 
-  #fail(failure: unknown, again: () => void, giveUp: () => void): void {
-    const message = messageOf(failure)
-    if (!this.#isSeen) this.#context.fail(new Error(TEXT.importStopped(message)))
-    this.#drop.hidden = false
+  #fail(failure: unknown, again: () => void, change: () => void): void {
+    const message = wordsOf(failure)
+    const isMendable = mayGoOn(failure)
+    if (!this.#isSeen) {
+      const text = isMendable ? TEXT.importStopped(message) : TEXT.importFailed(message)
+      this.#context.fail(new Error(text))
+    }
+    this.#showZone(true)
     const retry = button(TEXT.goOn, again, { class: 'primary' })
+    const anew = button(isMendable ? TEXT.beginAnew : TEXT.changeImport, change)
     fill(
       this.#body,
       problemOf(message),
-      el('p', { class: 'muted' }, TEXT.goOnHelp),
-      el('div', { class: 'actions' }, retry, button(TEXT.beginAnew, giveUp)),
+      el('p', { class: 'muted' }, isMendable ? TEXT.goOnHelp : TEXT.nothingImported),
+      el('div', { class: 'actions' }, isMendable ? retry : null, anew),
     )
   }
 }

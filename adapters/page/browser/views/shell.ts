@@ -42,6 +42,8 @@ export type ViewContext = Readonly<{
   setQuery: (query: string, isNew: boolean) => void
   /** Opens another view, by the part of its address behind `#`. */
   go: (place: string) => void
+  /** Takes a file as if it were dropped. */
+  take: (file: File) => void
 }>
 
 /** The key of a person may turn out to be for reading only. */
@@ -194,6 +196,7 @@ export class Shell {
       go: (place) => {
         location.hash = place
       },
+      take: (file) => this.#drop([file]),
     }
   }
 
@@ -225,26 +228,35 @@ function decode(text: string): string {
   }
 }
 
+/** Browsers tell of what is dragged over a page more often than this, in milliseconds, but not always when it ends. */
+const OVER_MS = 1_000
+
+function hasFiles(dragged: DataTransfer | null): boolean {
+  return dragged?.types.includes('Files') === true
+}
+
 /** The browser would open a file that is dropped where nothing takes it, in the place of the page. */
 function takeDrops(onFiles: (files: readonly File[]) => void): void {
+  const over = el('div', { class: 'over', hidden: true }, el('strong', {}, TEXT.dropNow))
+  document.body.append(over)
+  let hides: ReturnType<typeof setTimeout> | undefined
   const mark = (isOver: boolean): void => {
-    document.body.classList.toggle('dropping', isOver)
+    over.hidden = !isOver
+    clearTimeout(hides)
+    if (isOver) hides = setTimeout(() => mark(false), OVER_MS)
   }
+  // Before any view: what a view takes by itself ends the mark, too.
+  const early = { capture: true }
+  addEventListener('dragover', ({ dataTransfer }) => mark(hasFiles(dataTransfer)), early)
+  addEventListener('dragleave', ({ relatedTarget }) => mark(relatedTarget !== null), early)
+  addEventListener('drop', () => mark(false), early)
   addEventListener('dragover', (event) => {
-    if (event.dataTransfer?.types.includes('Files') !== true) return
-    event.preventDefault()
-    mark(true)
+    if (hasFiles(event.dataTransfer)) event.preventDefault()
   })
-  addEventListener('dragleave', ({ relatedTarget }) => mark(relatedTarget !== null))
   addEventListener('drop', (event) => {
-    mark(false)
-    if (
-      event.defaultPrevented ||
-      event.dataTransfer === null ||
-      event.dataTransfer.files.length === 0
-    )
-      return
+    const { files } = event.dataTransfer ?? {}
+    if (event.defaultPrevented || files === undefined || files.length === 0) return
     event.preventDefault()
-    onFiles([...event.dataTransfer.files])
+    onFiles([...files])
   })
 }

@@ -5,6 +5,7 @@ import { button, el, fill, setText, start } from '../base/dom.js'
 import { runForEach } from '../base/held.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
+import { dropZone } from '../import/drop-zone.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 
 /** Tables that are listed at once; more on demand, because each is asked for its numbers. */
@@ -58,10 +59,12 @@ class TableList {
       el('thead', {}, el('tr', {}, ...names)),
       this.#body,
     )
+    const add = el('a', { class: 'button', href: '#/import' }, TEXT.addFromFile)
+    const tools = tables.length === 0 ? [] : [search, mayWrite(context) ? add : null]
     this.element = el(
       'section',
       { class: 'page' },
-      el('div', { class: 'listHead' }, el('h1', {}, TEXT.tabs.tables), search),
+      el('div', { class: 'listHead' }, el('h1', {}, TEXT.tabs.tables), ...tools),
       tables.length === 0 ? this.#nothing() : el('div', { class: 'wide' }, table),
       this.#more,
     )
@@ -69,12 +72,9 @@ class TableList {
   }
 
   #nothing(): HTMLElement {
-    return el(
-      'div',
-      { class: 'nothing' },
-      el('p', {}, TEXT.noTables),
-      el('a', { href: '#/import' }, TEXT.importFirst),
-    )
+    const mayImport = mayWrite(this.#context)
+    const zone = mayImport ? dropZone(this.#context.take) : el('p', {}, TEXT.needsWrite)
+    return el('div', { class: 'nothing' }, el('p', {}, TEXT.noTables), zone)
   }
 
   /** Shows tables as they are now. A server that does not answer shows at the next request. */

@@ -1,0 +1,51 @@
+// What does not fit: values by column and rule, and columns that the table lacks.
+import { shownCount } from '../base/show.js'
+import { TEXT } from '../base/texts.js'
+import type { Check, Problem } from './import-run.js'
+
+/** Places that are named of each group. */
+const PLACES_MAX = 3
+
+export type ProblemGroup = {
+  readonly column: string
+  readonly rule: string
+  count: number
+  /** The first places, with their values. */
+  readonly places: string[]
+}
+
+/** The values that do not fit, by column and rule, as far as they are listed. */
+export function groupProblems(problems: readonly Problem[]): readonly ProblemGroup[] {
+  const groups = new Map<string, ProblemGroup>()
+  for (const problem of problems) {
+    const { column, value } = problem
+    if (value === undefined) continue
+    const rule = wordsOfRule(problem)
+    const key = JSON.stringify([column, rule])
+    const group = groups.get(key) ?? { column, rule, count: 0, places: [] }
+    group.count++
+    if (group.places.length < PLACES_MAX) group.places.push(`${placeOf(problem)}: ${value}`)
+    groups.set(key, group)
+  }
+  return [...groups.values()].sort((one, other) => other.count - one.count)
+}
+
+/** What a column takes, in the words of the page. */
+export function wordsOfRule({ rule }: Pick<Problem, 'rule'>): string {
+  return new Map(Object.entries<string>(TEXT.rules)).get(rule) ?? rule
+}
+
+function placeOf({ row, line }: Problem): string {
+  return line === undefined ? TEXT.row(shownCount(row + 1)) : TEXT.line(line)
+}
+
+/** The columns of a file that the table lacks. */
+export function lackingColumns({ problems }: Pick<Check, 'problems'>): readonly string[] {
+  const lacking = problems.filter(({ value }) => value === undefined)
+  return [...new Set(lacking.map(({ column }) => column))]
+}
+
+/** How many values do not fit. A column that the table lacks counts once a chunk, and is no value. */
+export function countMisfits({ problems, problemCount }: Check): number {
+  return problemCount - problems.filter(({ value }) => value === undefined).length
+}

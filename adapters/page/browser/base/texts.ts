@@ -267,6 +267,8 @@ export const TEXT = {
   importFailed: (message: string) => `The import failed: ${message}`,
   keyRefused:
     'The server no longer takes the key of this page: it may have been started again. Open the address that it printed, and drop the file again.',
+  scopeMissing:
+    'The key of this page may not do that: it was made for less. Ask for one that may write, and open this page with it.',
   fileGone: 'The file was changed, moved or deleted after you chose it. Choose it again.',
   importWaits: 'The import waits for your decision.',
   importAs: 'Import as',

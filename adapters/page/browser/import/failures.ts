@@ -20,7 +20,10 @@ export function mayGoOn(failure: unknown): boolean {
 
 /** A failure in the words of the page. */
 export function wordsOf(failure: unknown): string {
-  if (isRefused(failure)) return TEXT.keyRefused
+  if (isRefused(failure)) {
+    const isOfScope = failure instanceof ClientError && failure.type === 'scope_missing'
+    return isOfScope ? TEXT.scopeMissing : TEXT.keyRefused
+  }
   // The browser no longer reads a file that has changed since it was chosen.
   if (failure instanceof DOMException && failure.name === 'NotReadableError') return TEXT.fileGone
   const said = messageOf(failure)

@@ -30,7 +30,7 @@ export type GuardOptions = Readonly<{
 export type Guard = (request: IncomingMessage, response: ServerResponse, pass: () => void) => void
 
 /** Routes of the operator that the page uses; backups and keys are not among them. */
-const ADMIN_PATHS: ReadonlySet<string> = new Set(['/metrics', '/admin/verify'])
+const ADMIN_PATHS: ReadonlySet<string> = new Set(['/metrics', '/admin/day', '/admin/verify'])
 
 /** The list of staged rows, which the contract shows only to keys that may write. */
 const isStashList = ({ method }: IncomingMessage, path: string): boolean =>

@@ -193,12 +193,14 @@ describe('answers that take a server of their own', () => {
       expect((await send(server, 'POST', `${path}?${good}`)).status).toBe(404)
       expect((await send(server, 'GET', `${path}`, { key })).status).toBe(405)
     }
-    const read = (method: string, key: string) => send(server, method, '/metrics', { key })
-    expect((await read('GET', ADMIN_KEY)).status).toBe(200)
-    expect((await read('HEAD', ADMIN_KEY)).status).toBe(200)
-    expect((await read('GET', server.key)).status).toBe(404)
-    expect((await read('HEAD', server.key)).status).toBe(404)
-    expect((await read('POST', ADMIN_KEY)).status).toBe(405)
+    for (const path of ['/metrics', '/admin/day']) {
+      const read = (method: string, key: string) => send(server, method, path, { key })
+      expect((await read('GET', ADMIN_KEY)).status).toBe(200)
+      expect((await read('HEAD', ADMIN_KEY)).status).toBe(200)
+      expect((await read('GET', server.key)).status).toBe(404)
+      expect((await read('HEAD', server.key)).status).toBe(404)
+      expect((await read('POST', ADMIN_KEY)).status).toBe(405)
+    }
     await server.close()
   })
 

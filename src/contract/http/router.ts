@@ -150,6 +150,7 @@ export const ADMIN_ROUTES = [
   ['GET', '/admin/keys'],
   ['POST', '/admin/keys'],
   ['DELETE', '/admin/keys/{keyID}'],
+  ['GET', '/admin/day'],
   ['GET', '/metrics'],
 ] as const
 

@@ -5,6 +5,7 @@
 // request. So their number is bounded, and no text of a client is shown.
 import type { Store } from '../../engine/types/store-types.js'
 import type { MemoryBudget } from '../memory/memory-budget.js'
+import { LastDay } from './last-day.js'
 import {
   type MetricFamily,
   type MetricSample,
@@ -35,6 +36,7 @@ type MetricsOptions = Readonly<{
 }>
 
 export class Metrics {
+  readonly lastDay: LastDay
   readonly #families: readonly MetricFamily[]
   readonly #budgets: Readonly<Record<string, MemoryBudget>>
   readonly #operations = new Map<string, Served>()
@@ -49,6 +51,7 @@ export class Metrics {
   ) {
     this.#budgets = budgets
     this.#families = [...this.#ownFamilies(), ...storeFamilies(store), ...moreMetrics]
+    this.lastDay = new LastDay(this.#families)
     if (registry !== undefined) registerFamilies(registry, this.#families)
   }
 
@@ -58,6 +61,7 @@ export class Metrics {
    * @param ms - From the request to its answer, before the body is sent.
    */
   answered(operation: string, status: number, ms: number): void {
+    this.lastDay.advance()
     let served = this.#operations.get(operation)
     if (served === undefined) {
       served = { statuses: new Map(), buckets: Array(BUCKETS.length + 1).fill(0), seconds: 0 }

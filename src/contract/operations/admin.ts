@@ -3,6 +3,7 @@
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { Store } from '../../engine/types/store-types.js'
 import type { VerifyCounts, VerifyFinding } from '../../engine/types/verify-types.js'
+import { jsonResponse } from '../answers/render.js'
 import type { Receive } from '../bodies/read-body.js'
 import type { AuthenticateAdmin } from '../calls/auth.js'
 import type { OnRoute } from '../calls/order-of-refusals.js'
@@ -36,6 +37,7 @@ const OPERATIONS: Readonly<Record<AdminOperationName, AdminOperation>> = {
   'GET /admin/keys': ({ store }) => listKeys(store.keys),
   'POST /admin/keys': ({ store, receive }, request) => addKey(store.keys, receive, request),
   'DELETE /admin/keys/{keyID}': ({ store }, _, keyId = '') => revokeKey(store.keys, keyId),
+  'GET /admin/day': ({ metrics }) => showLastDay(metrics),
   'GET /metrics': ({ metrics }) => showMetrics(metrics),
 }
 
@@ -61,6 +63,11 @@ export async function answerAdmin(
   onRoute(path, { keyId }, {})
   const response = await operation(services, request, ...parameters)
   return { ...response, body: watchedBody(response.body, services.watch) }
+}
+
+/** GET /admin/day */
+function showLastDay({ lastDay }: Metrics): ContractResponse {
+  return jsonResponse(200, JSON.stringify({ data: lastDay.read() }))
 }
 
 /** GET /metrics */

@@ -1,5 +1,5 @@
 // Goal: metrics say what was answered, in a form that Prometheus reads, and show no text of a client.
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ContractOptions } from '../../../src/index.js'
 import { createContract, openMemory } from '../../../src/index.js'
 import type {
@@ -340,4 +340,63 @@ test('GET /metrics takes an admin key, and no other', async () => {
     status: 405,
     headers: { allow: 'GET, HEAD' },
   })
+})
+
+type DaySample = Record<'at' | 'requests' | 'commits' | 'medianSeconds' | 'slowSeconds', number>
+
+test('GET /admin/day has a sample of five minutes for each time with requests, and a day of them', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const began = Date.UTC(2026, 0, 1)
+  const after = (minutes: number) => vi.setSystemTime(began + minutes * 60_000)
+  after(0)
+  let memory: number | undefined
+  const moreMetrics: MetricFamily[] = [
+    {
+      name: 'process_resident_memory_bytes',
+      type: 'gauge',
+      help: 'A metric that may fail.',
+      samples: () => {
+        if (memory === undefined) throw new Error('not known')
+        return [{ value: memory }]
+      },
+    },
+  ]
+  const { send } = await open({ moreMetrics })
+  const read = async () => {
+    const { text } = await send('GET', '/admin/day', '', ADMIN_KEY)
+    return JSON.parse(text).data as { seconds: number; samples: DaySample[] }
+  }
+  const made = { name: 'Orders', schema: { columns: [] }, rows: [{}, {}, {}] }
+  await send('POST', '/tables', JSON.stringify(made))
+  after(4)
+  await send('GET', '/no-such-path')
+  after(61) // The first sample ends here.
+  await send('GET', '/no-such-path')
+  memory = 5
+  await send('GET', '/metrics', '', ADMIN_KEY)
+  await send('GET', '/tables')
+  after(64)
+
+  const { seconds, samples } = await read()
+  expect(seconds).toBe(300)
+  expect(samples).toEqual([
+    expect.objectContaining({ at: began, requests: 2, failed: 0, rowsIn: 3, rowsOut: 0 }),
+    expect.objectContaining({ at: began + 60 * 60_000, requests: 2, commits: 0, memoryBytes: 5 }),
+  ])
+  expect(samples[0]?.commits).toBeGreaterThan(0)
+  expect(samples[0]?.slowSeconds).toBeGreaterThanOrEqual(samples[0]?.medianSeconds ?? 1e9)
+  expect(samples[0]).not.toHaveProperty('memoryBytes')
+  expect(await read()).toEqual({ seconds, samples }) // Looks are not counted.
+
+  for (let minutes = 65; minutes < 65 + 30 * 60; minutes += 5) {
+    after(minutes)
+    await send('GET', '/tables')
+  }
+  const day = (await read()).samples
+  expect([day.length, day[0]?.at, day.at(-1)?.requests]).toEqual([
+    288,
+    began + (60 + 30 * 60 - 287 * 5) * 60_000,
+    1,
+  ])
 })

@@ -85,6 +85,15 @@ export type FileInfo = Readonly<{
   keptUntil: number
 }>
 
+/** Five minutes of a server in which it was asked for something. */
+export type DaySample = Readonly<
+  Record<'at' | 'requests' | 'failed' | 'rowsIn' | 'rowsOut' | 'commits' | 'writtenBytes', number> &
+    Partial<Record<'medianSeconds' | 'slowSeconds' | 'memoryBytes' | 'cacheBytes', number>>
+>
+
+/** `seconds`: the time of a sample. */
+export type Day = Readonly<{ seconds: number; samples: readonly DaySample[] }>
+
 export type FilesPage = Readonly<{ data: readonly FileInfo[]; continuation?: string }>
 
 /** Attempts for each request. A server that starts again is there within them. */
@@ -245,6 +254,12 @@ export class Api {
   /** The metrics in the text format of Prometheus. */
   async metrics(signal?: Signal): Promise<string> {
     return this.#asAdmin({ method: 'GET', path: '/metrics', signal }, textOf)
+  }
+
+  /** What the server did in its last day. */
+  async day(signal?: Signal): Promise<Day> {
+    const request = { method: 'GET', path: '/admin/day', signal }
+    return this.#asAdmin(request, (answer) => readAnswerData<Day>(answer, { samples: 'list' }))
   }
 
   /** Lines of JSON, as `POST /admin/verify` answers them. */

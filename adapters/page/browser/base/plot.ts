@@ -6,24 +6,25 @@ const SVG = 'http://www.w3.org/2000/svg'
 const WIDTH = 240
 const HEIGHT = 56
 
+/** A time that a plot shows by values at the same intervals. `begin`: what stands below its beginning. */
+export type Period = Readonly<{ begin: string; pointsMax: number }>
+
 export class Plot {
   readonly element: HTMLElement
   readonly #value = el('strong', {}, TEXT.unknown)
   readonly #highest = el('span', {})
   readonly #line = document.createElementNS(SVG, 'path')
   readonly #area = document.createElementNS(SVG, 'path')
+  readonly #begin = el('span', {})
   readonly #values: number[] = []
+  #instead: readonly number[] | undefined
   readonly #show: (value: number) => string
-  readonly #pointsMax: number
+  readonly #period: Period
 
-  /** @param minutes - How long the points take, which come at the same intervals. */
-  constructor(
-    title: string,
-    show: (value: number) => string,
-    { pointsMax, minutes }: Readonly<{ pointsMax: number; minutes: number }>,
-  ) {
+  /** @param period - Of the values that are added. */
+  constructor(title: string, show: (value: number) => string, period: Period) {
     this.#show = show
-    this.#pointsMax = pointsMax
+    this.#period = period
     const svg = document.createElementNS(SVG, 'svg')
     svg.setAttribute('viewBox', `0 0 ${WIDTH} ${HEIGHT}`)
     svg.setAttribute('preserveAspectRatio', 'none')
@@ -33,11 +34,7 @@ export class Plot {
     svg.append(this.#area, this.#line)
     const head = el('div', { class: 'plotHead' }, el('span', {}, title), this.#value)
     this.element = el('div', { class: 'plot', role: 'group', 'aria-label': title }, head)
-    const foot = [
-      el('span', {}, TEXT.plotBegin(minutes)),
-      this.#highest,
-      el('span', {}, TEXT.plotEnd),
-    ]
+    const foot = [this.#begin, this.#highest, el('span', {}, TEXT.plotEnd)]
     this.element.append(svg, el('div', { class: 'plotFoot' }, ...foot))
   }
 
@@ -48,11 +45,23 @@ export class Plot {
     const drawn = value ?? values.at(-1)
     if (drawn === undefined) return
     values.push(drawn)
-    if (values.length > this.#pointsMax) values.shift()
+    if (values.length > this.#period.pointsMax) values.shift()
+    if (this.#instead === undefined) this.#draw(values, this.#period)
+  }
+
+  /** Draws other values than those that are added. @param values - undefined: those that are added, again. */
+  drawInstead(values: readonly number[] | undefined, period: Period): void {
+    this.#instead = values
+    this.#draw(values ?? this.#values, values === undefined ? this.#period : period)
+  }
+
+  #draw(values: readonly number[], { begin, pointsMax }: Period): void {
+    setText(this.#begin, begin)
+    if (values.length === 0) return
     const highest = Math.max(...values)
     setText(this.#highest, TEXT.highest(this.#show(highest)))
     const top = Math.max(highest, Number.MIN_VALUE)
-    const step = WIDTH / (this.#pointsMax - 1)
+    const step = WIDTH / (pointsMax - 1)
     const from = WIDTH - (values.length - 1) * step
     const points = values.map((each, index) => {
       const y = HEIGHT - 2 - (each / top) * (HEIGHT - 6)

@@ -9,16 +9,16 @@ export function shownCount(value: number): string {
   return NUMBERS.format(value)
 }
 
-/** With one digit behind the point, where there is one. */
+/** With one digit behind the point, where there is one; of less than that, the first digit. */
 export function shownShort(value: number): string {
-  return SHORT.format(value)
+  return value < 0.05 ? String(Number(value.toPrecision(1))) : SHORT.format(value)
 }
 
 export function shownBytes(bytes: number): string {
   let value = bytes
   let unit = 0
   for (; value >= 1_000 && unit < TEXT.byteUnits.length - 1; unit++) value /= 1_000
-  return `${unit === 0 ? NUMBERS.format(value) : SHORT.format(value)} ${TEXT.byteUnits[unit]}`
+  return `${unit === 0 ? NUMBERS.format(Math.round(value)) : SHORT.format(value)} ${TEXT.byteUnits[unit]}`
 }
 
 const AGES: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [

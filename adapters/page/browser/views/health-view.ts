@@ -1,10 +1,10 @@
 // How the server does: its metrics, read every two seconds while the view is open, and a verification on demand.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
-import type { Api } from '../base/api.js'
+import type { Api, Day, DaySample } from '../base/api.js'
 import { type Child, el, fill, setText, start } from '../base/dom.js'
 import { bytesByKind } from '../base/held.js'
-import { Plot } from '../base/plot.js'
+import { type Period, Plot } from '../base/plot.js'
 import { parseMetrics, quantile, type Samples, total, totalsBy } from '../base/prometheus.js'
 import { shownAge, shownBytes, shownCount, shownShort, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
@@ -12,8 +12,9 @@ import type { View, ViewContext } from './shell.js'
 import { verifyPart } from './verify-part.js'
 
 const READ_MS = 2_000
-/** What a plot shows. */
-const PERIOD = { minutes: 4, pointsMax: (4 * 60_000) / READ_MS }
+const DAY_MS = 24 * 3_600_000
+/** What the plots show while they are looked at. */
+const NOW: Period = { begin: TEXT.plotBegin.now, pointsMax: (4 * 60_000) / READ_MS }
 /** Of a wrong key, and of a server without admin keys, which does not know the path. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404])
 
@@ -27,6 +28,8 @@ type Reading = Readonly<{ samples: Samples; at: number }>
 type PlotOf = Readonly<{
   plot: Plot
   value: (before: Reading, after: Reading) => number | undefined
+  /** Of a sample that took so many seconds. */
+  ofDay: (sample: DaySample, seconds: number) => number | undefined
 }>
 
 export async function openHealth(context: ViewContext): Promise<View> {
@@ -46,6 +49,15 @@ class HealthView {
   readonly #facts = el('div', { class: 'plots' })
   readonly #problem = el('p', { class: 'problem', role: 'alert' })
   readonly #plots = plots()
+  /** What is wrong, before all else. */
+  readonly #state = el('div', { class: 'health', role: 'status' })
+  readonly #period = el(
+    'select',
+    { 'aria-label': TEXT.period, onchange: () => this.#draw() },
+    ...Object.entries(TEXT.periods).map(([value, text]) => el('option', { value }, text)),
+  )
+  #day: Day | undefined
+  #dayTimer: ReturnType<typeof setTimeout> | undefined
   #last: Reading | undefined
   /** Bytes by kind: those of the last garbage collection, or else of the lists. */
   #held: ReadonlyMap<string, number> = new Map()
@@ -66,13 +78,62 @@ class HealthView {
   #showAll(): void {
     fill(
       this.element,
-      el('h1', {}, TEXT.tabs.health),
+      el('div', { class: 'listHead' }, el('h1', {}, TEXT.tabs.health), this.#period),
       this.#problem,
-      el('div', { class: 'plots' }, ...this.#plots.map(({ plot }) => plot.element)),
+      this.#state,
+      el('div', { class: 'plots lines' }, ...this.#plots.map(({ plot }) => plot.element)),
       this.#facts,
       verifyPart(this.#context, () => sumHeldBytes(this.#held)),
     )
     this.#read()
+    this.#readDay()
+  }
+
+  /** A server that is older than the page has no last day. */
+  #readDay(): void {
+    const read = this.#api.day(this.#context.signal).then((day) => {
+      if (this.#day === undefined && day.samples.length < 2) this.#period.value = 'now'
+      this.#day = day
+      this.#draw()
+      if (!this.#isClosed)
+        this.#dayTimer = setTimeout(() => this.#readDay(), (day.seconds * 1_000) / 5)
+    })
+    start(read, () => {
+      this.#period.value = 'now'
+      this.#period.hidden = true
+    })
+  }
+
+  #draw(): void {
+    const day = this.#period.value === 'day' ? this.#day : undefined
+    const pointsMax = day === undefined ? NOW.pointsMax : DAY_MS / (day.seconds * 1_000)
+    for (const { plot, ofDay } of this.#plots) {
+      const values = day && valuesOfDay(day, this.#context.now(), ofDay)
+      plot.drawInstead(values, { begin: TEXT.plotBegin.day, pointsMax })
+    }
+  }
+
+  /** Says what is wrong, or that nothing is. */
+  #tell(samples: Samples): void {
+    const failed = this.#day?.samples.filter((sample) => sample.failed > 0) ?? []
+    const last = failed.at(-1)
+    const waiting = total(samples, 'budget_waiting')
+    const wrong = [
+      total(samples, 'writable') === 1 ? '' : TEXT.notWritable,
+      waiting === 0 ? '' : TEXT.waitForMemory(shownCount(waiting)),
+      last === undefined
+        ? ''
+        : TEXT.requestsFailed(
+            shownCount(failed.reduce((sum, sample) => sum + sample.failed, 0)),
+            shownAge(last.at, this.#context.now()),
+          ),
+    ].filter((text) => text !== '')
+    const well = this.#day === undefined ? TEXT.allWellNow : TEXT.allWell
+    this.#state.classList.toggle('wrong', wrong.length > 0)
+    const said = wrong.length > 0 ? wrong : [well]
+    // Said again only if it changes: a screen reader reads each time.
+    if (this.#state.textContent !== said.join(''))
+      fill(this.#state, ...said.map((text) => el('p', {}, text)))
   }
 
   /** Asks the lists, once: a store that does no maintenance has not counted its bytes. */
@@ -88,6 +149,7 @@ class HealthView {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#dayTimer)
   }
 
   #askForKey(): void {
@@ -141,6 +203,7 @@ class HealthView {
     for (const { plot, value } of this.#plots) plot.add(value(before, now))
     this.#last = now
     const { samples } = now
+    this.#tell(samples)
     const counted = totalsBy(samples, 'held_bytes', 'kind')
     if (counted.size > 0) this.#held = counted
     else this.#count()
@@ -203,33 +266,81 @@ function sumHeldBytes(held: ReadonlyMap<string, number>): number {
   return [...held.values()].reduce((all, bytes) => all + bytes, 0)
 }
 
+/** The last sample is not over: less time than this says nothing of how much happens in a second. */
+const SHORTEST_S = 60
+
+/** A value of each time of a sample since the first one: nothing happened where there is none. */
+function valuesOfDay(
+  { seconds, samples }: Day,
+  now: number,
+  ofDay: PlotOf['ofDay'],
+): readonly number[] {
+  const values: number[] = []
+  let at = samples[0]?.at ?? 0
+  let last = 0
+  for (const sample of samples) {
+    for (; at < sample.at; at += seconds * 1_000) values.push(ofDay(IDLE, seconds) ?? last)
+    const taken = Math.min(seconds, Math.max(SHORTEST_S, (now - sample.at) / 1_000))
+    last = ofDay(sample, taken) ?? last
+    values.push(last)
+    at = sample.at + seconds * 1_000
+  }
+  return values
+}
+
+/** A time without a request. What it used then is not known. */
+const IDLE: DaySample = {
+  at: 0,
+  requests: 0,
+  failed: 0,
+  rowsIn: 0,
+  rowsOut: 0,
+  commits: 0,
+  writtenBytes: 0,
+}
+
 function plots(): readonly PlotOf[] {
-  const rate = (title: string, name: string, show = perSecond): PlotOf => ({
-    plot: new Plot(title, show, PERIOD),
+  const rate = (
+    title: string,
+    name: string,
+    member: 'requests' | 'rowsIn' | 'rowsOut' | 'commits' | 'writtenBytes',
+    show = perSecond,
+  ): PlotOf => ({
+    plot: new Plot(title, show, NOW),
     value: (before, after) => {
       const seconds = (after.at - before.at) / 1_000
       return seconds <= 0
         ? undefined
         : (total(after.samples, name) - total(before.samples, name)) / seconds
     },
+    ofDay: (sample, seconds) => sample[member] / seconds,
   })
-  const gauge = (title: string, name: string): PlotOf => ({
-    plot: new Plot(title, shownBytes, PERIOD),
+  const gauge = (title: string, name: string, member: 'memoryBytes' | 'cacheBytes'): PlotOf => ({
+    plot: new Plot(title, shownBytes, NOW),
     value: (_, { samples }) => total(samples, name),
+    ofDay: (sample) => sample[member],
   })
-  const latency = (title: string, share: number): PlotOf => ({
-    plot: new Plot(title, inMs, PERIOD),
+  const latency = (
+    title: string,
+    share: number,
+    member: 'medianSeconds' | 'slowSeconds',
+  ): PlotOf => ({
+    plot: new Plot(title, inMs, NOW),
     value: (before, after) => quantile(before.samples, after.samples, 'request_seconds', share),
+    ofDay: (sample) => sample[member],
   })
+  const { plots: titles } = TEXT
   return [
-    rate(TEXT.plots.requests, 'requests_total'),
-    latency(TEXT.plots.median, 0.5),
-    latency(TEXT.plots.slowest, 0.95),
-    rate(TEXT.plots.rowsIn, 'rows_in_total'),
-    rate(TEXT.plots.rowsOut, 'rows_out_total'),
-    rate(TEXT.plots.commits, 'commits_total'),
-    rate(TEXT.plots.written, 'written_bytes_total', (value) => TEXT.perSecond(shownBytes(value))),
-    gauge(TEXT.plots.memory, 'process_resident_memory_bytes'),
-    gauge(TEXT.plots.caches, 'cache_bytes'),
+    rate(titles.requests, 'requests_total', 'requests'),
+    latency(titles.median, 0.5, 'medianSeconds'),
+    latency(titles.slowest, 0.95, 'slowSeconds'),
+    rate(titles.rowsIn, 'rows_in_total', 'rowsIn'),
+    rate(titles.rowsOut, 'rows_out_total', 'rowsOut'),
+    rate(titles.commits, 'commits_total', 'commits'),
+    rate(titles.written, 'written_bytes_total', 'writtenBytes', (value) =>
+      TEXT.perSecond(shownBytes(value)),
+    ),
+    gauge(titles.memory, 'process_resident_memory_bytes', 'memoryBytes'),
+    gauge(titles.caches, 'cache_bytes', 'cacheBytes'),
   ]
 }

@@ -4,7 +4,7 @@
 import { systemClock } from '../../../../src/base/clock.js'
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { type Api, isRefused } from '../base/api.js'
-import { button, el, fill, setText, shownText } from '../base/dom.js'
+import { button, el, fill, setAttributes, setText, shownText } from '../base/dom.js'
 import type { PageSession } from '../base/session.js'
 import { TEXT } from '../base/texts.js'
 import { WidthsOfTables } from '../grid/grid-columns.js'
@@ -54,6 +54,9 @@ export function mayWrite({ session }: ViewContext): boolean {
 /** Opens the view of a place, whose parameters are decoded. */
 export type OpenView = (context: ViewContext, parameter: string) => Promise<View>
 
+/** A view that takes longer is said to be loading, in milliseconds. */
+const SLOW_MS = 250
+
 const TABS = ['tables', 'import', 'stored', 'health'] as const
 
 export class Shell {
@@ -70,6 +73,9 @@ export class Shell {
   #name = ''
   readonly #goingOn = new Map<string, View>()
   readonly #widths = new WidthsOfTables()
+  /** The place that was opened last, without its query. */
+  #opened: string | undefined
+  #slow: ReturnType<typeof setTimeout> | undefined
   #ending = new AbortController()
   #quiet: ReturnType<typeof setTimeout> | undefined
   /** A file that was dropped on another view than the import. */
@@ -136,18 +142,32 @@ export class Shell {
       this.#put(name, there)
       return
     }
+    const isThere = place === this.#opened
+    this.#opened = place
+    clearTimeout(this.#slow)
+    this.#slow = setTimeout(() => this.#wait(true), SLOW_MS)
     open?.(this.#contextOf(signal, place, query), decode(given)).then(
       (view) => {
         if (signal.aborted) view.close()
         else this.#put(name, view)
       },
       (failure: unknown) => {
-        if (!signal.aborted) this.#fail(failure)
+        if (signal.aborted) return
+        this.#wait(false)
+        this.#fail(failure)
+        // Nothing of the view before is taken for this one.
+        if (!isThere) this.#put(name, emptyView())
       },
     )
   }
 
+  #wait(isSlow: boolean): void {
+    clearTimeout(this.#slow)
+    setAttributes(this.#main, { 'aria-busy': isSlow && 'true' })
+  }
+
   #put(name: string, view: View): void {
+    this.#wait(false)
     const before = this.#view
     const hadFocus = name === this.#name && this.#main.contains(document.activeElement)
     this.#goingOn.delete(name)
@@ -218,6 +238,12 @@ export class Shell {
 function splitOnce(text: string, by: string): readonly string[] {
   const at = text.indexOf(by)
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + by.length)]
+}
+
+/** In the place of one that cannot be shown; the failure stands above it. */
+function emptyView(): View {
+  const element = el('section', { class: 'page' }, el('h1', {}, TEXT.notShown))
+  return { element, title: TEXT.notShown, close: () => undefined }
 }
 
 function decode(text: string): string {

@@ -1,6 +1,7 @@
 // Asks for the API key. It is kept for this tab, until the tab is closed, and goes nowhere but into the header of
 // requests to this server. So is the key of a session of `rowstash open`, for which nobody is asked.
 import { messageOf } from '../../../../src/base/shown-text.js'
+import { isRefused } from '../base/api.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 
@@ -42,9 +43,11 @@ export function askForKey(
     el('h1', {}, 'rowstash'),
     el('label', { for: 'key' }, TEXT.apiKey),
     input,
-    el('p', { class: 'muted' }, TEXT.keyHelp),
     el('button', { type: 'submit', class: 'primary' }, TEXT.signIn),
     problem,
+    el('p', { class: 'muted' }, TEXT.keyIs),
+    el('ul', { class: 'muted' }, ...TEXT.keyPlaces.map((place) => el('li', {}, place))),
+    el('p', { class: 'muted' }, TEXT.keyHelp),
   )
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -54,7 +57,7 @@ export function askForKey(
       onKey(key)
     })
     start(checked, (failure) => {
-      setText(problem, messageOf(failure))
+      setText(problem, isRefused(failure) ? TEXT.noSuchKey : messageOf(failure))
       input.select()
     })
   })

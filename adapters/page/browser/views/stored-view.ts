@@ -2,7 +2,7 @@
 import { messageOf } from '../../../../src/base/shown-text.js'
 import type { FileInfo, JobInfo, StashInfo, UploadInfo } from '../base/api.js'
 import { confirmDeletion } from '../base/confirm.js'
-import { button, type Child, el, fill, start } from '../base/dom.js'
+import { button, type Child, el, fill, setAttributes, start } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { previewFile } from './file-preview.js'
@@ -44,7 +44,7 @@ function section(
   columns: readonly string[],
   read: (part: Part) => Promise<void>,
 ): HTMLElement {
-  const body = el('div', { class: 'storedBody' }, '…')
+  const body = el('div', { class: 'storedBody' }, el('p', { class: 'muted' }, TEXT.loading))
   const head = columns.map((name, at) => {
     const isNumber = at === SIZE_AT || name === TEXT.stashColumns[1]
     return el('th', { scope: 'col', class: isNumber ? 'number' : '' }, name)
@@ -58,6 +58,10 @@ function section(
   )
   const part: Part = {
     show: (lines, ...below) => {
+      for (const line of lines) {
+        for (const [at, cell] of [...line.children].entries())
+          setAttributes(cell, { 'data-label': columns[at] })
+      }
       if (lines.length === 0) return fill(body, el('p', { class: 'muted' }, TEXT.nothingThere))
       const table = el(
         'table',
@@ -192,5 +196,5 @@ function removal(
       })
       start(removed, context.fail)
     })
-  return button(TEXT.deleteTable, ask, { class: 'plain danger', 'aria-label': label })
+  return button(TEXT.deleteTable, ask, { class: 'plain quiet', 'aria-label': label })
 }

@@ -184,13 +184,13 @@ class TableLine {
     fill(
       this.#age,
       el('span', { title: shownTime(updatedAt) }, age),
-      ` · ${TEXT.version(shownCount(version))}`,
+      el('span', { class: 'muted' }, ` · ${TEXT.version(shownCount(version))}`),
     )
   }
 
   #actions(): HTMLElement {
     const remove = button(TEXT.deleteTable, () => this.#ask(), {
-      class: 'plain danger',
+      class: 'plain quiet',
       'aria-label': TEXT.deleteNamed(this.#table.name),
     })
     return el('td', { class: 'number' }, remove)

@@ -21,7 +21,7 @@ const COUNTERS = {
 
 /** Gauges that a sample has as they are at its end. */
 const GAUGES = {
-  memoryBytes: 'process_resident_memory_bytes',
+  memoryBytes: 'rowstash_process_resident_memory_bytes',
   cacheBytes: 'rowstash_cache_bytes',
 } as const
 
@@ -48,12 +48,12 @@ export class LastDay {
   readonly #samples: DaySample[] = []
   /** When the sample began that is not over. */
   #at: number
-  #before: Totals
+  /** undefined: nothing was counted, as the server has begun. */
+  #before: Totals | undefined
 
   constructor(families: readonly MetricFamily[]) {
     this.#families = new Map(families.map((family) => [family.name, family]))
     this.#at = beginOf(systemClock.now())
-    this.#before = this.#totals()
   }
 
   /** Called before a request is counted; does something once in five minutes. */
@@ -76,9 +76,9 @@ export class LastDay {
 
   #sampleSince(): DaySample {
     const [before, now] = [this.#before, this.#totals()]
-    const grown = (count: Count) => now[count] - before[count]
+    const grown = (count: Count) => now[count] - (before?.[count] ?? 0)
     const buckets = [...now.buckets].map(
-      ([bound, count]) => [Number(bound), count - (before.buckets.get(bound) ?? 0)] as const,
+      ([bound, count]) => [Number(bound), count - (before?.buckets.get(bound) ?? 0)] as const,
     )
     return {
       at: this.#at,

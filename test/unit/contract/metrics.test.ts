@@ -353,7 +353,7 @@ test('GET /admin/day has a sample of five minutes for each time with requests, a
   let memory: number | undefined
   const moreMetrics: MetricFamily[] = [
     {
-      name: 'process_resident_memory_bytes',
+      name: 'rowstash_process_resident_memory_bytes',
       type: 'gauge',
       help: 'A metric that may fail.',
       samples: () => {

@@ -1,0 +1,99 @@
+// What is told of a file that was read, in the words of the page.
+import type { Advice, AdviceCode } from '../../../../src/intake/advice.js'
+import { counted } from './counted.js'
+
+/** What was found in a file. A count is as far as rows were read. */
+const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> = {
+  encoding: ({ example }) =>
+    `The text is read as ${example}, which nobody said: look at letters such as é and ß.`,
+  at: ({ example }) => `The rows are those of the array at “${example}”.`,
+  delimiter: () => '',
+  oneColumn: () =>
+    'No character divides the lines into fields alike, so they are one column. If one does, choose it in “Between fields”.',
+  shortLines: ({ count }) =>
+    `${lines(count)} with fewer fields than the header: their other cells are empty.`,
+  skippedLines: ({ count }) => `${lines(count)} in front of the header left out.`,
+  headerLooksLikeData: ({ example }) =>
+    `The header looks like a row, for it has the value “${example}”. If it is one, change “Header”.`,
+  columnNamed: ({ column }) => `A column without a name is called “${column}”.`,
+  columnDropped: ({ count }) =>
+    count > 0
+      ? 'The columns that tell why the rows did not fit before are left out.'
+      : 'A column without a name and without values is left out.',
+  trimmed: () => 'Blanks around fields are left out.',
+  backslashes: () => 'A backslash stands in front of quotes in fields.',
+  nulls: ({ count }) =>
+    `${counted(count, String(count), 'field', 'fields')} that mean nothing are empty cells.`,
+  blankLines: ({ count }) => `${lines(count)} without a value left out.`,
+  extraFields: ({ count }) =>
+    `${lines(count)} with more fields than the header: these are left out.`,
+  nested: () => 'Objects in rows became columns or text.',
+  binary: () => '',
+  comments: ({ count }) => `${lines(count)} that are comments left out.`,
+  datesUnread: ({ column, example }) =>
+    `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,
+  pointsUnsure: ({ column, example }) =>
+    `Points of “${column}”, such as “${example}”, may stand between thousands. If they do, choose “1.234,5” in “Numbers”.`,
+  numbers: converted,
+  dates: converted,
+  dateTimes: converted,
+  booleans: converted,
+  textColumn: (about) => `${madeText(about)} Correct them if they are to be ${about.others}.`,
+  paddedNumber: (about) => `${madeText(about)} Leave it as text if they are codes.`,
+  groupedNumber: (about) => `${madeText(about)} Remove the separators of thousands.`,
+  decimalComma: (about) => numbersAsText(about, 'a decimal comma') + choiceOf(about),
+  commasUnsure: (about) => numbersAsText(about, 'a comma') + choiceOf(about),
+  longInteger: (about) =>
+    `${numbersAsText(about, 'more than 15 digits')} Leave it as text if they are codes.`,
+  spacedNumber: (about) => `${numbersAsText(about, 'spaces around them')} Remove them.`,
+  looseNumber: (about) =>
+    `${numbersAsText(about, 'a plus sign, separators of thousands or no digit beside the point')} Leave it as text if they are codes.`,
+  mixedTypes: ({ column, count, values, example, line }) =>
+    `“${column}” is text because of its types: ${count} of ${values} values become text, the first ${example} in line ${line}.`,
+  spacedNames: ({ column, count }) =>
+    `${counted(count, String(count), 'name', 'names')} of columns with a space in front or behind, the first “${column}”.`,
+  rowIDs: () => '$rowID is left out: a new table gives its rows new IDs.',
+}
+
+/** What the others of a column are not. */
+function madeText({ column, count, values, example, line, others }: Required<Advice>): string {
+  return `“${column}” is text because of ${count} of ${values} values, the first “${example}” in line ${line}; the others are ${others}.`
+}
+
+/** What reads decimal commas, if a choice does. */
+function choiceOf({ remedy }: Required<Advice>): string {
+  return remedy.option === 'decimal'
+    ? ' If it stands before decimals, choose “1234,5” in “Numbers”.'
+    : ' Write all numbers of the column alike.'
+}
+
+function numbersAsText(
+  { column, count, values, example, line }: Required<Advice>,
+  what: string,
+): string {
+  return `“${column}” is text because ${count} of ${values} values have ${what}, the first “${example}” in line ${line}.`
+}
+
+function lines(count: number): string {
+  return counted(count, String(count), 'line', 'lines')
+}
+
+function converted({ column, count, example, line }: Required<Advice>): string {
+  const values = counted(count, String(count), 'value', 'values')
+  return `${values} of “${column}” converted, such as “${example}” in line ${line}.`
+}
+
+/** What is said of a file without telling it from others. */
+const NO_ADVICE = {
+  column: '',
+  line: 0,
+  count: 0,
+  values: 0,
+  others: 'numbers',
+  example: '',
+  remedy: { option: 'header', value: '' },
+} as const
+
+export function textOfAdvice(advice: Advice): string {
+  return ADVICE[advice.code]({ ...NO_ADVICE, ...advice })
+}

@@ -38,10 +38,15 @@ export type Ways = Readonly<{
   detecting: Readonly<Record<string, Way>>
   /** Those that take a source as it is said to be. */
   plain: Readonly<Record<string, Way>>
+  /** A file as the command imports it: the table that it makes, and the report that it prints. */
+  printedBy: (source: Source) => Promise<Readonly<{ tableId: string; report: IntakeReport }>>
+  tableOf: (tableId: string) => Promise<Extract<Outcome, { columns: string }>>
+  /** Of the server, which serves the page, too. */
+  url: string
   close(): Promise<void>
 }>
 
-const KEY = 'a-key-of-the-tests'
+export const KEY = 'a-key-of-the-tests'
 
 const CONTENT_TYPES = {
   csv: 'text/csv',
@@ -63,13 +68,14 @@ export async function openWays(): Promise<Ways> {
     },
   })
   const team = store.team('default')
-  const server = await startServer(store, { keys: [{ key: KEY, teamId: 'default' }], port: 0 })
+  const keys = [{ key: KEY, teamId: 'default' }]
+  const server = await startServer(store, { keys, page: true, port: 0 })
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-ways-'))
   const { url } = server
   const client = createClient({ url, key: KEY })
   const api = new Api(url, KEY, undefined)
 
-  async function command({ name, bytes, said }: Source): Promise<Outcome> {
+  const printedBy: Ways['printedBy'] = async ({ name, bytes, said }) => {
     const path = join(folder, name)
     await writeFile(path, bytes)
     const printed: string[] = []
@@ -84,7 +90,13 @@ export async function openWays(): Promise<Ways> {
     await runImport([...args, ...argsOf(said)], io, output)
     const { tableId, read, warnings } = JSON.parse(printed.at(-1) ?? '') as Printed
     const [report] = read
-    return tableOf(team, tableId, report && { ...report, advice: warnings.map(adviceOf) })
+    if (report === undefined) throw new Error('no report')
+    return { tableId, report: { ...report, advice: warnings.map(adviceOf) } }
+  }
+
+  async function command(source: Source): Promise<Outcome> {
+    const { tableId, report } = await printedBy(source)
+    return tableOf(team, tableId, report)
   }
 
   async function library({ name, bytes, said }: Source, how?: 'detect'): Promise<Outcome> {
@@ -186,6 +198,9 @@ export async function openWays(): Promise<Ways> {
       POST: refusing((source) => post(source)),
       importTable: refusing((source) => byUrl(source)),
     },
+    printedBy,
+    tableOf: (tableId) => tableOf(team, tableId),
+    url,
     async close() {
       await server.close()
       await store.close()

@@ -1,0 +1,144 @@
+// Goal: a file as people have it becomes by the page the table that it becomes by the command, with the same report; what
+// the command refuses, the page refuses in the same words.
+// Method: the files of test/intake, chosen one after the other in a browser. What has to be said of a file is chosen above
+// its preview; the report of the command is put into the words of the page.
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { shownText } from '../../adapters/page/browser/base/dom.js'
+import { TEXT } from '../../adapters/page/browser/base/texts.js'
+import type { IntakeReport } from '../../src/client/client.js'
+import { findChromium } from '../browser/chromium.js'
+import { CSV_FILES } from '../intake/csv-files.js'
+import type { FileCase } from '../intake/file-case.js'
+import { OTHER_FILES } from '../intake/other-files.js'
+import { KEY, openWays, type Source, type Ways } from '../intake/ways.js'
+
+const FILES = Object.entries({ ...CSV_FILES, ...OTHER_FILES })
+
+/** Options of a dialect that the page has no choice for: such files take the command. */
+const WITHOUT_CHOICE = [
+  'skipLines',
+  'comment',
+  'quotes',
+  'quote',
+  'escape',
+  'trim',
+  'currency',
+  'booleans',
+  'nulls',
+  'blankLines',
+  'extraFields',
+  'columns',
+]
+
+/** What the command tells with its other lines, and not as a warning. */
+const TOLD_OTHERWISE = /^(?:The rows are those of the array|Objects in rows became)/
+
+type Said = Source['said']
+
+/** What is chosen in the page for what is said; undefined: there is no choice for it. */
+function choicesOf({ decimal, thousands, ...said }: Said): readonly [string, string][] | undefined {
+  const isBeyond = Object.entries(said).some(
+    ([name, value]) => WITHOUT_CHOICE.includes(name) || typeof value !== 'string',
+  )
+  if (isBeyond) return undefined
+  const mark = decimal ?? (thousands === '.' ? ',' : '.')
+  const isOfNumbers = decimal !== undefined || thousands !== undefined
+  const numbers: [string, string][] = isOfNumbers ? [['numbers', mark + (thousands ?? '')]] : []
+  return [...numbers, ...(Object.entries(said) as [string, string][])]
+}
+
+const { path } = findChromium()
+
+describe.skipIf(path === undefined)('the files of the intake in the page', () => {
+  let ways: Ways
+  let browser: Browser
+  let page: Page
+
+  beforeAll(async () => {
+    ways = await openWays()
+    browser = await chromium.launch({ executablePath: path ?? '', timeout: 60_000 })
+    page = await browser.newPage()
+    await page.goto(`${ways.url}/#/import`)
+    await page.getByLabel('API key').fill(KEY)
+    await page.keyboard.press('Enter')
+    await page.locator('#file').waitFor({ state: 'attached' })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await ways?.close()
+  })
+
+  async function choose(name: string, { bytes, given = {} }: FileCase): Promise<void> {
+    await page.locator('#file').setInputFiles({
+      name,
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.from(bytes as Uint8Array),
+    })
+    await page.getByRole('heading', { name: `${name} ` }).waitFor()
+    for (const [option, value] of choicesOf(given) ?? []) {
+      if (option !== 'at') await page.locator(`#dialect-${option}`).selectOption(value)
+      else await page.locator('#at').fill(value)
+      await page.locator('#at').dispatchEvent('change')
+    }
+    await page.locator('.preview > *').first().waitFor()
+  }
+
+  async function begin(): Promise<void> {
+    const button = page.getByRole('button', { name: 'Import', exact: true })
+    await button.click()
+  }
+
+  /** What a report is in the words of the page. */
+  function wordsOf({ format, encoding, delimiter, headerLine, advice }: IntakeReport) {
+    const known = Object.entries<string>(TEXT.delimiters).find(([mark]) => mark === delimiter)
+    const fields =
+      delimiter === undefined
+        ? []
+        : [TEXT.delimitedBy(known?.[1] ?? delimiter), TEXT.headerLine(headerLine)]
+    const read = TEXT.readAs([format.toUpperCase(), encoding, ...fields])
+    return [read, ...advice.map(TEXT.advice).filter((text) => text !== '')].map(shownText)
+  }
+
+  const taken = FILES.filter(([, { given = {} }]) => choicesOf(given) !== undefined)
+
+  test('all but those that need an option of the command can be said', () => {
+    const left = FILES.filter((file) => !taken.includes(file))
+    const options = new Set(left.flatMap(([, { given = {} }]) => Object.keys(given)))
+    expect(taken.length).toBeGreaterThanOrEqual(80)
+    options.delete('header') // Names that stand in no line.
+    expect(WITHOUT_CHOICE).toEqual(expect.arrayContaining([...options]))
+  })
+
+  test.each(taken)('%s', async (name, file) => {
+    const refused = file.columns === undefined ? file.refused : file.refusedBy?.['page']
+    await choose(name, file)
+    if (refused !== undefined) {
+      const begins = page.getByRole('button', { name: 'Import', exact: true })
+      if (await begins.isVisible()) await begin()
+      const told = () => page.locator('.steps').innerText()
+      await expect.poll(async () => (await told()).toLowerCase()).toContain(refused.toLowerCase())
+      return
+    }
+    await begin()
+    await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
+    const link = page.getByRole('link', { name: 'Show the table' })
+    const tableId = (await link.getAttribute('href'))?.split('/').at(-1) ?? ''
+    const made = await ways.tableOf(tableId)
+
+    const printed = await ways.printedBy({
+      name,
+      bytes: (typeof file.bytes === 'string'
+        ? new TextEncoder().encode(file.bytes)
+        : file.bytes) as Source['bytes'],
+      said: file.given ?? {},
+    })
+    expect(made).toEqual(await ways.tableOf(printed.tableId))
+    expect([made.columns, made.rows.length]).toEqual([file.columns, printed.report.rows])
+    const shown = page.locator('.steps :is(p:not(.actions), li)')
+    const told = (await shown.allInnerTexts()).filter((text) => !TOLD_OTHERWISE.test(text))
+    expect(told.toSorted()).toEqual(wordsOf(printed.report).toSorted())
+    const rows = page.locator('.receipt dd').first()
+    expect(await rows.innerText()).toBe(String(printed.report.rows))
+  })
+})

@@ -312,7 +312,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     expect(await page.locator('.plot path.line').count()).toBe(9)
     expect(await faults(page)).toEqual([])
     await page.evaluate(() => scrollTo(0, 0))
-    await picture(page, 'health', { width: 1100, height: 860 })
+    await picture(page, 'health', { width: 1100, height: 900 })
   })
 
   test('shows how far a verification has come, and what it has found', async () => {
@@ -370,9 +370,11 @@ async function workFor(page: Page, readings: number): Promise<void> {
   for (let reading = 0; reading < readings; reading++) {
     const requests = Math.round(6 + 5 * Math.sin(reading / 6) + (reading % 3))
     await page.evaluate(async (count) => {
-      const tables = (await (await fetch('tables')).json()) as { data: { id: string }[] }
+      const authorization = `Bearer ${sessionStorage.getItem('rowstash-session')}`
+      const ask = (path: string) => fetch(path, { headers: { authorization } })
+      const tables = (await (await ask('tables')).json()) as { data: { id: string }[] }
       for (let index = 0; index < count; index++)
-        await fetch(`tables/${tables.data[0]?.id}/rows?limit=${20 + 7 * index}`)
+        await ask(`tables/${tables.data[0]?.id}/rows?limit=${20 + 7 * index}`)
     }, requests)
     const read = page.waitForResponse(/\/metrics$/)
     await page.clock.runFor(2_000)

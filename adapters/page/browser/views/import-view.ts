@@ -250,6 +250,7 @@ class ImportView {
     this.#showZone(true)
     this.#step = this.#isSeen ? 'seen' : 'done'
     fill(this.#body, ...doneView(done))
+    this.#takeFocus('a')
     this.#context.say(TEXT.imported)
   }
 
@@ -285,6 +286,14 @@ class ImportView {
     const said = el('p', {}, TEXT.nothingImported)
     const title = el('h2', {}, file.name)
     fill(this.#body, title, said, lacking, ...checkView(check), help, actions)
+    this.#takeFocus('button')
+  }
+
+  /** The button that was pressed has gone: what comes next has the focus, unless a person is elsewhere. */
+  #takeFocus(next: 'a' | 'button'): void {
+    const { activeElement } = document
+    if (!this.#isSeen || (activeElement !== null && activeElement !== document.body)) return
+    this.#body.querySelector<HTMLElement>(next)?.focus()
   }
 
   /** Deletes what was staged, and begins anew. */
@@ -311,6 +320,7 @@ class ImportView {
       el('p', { class: 'muted' }, isMendable ? TEXT.goOnHelp : TEXT.nothingImported),
       el('div', { class: 'actions' }, isMendable ? retry : null, anew),
     )
+    this.#takeFocus('button')
   }
 }
 

@@ -243,7 +243,16 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByText(`Values that do not fit: ${MISFITS.length}`).waitFor()
     expect(await faults(page)).toEqual([])
     await picture(page, 'misfits')
-    await page.getByRole('button', { name: 'Change the import' }).click()
+    const staged = () =>
+      page.evaluate(async () => {
+        const authorization = `Bearer ${sessionStorage.getItem('rowstash-session')}`
+        const answer = await fetch('stashes', { headers: { authorization } })
+        return ((await answer.json()) as { data: { rows: number }[] }).data.map(({ rows }) => rows)
+      })
+    expect(await staged()).toContain(64)
+    await choose(page, 'orders.ndjson.gz') // In its place.
+    await page.getByRole('columnheader', { name: 'total' }).waitFor()
+    expect(await staged()).not.toContain(64)
   })
 
   test('values that do not fit are shown, and change nothing until a person says so', async () => {
@@ -309,6 +318,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
       await page.getByRole('heading', { name }).waitFor()
       await page.getByText(why).waitFor()
       expect(await page.getByRole('button', { name: 'Import', exact: true }).count()).toBe(0)
+      await page.getByText('Drop a file anywhere').waitFor()
     }
     expect(await faults(page)).toEqual([])
     await choose(page, 'rows.txt')

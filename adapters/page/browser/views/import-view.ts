@@ -55,6 +55,8 @@ class ImportView {
   /** `done` while nobody has seen it. */
   #step: 'choosing' | 'begun' | 'done' | 'seen' = 'choosing'
   #ending = new AbortController()
+  /** What is staged and does not fit: another file takes its place, such as the same one corrected. */
+  #refused: ImportRun | undefined
 
   constructor(context: ViewContext, tables: readonly TableName[], tableId: string) {
     this.#context = context
@@ -105,10 +107,14 @@ class ImportView {
     this.#ending.abort()
     this.#ending = new AbortController()
     const { signal } = this.#ending
-    const found = findFormat(file).then((format) => {
+    const refused = this.#refused
+    this.#refused = undefined
+    const prepare = async (): Promise<void> => {
+      await refused?.discard()
+      const format = await findFormat(file)
       if (!signal.aborted) this.#prepare(file, { format })
-    })
-    start(found, this.#context.fail)
+    }
+    start(prepare(), this.#context.fail)
   }
 
   /** @param said - How it is read, as far as it is known. */
@@ -251,7 +257,7 @@ class ImportView {
     this.#step = this.#isSeen ? 'seen' : 'done'
     fill(this.#body, ...doneView(done))
     this.#takeFocus('a')
-    this.#context.say(TEXT.imported)
+    if (this.#step === 'done') this.#context.say(TEXT.imported)
   }
 
   /** Shows what does not fit, and what a merge would do. Whoever allowed misfits beforehand may go on. */
@@ -260,6 +266,7 @@ class ImportView {
     const { signal } = this.#ending
     const change = (): void => this.#giveUp(begun)
     const goOn = (work: (progress: ProgressView) => Promise<void>): void => {
+      this.#refused = undefined
       const progress = new ProgressView(file, this.#context.now)
       fill(this.#body, el('h2', {}, file.name), progress.element)
       start(work(progress), (failure) => this.#fail(failure, () => goOn(work), change))
@@ -275,6 +282,7 @@ class ImportView {
     const go = button(isFitting ? TEXT.merge : TEXT.importAnyway, commit, { class: 'primary' })
     const canGo = isFitting || onSchemaError === 'dropColumns'
     if (!this.#isSeen) this.#context.say(TEXT.importWaits)
+    this.#refused = run
     this.#showZone(true)
     const actions = el(
       'div',
@@ -298,6 +306,7 @@ class ImportView {
 
   /** Deletes what was staged, and begins anew. */
   #giveUp({ run, file, reading }: Begun): void {
+    this.#refused = undefined
     start(
       run.discard().then(() => this.#prepare(file, reading)),
       this.#context.fail,

@@ -70,6 +70,7 @@ describe.skipIf(path === undefined)('the files of the intake in the page', () =>
   })
 
   async function choose(name: string, { bytes, given = {} }: FileCase): Promise<void> {
+    await expect.poll(() => page.locator('progress').count()).toBe(0)
     await page.locator('#file').setInputFiles({
       name,
       mimeType: 'application/octet-stream',
@@ -114,8 +115,9 @@ describe.skipIf(path === undefined)('the files of the intake in the page', () =>
     const refused = file.columns === undefined ? file.refused : file.refusedBy?.['page']
     await choose(name, file)
     if (refused !== undefined) {
+      // Most are refused before; what the server refuses is begun.
       const begins = page.getByRole('button', { name: 'Import', exact: true })
-      if (await begins.isVisible()) await begin()
+      await begins.click({ timeout: 1_000 }).catch(() => undefined)
       const told = () => page.locator('.steps').innerText()
       await expect.poll(async () => (await told()).toLowerCase()).toContain(refused.toLowerCase())
       return

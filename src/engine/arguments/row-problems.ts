@@ -2,7 +2,7 @@
 import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
 
 /** Problems that a refusal names, at most. */
-const PROBLEMS_NAMED_MAX = 100
+export const PROBLEMS_NAMED_MAX = 100
 
 /** What may be wrong with a row. The one with the least rank is the error of the call, as for one row. */
 const RANK: Readonly<Partial<Record<StoreErrorCode, number>>> = {
@@ -56,6 +56,21 @@ export class RowProblems {
       problemCount: count,
     })
   }
+}
+
+/**
+ * Refuses a call for the cells of rows, which are told in order, the first of them by the error itself.
+ * @param count - Of all; 0: nothing is refused.
+ */
+export function refuseRows(problems: readonly StoreError[], count: number): void {
+  const [first] = problems
+  if (first === undefined) return
+  const more = count === 1 ? '' : `; ${count} rows have problems`
+  throw new StoreError(first.code, `${first.message}${more}`, {
+    ...placeOf(first),
+    problems,
+    problemCount: count,
+  })
 }
 
 /** The failure of one row of a call, with its index and its row ID. */

@@ -1,10 +1,23 @@
 // The columns of a table after a change that does not list all of them.
+import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { isRecord, shown } from '../../base/options.js'
-import { invalidArgument, StoreError } from '../../base/store-error.js'
+import { invalidArgument, isStoreError, StoreError } from '../../base/store-error.js'
+import { ITEM_WORK, type Steps } from '../../base/time-slices.js'
 import { lackedColumn } from '../../base/unknown-column.js'
+import { convertToken, readSpans, renderKey } from '../../format/row-text.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
+import { describeRule } from '../../schema/summarize.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
+import { checkIfMatch } from '../arguments/if-match.js'
+import { PROBLEMS_NAMED_MAX, refuseRows } from '../arguments/row-problems.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { invalidValue } from '../import/row-object.js'
+import { cellFits, toStoredToken } from '../import/stored-form.js'
+import { readSchema } from '../read/generations.js'
+import { openVersion } from './export-rows.js'
+import { overwriteRows } from './overwrite-rows.js'
 
 /** What changes of the columns; the others stay. */
 export type ColumnChanges = Readonly<{
@@ -55,4 +68,120 @@ export function checkNewNames(given: unknown): ReadonlyMap<string, string> {
   const isText = (pair: [string, unknown]): pair is [string, string] => typeof pair[1] === 'string'
   if (names?.every(isText)) return new Map(names)
   throw invalidArgument(`rename must have display names by column ID, not ${shown(given)}`)
+}
+
+/** A column that is given another type, with its cells. */
+export type Conversion = Readonly<{
+  convert: Column
+  ifMatch: number | bigint | undefined
+  signal: AbortSignal | undefined
+}>
+
+/** Conversions of a table that others change meanwhile, at most. */
+const CONVERSIONS_MAX = 8
+
+/**
+ * Gives a column another type, and its cells the form of that type, in one commit: the rows are read at one version and
+ * written anew, with their IDs. If a cell does not fit, nothing is changed.
+ * @returns null: the column has the type.
+ * @throws {StoreError} as `Table.alter`
+ */
+export async function convertColumn(
+  place: TablePlace,
+  { convert, ifMatch, signal }: Conversion,
+): Promise<Readonly<{ version: number }> | null> {
+  const { team } = place
+  for (let tries = 0; tries < CONVERSIONS_MAX; tries++) {
+    const rows = await openVersion(place, { format: 'ndjson', signal }, true)
+    checkIfMatch('table', ifMatch, rows.version)
+    const before = await readSchema(place)
+    const column = before.columns.get(convert.id)
+    if (column === undefined) throw invalidArgument(lackedColumn(before.columns, convert.id))
+    if (JSON.stringify(column.type) === JSON.stringify(convert.type)) return null
+    const changed = { ...column, type: convert.type }
+    const columns = before.schema.columns.map((each) => (each === column ? changed : each))
+    const converter = new CellConverter(team, changed)
+    try {
+      return await overwriteRows(place, {
+        rows: rows.rowCount === 0 ? [] : { ndjson: converter.convert(rows.pieces) },
+        ifMatch: rows.version,
+        readSchema: () => ({ columns }),
+        onSchemaError: 'abort',
+        signal,
+      })
+    } catch (failure) {
+      converter.check()
+      if (!isStoreError(failure) || failure.code !== 'PRECONDITION_FAILED') throw failure
+    }
+  }
+  throw tooBusy('Others changed the table during each try to convert the column')
+}
+
+/** Converts the cells of one column in lines of JSON, and notes those that do not fit. */
+class CellConverter {
+  readonly #team: TeamContext
+  readonly #column: Column
+  readonly #problems: StoreError[] = []
+  #problemCount = 0
+  #row = 0
+
+  constructor(team: TeamContext, column: Column) {
+    this.#team = team
+    this.#column = column
+  }
+
+  /** @param pieces - Whole lines. Behind a cell that does not fit there are none: what is made of them is not used. */
+  async *convert(pieces: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
+    const slices = this.#team.slices.begin()
+    for await (const piece of pieces) {
+      const lines = await slices.run(this.#convertLines(fromUtf8(piece)))
+      if (this.#problemCount === 0) yield utf8(lines)
+    }
+    this.check()
+  }
+
+  /** @throws {StoreError} COLUMN_HAS_INVALID_VALUE with all cells that do not fit */
+  check(): void {
+    refuseRows(this.#problems, this.#problemCount)
+  }
+
+  *#convertLines(text: string): Steps<string> {
+    let converted = ''
+    const key = renderKey(this.#column.id)
+    for (let start = 0; start < text.length; this.#row++) {
+      const end = text.indexOf('\n', start)
+      const line = text.slice(start, end)
+      converted += `${line.includes(key) ? yield* this.#convertLine(line) : line}\n`
+      yield ITEM_WORK + line.length
+      start = end + 1
+    }
+    return converted
+  }
+
+  *#convertLine(line: string): Steps<string> {
+    const { id } = this.#column
+    const row = line.slice(1, -1)
+    const span = readSpans(row).find((each) => each.id === id)
+    if (span === undefined) return line
+    const token = row.slice(span.valueStart, span.end)
+    const cell = yield* this.#convertCell(token)
+    if (cell !== null) return `{${row.slice(0, span.valueStart)}${cell}${row.slice(span.end)}}`
+    if (this.#problemCount++ < PROBLEMS_NAMED_MAX) {
+      const rule = describeRule(this.#column.type, token.startsWith('"'))
+      this.#problems.push(invalidValue(id, { row: this.#row, value: token, rule }))
+    }
+    return line
+  }
+
+  /** null: it does not fit. An empty text is a value that other kinds would lose. */
+  *#convertCell(token: string): Steps<string | null> {
+    const { type } = this.#column
+    const rules = { formatChecks: this.#team.options.formatChecks, inferred: false }
+    const isText = type.kind === 'string' || type.kind === 'markdown'
+    if (token === '""' && !isText) return null
+    const shown = convertToken(token, type)
+    if (yield* cellFits(rules, this.#column, shown, false)) return shown
+    const fits = token.startsWith('"') && (yield* cellFits(rules, this.#column, token, true))
+    return fits ? toStoredToken(token, type, true) : null
+  }
 }

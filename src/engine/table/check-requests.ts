@@ -41,7 +41,12 @@ import type {
   Stash,
   TablePreflightRequest,
 } from '../types/row-types.js'
-import { type ColumnChanges, changedColumns, checkNewNames } from './altered-columns.js'
+import {
+  type ColumnChanges,
+  type Conversion,
+  changedColumns,
+  checkNewNames,
+} from './altered-columns.js'
 import type { CheckedMerge } from './merge-commit.js'
 import { makeRequestKey } from './request-digest.js'
 import type { KeyAlteration } from './table-key.js'
@@ -72,6 +77,7 @@ const ALTER_ARGUMENTS = [
   'add',
   'drop',
   'rename',
+  'convert',
   'countsCells',
   'key',
   'ifMatch',
@@ -261,8 +267,12 @@ export function checkEnsure(
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
-export function checkAlter(given: AlterRequest, columnsMax: number): Alteration | KeyAlteration {
+export function checkAlter(
+  given: AlterRequest,
+  columnsMax: number,
+): Alteration | KeyAlteration | Conversion {
   checkArguments('alter', given, ALTER_ARGUMENTS)
+  if (given.convert !== undefined) return checkConversion(given, columnsMax)
   const { name, schema, add = [], drop = [], rename = {}, key } = given
   const countsCells = checkFlag('countsCells', given.countsCells ?? true)
   const signal = checkSignal(given.signal)
@@ -300,6 +310,20 @@ export function checkAlter(given: AlterRequest, columnsMax: number): Alteration 
     ifMatch: checkIfMatchArgument(given.ifMatch),
     signal,
   }
+}
+
+function checkConversion(
+  { convert, ifMatch, signal, author: _, note: __, ...others }: AlterRequest,
+  columnsMax: number,
+): Conversion {
+  checkArguments('convert', convert, ['column', 'type'])
+  if (Object.values(others).some((other) => other !== undefined)) {
+    throw invalidArgument('alter takes convert by itself: change the rest in another call')
+  }
+  const { column = '', type = 'string' } = convert ?? {}
+  const [wanted] = parseTableSchema({ columns: [{ id: column, type }] }, columnsMax).columns
+  if (wanted === undefined) throw invalidArgument('convert has no column')
+  return { convert: wanted, ifMatch: checkIfMatchArgument(ifMatch), signal: checkSignal(signal) }
 }
 
 export type CheckedImport = Readonly<{

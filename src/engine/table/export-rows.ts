@@ -91,26 +91,36 @@ const PLAN = { rows: Number.MAX_SAFE_INTEGER, wantsSchema: true }
 /** Rows that were changed since they were last compacted are held, as many as these pages have bytes. */
 const CHANGED_PAGES_MAX = 4
 
-async function openVersion(
+/** Chooses the rows of a version, or those of them behind a position. */
+function chooserOf(
+  place: TablePlace,
+  at: number | undefined,
+): (token?: Continuation) => Promise<ChosenPage> {
+  const recordBytesMax = CHANGED_PAGES_MAX * place.team.options.pageBytesMax
+  return (token) => {
+    const plan = { ...PLAN, recordBytesMax, token }
+    if (at !== undefined) return choosePastPage(place, at, plan)
+    return choosePage(place, { ...plan, pinned: token?.generation })
+  }
+}
+
+/** @param keepsIds - Whether all columns go out with the row IDs. */
+export async function openVersion(
   place: TablePlace,
   { limit = Number.POSITIVE_INFINITY, signal, format, at, ...asked }: ExportRequest,
+  keepsIds = false,
 ): ReturnType<Table['openExport']> {
   const { team, table } = place
-  const { columns, hasRowIds } = wantedCells(asked.columns)
+  const { columns, ...cells } = wantedCells(asked.columns)
+  const hasRowIds = keepsIds || cells.hasRowIds
   const { where, search, orderBy } = asked
   const step = <T>(read: () => Promise<T>): Promise<T> => {
     checkNotAborted('export', signal)
     return team.lifecycle.run(read)
   }
-  const choose = (token?: Continuation): Promise<ChosenPage> => {
-    const recordBytesMax = CHANGED_PAGES_MAX * team.options.pageBytesMax
-    const plan = { ...PLAN, recordBytesMax, token }
-    if (at !== undefined) return choosePastPage(place, at, plan)
-    return choosePage(place, { ...plan, pinned: token?.generation })
-  }
+  const choose = chooserOf(place, at)
   const chosen = await step(() => choose())
   const { runs, isEnd, generation, schema } = chosen.plan
-  const { nonce } = generation
   const query = compileQuery(team, schema, { where, search, columns })
   if (orderBy !== undefined) parseOrderBy(orderBy, schema?.columns ?? new Map())
   const wanted = { columns: pickById(schema?.schema.columns ?? [], columns) }
@@ -121,17 +131,22 @@ async function openVersion(
     if (orderBy !== undefined) {
       const form = hasRowIds ? ('linesWithIds' as const) : ('lines' as const)
       const bounds = { where, search, columns, orderBy, signal, form }
-      const pages = sortedPages((read) => step(async () => read(place)), bounds, limit, nonce)
+      const pages = sortedPages(
+        (read) => step(async () => read(place)),
+        bounds,
+        limit,
+        generation.nonce,
+      )
       return linesOfPages(pages)
     }
     const more = (position: Continuation['position']) =>
-      choose({ table, generation: nonce, position })
+      choose({ table, generation: generation.nonce, position })
     const isReused = csv !== null
     return readLines(chosen, more, { query, hasRowIds, limit, signal, isReused }, step)
   }
   async function* pieces(): AsyncGenerator<Bytes, void> {
     const release = team.holds.hold()
-    const unpin = team.pins.pin(nonce)
+    const unpin = team.pins.pin(generation.nonce)
     try {
       if (team.kv.shared) await team.incarnation.publish()
       if (csv !== null) yield utf8(csvRows(header, delimiter).start)
@@ -139,8 +154,7 @@ async function openVersion(
     } finally {
       release()
       unpin()
-      // The next renewal says it, too.
-      if (team.kv.shared) await team.incarnation.publish().catch(() => undefined)
+      if (team.kv.shared) await team.incarnation.publish().catch(() => undefined) // The next renewal says it, too.
     }
   }
   const liveRows = runs.reduce((count, run) => count + run.liveRows, 0)

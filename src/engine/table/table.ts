@@ -101,6 +101,7 @@ import type {
   Table,
 } from '../types/store-types.js'
 import { addRows } from './add-rows.js'
+import { convertColumn } from './altered-columns.js'
 import {
   checkAdd,
   checkAlter,
@@ -430,7 +431,13 @@ export class TeamTable implements Table {
     }, request)
   }
 
-  async #alter(place: TablePlace, alteration: Parameters<typeof alterTable>[1]): Promise<Version> {
+  async #alter(place: TablePlace, alteration: ReturnType<typeof checkAlter>): Promise<Version> {
+    if ('convert' in alteration) {
+      const converted = await convertColumn(place, alteration)
+      return converted === null
+        ? { version: await this.version() }
+        : toPublicVersion(place.team, { version: converted.version })
+    }
     const altered = await alterTable(place, alteration, (where) => this.count(where))
     return toPublicVersion(place.team, altered)
   }

@@ -76,6 +76,13 @@ export type AlterRequest = Authored &
      * columns and the number of their cells, in tables of up to 1,000,000 cells of such columns.
      */
     drop?: readonly string[] | undefined
+    /**
+     * Gives a column another type, and its cells the form of that type, in one commit, as an overwrite with rows that keep
+     * their IDs: a text is read as a field of CSV is, numbers, booleans and arrays become the text of their JSON. If a cell
+     * does not fit, or would be lost as an empty text, nothing is changed: COLUMN_HAS_INVALID_VALUE, whose `problems` are the
+     * first 100 such cells, and `problemCount` all. Only by itself. Default: none.
+     */
+    convert?: Readonly<{ column: string; type: SchemaInput['columns'][number]['type'] }> | undefined
     /** Whether that message has the number of their cells. Default: true. */
     countsCells?: boolean | undefined
     /**

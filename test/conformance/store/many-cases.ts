@@ -348,4 +348,78 @@ export const manyCases: readonly StoreCase[] = [
       assert.deepEqual((await columnOf(table, 't'))[2], 'x')
     },
   },
+  {
+    name: 'a column gets another type with its cells in one commit, and rows keep their IDs',
+    options: { inlineRowsMax: 3, segmentRowsMax: 4 },
+    async run(fixture) {
+      const rows = ['34.50', '12345678901234567890.10', null, '-7', '1e2'].map((s, m) => ({ s, m }))
+      const { table, rowIds } = await fixture.create(rows, { s: 'string', m: 'number' })
+      await table.deleteRow(rowIds.get(3))
+      const ids = async () => (await table.page()).rows.map(({ $rowID }) => $rowID)
+      const before = await ids()
+      const jsonOf = async () => (await cellsOf(table)).join(' ')
+
+      const { version } = await table.alter({
+        convert: { column: 's', type: 'number' },
+        ifMatch: 2,
+      })
+      assert.equal(version, 3)
+      const numbers =
+        '{"s":34.50,"m":0} {"s":12345678901234567890.10,"m":1} {"m":2} {"s":1e2,"m":4}'
+      assert.equal(await jsonOf(), numbers)
+      assert.deepEqual(await ids(), before)
+      assert.equal((await table.alter({ convert: { column: 's', type: 'number' } })).version, 3)
+      await table.alter({ convert: { column: 's', type: 'string' } })
+      const texts = numbers.replace(/"s":([^,]+)/g, '"s":"$1"')
+      assert.equal(await jsonOf(), texts)
+      assert.deepEqual((await table.schema()).columns[0]?.type, { kind: 'string' })
+      await fixture.store.maintain()
+      assert.equal(await jsonOf(), texts)
+    },
+  },
+  {
+    name: 'a column whose cells do not all fit another type stays as it is, and each of them is told',
+    options: { inlineRowsMax: 3, segmentRowsMax: 4 },
+    async run(fixture) {
+      const days = ['2024-02-29', '', '2023-02-29', 'x'].concat(Array(150).fill('y'))
+      const { table } = await fixture.create(
+        days.map((s, n) => ({ s, n })),
+        { s: 'string', n: 'number' },
+      )
+      const code = 'COLUMN_HAS_INVALID_VALUE'
+      const toDate = () => table.alter({ convert: { column: 's', type: 'date' } })
+      await failsWithoutEffect(table, toDate, code, { row: 1, column: 's' })
+      const failure = await fails(toDate(), code)
+      assert.equal(failure.problemCount, 153)
+      const found = failure.problems?.map(({ row, value }) => [row, value]) ?? []
+      assert.deepEqual(found.slice(0, 3), [
+        [1, '""'],
+        [2, '"2023-02-29"'],
+        [3, '"x"'],
+      ])
+      assert.equal(found.length, 100)
+      const refused = (given: object) =>
+        failsWithoutEffect(table, () => table.alter(given), 'REQUEST_VALIDATION_ERROR')
+      await refused({ convert: { column: 'none', type: 'date' } })
+      await refused({ convert: { column: 's', type: 'none' } })
+      await refused({ convert: { column: 's', type: 'date' }, name: 'other' })
+      await refused({ convert: { column: 's' }, drop: ['n'] })
+      const late = () => table.alter({ convert: { column: 'n', type: 'string' }, ifMatch: 0 })
+      await failsWithoutEffect(table, late, 'PRECONDITION_FAILED')
+    },
+  },
+  {
+    name: 'a conversion of a column loses no change that others make meanwhile',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(2_000), { n: 'number' })
+      const changes = [0, 1, 2].map((at) => table.updateRow(rowIds.get(at), { n: 10 + at }))
+      const [, ...changed] = await Promise.all([
+        table.alter({ convert: { column: 'n', type: 'string' } }).catch((reason) => reason),
+        ...changes.map((change) => change.catch(() => null)),
+      ])
+      const values = (await columnOf(table, 'n')).slice(0, 3).map(Number)
+      const expected = changed.map((result, at) => (result === null ? at : 10 + at))
+      assert.deepEqual(values, expected)
+    },
+  },
 ]

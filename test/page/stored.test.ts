@@ -151,6 +151,22 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     })
     await picture(page, 'history', { width: 1_100, height: 560 })
 
+    const steps = pane.locator('.history li')
+    expect(await steps.first().innerText()).toMatch(/\d{4}/) // When it was made.
+    await page.getByRole('button', { name: 'Schema' }).click()
+    await pane.getByRole('button', { name: 'Show the changes of the table' }).click()
+    const changes = pane.locator('.timeline li')
+    await expect.poll(() => changes.count()).toBe(3)
+    expect(await changes.first().innerText()).toMatch(/Rows changed · version 3.*1 changed/s)
+    expect(await changes.last().innerText()).toMatch(/Created · version 1.*5 added/s)
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'timeline')
+    await changes.last().getByRole('button').click()
+    const past = page.getByRole('dialog')
+    await past.getByRole('cell', { name: 'Ada', exact: true }).waitFor()
+    expect(await past.getByRole('row').count()).toBe(6)
+    await page.keyboard.press('Escape')
+
     await people.table.updateRow(people.first, { name: MARKUP })
     await page.getByRole('rowheader', { name: '1', exact: true }).click()
     await pane.getByRole('button', { name: 'Show the previous version' }).click()

@@ -99,6 +99,16 @@ export type FilesPage = Readonly<{ data: readonly FileInfo[]; continuation?: str
 /** Attempts for each request. A server that starts again is there within them. */
 const TRIES_MAX = 8
 
+/** Who made a version of a table, when, and of how many rows. */
+export type TableChange = Readonly<{
+  version: number
+  operation: string
+  at: number
+  author?: string
+  note?: string
+  counts: Readonly<{ added: number; changed: number; removed: number }>
+}>
+
 type Signal = AbortSignal | undefined
 
 export class Api {
@@ -202,6 +212,17 @@ export class Api {
       row: await readAnswerData<Row>(answer, { $rowID: 'string' }, parseJson),
       version: Number(neededVersionOf(answer)),
     }))
+  }
+
+  /** What made a version of a table, which may fail with history_gone. */
+  async change(tableId: string, version: number): Promise<TableChange> {
+    const read = (answer: Response) => readAnswerData<TableChange>(answer, { at: 'number' })
+    return this.#get(`${tablePath(tableId)}/changes/${version}`, read)
+  }
+
+  /** The changes after a version, which may fail with history_gone. */
+  async pastChanges(tableId: string, since: number): Promise<readonly TableChange[]> {
+    return this.#get(`${tablePath(tableId)}/changes?since=${since}`, listOf<TableChange>)
   }
 
   /** Changes the name of a table and those of its columns, unless the table has changed since a version. */

@@ -66,3 +66,33 @@ export const EDIT = {
   uploading: (name: string) => `Uploading ${name} …`,
   fileHelp: 'Or drop a file on the cell. Alt and the down arrow choose one.',
 } as const
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  create: 'Created',
+  add: 'Rows added',
+  overwrite: 'All rows replaced',
+  merge: 'Merged by key',
+  update: 'Rows changed',
+  delete: 'Rows deleted',
+  alter: 'Columns or name changed',
+  transaction: 'Several changes',
+}
+
+export const PAST = {
+  title: 'History',
+  show: 'Show the changes of the table',
+  none: 'The table keeps no changes from before.',
+  operation: (name: string, version: string) => `${OPERATIONS[name] ?? name} · version ${version}`,
+  counts: (added: number, changed: number, removed: number) =>
+    [
+      added > 0 ? `${added.toLocaleString('en')} added` : '',
+      changed > 0 ? `${changed.toLocaleString('en')} changed` : '',
+      removed > 0 ? `${removed.toLocaleString('en')} removed` : '',
+    ]
+      .filter((text) => text !== '')
+      .join(', '),
+  asOf: 'Show the rows of then',
+  rowsAt: (version: string, time: string) => `Rows as of version ${version}, ${time}`,
+  first: (count: number) => `The first ${count} rows.`,
+  close: 'Close',
+} as const

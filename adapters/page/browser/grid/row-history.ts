@@ -3,7 +3,7 @@ import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, TableInfo, VersionedRow } from '../base/api.js'
 import { button, el, setDisabled, setText, start } from '../base/dom.js'
-import { shownCount } from '../base/show.js'
+import { shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { shortText } from './cells.js'
 
@@ -20,9 +20,12 @@ export function rowHistory(api: Api, info: TableInfo, now: VersionedRow): HTMLEl
   let newer = now
   const ask = (): void => {
     setDisabled(true, more)
-    const before = readBefore(api, info, newer).then((older) => {
-      if (typeof older === 'string') return say(older)
-      list.append(renderHistoryStep(info, older.row, newer))
+    const { version } = newer
+    const about = readChange(api, info.id, version)
+    const before = readBefore(api, info, newer).then(async (older) => {
+      const made = await about
+      if (typeof older === 'string') return say(made === '' ? older : `${older} ${made}`)
+      list.append(renderHistoryStep(info, older.row, newer, made))
       newer = older
       setText(more, TEXT.earlier)
       setDisabled(false, more)
@@ -49,10 +52,26 @@ async function readBefore(
   }
 }
 
+/** An author that is the digest of a key tells a person nothing. */
+export function nameOf(author: string | undefined): string {
+  return author === undefined || /^[0-9a-f]{32}$/.test(author) ? '' : author
+}
+
+/** Who has made a version, and when; empty: it is not kept. */
+async function readChange(api: Api, tableId: string, version: number): Promise<string> {
+  try {
+    const { at, author } = await api.change(tableId, version)
+    return [shownTime(at), nameOf(author)].filter(Boolean).join(' · ')
+  } catch {
+    return ''
+  }
+}
+
 function renderHistoryStep(
   { schema }: TableInfo,
   before: Row,
   { row, version }: VersionedRow,
+  made: string,
 ): HTMLElement {
   const changed = schema.columns.flatMap(({ id, displayName = id }) => {
     const [old, now] = [shortText(before[id]), shortText(row[id])]
@@ -61,5 +80,6 @@ function renderHistoryStep(
     return [el('dt', {}, displayName), el('dd', {}, el('del', {}, value(old)), ' → ', value(now))]
   })
   const title = el('strong', {}, TEXT.changedIn(shownCount(version)))
-  return el('li', {}, title, el('dl', {}, ...changed))
+  const about = el('p', { class: 'muted' }, made)
+  return el('li', {}, title, about, el('dl', {}, ...changed))
 }

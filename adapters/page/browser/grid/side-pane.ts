@@ -3,12 +3,14 @@ import { messageOf } from '../../../../src/base/shown-text.js'
 import type { Api, Row, TableInfo } from '../base/api.js'
 import { copyToClipboard } from '../base/clipboard.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
+import { PAST } from '../base/edit-texts.js'
 import { jsonText } from '../base/json-text.js'
 import { shownCount } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { shownType, wholeCell } from './cells.js'
 import { rowHistory } from './row-history.js'
 import { nameForm } from './schema-form.js'
+import { tableTimeline } from './table-timeline.js'
 
 export type PaneEvents = Readonly<{
   /** The names of the table were changed; undefined: they must not be. */
@@ -118,7 +120,18 @@ export class SidePane {
     this.#show(
       TEXT.schema,
       isFixed ? table : nameForm(this.#api, () => this.info, inputs, table, onRenamed),
+      this.#history(),
     )
+  }
+
+  #history(): HTMLElement {
+    const place = el('section', { class: 'rowHistory', tabindex: -1, 'aria-label': PAST.title })
+    const show = button(PAST.show, () => {
+      fill(place, el('h3', {}, PAST.title), tableTimeline(this.#api, this.info))
+      place.focus() // Else the focus would leave the pane.
+    })
+    place.append(show)
+    return place
   }
 
   #show(title: string, ...content: readonly Node[]): void {

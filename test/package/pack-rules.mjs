@@ -6,7 +6,7 @@ const KB = 1_000
 /** The kinds of files, each with the bytes that one of them has at most. */
 const KINDS = [
   { form: /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md)$/, max: 64 * KB },
-  { form: /^dist\/[\w-]+\.js$/, max: 1_290 * KB },
+  { form: /^dist\/[\w-]+\.js$/, max: 1_300 * KB },
   { form: /^dist\/[\w-]+\.d\.ts$/, max: 250 * KB },
   { form: /^dist\/openapi\.json$/, max: 400 * KB },
   { form: /^(?:src\/(?:[\w-]+\/)*|bench\/)[\w-]+\.md$/, max: 64 * KB },
@@ -17,15 +17,15 @@ const KINDS = [
 ]
 
 /** Bytes of the package as it is published, and installed, at most. */
-export const PACKED_MAX = 1_152 * KB
-export const UNPACKED_MAX = 4_060 * KB
+export const PACKED_MAX = 1_190 * KB
+export const UNPACKED_MAX = 4_170 * KB
 
 /** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
 export const BUNDLE_MAX = {
-  rowstash: { first: 310 * KB, later: 43.5 * KB },
+  rowstash: { first: 310 * KB, later: 44 * KB },
   // What is loaded later reads files: dialects, lines, nested objects, what makes columns text; or feeds of changes; or
   // changes many rows at once.
-  'rowstash/client': { first: 23.5 * KB, later: 19.9 * KB },
+  'rowstash/client': { first: 23.7 * KB, later: 20 * KB },
 }
 
 /**

@@ -98,10 +98,10 @@ describe('the first rows of a file', () => {
   })
 
   test.each([
-    ['', 'CSV: the file is empty'],
+    ['', 'the file is empty'],
     ['a,b\n1,"x\n', 'CSV at line 2: the file ends inside a quoted field of this record'],
-    ['PK\x03\x04', 'CSV: the file is a zip archive'],
-    ['<!doctype html><p>', 'CSV: the file is an HTML page'],
+    ['PK\x03\x04', 'the file is a zip archive'],
+    ['<!doctype html><p>', 'the file is an HTML page'],
   ])('%j is refused with its place', async (content, message) => {
     await expect(sampleOf(content)).rejects.toThrow(message)
   })

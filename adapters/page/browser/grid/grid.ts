@@ -144,6 +144,7 @@ export class Grid {
     })
     const seen = Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1
     this.#slots.fit(Math.min(seen, this.#source.count))
+    if (this.#marked?.isConnected === false) this.#mark(undefined) // Until the next frame.
     // What is said above the grid takes the place of its last rows.
     if (wasSeen && row < this.#source.count) this.#placeBar(this.#map.show(row))
     this.#goToDue()
@@ -358,7 +359,10 @@ export class Grid {
     const isSeen = column >= first && column < end
     const cells = row < 0 ? this.#header.cells : this.#slots.cellsOf(row)
     const cell = isSeen ? cells?.[column - first] : undefined
-    if (cell === this.#marked) return
+    if (cell !== this.#marked) this.#mark(cell)
+  }
+
+  #mark(cell: Element | undefined): void {
     this.#marked?.removeAttribute('id')
     this.#marked = cell
     if (cell !== undefined) cell.id = 'active-cell'

@@ -78,7 +78,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     expect(await page.locator('#active-cell').innerText()).toBe('Grace Hopper') // It went down.
     release()
     await saved(page)
-    expect(await cell.getAttribute('aria-description')).toBeNull()
+    await expect.poll(() => cell.getAttribute('aria-description')).toBeNull()
     expect((await stored(page, 2))['customer']).toBe('Alan M. Turing')
     expect(await page.getByText('The table has changed').count()).toBe(0)
 

@@ -33,7 +33,7 @@ class One implements RunCommand {
   }
 
   check({ state }: Readonly<Model>): boolean {
-    return this.#spec.kind !== 'create' || state.tables.length < TABLES_MAX
+    return !/^(?:create|ensure)$/.test(this.#spec.kind) || state.tables.length < TABLES_MAX
   }
 
   async run(model: Model, world: World): Promise<void> {

@@ -1,11 +1,24 @@
 // Operations on the life of a table: its name, and its end.
 import { isDeepStrictEqual } from 'node:util'
 import type { SchemaInput } from '../../../src/index.js'
-import type { ModelSchema } from './cell-rules.js'
-import { isRefusedByKey } from './key-rules.js'
-import { expectEqual, expectFailure, expectValue, type Operation } from './operation.js'
-import { changeSchema, currentOf } from './oracle.js'
-import { type IfMatch, isPast, onTable, type TableTarget, tableOf } from './row-operations.js'
+import type { ModelSchema, Type } from './cell-rules.js'
+import { INVALID, isRefusedByKey, type Key, namedRows } from './key-rules.js'
+import {
+  expectEqual,
+  expectFailure,
+  expectValue,
+  type Operation,
+  type Outcome,
+} from './operation.js'
+import { changeSchema, currentOf, type ModelTable } from './oracle.js'
+import {
+  type IfMatch,
+  isPast,
+  newGeneration,
+  onTable,
+  type TableTarget,
+  tableOf,
+} from './row-operations.js'
 
 type Change = Readonly<{ ifMatch: IfMatch }>
 
@@ -64,6 +77,74 @@ export function alterTable(
       })
     },
   }
+}
+
+type Wanted = Readonly<{ schema: ModelSchema; key: Key }>
+
+/** Makes a table, or gives the oldest one of the name the columns that it lacks, and wider types. */
+export function ensureTable(
+  instance: number,
+  { name, schema, key }: Wanted & Readonly<{ name: string }>,
+): Operation {
+  return {
+    text: `ensure "${name}" with ${schema.columns.map(({ id }) => id).join()}, unique by ${key}`,
+    async run(world) {
+      const request = { name, schema: schema as SchemaInput, ...(key && { key }) }
+      const table = await world.team(instance).ensureTable(request)
+      return { tableId: table.id, version: await table.version() }
+    },
+    check(state, outcome) {
+      const table = state.tables.find((one) => one.name === name)
+      if (table !== undefined) return checkEnsured(table, { schema, key }, outcome)
+      if (isRefusedByKey(outcome, key, { before: null, after: schema, rows: [] })) return
+      const { tableId, version } = expectValue(outcome) as Readonly<{
+        tableId: string
+        version: number
+      }>
+      expectEqual('the version', version, 1)
+      state.tables.push({
+        id: tableId,
+        name,
+        version,
+        key,
+        generations: [newGeneration([], schema)],
+      })
+    },
+  }
+}
+
+function checkEnsured(table: ModelTable, wanted: Wanted, outcome: Outcome): void {
+  const generation = currentOf(table)
+  const after = ensuredSchema(table, wanted)
+  if (after === null) {
+    expectFailure(outcome, INVALID)
+    return
+  }
+  const keyed = { before: generation.schema, after, rows: namedRows(generation.rows) }
+  if (isRefusedByKey(outcome, table.key, keyed)) return
+  if (!isDeepStrictEqual(generation.schema, after)) {
+    table.version++
+    changeSchema(generation, after, table.version)
+  }
+  const expected = { tableId: table.id, version: table.version }
+  expectEqual('the table', expectValue(outcome), expected)
+}
+
+/** The columns of a table that has what is wanted; null: it has another key, or a type that does not become wider. */
+function ensuredSchema(table: ModelTable, { schema, key }: Wanted): ModelSchema | null {
+  if (key !== null && !isDeepStrictEqual(key, table.key)) return null
+  const { columns } = currentOf(table).schema
+  const types = new Map(schema.columns.map(({ id, type }) => [id, type]))
+  if (columns.some(({ id, type }) => !isAtLeast(types.get(id) ?? type, type))) return null
+  const kept = columns.map((column) => ({ ...column, type: types.get(column.id) ?? column.type }))
+  const added = schema.columns.filter(({ id }) => !columns.some((column) => column.id === id))
+  return { columns: [...kept, ...added] }
+}
+
+/** Whether a type holds what another one does, by the types that the columns of the schemas here have. */
+function isAtLeast(wider: Type, type: Type): boolean {
+  if (isDeepStrictEqual(wider, type) || wider.kind === 'string') return true
+  return wider.kind === 'dateTime' && type.kind === 'date'
 }
 
 export function deleteTable(target: TableTarget, { ifMatch }: Change): Operation {

@@ -151,7 +151,7 @@ function acceptedClaims(
   return claims.map((claim) => (claim !== null && live.delete(claim) ? claim : null))
 }
 
-function newGeneration(rows: ModelRow[], schema: ModelSchema): ModelGeneration {
+export function newGeneration(rows: ModelRow[], schema: ModelSchema): ModelGeneration {
   return { rows, schema, retired: null, dropped: false }
 }
 

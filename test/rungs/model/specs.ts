@@ -13,7 +13,7 @@ import {
 } from './input.js'
 import { JOB_USES, type JobUse } from './jobs.js'
 import { alterKey, getByKey, keyValues } from './key-operations.js'
-import { alterTable, deleteTable, renameTable } from './life-operations.js'
+import { alterTable, deleteTable, ensureTable, renameTable } from './life-operations.js'
 import {
   deleteRows,
   type MergeSpec,
@@ -117,6 +117,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
     | Readonly<{ kind: 'rename'; name: string; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'deleteTable'; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'alter'; columns: readonly number[]; ifMatch: IfMatchPick }>
+    | Readonly<{ kind: 'ensure'; name: string; schema: ModelSchema; unique: KeyPick }>
     | Readonly<{ kind: 'alterKey'; columns: KeyPick; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'getByKey'; row: RowPick; other: SampleRow; isOther: boolean }>
     | Readonly<{ kind: 'get'; row: RowPick; parsed: boolean }>
@@ -359,6 +360,15 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       columns: fc.uniqueArray(fc.nat({ max: 7 }), { minLength: 1, maxLength: 6 }),
       ifMatch: anyIfMatch,
     }),
+    ensure: fc.record({
+      kind: fc.constant('ensure'),
+      name: fc.constantFrom('t', 't', 'another', 'Ü "t"'),
+      schema: fc.constantFrom(PLAIN, OTHER),
+      unique: fc.oneof(
+        { weight: 2, arbitrary: fc.constant(null) },
+        { weight: 1, arbitrary: anyKeyPick },
+      ),
+    }),
     alterKey: fc.record({
       kind: fc.constant('alterKey'),
       columns: anyKeyPick,
@@ -405,6 +415,7 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   rename: 1,
   deleteTable: 2,
   alter: 4,
+  ensure: 4,
   alterKey: 6,
   getByKey: 6,
   get: 5,
@@ -606,6 +617,8 @@ export function bind(spec: Spec, state: State, { instances, isAlone, keyed }: Be
       const schema = alteredSchema(table && currentOf(table).schema, spec.columns)
       return alterTable(target, { schema, ifMatch: pickVersion(table?.version ?? 1, spec.ifMatch) })
     }
+    case 'ensure':
+      return ensureTable(instance, { ...spec, key: pickKey(spec.schema, spec.unique, false) })
     case 'deleteTable':
       return deleteTable(target, { ifMatch: pickVersion(table?.version ?? 1, spec.ifMatch) })
     case 'alterKey': {

@@ -10,19 +10,19 @@
 // `--deep` and `--table` print a table at the end and write it to test/rungs/ladder/results/, with the
 // output of each rung in a file beside it.
 // Environment: ROWSTASH_SEED sets the seed, ROWSTASH_RUNS the number of runs.
-import { spawn } from 'node:child_process'
-import { createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { pipeline } from 'node:stream/promises'
-
-const ROOT = join(import.meta.dirname, '..')
-const LADDER = join(ROOT, 'test/rungs/ladder')
-const RESULTS = join(LADDER, 'results')
-const VITEST = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config']
-const SUITES = JSON.parse(await readFile(join(LADDER, 'suites.json'), 'utf8'))
+import {
+  ended,
+  problemOf,
+  RESULTS,
+  renderSuites,
+  runSuite,
+  startVitest,
+  suitesOf,
+} from './rungs/ladder/run-suite.mjs'
 
 /** Words up to the first option name rungs; from there on all is for vitest, but the options of this runner. */
 function parseArguments(given) {
@@ -37,59 +37,6 @@ function parseArguments(given) {
     hasTable: given.some((word) => own.has(word)),
     options: found < 0 ? [] : rest.slice(found),
   }
-}
-
-function suitesOf(words) {
-  const isNamed = ({ id, name }, word) => word.toLowerCase() === id.toLowerCase() || word === name
-  const unknown = words.filter((word) => !SUITES.some((suite) => isNamed(suite, word)))
-  if (unknown.length > 0) {
-    throw new Error(`No rung is named ${unknown.join(' or ')}; the rungs are:\n${renderSuites()}`)
-  }
-  return SUITES.filter((suite) => words.length === 0 || words.some((word) => isNamed(suite, word)))
-}
-
-function renderSuites() {
-  return SUITES.map(({ id, name, rule }) => `${id.padEnd(4)} ${name.padEnd(14)} ${rule}`).join('\n')
-}
-
-/** Starts vitest on the files of rungs. */
-function startVitest(suites, options, env, stdio) {
-  const files = suites.flatMap((suite) => suite.files)
-  const args = [...VITEST, 'test/vitest.config.ts', ...files, ...options]
-  const all = { ROWSTASH_ALL: '1', ...process.env }
-  return spawn(process.execPath, args, { cwd: ROOT, env: { ...all, ...env }, stdio })
-}
-
-function ended(child) {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve(code ?? 1))
-  })
-}
-
-/** Runs one rung with its output in a file. @returns its lines, and whether it ended well. */
-async function runSuite(suite, { tier, options, folder }) {
-  const reportFile = join(folder, `${suite.id}.jsonl`)
-  await writeFile(reportFile, '')
-  const startedAt = performance.now()
-  const env = { ROWSTASH_TIER: tier, ROWSTASH_REPORT: reportFile, NO_COLOR: '1' }
-  const child = startVitest([suite], options, env, ['ignore', 'pipe', 'pipe'])
-  const log = createWriteStream(join(RESULTS, `${suite.id}.log`))
-  child.stderr.pipe(log, { end: false })
-  const [code] = await Promise.all([ended(child), pipeline(child.stdout, log, { end: false })])
-  log.end()
-  const lines = (await readFile(reportFile, 'utf8')).split('\n').filter((line) => line !== '')
-  const reports = lines.map((line) => JSON.parse(line))
-  const seconds = (performance.now() - startedAt) / 1_000
-  return { suite, code, seconds, reports }
-}
-
-function problemOf({ suite, code, reports }) {
-  const title = `${suite.id} ${suite.name}`
-  if (code !== 0) return `${title} failed with exit code ${code}`
-  if (reports.length === 0) return `${title} reported nothing`
-  const violations = reports.reduce((sum, report) => sum + (report.violations ?? 0), 0)
-  return violations > 0 ? `${title} found ${violations} violations` : null
 }
 
 function renderLine({ suite, skipped, runs, seed, seconds, violations }) {
@@ -126,7 +73,7 @@ async function runWithTable({ suites, isPart, isDeep, options }) {
   try {
     for (const suite of suites) {
       console.log(`${suite.id} ${suite.name}: ${suite.rule}`)
-      const result = await runSuite(suite, { tier, options, folder })
+      const result = await runSuite(suite, { env: { ROWSTASH_TIER: tier }, options, folder })
       results.push(result)
       for (const line of result.reports) console.log(`    ${renderLine(line)}`)
       const problem = problemOf(result)
@@ -150,7 +97,9 @@ async function main(given) {
     return true
   }
   if (!parsed.isPart) throw new Error('Name a rung before the options, or add --deep for all')
-  return (await ended(startVitest(parsed.suites, parsed.options, {}, 'inherit'))) === 0
+  return (
+    (await ended(startVitest(parsed.suites, { options: parsed.options, stdio: 'inherit' }))) === 0
+  )
 }
 
 try {

@@ -2,7 +2,7 @@
 // install with scripts blocked. It needs what `npm run build` has built.
 //
 //     node test/package/check-package.mjs              before a change is taken
-//     node test/package/check-package.mjs --publish    before a publication: no placeholder is left
+//     node test/package/check-package.mjs --publish    before a publication: no placeholder is left, and a torture is on record
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { isSameCode, readRecord, wrongRecord } from '../rungs/ladder/record.mjs'
 import {
   BUNDLE_MAX,
   PACKED_MAX,
@@ -67,6 +68,9 @@ async function checkContents({ files, size, unpackedSize }) {
     ...wrongManifest(manifest, files),
     ...shown.flat(),
     ...wrongOwner(manifest, { isPublication }),
+    ...(isPublication
+      ? wrongRecord(await readRecord(), { now: Date.now(), isSame: isSameCode })
+      : []),
   ]
   assert.deepEqual(wrong, [])
   assert(size <= PACKED_MAX, `the package has ${size} bytes; ${PACKED_MAX} are the most`)

@@ -1,0 +1,31 @@
+type Line = Readonly<{
+  suite: string
+  skipped?: string
+  runs?: number
+  seed?: number
+  violations?: number
+}>
+
+type Suite = Readonly<{
+  runs: number
+  violations: number
+  seeds: readonly number[]
+  skipped?: string
+}>
+
+export type TortureRecord = Readonly<{
+  commits: readonly Readonly<{
+    commit: string
+    day: string
+    suites: Readonly<Record<string, Suite>>
+  }>[]
+}>
+
+export function readRecord(): Promise<TortureRecord>
+
+export function addLine(suites: Record<string, Suite>, line: Line): void
+
+export function wrongRecord(
+  record: TortureRecord,
+  tree: Readonly<{ now: number; isSame: (commit: string) => boolean }>,
+): readonly string[]

@@ -1,0 +1,76 @@
+// The record of `npm run torture`: what ran on which commit, with which seeds. Runs on one commit add up.
+import { spawnSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const FILE = join(import.meta.dirname, 'record.json')
+const DAYS_MAX = 14
+const MS_PER_DAY = 86_400_000
+
+export async function readRecord() {
+  return JSON.parse(await readFile(FILE, 'utf8'))
+}
+
+function git(...args) {
+  const { status, stdout } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`git ${args.join(' ')} failed`)
+  return stdout.trim()
+}
+
+/** Adds one run of a rung: what it reported, and the seconds that all of it took. */
+export async function addToRecord(reports, seconds) {
+  const commit = git('rev-parse', '--short=12', 'HEAD')
+  const record = await readRecord()
+  const known = record.commits.find((entry) => entry.commit === commit)
+  const entry = known ?? { commit, node: process.version, seconds: 0, suites: {} }
+  if (known === undefined) record.commits.push(entry)
+  entry.day = new Date().toISOString().slice(0, 10)
+  entry.seconds = Math.round(entry.seconds + seconds)
+  for (const line of reports) addLine(entry.suites, line)
+  await writeFile(FILE, `${JSON.stringify(record, null, 1)}\n`)
+}
+
+/** A part of a suite's name with a number is a figure of the run. */
+const nameOf = (suite) => {
+  const [first, ...parts] = suite.split(',')
+  return [first, ...parts.filter((part) => !/\b\d+\b/.test(part))].join(',')
+}
+
+/** Adds what one run of a suite reported to what earlier runs on the same commit did. */
+export function addLine(suites, { suite, skipped, runs, seed, violations }) {
+  const key = nameOf(suite)
+  const before = suites[key] ?? { runs: 0, violations: 0, seeds: [] }
+  if (skipped !== undefined) {
+    if (before.runs === 0) suites[key] = { ...before, skipped }
+    return
+  }
+  const { skipped: _, ...ran } = before
+  suites[key] = {
+    ...ran,
+    runs: before.runs + runs,
+    violations: before.violations + violations,
+    seeds: [...before.seeds, seed],
+  }
+}
+
+/**
+ * What keeps a package of this tree from being published.
+ * @param record - As `readRecord` gives it.
+ * @param tree.now - In milliseconds.
+ * @param tree.isSame - Whether the code of a commit is that of this tree.
+ */
+export function wrongRecord({ commits }, { now, isSame }) {
+  const last = commits.at(-1)
+  if (last === undefined) return ['no torture is on record: npm run torture']
+  const days = Math.floor((now - Date.parse(last.day)) / MS_PER_DAY)
+  if (days <= DAYS_MAX || isSame(last.commit)) return []
+  return [`the last torture is of ${last.commit}, ${days} days ago: npm run torture`]
+}
+
+/** Whether the code of a commit is that of this tree. */
+export function isSameCode(commit) {
+  const args = ['diff', '--quiet', commit, '--', 'src', 'adapters']
+  return spawnSync('git', args, { cwd: ROOT }).status === 0
+}

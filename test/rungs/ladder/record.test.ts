@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { addLine, readRecord, type TortureRecord, wrongRecord } from './record.mjs'
+
+const DAY_MS = 86_400_000
+const suites = {}
+const recordOf = (day: string): TortureRecord => ({ commits: [{ commit: 'abc', day, suites }] })
+
+test('the record of tortures has no violation', async () => {
+  const { commits } = await readRecord()
+  const all = commits.flatMap(({ suites }) => Object.values(suites))
+  expect(all.reduce((sum, { violations }) => sum + violations, 0)).toBe(0)
+})
+
+test('runs of a suite add up; figures in its name are of one run', () => {
+  const found = {}
+  addLine(found, { suite: 'T7 power cut, 622 points', runs: 3, seed: 7, violations: 0 })
+  addLine(found, { suite: 'T7 power cut, 60 points', runs: 4, seed: 8, violations: 1 })
+  addLine(found, { suite: 'T7 power cut', skipped: 'there is no strace' })
+  addLine(found, { suite: 'T8 power cut, ext4', skipped: 'it needs root' })
+
+  expect(found).toEqual({
+    'T7 power cut': { runs: 7, violations: 1, seeds: [7, 8] },
+    'T8 power cut, ext4': { runs: 0, violations: 0, seeds: [], skipped: 'it needs root' },
+  })
+})
+
+test('a package is published with a torture of its own code, or of at most 14 days before', () => {
+  const now = Date.parse('2026-01-20')
+  const wrong = (record: TortureRecord, isSame = false) =>
+    wrongRecord(record, { now, isSame: () => isSame })
+
+  expect(wrong(recordOf('2026-01-06'))).toEqual([])
+  expect(wrong(recordOf('2026-01-05'))).toEqual([
+    'the last torture is of abc, 15 days ago: npm run torture',
+  ])
+  expect(wrong(recordOf('2026-01-05'), true)).toEqual([])
+  expect(wrong({ commits: [] })).toEqual(['no torture is on record: npm run torture'])
+  expect(now - Date.parse('2026-01-06')).toBe(14 * DAY_MS)
+})

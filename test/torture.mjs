@@ -1,0 +1,108 @@
+// `npm run torture`: the rungs of the ladder in turn, each time with a new seed, until the time is up.
+//
+//     npm run torture -- --minutes 60            all rungs, and adds what ran to test/rungs/ladder/record.json
+//     npm run torture -- --minutes 10 T4 race    these rungs alone
+//     npm run torture -- --once --scale 0.1 T4   each once, a tenth of its runs, without a record
+//     … --before                                 a seed that fails is run on the commit before, too: if it fails there,
+//                                                it is told and does not decide
+//
+// It stops at the first failure and prints the command that repeats it.
+import { spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { addToRecord } from './rungs/ladder/record.mjs'
+import { problemOf, RESULTS, ROOT, runSuite, suitesOf } from './rungs/ladder/run-suite.mjs'
+
+const SEEDS = 2 ** 31
+const LINES_OF_LOG = 60
+const MS_PER_MINUTE = 60_000
+
+const git = (...args) => spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' })
+
+function parse() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      minutes: { type: 'string', default: '60' },
+      scale: { type: 'string', default: '1' },
+      once: { type: 'boolean', default: false },
+      before: { type: 'boolean', default: false },
+    },
+  })
+  for (const name of ['minutes', 'scale']) {
+    if (!(Number(values[name]) > 0)) throw new Error(`--${name} takes a number above 0`)
+  }
+  return { ...values, minutes: Number(values.minutes), suites: suitesOf(positionals) }
+}
+
+/** Runs a rung with a seed. @returns what came of it; `problem` is null if it held. */
+async function runOnce(suite, { seed, scale, folder }) {
+  const env = { ROWSTASH_SEED: String(seed), ROWSTASH_RUNS_SCALE: scale }
+  const result = await runSuite(suite, { env, folder })
+  for (const { suite: name, skipped, runs, seconds } of result.reports) {
+    const told = skipped === undefined ? `${runs} runs, ${seconds.toFixed(1)} s` : 'skipped'
+    console.log(`  ${name}: ${told}`)
+  }
+  return { ...result, problem: problemOf(result) }
+}
+
+async function tellFailure({ suite, problem }, { seed, scale }) {
+  const log = await readFile(join(RESULTS, `${suite.id}.log`), 'utf8')
+  console.error(log.trimEnd().split('\n').slice(-LINES_OF_LOG).join('\n'))
+  const scaled = scale === '1' ? '' : `ROWSTASH_RUNS_SCALE=${scale} `
+  console.error(`\n${problem} with a new seed. To repeat it:`)
+  console.error(`ROWSTASH_SEED=${seed} ${scaled}npm run test:rung -- ${suite.id}`)
+}
+
+/** Whether the same seed fails on the commit before; undefined: that commit, or the rung there, cannot be had. */
+async function failedBefore({ suite }, { seed, scale }) {
+  const place = await mkdtemp(join(tmpdir(), 'rowstash-before-'))
+  try {
+    if (git('worktree', 'add', '--detach', place, 'HEAD~1').status !== 0) return undefined
+    await symlink(join(ROOT, 'node_modules'), join(place, 'node_modules'))
+    const env = { ...process.env, ROWSTASH_SEED: String(seed), ROWSTASH_RUNS_SCALE: scale }
+    const run = spawnSync(process.execPath, ['test/run.mjs', suite.id], { cwd: place, env })
+    return run.status !== 0
+  } finally {
+    git('worktree', 'remove', '--force', place)
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+async function main({ suites, minutes, scale, once, before }) {
+  await mkdir(RESULTS, { recursive: true })
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-torture-'))
+  const startedAt = performance.now()
+  const end = startedAt + minutes * MS_PER_MINUTE
+  try {
+    for (let round = 1; ; round++) {
+      for (const suite of suites) {
+        if (!once && performance.now() >= end) return true
+        const seed = randomInt(SEEDS)
+        console.log(`round ${round}: ${suite.id} ${suite.name}, seed ${seed}`)
+        const run = await runOnce(suite, { seed, scale, folder })
+        if (run.problem !== null) {
+          await tellFailure(run, { seed, scale })
+          if (!before || !(await failedBefore(run, { seed, scale }))) return false
+          console.error(
+            'The commit before fails with this seed, too: this change did not cause it.',
+          )
+        } else if (!once) await addToRecord(run.reports, run.seconds)
+      }
+      if (once) return true
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+try {
+  process.exitCode = (await main(parse())) ? 0 : 1
+} catch (failure) {
+  console.error(failure.message)
+  process.exitCode = 1
+}

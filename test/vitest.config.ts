@@ -25,7 +25,7 @@ const SHARED_IF_SMALL = [
   'test/{documents,page}/*.test.ts',
 ]
 
-/** Files that never share a process: they measure its memory or its work, or mock a module. */
+/** Files that never share a process: they measure its memory, its work or its descriptors, or mock a module. */
 export const SEPARATE_FILES = [
   'test/store/hostile-input.test.ts',
   'test/store/keyed-rows-max.test.ts',
@@ -33,7 +33,7 @@ export const SEPARATE_FILES = [
   'test/unit/contract/answer-memory.test.ts',
   'test/unit/client/networks.test.ts',
   'test/conformance/fetch-handler.test.ts',
-  'test/unit/adapters/{framing-cost,import-files,s3-objects,source-answers,source-guard}.test.ts',
+  'test/unit/adapters/{framing-cost,fs-objects,import-files,object-files,s3-objects,source-answers,source-guard}.test.ts',
 ]
 
 /**

@@ -108,7 +108,7 @@ async function openSqlite({ rowByRow = false, onlyChanged = false }) {
   }
   const list = columnList(columns, types)
   const names = nameList(columns)
-  const upsert = upsertOf(onlyChanged && 'IS NOT', 'bench')
+  const upsert = upsertOf(onlyChanged && 'IS NOT')
   db.exec(`CREATE TABLE bench (id INTEGER PRIMARY KEY, ${list})`)
   db.exec('CREATE UNIQUE INDEX bench_key ON bench ("key")')
   db.exec(`CREATE TABLE staged (${list})`)
@@ -140,11 +140,11 @@ async function openSqlite({ rowByRow = false, onlyChanged = false }) {
 }
 
 /** @param differs - The operator between rows that differ; without it every row is written. */
-function upsertOf(differs, table) {
+function upsertOf(differs) {
   const [, ...others] = columns.map(({ id }) => `"${id}"`)
   const rowOf = (name) => `(${others.map((id) => `${name}.${id}`).join(', ')})`
   const set = others.map((id) => `${id} = excluded.${id}`).join(', ')
-  const where = differs ? ` WHERE ${rowOf(table)} ${differs} ${rowOf('excluded')}` : ''
+  const where = differs ? ` WHERE ${rowOf('bench')} ${differs} ${rowOf('excluded')}` : ''
   return `ON CONFLICT ("key") DO UPDATE SET ${set}${where}`
 }
 
@@ -166,7 +166,7 @@ async function openDuckDb(onlyChanged) {
     texts: 'VARCHAR[]',
   }
   const names = nameList(columns)
-  const upsert = upsertOf(onlyChanged && 'IS DISTINCT FROM', 'bench')
+  const upsert = upsertOf(onlyChanged && 'IS DISTINCT FROM')
   const list = columnList(columns, types)
   await db.run(`CREATE TABLE bench (${list}, UNIQUE ("key"))`)
   await db.run(`CREATE TABLE staged (${list})`)

@@ -47,27 +47,25 @@ export class RowProblems {
     const [first, ...rest] = problems
     if (first === undefined) return
     const leading = rest.reduce((one, other) => (rankOf(other) < rankOf(one) ? other : one), first)
-    const count = problems.length
-    const more = count === 1 ? '' : `; ${count} rows have problems`
-    throw new StoreError(leading.code, `${leading.message}${more}`, {
-      ...placeOf(leading),
-      cause: leading.cause,
-      problems: problems.slice(0, PROBLEMS_NAMED_MAX),
-      problemCount: count,
-    })
+    refuseRows(problems.slice(0, PROBLEMS_NAMED_MAX), problems.length, leading)
   }
 }
 
 /**
- * Refuses a call for the cells of rows, which are told in order, the first of them by the error itself.
+ * Refuses a call for problems of rows, which are told in order.
  * @param count - Of all; 0: nothing is refused.
+ * @param leading - The one that is the error itself. Default: the first.
  */
-export function refuseRows(problems: readonly StoreError[], count: number): void {
-  const [first] = problems
-  if (first === undefined) return
+export function refuseRows(
+  problems: readonly StoreError[],
+  count: number,
+  leading: StoreError | undefined = problems[0],
+): void {
+  if (leading === undefined) return
   const more = count === 1 ? '' : `; ${count} rows have problems`
-  throw new StoreError(first.code, `${first.message}${more}`, {
-    ...placeOf(first),
+  throw new StoreError(leading.code, `${leading.message}${more}`, {
+    ...placeOf(leading),
+    cause: leading.cause,
     problems,
     problemCount: count,
   })

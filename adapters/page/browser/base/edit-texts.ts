@@ -1,8 +1,10 @@
 // The texts of what changes a table.
+import { counted } from './counted.js'
+import { shownCount } from './show.js'
 
-/** "1 row", "2 rows". */
-function counted(count: number, one: string, many: string): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+/** "1 row", "2,000 rows". */
+function some(count: number, one: string, many: string): string {
+  return counted(count, shownCount(count), one, many)
 }
 
 export const EDIT = {
@@ -28,16 +30,16 @@ export const EDIT = {
   state: { pending: 'is being saved', saved: 'saved', conflict: 'conflict', failed: 'not saved' },
   saving: 'Saving …',
   saved: 'Saved',
-  notSaved: (count: number) => `${counted(count, 'change', 'changes')} not saved`,
+  notSaved: (count: number) => `${some(count, 'change', 'changes')} not saved`,
   tools: 'Changes',
   undo: 'Undo',
   redo: 'Redo',
   addRow: 'Add row',
   deleteRows: 'Delete rows',
   rowAdded: 'A row was added.',
-  rowsDeleted: (count: number) => `${counted(count, 'row was', 'rows were')} deleted.`,
+  rowsDeleted: (count: number) => `${some(count, 'row was', 'rows were')} deleted.`,
   rowsBack: (count: number) =>
-    `${counted(count, 'row is', 'rows are')} back, at the end of the table.`,
+    `${some(count, 'row is', 'rows are')} back, at the end of the table.`,
   nothingToUndo: 'There is nothing to undo.',
   undone: 'Undone.',
   redone: 'Done again.',
@@ -52,16 +54,16 @@ export const EDIT = {
   retry: 'Try again',
   discard: 'Discard yours',
   discardAll: 'Discard all of yours',
-  rowsMax: (count: number) => `At most ${counted(count, 'row', 'rows')} at a time.`,
+  rowsMax: (count: number) => `At most ${some(count, 'row', 'rows')} at a time.`,
   paste: 'Paste',
   pasteTooLong: (count: number) =>
-    `${counted(count, 'row', 'rows')} would lie below the last row of the table. Add rows first.`,
+    `${some(count, 'row', 'rows')} would lie below the last row of the table. Add rows first.`,
   pasteTooWide: (count: number) =>
-    `${counted(count, 'column', 'columns')} would lie beside the last column.`,
-  misfits: (count: number) => `${counted(count, 'value does', 'values do')} not fit:`,
+    `${some(count, 'column', 'columns')} would lie beside the last column.`,
+  misfits: (count: number) => `${some(count, 'value does', 'values do')} not fit:`,
   pasteRest: 'Paste the others',
   cancel: 'Cancel',
-  pasted: (count: number) => `${counted(count, 'cell', 'cells')} pasted.`,
+  pasted: (count: number) => `${some(count, 'cell', 'cells')} pasted.`,
   chooseFile: 'Choose a file …',
   uploading: (name: string) => `Uploading ${name} …`,
   fileHelp: 'Or drop a file on the cell. Alt and the down arrow choose one.',
@@ -85,9 +87,9 @@ export const PAST = {
   operation: (name: string, version: string) => `${OPERATIONS[name] ?? name} · version ${version}`,
   counts: (added: number, changed: number, removed: number) =>
     [
-      added > 0 ? `${added.toLocaleString('en')} added` : '',
-      changed > 0 ? `${changed.toLocaleString('en')} changed` : '',
-      removed > 0 ? `${removed.toLocaleString('en')} removed` : '',
+      added > 0 ? `${shownCount(added)} added` : '',
+      changed > 0 ? `${shownCount(changed)} changed` : '',
+      removed > 0 ? `${shownCount(removed)} removed` : '',
     ]
       .filter((text) => text !== '')
       .join(', '),

@@ -1,20 +1,26 @@
-// Many rows of a table of a server, changed or deleted by one request. Loaded when it is needed.
+// Many rows of a table of a server, changed, deleted or converted by one request. Loaded when it is needed.
 import { typeName } from '../base/options.js'
-import { dataIn, readAnswerJson, versionOf } from './answers.js'
+import type { PreflightReport } from '../engine/types/preflight-types.js'
+import { conditionHeaders, dataIn, readAnswerJson, versionOf } from './answers.js'
 import { checkCall, checkIdArgument } from './call-options.js'
 import { invalidCall } from './client-error.js'
 import type { ClientManyRows } from './client-rows.js'
+import type { Abortable } from './import-types.js'
 import type { Requests } from './requests.js'
-import { rowText } from './row-text.js'
-import { schemaQuery } from './table-operation.js'
+import { rowText, whereText } from './row-text.js'
+import { schemaQuery, tablePath } from './table-operation.js'
 
 /** The rows of a table. */
-export type ChangedRows = Readonly<{ requests: Requests; path: string; hasKeys: boolean }>
+export type ChangedRows = Readonly<{ requests: Requests; tableId: string; hasKeys: boolean }>
+
+type Change = 'updateRows' | 'deleteRows'
+
+type Conversion = 'convertColumn' | 'checkConversion'
 
 /** @returns Of `updateRows`, the version alone. */
 export async function changeRows(
-  { requests, path, hasKeys }: ChangedRows,
-  call: keyof ClientManyRows,
+  { requests, tableId, hasKeys }: ChangedRows,
+  call: Change,
   given: unknown,
   options: Parameters<ClientManyRows['updateRows']>[1] = {},
 ): ReturnType<ClientManyRows['deleteRows']> {
@@ -45,7 +51,7 @@ export async function changeRows(
   const key: Record<string, string> = hasKeys ? { 'idempotency-key': requests.newId() } : {}
   const request = {
     method: isUpdate ? 'PATCH' : 'DELETE',
-    path: path + schemaQuery(onSchemaError),
+    path: `${tablePath(tableId)}/rows${schemaQuery(onSchemaError)}`,
     headers: { 'content-type': 'application/json', ...key },
     body: `[${rows}]`,
     isRepeatable,
@@ -56,5 +62,33 @@ export async function changeRows(
     const counts = { deleted: 'number', missing: 'number' } as const
     const data = isUpdate ? {} : dataIn<object>(answer, json, counts)
     return { ...(data as { deleted: number; missing: number }), version: versionOf(answer) }
+  })
+}
+
+/** @returns Of `convertColumn`, the version alone. */
+export async function convertColumn(
+  { requests, tableId }: Pick<ChangedRows, 'requests' | 'tableId'>,
+  call: Conversion,
+  given: Parameters<ClientManyRows[Conversion]>[0],
+  options: Abortable = {},
+): ReturnType<ClientManyRows['checkConversion']> {
+  checkCall(call, given ?? null, ['column', 'type', 'ifMatch'])
+  checkCall(call, options, ['signal'])
+  const { column, type = null, ifMatch } = given
+  checkIdArgument('column', column)
+  const isCheck = call === 'checkConversion'
+  const request = {
+    method: 'POST',
+    path: `${tablePath(tableId)}/convert${isCheck ? '?validate=only' : ''}`,
+    headers: { 'content-type': 'application/json', ...conditionHeaders(ifMatch) },
+    body: whereText({ column, type }, call),
+    isRepeatable: isCheck || ifMatch === undefined,
+    signal: options.signal,
+  }
+  return requests.send(request, async (answer) => {
+    const json = await readAnswerJson(answer)
+    const shape = { rows: 'number', problems: 'list', problemCount: 'number' } as const
+    const data = isCheck ? dataIn<object>(answer, json, shape) : {}
+    return { ...(data as Omit<PreflightReport, 'schema'>), version: versionOf(answer) }
   })
 }

@@ -1,5 +1,7 @@
 // Tables, pages and rows of a server, as `rowstash/client` returns them.
 import type { OrderBy, Search, Where } from '../engine/types/find-types.js'
+import type { AlterRequest } from '../engine/types/life-types.js'
+import type { PreflightReport } from '../engine/types/preflight-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import type { Abortable, OnSchemaError } from './import-types.js'
 
@@ -87,6 +89,13 @@ type NamedRow = Readonly<{
   ifMatch?: string | undefined
 }>
 
+/** A column and the type that it is to have; a part of what `convertColumn` takes. */
+type ColumnConversion = NonNullable<AlterRequest['convert']> &
+  Readonly<{
+    /** A `version` that was read. If the table has changed since, nothing is done. Default: no condition. */
+    ifMatch?: string | undefined
+  }>
+
 /** Changes of many rows, all or none, in one version; a part of `ClientTable`. Only a server of rowstash makes them. */
 export interface ClientManyRows<Cells = ClientCells> {
   /**
@@ -120,4 +129,30 @@ export interface ClientManyRows<Cells = ClientCells> {
     rows: readonly (string | NamedRow)[],
     options?: Abortable,
   ): Promise<Readonly<{ version: string; deleted: number; missing: number }>>
+  /**
+   * Gives a column another type, and its cells the form of that type: texts are read as fields of CSV are, numbers become
+   * their text. A column that has the type stays as it is.
+   * @throws {ClientError} `column_has_invalid_value`, with `problems`, as `updateRows`
+   * @example
+   * const { tableId } = await client.importRows([{ total: '5' }, { total: '7.50' }], { name: 'Orders' })
+   * await client.table(tableId).convertColumn({ column: 'total', type: 'number' })
+   * console.log((await client.table(tableId).page()).rows.map(({ total }) => total)) // [5,7.5]
+   */
+  convertColumn(
+    request: ColumnConversion,
+    options?: Abortable,
+  ): Promise<Readonly<{ version: string }>>
+  /**
+   * Finds the cells for which `convertColumn` would fail, and changes nothing.
+   * @returns the first 1,000 of them, the number of all, and the version that was checked
+   * @throws {ClientError} as `convertColumn`, but for the cells that it finds
+   * @example
+   * const { tableId } = await client.importRows([{ total: '5' }, { total: 'x' }], { name: 'Orders' })
+   * const { problems } = await client.table(tableId).checkConversion({ column: 'total', type: 'number' })
+   * console.log(problems.map(({ row, value }) => `${row}: ${value}`)) // ["1: \"x\""]
+   */
+  checkConversion(
+    request: ColumnConversion,
+    options?: Abortable,
+  ): Promise<Omit<PreflightReport, 'schema'> & Readonly<{ version: string }>>
 }

@@ -2,8 +2,6 @@
 
 import { isRecord, optionError, typeName } from '../base/options.js'
 import { pickById } from '../base/pick-by-id.js'
-import { isWellFormed } from '../base/well-formed.js'
-import type { KeyValues } from '../engine/types/call-types.js'
 import type { Group, GroupsRequest } from '../engine/types/find-types.js'
 import {
   csvRows,
@@ -37,12 +35,16 @@ import type {
 import { exportRows, type PageTexts, rowsOf } from './export-rows.js'
 import { ownSignal } from './own-realm.js'
 import type { ClientRequest, Requests } from './requests.js'
-import { rowText, whereText } from './row-text.js'
+import { keyQuery, rowText, whereText } from './row-text.js'
 import { schemaQuery, tablePath } from './table-operation.js'
 import type { changesOf, WatchOptions } from './watch-changes.js'
 
 /** Calls of a function that makes new cells of a row, at most. */
 const CHANGES_MAX = 10
+
+type Many = ClientManyRows
+
+type Conversion = Parameters<Many['convertColumn']>
 
 type PageRequest = Parameters<ClientTable['page']>[0] & {}
 
@@ -322,26 +324,36 @@ export class RemoteTable implements ClientTable {
     return this.#send({ method: 'DELETE', path: this.#pathOf(rowId), signal }, changedVersion)
   }
 
-  updateRows(
-    ...given: Parameters<ClientTable['updateRows']>
-  ): ReturnType<ClientTable['updateRows']> {
+  updateRows(...given: Parameters<Many['updateRows']>): ReturnType<Many['updateRows']> {
     return this.#change('updateRows', ...given)
   }
 
-  deleteRows(
-    ...given: Parameters<ClientTable['deleteRows']>
-  ): ReturnType<ClientTable['deleteRows']> {
+  deleteRows(...given: Parameters<Many['deleteRows']>): ReturnType<Many['deleteRows']> {
     return this.#change('deleteRows', ...given)
   }
 
   async #change(
-    call: keyof ClientManyRows,
-    given: unknown,
-    options?: Parameters<ClientTable['updateRows']>[1],
-  ): ReturnType<ClientTable['deleteRows']> {
-    const { changeRows } = await import('./change-rows.js')
-    const rows = { requests: this.#requests, path: this.#path, hasKeys: this.#hasIdempotencyKeys }
-    return changeRows(rows, call, given, options)
+    call: 'updateRows' | 'deleteRows',
+    ...given: [rows: unknown, options?: Parameters<Many['updateRows']>[1]]
+  ): ReturnType<Many['deleteRows']> {
+    const rows = { requests: this.#requests, tableId: this.id, hasKeys: this.#hasIdempotencyKeys }
+    return (await import('./change-rows.js')).changeRows(rows, call, ...given)
+  }
+
+  convertColumn(...given: Conversion): ReturnType<Many['convertColumn']> {
+    return this.#convert('convertColumn', ...given)
+  }
+
+  checkConversion(...given: Conversion): ReturnType<Many['checkConversion']> {
+    return this.#convert('checkConversion', ...given)
+  }
+
+  async #convert(
+    call: 'convertColumn' | 'checkConversion',
+    ...given: Conversion
+  ): ReturnType<Many['checkConversion']> {
+    const of = { requests: this.#requests, tableId: this.id }
+    return (await import('./change-rows.js')).convertColumn(of, call, ...given)
   }
 
   /** With a condition, a repeat of a change whose answer was lost would be refused because of that change. */
@@ -413,18 +425,6 @@ function queryOf(bounds: object): string {
 function checkedRowId(rowId: string): string {
   checkIdArgument('The row to get', rowId)
   return rowId
-}
-
-/** @throws {ClientError} with the type `argument_invalid` */
-function keyQuery(values: KeyValues): string {
-  const texts = Object.entries(values).map(([id, value]): [string, string] => {
-    const isValue = Number.isFinite(value) || /^(?:string|bigint|boolean)$/.test(typeof value)
-    if (isValue && isWellFormed(`${id}${value}`)) return [id, String(value)]
-    throw invalidCall(
-      `The value of '${id}' must be a text, a finite number or a boolean, not ${typeName(value)}`,
-    )
-  })
-  return String(new URLSearchParams(texts))
 }
 
 /** Whether an answer is not about the table or the key; one without a type comes from no API. */

@@ -1,6 +1,8 @@
-// The JSON of rows and conditions that a caller hands in.
+// The JSON of rows and conditions that a caller hands in, and keys in a query.
 import { optionError, typeName } from '../base/options.js'
 import { cellToken, membersOf, plainJson, ValueFault } from '../base/plain-value.js'
+import { isWellFormed } from '../base/well-formed.js'
+import type { KeyValues } from '../engine/types/call-types.js'
 import { type ChunkPlace, type ClientError, invalidCall } from './client-error.js'
 import type { OnSchemaError } from './import-types.js'
 
@@ -43,15 +45,31 @@ function noCells(row: unknown, what: string, place: ChunkPlace | undefined): Cli
 
 /**
  * The JSON of a condition, of which no member may be undefined.
+ * @param option - What the error names.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
-export function whereText(where: object): string {
+export function whereText(where: object, option = 'where'): string {
   try {
     return plainJson(where) ?? 'null'
   } catch (failure) {
     if (!(failure instanceof ValueFault)) throw failure
     const names = failure.path.filter((name) => typeof name === 'string')
     const name = names.find((each) => !/^\$(?:and|or|not)$/.test(each)) ?? names[0]
-    throw optionError('where', `has an invalid value for '${name}': ${failure.message}`)
+    throw optionError(option, `has an invalid value for '${name}': ${failure.message}`)
   }
+}
+
+/**
+ * The query that asks for the row of a key.
+ * @throws {ClientError} with the type `argument_invalid`
+ */
+export function keyQuery(values: KeyValues): string {
+  const texts = Object.entries(values).map(([id, value]): [string, string] => {
+    const isValue = Number.isFinite(value) || /^(?:string|bigint|boolean)$/.test(typeof value)
+    if (isValue && isWellFormed(`${id}${value}`)) return [id, String(value)]
+    throw invalidCall(
+      `The value of '${id}' must be a text, a finite number or a boolean, not ${typeName(value)}`,
+    )
+  })
+  return String(new URLSearchParams(texts))
 }

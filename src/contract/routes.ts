@@ -34,7 +34,12 @@ import {
   answerListStashes,
   putChunk,
 } from './operations/stashes.js'
-import { answerAlterTable, answerDeleteTable, readTable } from './operations/table-life.js'
+import {
+  answerAlterTable,
+  answerDeleteTable,
+  convertColumn,
+  readTable,
+} from './operations/table-life.js'
 import { listTables } from './operations/table-list.js'
 import { answerCreateTable, overwriteTable, readChange, readReceipt } from './operations/tables.js'
 
@@ -97,6 +102,7 @@ export const ROUTES = [
   ['PATCH', '/tables/{tableID}/rows', WRITE, updateRows, UPDATE],
   ['DELETE', '/tables/{tableID}/rows', DELETE, deleteRows, NONE],
   ['POST', '/tables/{tableID}/merge', FILL, mergeRows, MERGE],
+  ['POST', '/tables/{tableID}/convert', FILL, convertColumn, ['validate']],
   ['GET', '/tables/{tableID}/count', READ, countRows, COUNT],
   ['GET', '/tables/{tableID}/groups', READ, readGroups, GROUPS],
   ['GET', '/tables/{tableID}/by-key', READ, readRowByKey],

@@ -158,6 +158,8 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'DELETE rows': { status: 200, hasETag: true, check: checkDeleted },
   'POST rows': { status: 201, hasETag: true, check: checkChanged },
   'POST merge': { status: 200, hasETag: true, check: checkMerged },
+  'POST convert': { status: 200, hasETag: true, check: checkEmpty },
+  'POST convert check': { status: 200, hasETag: true, check: checkReport },
   'POST merge check': { status: 200, hasETag: true, check: checkMergeCounts },
   'GET job': { status: 200, hasETag: false, check: checkJob },
   'GET groups': { status: 200, hasETag: false, check: checkGroups },
@@ -279,7 +281,8 @@ function checkSuccess({ method, path, status, headers }: CheckedReply, body: unk
 }
 
 function isOfManyRows({ method, path }: CheckedReply): boolean {
-  return /^(?:PATCH|DELETE)$/.test(method) && resourceOf(path) === 'rows'
+  const resource = resourceOf(path)
+  return resource === 'convert' || (/^(?:PATCH|DELETE)$/.test(method) && resource === 'rows')
 }
 
 function isCheck(path: string): boolean {
@@ -294,6 +297,7 @@ function resourceOf(path: string): string | undefined {
   if (collection === 'tables' && rest[1] === 'changes')
     return rest.length === 2 ? 'changes' : 'change'
   if (collection === 'tables' && rest[1] === 'merge') return 'merge'
+  if (collection === 'tables' && rest[1] === 'convert') return 'convert'
   if (collection === 'tables' && rest[1] === 'count') return 'count'
   if (collection === 'tables' && rest[1] === 'groups') return 'groups'
   if (collection === 'tables' && rest[1] === 'by-key') return 'row'

@@ -7,6 +7,7 @@ import { Api } from './contract/api.js'
 import { authCases } from './contract/auth-cases.js'
 import { bodyCases } from './contract/body-cases.js'
 import { clientCases } from './contract/client-cases.js'
+import { convertCases } from './contract/convert-cases.js'
 import { dataErrorCases } from './contract/data-error-cases.js'
 import { dialectCases } from './contract/dialect-cases.js'
 import { documentCases } from './contract/document-cases.js'
@@ -97,6 +98,7 @@ const CASES: readonly ContractCase[] = [
   ...mergeCases,
   ...rowCases,
   ...manyRowCases,
+  ...convertCases,
   ...updateCases,
   ...repeatCases,
   ...stashCases,

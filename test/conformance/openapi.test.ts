@@ -154,6 +154,17 @@ describe('answers that take a server of their own', () => {
       connection.close()
     }
     await server.close()
+    const small = await serveContract(
+      (options) => openMemory({ ...options, teamRowBytesMax: 400 }),
+      { proof },
+    )
+    const full = { name: 'T', rows: [{ a: 'x'.repeat(250) }] }
+    const made = await send(small, 'POST', '/tables', { body: full })
+    const of = (made.json as { data: Record<string, string> }).data
+    const body = { column: 'a', type: 'markdown' }
+    const converted = await send(small, 'POST', `/tables/${of['tableID']}/convert`, { body })
+    expect(converted.status).toBe(403)
+    await small.close()
   })
 
   test('an object store that signs for itself, which takes what it gets', async () => {

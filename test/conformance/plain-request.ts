@@ -38,6 +38,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   importTable: { fromUrl: 'http://source.test/rows.csv' },
   updateRow: {},
   updateRows: [],
+  convertColumn: { column: 'n', type: 'string' },
   createUpload: { contentType: 'image/png', fileName: 'a.png' },
   putUpload: 'x',
   addKey: { teamID: 'first' },

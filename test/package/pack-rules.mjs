@@ -18,14 +18,14 @@ const KINDS = [
 
 /** Bytes of the package as it is published, and installed, at most. */
 export const PACKED_MAX = 1_190 * KB
-export const UNPACKED_MAX = 4_170 * KB
+export const UNPACKED_MAX = 4_190 * KB
 
 /** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
 export const BUNDLE_MAX = {
-  rowstash: { first: 310 * KB, later: 44 * KB },
+  rowstash: { first: 310 * KB, later: 44.5 * KB },
   // What is loaded later reads files: dialects, lines, nested objects, what makes columns text; or feeds of changes; or
-  // changes many rows at once.
-  'rowstash/client': { first: 23.7 * KB, later: 20 * KB },
+  // changes or converts many rows at once.
+  'rowstash/client': { first: 23.7 * KB, later: 20.3 * KB },
 }
 
 /**

@@ -344,6 +344,11 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [{ rows: [{ a: 1 }] }],
     { 0: 'schema rows ifMatch onSchemaError receipt' },
   ),
+  'preflight of a conversion': call(
+    (request) => table.preflight(request),
+    () => [{ convert: { column: 'a', type: 'number' } }],
+    { 0: 'convert ifMatch signal' },
+  ),
   receipt: call(
     (version) => table.receipt(version),
     () => [1],
@@ -682,6 +687,7 @@ test('of the wrong values these work', () => {
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0: iterators that are none | 0.memory: bytes",
       "TABLE pageVersion": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.orderBy: undefined | 0.total: undefined | 0.total: true | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",
       "TABLE preflight": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.receipt: true | 0.ifMatch: 1n | 0.rows: []",
+      "TABLE preflight of a conversion": "0.ifMatch: undefined | 0.signal: undefined | 0.ifMatch: 1n",
       "TABLE receipt": "",
       "TABLE rename": "0: 'x' | 0: a text with a NUL | 1: undefined | 1.ifMatch: undefined | 1: {} | 1: an object without a prototype | 1: iterators that are none",
       "TABLE scan": "0: undefined | 0.numbers: undefined | 0.where: undefined | 0.columns: undefined | 0.from: undefined | 0.orderBy: undefined | 0.limit: undefined | 0.signal: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: [] | 0: iterators that are none | 0.where: iterators that are none",

@@ -5,6 +5,7 @@ import { OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.js'
 import { type Bytes, markLength } from '../../base/bytes.js'
 import type { Steps } from '../../base/time-slices.js'
 import { stashNameProblem } from '../../engine/arguments/arguments.js'
+import type { AlterRequest } from '../../engine/types/life-types.js'
 import type { Stash, TextRows } from '../../engine/types/row-types.js'
 import { isSpace } from '../../schema/json-byte-values.js'
 
@@ -19,6 +20,7 @@ import {
   parseName,
   parsePart,
   parseSchema,
+  parseTextPart,
 } from './body-members.js'
 import type { DialectBody } from './dialect-body.js'
 import type { ReceivedBody } from './read-body.js'
@@ -36,6 +38,8 @@ export type AlterBody = Readonly<{
   drop?: readonly string[]
   key?: readonly string[] | null
 }>
+
+export type ConvertBody = NonNullable<AlterRequest['convert']>
 
 export type OverwriteBody = Readonly<{ schema?: WireSchema; rows: TextRows | Stash }>
 
@@ -110,6 +114,17 @@ export function* parseAlterBody({ bytes }: ReceivedBody): Steps<AlterBody> {
     ...(schema && { schema: yield* parseSchema(schema) }),
     ...(drop && { drop: parseColumnIds('drop', drop) }),
     ...(key && { key: parseKey(key) }),
+  }
+}
+
+/** POST /tables/{tableID}/convert: `{ column, type }`. */
+export function* parseConvertBody({ bytes }: ReceivedBody): Steps<ConvertBody> {
+  const hint = 'send { column, type }'
+  if (firstByte(bytes) !== OPEN_BRACE) throw invalidRequest('body', `it is not an object; ${hint}`)
+  const members = yield* readMembers(yield* wholeText(bytes), ['column', 'type'])
+  return {
+    column: parseTextPart('column', required(members, 'column', hint)),
+    type: parsePart(required(members, 'type', hint)) as ConvertBody['type'], // Not checked yet: the engine refuses what is no type.
   }
 }
 

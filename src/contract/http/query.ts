@@ -85,7 +85,7 @@ export function parseValidate(query: Query): boolean {
 /** For operations that have no check: a client that asks for one does not want the change. */
 export function refuseValidate(query: Query): void {
   if (!query.has('validate')) return
-  const remedy = 'only create, overwrite and add can be checked'
+  const remedy = 'only create, overwrite, add, merge and convert can be checked'
   throw invalidRequest('query', `validate is not a parameter of this operation; ${remedy}`)
 }
 

@@ -1,14 +1,14 @@
 // CONTRACT.md, section 5: what a table is, its name and columns, and its end. The published interface has none of it.
 
-import { jsonResponse } from '../answers/render.js'
+import { jsonResponse, renderPreflight } from '../answers/render.js'
 import { checkMaySee, maySee } from '../auth/without-read.js'
-import { parseAlterBody } from '../bodies/body-shapes.js'
+import { parseAlterBody, parseConvertBody } from '../bodies/body-shapes.js'
 import { inSteps } from '../bodies/body-steps.js'
 import type { Call } from '../calls/call.js'
 import { inOrder } from '../calls/order-of-refusals.js'
 import type { ContractResponse } from '../http/message.js'
 import { parseIfMatch } from '../http/precondition.js'
-import { refuseValidate } from '../http/query.js'
+import { parseValidate, refuseValidate } from '../http/query.js'
 
 /** GET /tables/{tableID} */
 export async function readTable(call: Call, tableId: string): Promise<ContractResponse> {
@@ -35,6 +35,30 @@ export async function answerAlterTable(call: Call, tableId: string): Promise<Con
         author: call.caller.author,
         ...(ifMatch !== undefined && { ifMatch }),
       })
+      call.effect.version = version
+      return jsonResponse(200, '{}', version)
+    },
+  })
+}
+
+/** POST /tables/{tableID}/convert */
+export async function convertColumn(call: Call, tableId: string): Promise<ContractResponse> {
+  checkMaySee(call.caller, 'a conversion')
+  const table = call.team.table(tableId)
+  return inOrder(call, {
+    parse: () => {
+      const ifMatch = parseIfMatch(call.headers)
+      return { isCheck: parseValidate(call.query), match: ifMatch !== undefined && { ifMatch } }
+    },
+    table,
+    formats: ['json'],
+    change: async (body, { isCheck, match }) => {
+      const request = { convert: await inSteps(parseConvertBody(body)), ...match }
+      if (isCheck) {
+        const report = await table.preflight(request)
+        return renderPreflight(call, report, undefined, report.version)
+      }
+      const { version } = await table.alter({ ...request, author: call.caller.author })
       call.effect.version = version
       return jsonResponse(200, '{}', version)
     },

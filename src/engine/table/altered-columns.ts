@@ -13,11 +13,14 @@ import { PROBLEMS_NAMED_MAX, refuseRows } from '../arguments/row-problems.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
 import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { PROBLEMS_MAX } from '../import/find-problems.js'
 import { invalidValue } from '../import/row-object.js'
 import { cellFits, toStoredToken } from '../import/stored-form.js'
 import { readSchema } from '../read/generations.js'
+import type { PreflightProblem, TablePreflightReport } from '../types/preflight-types.js'
 import { openVersion } from './export-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
+import { preflightTable } from './preflight.js'
 
 /** What changes of the columns; the others stay. */
 export type ColumnChanges = Readonly<{
@@ -88,29 +91,91 @@ const CONVERSIONS_MAX = 8
  */
 export async function convertColumn(
   place: TablePlace,
-  { convert, ifMatch, signal }: Conversion,
+  conversion: Conversion,
 ): Promise<Readonly<{ version: number }> | null> {
-  const { team } = place
+  return tryConversion(place, conversion, PROBLEMS_NAMED_MAX, async ({ version, overwrite }) => {
+    if (overwrite === null) return null
+    try {
+      return await overwriteRows(place, { ...overwrite, ifMatch: version })
+    } catch (failure) {
+      overwrite.converter.check()
+      throw failure
+    }
+  })
+}
+
+/** What `convertColumn` would refuse. */
+export async function checkConversion(
+  place: TablePlace,
+  conversion: Conversion,
+): Promise<TablePreflightReport> {
+  return tryConversion(
+    place,
+    conversion,
+    PROBLEMS_MAX,
+    async ({ version, rowCount, schema, overwrite }) => {
+      const report = { rows: rowCount ?? 0, schema, problems: [], problemCount: 0, version }
+      if (overwrite === null) return report
+      const { signal } = conversion
+      const request = {
+        ...overwrite,
+        signal,
+        operation: 'overwrite',
+        comparesTable: false,
+      } as const
+      try {
+        return await preflightTable(place, { ...request, ifMatch: version })
+      } catch (failure) {
+        const misfits = overwrite.converter.report()
+        if (misfits === null) throw failure
+        return { ...report, ...misfits }
+      }
+    },
+  )
+}
+
+/** What a conversion makes of a version of the table. */
+type ConversionPlan = Readonly<{
+  version: number
+  rowCount: number | undefined
+  schema: TableSchema
+  /** null: the column has the type. */
+  overwrite:
+    | (Omit<Parameters<typeof overwriteRows>[1], 'ifMatch'> &
+        Readonly<{ converter: CellConverter }>)
+    | null
+}>
+
+/** Again, while others change the table. */
+async function tryConversion<Result>(
+  place: TablePlace,
+  { convert, ifMatch, signal }: Conversion,
+  problemsMax: number,
+  use: (plan: ConversionPlan) => Promise<Result>,
+): Promise<Result> {
   for (let tries = 0; tries < CONVERSIONS_MAX; tries++) {
     const rows = await openVersion(place, { format: 'ndjson', signal }, true)
     checkIfMatch('table', ifMatch, rows.version)
     const before = await readSchema(place)
     const column = before.columns.get(convert.id)
     if (column === undefined) throw invalidArgument(lackedColumn(before.columns, convert.id))
-    if (JSON.stringify(column.type) === JSON.stringify(convert.type)) return null
+    const { version, rowCount } = rows
+    if (JSON.stringify(column.type) === JSON.stringify(convert.type)) {
+      return use({ version, rowCount, schema: before.schema, overwrite: null })
+    }
     const changed = { ...column, type: convert.type }
     const columns = before.schema.columns.map((each) => (each === column ? changed : each))
-    const converter = new CellConverter(team, changed)
+    const converter = new CellConverter(place.team, changed, problemsMax)
+    const overwrite = {
+      rows: rowCount === 0 ? [] : { ndjson: converter.convert(rows.pieces) },
+      readSchema: () => ({ columns }),
+      onSchemaError: 'abort' as const,
+      signal,
+      converter,
+    }
     try {
-      return await overwriteRows(place, {
-        rows: rows.rowCount === 0 ? [] : { ndjson: converter.convert(rows.pieces) },
-        ifMatch: rows.version,
-        readSchema: () => ({ columns }),
-        onSchemaError: 'abort',
-        signal,
-      })
+      return await use({ version, rowCount, schema: { columns }, overwrite })
     } catch (failure) {
-      converter.check()
       if (!isStoreError(failure) || failure.code !== 'PRECONDITION_FAILED') throw failure
     }
   }
@@ -121,13 +186,16 @@ export async function convertColumn(
 class CellConverter {
   readonly #team: TeamContext
   readonly #column: Column
+  readonly #problemsMax: number
   readonly #problems: StoreError[] = []
   #problemCount = 0
   #row = 0
+  #isAtEnd = false
 
-  constructor(team: TeamContext, column: Column) {
+  constructor(team: TeamContext, column: Column, problemsMax: number) {
     this.#team = team
     this.#column = column
+    this.#problemsMax = problemsMax
   }
 
   /** @param pieces - Whole lines. Behind a cell that does not fit there are none: what is made of them is not used. */
@@ -137,12 +205,22 @@ class CellConverter {
       const lines = await slices.run(this.#convertLines(fromUtf8(piece)))
       if (this.#problemCount === 0) yield utf8(lines)
     }
+    this.#isAtEnd = true
     this.check()
   }
 
   /** @throws {StoreError} COLUMN_HAS_INVALID_VALUE with all cells that do not fit */
   check(): void {
     refuseRows(this.#problems, this.#problemCount)
+  }
+
+  /** null: every cell fits, or not all of them were read. */
+  report(): Readonly<{ problems: readonly PreflightProblem[]; problemCount: number }> | null {
+    if (this.#problemCount === 0 || !this.#isAtEnd) return null
+    const problems = this.#problems.map(({ row = 0, value = '', rule = '' }) => {
+      return { row, column: this.#column.id, value, rule }
+    })
+    return { problems, problemCount: this.#problemCount }
   }
 
   *#convertLines(text: string): Steps<string> {
@@ -166,7 +244,7 @@ class CellConverter {
     const token = row.slice(span.valueStart, span.end)
     const cell = yield* this.#convertCell(token)
     if (cell !== null) return `{${row.slice(0, span.valueStart)}${cell}${row.slice(span.end)}}`
-    if (this.#problemCount++ < PROBLEMS_NAMED_MAX) {
+    if (this.#problemCount++ < this.#problemsMax) {
       const rule = describeRule(this.#column.type, token.startsWith('"'))
       this.#problems.push(invalidValue(id, { row: this.#row, value: token, rule }))
     }

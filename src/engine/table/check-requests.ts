@@ -41,6 +41,7 @@ import type {
   Stash,
   TablePreflightRequest,
 } from '../types/row-types.js'
+import type { Table } from '../types/store-types.js'
 import {
   type ColumnChanges,
   type Conversion,
@@ -203,7 +204,18 @@ export type CheckedPreflight = CheckedOverwrite &
   Readonly<{ operation: 'add' | 'overwrite'; comparesTable: boolean }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkPreflight(
+export function checkTablePreflight(
+  given: Parameters<Table['preflight']>[0],
+  columnsMax: number,
+): CheckedPreflight | Conversion {
+  if (isRecord(given) && 'convert' in given && given.convert !== undefined) {
+    checkArguments('preflight', given, ['convert', 'ifMatch', 'signal'])
+    return parseConversion(given, columnsMax)
+  }
+  return checkPreflight(given as TablePreflightRequest & Abortable, columnsMax)
+}
+
+function checkPreflight(
   given: TablePreflightRequest & Abortable,
   columnsMax: number,
 ): CheckedPreflight {
@@ -272,7 +284,7 @@ export function checkAlter(
   columnsMax: number,
 ): Alteration | KeyAlteration | Conversion {
   checkArguments('alter', given, ALTER_ARGUMENTS)
-  if (given.convert !== undefined) return checkConversion(given, columnsMax)
+  if (given.convert !== undefined) return parseConversion(given, columnsMax)
   const { name, schema, add = [], drop = [], rename = {}, key } = given
   const countsCells = checkFlag('countsCells', given.countsCells ?? true)
   const signal = checkSignal(given.signal)
@@ -312,7 +324,7 @@ export function checkAlter(
   }
 }
 
-function checkConversion(
+function parseConversion(
   { convert, ifMatch, signal, author: _, note: __, ...others }: AlterRequest,
   columnsMax: number,
 ): Conversion {

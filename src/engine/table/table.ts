@@ -86,7 +86,6 @@ import type {
   RowInput,
   RowsInput,
   Stash,
-  TablePreflightRequest,
   UpdateOptions,
 } from '../types/row-types.js'
 import type {
@@ -101,15 +100,15 @@ import type {
   Table,
 } from '../types/store-types.js'
 import { addRows } from './add-rows.js'
-import { convertColumn } from './altered-columns.js'
+import { checkConversion, convertColumn } from './altered-columns.js'
 import {
   checkAdd,
   checkAlter,
   checkIfTableMatch,
   checkMerge,
   checkOverwrite,
-  checkPreflight,
   checkRename,
+  checkTablePreflight,
 } from './check-requests.js'
 import { deleteGiven } from './delete-rows.js'
 import { exportText, openExport } from './export-rows.js'
@@ -169,8 +168,11 @@ export class TeamTable implements Table {
     }, request)
   }
 
-  preflight(request: TablePreflightRequest & Abortable): Promise<TablePreflightReport> {
-    return this.#run((place) => preflightTable(place, checkPreflight(request, this.#columnsMax)))
+  preflight(request: Parameters<Table['preflight']>[0]): Promise<TablePreflightReport> {
+    return this.#run((place) => {
+      const checked = checkTablePreflight(request, this.#columnsMax)
+      return 'convert' in checked ? checkConversion(place, checked) : preflightTable(place, checked)
+    })
   }
 
   get #columnsMax(): number {

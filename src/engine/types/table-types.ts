@@ -260,18 +260,20 @@ export interface Table extends TableLog, TextTable {
    */
   overwrite(request: OverwriteRequest & Abortable): Promise<ChangeResult>
   /**
-   * Checks the request of an overwrite, or with `operation: 'add'` that of an add, and writes nothing. Values that do not
-   * fit, and columns that the schema lacks, are in the report. Every other failure is the error that the operation would
+   * Checks the request of an overwrite, with `operation: 'add'` that of an add, or with `convert` that of such an `alter`,
+   * and writes nothing. Values that do not fit, and columns that the schema lacks, are in the report. Every other failure is the error that the operation would
    * fail with: KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a
    * stash too.
    * @param request - With `signal`, which ends the call with ABORTED before the next segment of rows.
-   * @throws {StoreError} as `overwrite` and `addRows`
+   * @throws {StoreError} as `overwrite`, `addRows` and `alter`
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ total: 5 }] })
    * const { problems } = await team.table(tableId).preflight({ rows: [{ total: 'five' }], operation: 'add' })
    * console.log(problems.map(({ row, column }) => `row ${row}, ${column}`)) // ["row 0, total"]
    */
-  preflight(request: TablePreflightRequest & Abortable): Promise<TablePreflightReport>
+  preflight(
+    request: (TablePreflightRequest | Pick<AlterRequest, 'convert' | 'ifMatch'>) & Abortable,
+  ): Promise<TablePreflightReport>
   /**
    * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the receipt
    * is not kept any more: it is as long as `change` finds the version.

@@ -40,6 +40,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string, body?: unkno
   ['GET', '/files'],
   ['HEAD', '/files'],
   ['DELETE', '/files/f'],
+  ['POST', `/tables/${NO_ID}/convert`, { column: 'n', type: 'number' }],
   ['GET', '/stashes/s'],
   ['HEAD', '/stashes/s'],
   ['DELETE', '/stashes/s'],

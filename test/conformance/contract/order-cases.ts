@@ -119,6 +119,16 @@ const ORDER: readonly [rule: string, send: readonly [string, string, SendOptions
     ],
   ]),
   [
+    'a bad If-Match of a conversion wins over an unknown table',
+    ['POST', `${NOWHERE.path}/convert`, { body: {}, headers: { 'if-match': '1' } }],
+    VALIDATION,
+  ],
+  [
+    'an unknown table wins over a conversion to no type',
+    ['POST', `${NOWHERE.path}/convert`, { body: { column: 'n', type: 'none' } }],
+    TABLE_NOT_FOUND,
+  ],
+  [
     'an unknown table wins over a body type',
     ['POST', NOWHERE.rows, { body: 'x', type: 'text/plain' }],
     TABLE_NOT_FOUND,

@@ -398,6 +398,11 @@ export const manyCases: readonly StoreCase[] = [
         [3, '"x"'],
       ])
       assert.equal(found.length, 100)
+      const checked = await table.preflight({ convert: { column: 's', type: 'date' }, ifMatch: 1 })
+      assert.deepEqual([checked.rows, checked.problemCount, checked.version], [154, 153, 1])
+      assert.deepEqual(checked.problems.map(({ row, value }) => [row, value]).slice(0, 100), found)
+      assert.equal(checked.problems.length, 153)
+      assert.equal(await table.version(), 1)
       const refused = (given: object) =>
         failsWithoutEffect(table, () => table.alter(given), 'REQUEST_VALIDATION_ERROR')
       await refused({ convert: { column: 'none', type: 'date' } })

@@ -171,6 +171,7 @@ const ROUTES: readonly (readonly [weight: number, method: string, make: Make])[]
   [16, 'PATCH', updateRow],
   [6, 'PATCH', changeRows],
   [2, 'DELETE', changeRows],
+  [2, 'POST', convertColumn],
   [5, 'POST', createTable],
   [7, 'PUT', overwriteTable],
   [4, 'POST', createUpload],
@@ -245,6 +246,15 @@ function changeRows(random: Seeded, known: Known): Parts {
     headers: [...headers, ...changeHeaders(random, of)],
     body,
   }
+}
+
+function convertColumn(random: Seeded, known: Known): Parts {
+  const of = table(random, known)
+  const type = random.pick(['string', 'number', 'date', 'none', { kind: 'array' }, null])
+  const column = random.pick(['n', 'n', 'x', '', 1])
+  const { headers = [], body = '' } = json(random, JSON.stringify({ column, type }))
+  const target = `/tables/${of.id}/convert${random.once(2) ? '?validate=only' : ''}`
+  return { target, headers: [...headers, ...changeHeaders(random, of)], body }
 }
 
 function createTable(random: Seeded, known: Known): Parts {

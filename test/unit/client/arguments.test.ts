@@ -248,6 +248,11 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
     'onSchemaError, signal',
   ],
   ['deleteRows', (given, { table }) => table.deleteRows(['r'], given), 'signal'],
+  ...(['convertColumn', 'checkConversion'] as const).map((call): (typeof CALLS)[number] => [
+    call,
+    (given, { table }) => table[call]({ column: 'n', type: 'number' }, given),
+    'signal',
+  ]),
 ]
 
 describe('options', () => {
@@ -287,6 +292,24 @@ describe('options', () => {
     }
     const call = () => started.table.deleteRows([{ rowId: 'r', cells: {} } as never])
     expect(await refused(started, call)).toMatchObject(REFUSED)
+  })
+
+  test.each([
+    ['nothing', undefined, /convertColumn/],
+    ['no column', { type: 'number' }, /^column must be/],
+    [
+      'a type that is no JSON',
+      { column: 'n', type: () => 1 },
+      /"convertColumn" has an invalid value for 'type'/,
+    ],
+    ['another member', { column: 'n', kind: 'number' }, /takes no "kind"/],
+    ['a number as a version', { column: 'n', type: 'number', ifMatch: 1 }, /version as text/],
+  ])('convertColumn refuses %s', async (_, given, message) => {
+    const started = await start()
+    const failure = await refused(started, () =>
+      started.table.convertColumn(wrong(given as object)),
+    )
+    expect(String((failure as Error).message)).toMatch(message)
   })
 
   test('of importRows and checkRows are known: a check has no stash of the caller', async () => {

@@ -563,6 +563,43 @@ describe('a row', () => {
     expect(lost).toEqual(['PATCH', 'DELETE'])
   })
 
+  test('is converted with all others, or none, once though an answer is lost', async () => {
+    const { server, client } = await start()
+    const rows = [{ s: '1.50' }, { s: 'x' }]
+    const { tableId } = await client.importRows(rows, { name: 'T' })
+    const convert = { column: 's', type: 'number' } as const
+    let isLost = false
+    const losing = createClient({
+      url: server.url,
+      key: server.key,
+      fetch: async (...request) => {
+        const answer = await fetch(...request)
+        if (isLost || !String(request[0]).endsWith('/convert') || !answer.ok) return answer
+        isLost = true
+        await answer.text()
+        throw new TypeError('fetch failed')
+      },
+    })
+    const table = losing.table(tableId)
+    const version = await table.version()
+    const checked = await table.checkConversion({ ...convert, ifMatch: version })
+    expect(checked).toMatchObject({ rows: 2, problemCount: 1, version })
+    expect(checked.problems).toMatchObject([{ row: 1, column: 's', value: '"x"' }])
+    await expect(table.convertColumn(convert)).rejects.toMatchObject({
+      type: 'column_has_invalid_value',
+      problems: [{ row: 1, column: 's' }],
+    })
+    const late = table.convertColumn({ ...convert, ifMatch: '0' })
+    await expect(late).rejects.toMatchObject({ status: 412 })
+    await table.deleteRows([(await table.page()).rows[1]?.$rowID ?? ''])
+    const { version: made } = await table.convertColumn(convert)
+    expect([isLost, (await table.page()).rows[0]?.['s'], await table.version()]).toEqual([
+      true,
+      1.5,
+      made,
+    ])
+  })
+
   test('and a page are not read again while their version is the same', async () => {
     const { table, rowId } = await startWithRow()
     await table.addRows([{ n: 2 }, { n: 3 }])

@@ -86,6 +86,8 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   get: (client) => client.table('t').get('r'),
   addRows: (client) => client.table('t').addRows([{ n: 1 }]),
   deleteRows: (client) => client.table('t').deleteRows(['r']),
+  checkConversion: (client) =>
+    client.table('t').checkConversion({ column: 'n', type: 'date', ifMatch: '1' }),
   'updateRow by a function': (client) => client.table('t').updateRow('r', () => ({ n: 1 })),
   create: (client) => client.importRows([{ n: 1 }], { name: 'T' }),
   add: (client) => client.importRows([{ n: 1 }], { tableId: 't', mode: 'add' }),
@@ -102,6 +104,7 @@ const WITHOUT_DATA: typeof CALLS = {
   'updateRow with ifMatch': (client) => client.table('t').updateRow('r', {}, { ifMatch: '1' }),
   deleteRow: (client) => client.table('t').deleteRow('r'),
   updateRows: (client) => client.table('t').updateRows([{ rowId: 'r', cells: {}, ifMatch: '1' }]),
+  convertColumn: (client) => client.table('t').convertColumn({ column: 'n', type: 'date' }),
   deleteStash: (client) => client.deleteStash('s'),
 }
 

@@ -10,9 +10,9 @@ const SCOPES: readonly KeyScope[] = ['read', 'write', 'upload']
 
 const TABLE_MISSING = '00000000-0000-4000-8000-000000000000'
 
-type Rule = Readonly<{ scopes: readonly KeyScope[]; limited: boolean }>
+type Rule = Readonly<{ scopes: readonly KeyScope[]; also?: KeyScope; limited: boolean }>
 
-/** By route: the scopes of which one is enough, and whether a key that is limited to tables may use it. */
+/** By route: the scopes of which one is needed, another that is needed beside it, and whether a key that is limited to tables may use it. */
 const RULES: Readonly<Record<string, Rule>> = {
   'GET /tables': { scopes: ['read'], limited: true },
   'POST /tables': { scopes: ['write'], limited: false },
@@ -24,6 +24,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'GET /tables/{tableID}/receipts/{version}': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/changes/{version}': { scopes: ['read'], limited: true },
   'POST /tables/{tableID}/merge': { scopes: ['write'], limited: true },
+  'POST /tables/{tableID}/convert': { scopes: ['write'], also: 'read', limited: true },
   'GET /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'POST /tables/{tableID}/rows': { scopes: ['write'], limited: true },
@@ -97,13 +98,13 @@ test('the rules are about the routes', () => {
   expect(Object.keys(RULES).sort()).toEqual(routes.sort())
 })
 
-describe.each(Object.entries(RULES))('%s', (route, { scopes, limited }) => {
+describe.each(Object.entries(RULES))('%s', (route, { scopes, also, limited }) => {
   const operation = route.replace('{tableID}', TABLE_MISSING).replace(/\{\w+\}/g, 'x')
 
   test.each(SCOPES)('with the scope %s alone', async (scope) => {
     const send = openContract(await memory(), { one: { scopes: [scope] } })
     const { status, type, message } = await send('one', operation)
-    if (scopes.includes(scope)) expect(type).not.toBe('scope_missing')
+    if (scopes.includes(scope)) expect(type === 'scope_missing').toBe(also !== undefined)
     else if (route.startsWith('HEAD')) expect(status).toBe(403)
     else {
       const lacks = `The key lacks the scope ${scopes.join(' or ')}`

@@ -103,6 +103,7 @@ describe('quota', () => {
     'POST /tables/import',
     'POST /tables/{tableID}/rows',
     'POST /tables/{tableID}/merge',
+    'POST /tables/{tableID}/convert',
     'PATCH /tables/{tableID}/rows',
     'PATCH /tables/{tableID}/rows/{rowID}',
     'PUT /stashes/{stashID}/{serial}',

@@ -117,9 +117,13 @@ export function toHex(bytes: Bytes): string {
   return text
 }
 
-const HEX_DIGIT_OF_CODE = new Int8Array(128).fill(-1)
-for (let digit = 0; digit < 16; digit++) {
-  HEX_DIGIT_OF_CODE[digit.toString(16).charCodeAt(0)] = digit
+const HEX_DIGIT_OF_CODE = /* @__PURE__ */ digitsByCode('0123456789abcdef')
+
+/** By the code of a character, its place in an alphabet; -1: it is not in it. */
+function digitsByCode(alphabet: string): Int8Array {
+  const digits = new Int8Array(128).fill(-1)
+  for (let digit = 0; digit < alphabet.length; digit++) digits[alphabet.charCodeAt(digit)] = digit
+  return digits
 }
 
 /** Decodes an even number of lower-case hex digits, or returns null when the text is not that. */
@@ -137,11 +141,10 @@ export function fromHex(text: string): Bytes | null {
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 /** The character of each digit of base64url, as its code. */
-export const BASE64URL_CODES: Bytes = Uint8Array.from(ALPHABET, (character) =>
+export const BASE64URL_CODES: Bytes = /* @__PURE__ */ Uint8Array.from(ALPHABET, (character) =>
   character.charCodeAt(0),
 )
-const DIGIT_OF_CODE = new Int8Array(128).fill(-1)
-for (let digit = 0; digit < 64; digit++) DIGIT_OF_CODE[ALPHABET.charCodeAt(digit)] = digit
+const DIGIT_OF_CODE = /* @__PURE__ */ digitsByCode(ALPHABET)
 
 /** base64url without padding, RFC 4648 section 5. */
 export function toBase64Url(bytes: Bytes): string {

@@ -6,7 +6,7 @@ import { StoreError } from './store-error.js'
 type Crc32 = (bytes: Uint8Array, seed?: number) => number
 
 /** CRC-32 (IEEE 802.3, as in zlib) of the bytes, continued from `seed`, as an unsigned integer. */
-export const crc32: Crc32 = builtInCrc32() ?? tableCrc32
+export const crc32: Crc32 = /* @__PURE__ */ builtInCrc32() ?? tableCrc32
 
 /** Lets other work of the process run: resolves in a later turn of the event loop. */
 export const yieldToEventLoop: () => Promise<void> =
@@ -52,7 +52,7 @@ function builtInCrc32(): Crc32 | undefined {
 
 const CRC_POLYNOMIAL = 0xedb88320
 
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+const CRC_TABLE = /* @__PURE__ */ Uint32Array.from({ length: 256 }, (_, byte) => {
   let remainder = byte
   for (let bit = 0; bit < 8; bit++) {
     remainder = remainder & 1 ? (remainder >>> 1) ^ CRC_POLYNOMIAL : remainder >>> 1
@@ -239,14 +239,22 @@ function nodeBuffer(): NodeBuffer | undefined {
   return builtIn('node:buffer') as NodeBuffer | undefined
 }
 
-const latin1Slice = nodeBuffer()?.Buffer?.prototype.latin1Slice
+type BufferMethods = NonNullable<NodeBuffer['Buffer']>['prototype']
+
+/** Calls of it are marked as pure, so that a bundle has only the methods that it uses. */
+function bufferMethod<Name extends keyof BufferMethods>(name: Name): BufferMethods[Name] {
+  return nodeBuffer()?.Buffer?.prototype[name]
+}
+
+const latin1Slice = /* @__PURE__ */ bufferMethod('latin1Slice')
 
 /** Whether the bytes are valid UTF-8. */
-export const isUtf8: (bytes: Uint8Array) => boolean = nodeBuffer()?.isUtf8 ?? decodesAsUtf8
+export const isUtf8: (bytes: Uint8Array) => boolean = /* @__PURE__ */ (() =>
+  nodeBuffer()?.isUtf8 ?? decodesAsUtf8)()
 
 /** Whether all bytes are ASCII. */
-export const isAscii: (bytes: Uint8Array) => boolean =
-  nodeBuffer()?.isAscii ?? ((bytes) => bytes.every((byte) => byte < 128))
+export const isAscii: (bytes: Uint8Array) => boolean = /* @__PURE__ */ (() =>
+  nodeBuffer()?.isAscii ?? ((bytes: Uint8Array) => bytes.every((byte) => byte < 128)))()
 
 /** The length of valid UTF-8 as a string. */
 export function utf8StringLength(bytes: Uint8Array): number {
@@ -263,7 +271,7 @@ function decodesAsUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-const hexSlice = nodeBuffer()?.Buffer?.prototype.hexSlice
+const hexSlice = /* @__PURE__ */ bufferMethod('hexSlice')
 
 /** The bytes as lower-case hex digits; undefined: the runtime has nothing of its own for it. */
 export function builtInHex(bytes: Uint8Array): string | undefined {
@@ -283,8 +291,8 @@ export function byteTextUntil(bytes: Uint8Array, limit: number): string {
   return text
 }
 
-const utf8Slice = nodeBuffer()?.Buffer?.prototype.utf8Slice
-const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const utf8Slice = /* @__PURE__ */ bufferMethod('utf8Slice')
+const utf8Decoder = /* @__PURE__ */ new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Decodes a part of valid UTF-8 that begins and ends between characters. */
 export function sliceText(bytes: Uint8Array, from: number, to: number): string {
@@ -302,7 +310,8 @@ export function sliceReader(bytes: Uint8Array): (from: number, to: number) => st
   return (from, to) => utf8Decoder.decode(bytes.subarray(from, to))
 }
 
-const { indexOf, lastIndexOf } = nodeBuffer()?.Buffer?.prototype ?? {}
+const indexOf = /* @__PURE__ */ bufferMethod('indexOf')
+const lastIndexOf = /* @__PURE__ */ bufferMethod('lastIndexOf')
 
 /**
  * Where other bytes stand in the bytes, -1: nowhere. Both are quick where one byte of the needle is rare, `indexOf`
@@ -319,7 +328,7 @@ export const byteSearch: Readonly<{
         lastIndexOf: (bytes, needle) => lastIndexOf.call(bytes, needle),
       }
 
-const compare = nodeBuffer()?.Buffer?.prototype.compare
+const compare = /* @__PURE__ */ bufferMethod('compare')
 
 /** Whether `length` bytes from `leftFrom` on are those of `right` from `rightFrom` on. Both have as many. */
 export function sameRanges(

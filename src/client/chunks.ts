@@ -1,37 +1,26 @@
 // Cuts the input of an import into chunks, always the same for the same input.
-import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { type Bytes, bytesOf, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { typeName } from '../base/options.js'
-import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../base/record-cutter.js'
+import { type CutLimits, cutRecords } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
-import {
-  BODY_TYPE_OF_FORMAT,
-  FORMAT_OF_TYPE,
-  formatOfName,
-  isJson,
-  type SourceFormat,
-} from '../base/source-format.js'
+import { FORMAT_OF_TYPE, formatOfName, type SourceFormat } from '../base/source-format.js'
 import { readWebStream, streamPieces } from '../base/web-stream.js'
 import type { ColumnKinds } from '../intake/conversions.js'
 import type { Dialect } from '../intake/dialect.js'
 import { DIALECT_NAMES } from '../intake/dialect.js'
 import type { IntakeReport, IntakeRun } from '../intake/intake.js'
 import { invalidCall } from './client-error.js'
+import {
+  type CountedChunk,
+  type Cut,
+  makeCountedChunk,
+  placeOfFault,
+  ROW_BYTES_MAX,
+  ROWS_MAX,
+} from './counted-chunk.js'
 import type { ImportInput, OnSchemaError, RowChunk } from './import-types.js'
 import { isBlob } from './own-realm.js'
 import { BYTES_ADVICE, rowText } from './row-text.js'
-
-/** Rows of a chunk, at most. */
-const ROWS_MAX = 10_000
-
-/** The longest row, in bytes of the input. */
-const ROW_BYTES_MAX = 16 * 1024 * 1024
-
-/** A chunk that the client cut, which knows how a server counts its rows. */
-export interface CountedChunk extends RowChunk {
-  /** The rows in front of a record, of which blank lines of CSV are some. */
-  rowsBefore(record: number): number
-}
 
 export type ChunkSettings = Readonly<{
   /** Default: that of a Blob; objects. */
@@ -136,12 +125,6 @@ async function* chunksOfBytes(
   }
 }
 
-/** The message of a fault with its place. */
-export function placeOfFault({ line, offset, message }: SourceFault): string {
-  if (line !== undefined) return ` at line ${line}: ${message}`
-  return offset === undefined ? `: ${message}` : ` at byte ${offset}: ${message}`
-}
-
 /** Whether a source is read as its format says, and nothing else is said of it. */
 function isPlainSource({ dialect, at, nested, ...settings }: ChunkSettings): boolean {
   const isSaid = (at ?? nested) !== undefined
@@ -202,43 +185,4 @@ async function* chunksOfRows(
     ends.push(start + text.length)
   }
   if (starts.length > 0 || number === 0) yield cut()
-}
-
-type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'> &
-  Readonly<{
-    /** Default: that of the source. */
-    format?: SourceFormat
-  }>
-
-/** Row i is the bytes from starts[i] up to ends[i]. */
-function makeCountedChunk(
-  { header, bytes, starts, ends }: Cut,
-  format: SourceFormat,
-): CountedChunk {
-  return {
-    rows: starts.length,
-    bytes: bytes.length,
-    type: BODY_TYPE_OF_FORMAT[format],
-    body(first, limit) {
-      const rows = bytes.subarray(starts[first] ?? 0, limit > first ? ends[limit - 1] : 0)
-      return concatBytes(partsOfRun({ header, bytes: rows }, format)) as Uint8Array<ArrayBuffer>
-    },
-    rowsBefore(record) {
-      if (isJson(format)) return record
-      let rows = record
-      for (let i = 0; i < record; i++) rows += blankLines(bytes, starts[i] ?? 0, ends[i] ?? 0)
-      return rows
-    },
-  }
-}
-
-/** The blank lines that a record of CSV begins with. */
-function blankLines(bytes: Bytes, start: number, end: number): number {
-  let lines = 0
-  for (let at = start; at < end; at++) {
-    const isReturn = bytes[at] === CARRIAGE_RETURN
-    if (!isReturn && bytes[at] !== LINE_FEED) break
-    if (!isReturn || bytes[at + 1] !== LINE_FEED) lines++
-  }
-  return lines
 }

@@ -3,9 +3,8 @@
 // Invariants:
 // - The operation is sent when all chunks are acknowledged, and with the stash's ID as idempotency key.
 // - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
-import type { ColumnKinds } from '../intake/conversions.js'
-import type { TableSchema } from '../schema/column-kind.js'
 import { conditionHeaders, readAnswerData, readAnswerJson, versionOf } from './answers.js'
+import { fetchReceipt, kindsIn } from './around-import.js'
 import { chunkInput } from './chunks.js'
 import { ClientError } from './client-error.js'
 import type { ImportSettings } from './import-options.js'
@@ -25,7 +24,6 @@ import {
   makeTableOperation,
   readAnswer,
   type TableOperation,
-  tablePath,
 } from './table-operation.js'
 
 /** The deletion of a stash does not go on for longer, in milliseconds, and has so many attempts. */
@@ -85,37 +83,6 @@ async function throughStash<T>(
   }
 }
 
-/** The kinds of the columns that the table has or gets; undefined: they are inferred. */
-export async function kindsIn(
-  requests: Requests,
-  {
-    schema,
-    tableId,
-    onSchemaError,
-    signal,
-  }: Pick<ImportSettings, 'schema' | 'tableId' | 'onSchemaError' | 'signal'>,
-): Promise<ColumnKinds | undefined> {
-  const areFixed = onSchemaError !== 'updateSchema'
-  if (schema !== undefined) return { kinds: kindsOfSchema(schema), areFixed }
-  if (tableId === undefined) return undefined
-  const request = { method: 'GET', path: tablePath(tableId), isRepeatable: true, signal }
-  try {
-    const found = await requests.send(request, (answer) =>
-      readAnswerData<Described>(answer, { schema: 'object' }),
-    )
-    return { kinds: kindsOfSchema(found.schema), areFixed }
-  } catch (failure) {
-    if (failure instanceof ClientError) return { kinds: new Map(), areFixed: true } // A server that does not tell them: no cell is converted.
-    throw failure
-  }
-}
-
-type Described = Readonly<{ schema: TableSchema }>
-
-function kindsOfSchema({ columns }: TableSchema): ReadonlyMap<string, string> {
-  return new Map(columns.map(({ id, type }) => [id, typeof type === 'string' ? type : type.kind]))
-}
-
 async function cleanUp(requests: Requests, stashId: string): Promise<void> {
   const signal = AbortSignal.timeout(CLEANUP_MS_MAX)
   const options = { signal, triesMax: CLEANUP_TRIES_MAX }
@@ -165,26 +132,6 @@ async function finalize(
   if (receipt !== true || !hasReceipt) return made
   const found = await fetchReceipt(requests, made.tableId, made.version, signal)
   return { ...made, ...(found && { receipt: found }) }
-}
-
-/**
- * What an operation did; undefined: there is none, as of a merge that changed nothing, or it cannot be read: the
- * operation is done, so this is no failure of it.
- */
-export async function fetchReceipt<T = Readonly<Record<string, unknown>>>(
-  requests: Requests,
-  tableId: string,
-  version: string,
-  signal: AbortSignal | undefined,
-): Promise<T | undefined> {
-  const path = `${tablePath(tableId)}/receipts/${version}`
-  const request = { method: 'GET', path, isRepeatable: true, signal }
-  try {
-    return await requests.send(request, (answer) => readAnswerData<T>(answer, {}))
-  } catch (failure) {
-    if (failure instanceof ClientError) return undefined
-    throw failure
-  }
 }
 
 type WireProblem = Omit<ImportProblem, 'place'> & Readonly<{ serial?: string }>

@@ -8,8 +8,8 @@
 import { readUint32 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
 import { readAnswerData, readAnswerJson } from './answers.js'
-import type { CountedChunk } from './chunks.js'
 import { type ChunkPlace, ClientError, placed } from './client-error.js'
+import type { CountedChunk } from './counted-chunk.js'
 import type { ImportProgress, RowChunk } from './import-types.js'
 import type { Requests } from './requests.js'
 

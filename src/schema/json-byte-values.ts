@@ -21,7 +21,7 @@ import {
 import type { Bytes } from '../base/bytes.js'
 
 /** The form of a value, as far as the scanner looked. */
-export const FORM = Object.freeze({
+export const FORM = /* @__PURE__ */ Object.freeze({
   null: 0,
   emptyText: 1,
   /** Without escapes. */
@@ -43,7 +43,7 @@ export const FORM = Object.freeze({
 })
 
 /** Bits of `elements`. */
-export const ELEMENT = Object.freeze({ text: 1, number: 2, boolean: 4, space: 8 })
+export const ELEMENT = /* @__PURE__ */ Object.freeze({ text: 1, number: 2, boolean: 4, space: 8 })
 
 /** Longer numbers may be beyond a double. */
 const NUMBER_BYTES_MAX = 300
@@ -71,7 +71,9 @@ function unplainBytes(word: number): number {
 }
 
 /** Characters allowed behind a backslash, other than `u`. */
-const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
+const ESCAPED: ReadonlySet<number> = /* @__PURE__ */ new Set(
+  [...'"\\/bfnrt'].map((char) => char.charCodeAt(0)),
+)
 
 export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09

@@ -349,6 +349,7 @@ describe('what is shown of a table', () => {
       top: 120,
       active: { row: -1, column: 1 },
       row: 'r/1',
+      isSchema: true,
     }
     expect(parseAddress(renderAddress(state, COLUMNS), COLUMNS)).toEqual(state)
   })

@@ -225,15 +225,29 @@ export class Api {
     return this.#get(`${tablePath(tableId)}/changes?since=${since}`, listOf<TableChange>)
   }
 
-  /** Changes the name of a table and those of its columns, unless the table has changed since a version. */
+  /** Changes the name of a table and its columns, unless the table has changed since a version. */
   async alter(
     tableId: string,
     version: number,
-    change: Readonly<{ name: string; schema: Schema }>,
+    change: Readonly<{ name: string; schema: Schema; drop?: readonly string[] }>,
   ): Promise<void> {
-    const headers = { 'content-type': 'application/json', 'if-match': `"${version}"` }
+    await this.#alter(tableId, change, { 'if-match': `"${version}"` })
+  }
+
+  async setKey(tableId: string, key: readonly string[] | null): Promise<void> {
+    await this.#alter(tableId, { key }, {})
+  }
+
+  async #alter(tableId: string, change: object, condition: object): Promise<void> {
+    const headers = { 'content-type': 'application/json', ...condition }
     const body = JSON.stringify(change)
     await this.#send({ method: 'PATCH', path: tablePath(tableId), headers, body }, readAnswerJson)
+  }
+
+  /** How many cells of a column are not empty. */
+  async countValues(tableId: string, column: string): Promise<number | undefined> {
+    const where = { [column.replace(/^\$/, '$$$$')]: { isEmpty: false } }
+    return (await this.rows(tableId, { where, columns: [column], limit: 1, total: true })).total
   }
 
   async stashes(signal?: Signal): Promise<readonly StashInfo[]> {

@@ -123,9 +123,6 @@ export const TEXT = {
   added: (version: string) => `Added in version ${version}.`,
   noHistory: (version: string) =>
     `Version ${version} is the earliest known version of this row: the table has no older history.`,
-  saveNames: 'Save the names',
-  namesSaved: 'The names were saved.',
-  displayNameOf: (id: string) => `Name of the column ${id}`,
   emptyCell: 'empty',
   storedFile: 'file',
   noPicture: 'The file is missing, or is no picture.',
@@ -180,7 +177,7 @@ export const TEXT = {
     `The import stopped (${message}). Open “Import” to continue it.`,
   importFailed: (message: string) => `The import failed: ${message}`,
   keyRefused:
-    'The server no longer takes the key of this page: it may have been started again. Open the address that it printed, and drop the file again.',
+    'The server no longer takes the key of this page: it may have been started again. Open the address that it printed, and begin again there.',
   scopeMissing:
     'The key of this page may not do that: it was made for less. Ask for one that may write, and open this page with it.',
   fileGone: 'The file was changed, moved or deleted after you chose it. Choose it again.',

@@ -4,11 +4,11 @@
 // - A change is sent with the version of its row that the person has seen. What others have written since is never
 //   overwritten: a cell that both have changed is a conflict, until the person decides.
 // - Of two changes of a row, the second is sent when the version that the first one made is known.
-import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, VersionedRow } from '../base/api.js'
 import { start } from '../base/dom.js'
 import { EDIT } from '../base/edit-texts.js'
+import { wordsOf } from '../base/failure-words.js'
 import { jsonText, parseJson } from '../base/json-text.js'
 import { tokenOf } from './cell-text.js'
 import { updateRows } from './row-writes.js'
@@ -248,7 +248,7 @@ export class RowEdits {
       } catch (failure) {
         const isNewer = failure instanceof ClientError && failure.status === 412
         if (!isNewer || tries >= TRIES_MAX + rows.length / PROBLEMS_AT_ONCE) {
-          for (const change of step.changes) this.#refuse(step, change, messageOf(failure))
+          for (const change of step.changes) this.#refuse(step, change, wordsOf(failure))
           return
         }
         const named = failure.problems?.map(({ row }) => rows[row]?.rowId ?? '')
@@ -282,7 +282,7 @@ export class RowEdits {
         this.#compare(step, now)
       } catch (failure) {
         const isGone = failure instanceof ClientError && failure.type === 'row_not_found'
-        const message = isGone ? EDIT.rowGone : messageOf(failure)
+        const message = isGone ? EDIT.rowGone : wordsOf(failure)
         for (const change of step.changes)
           if (change.rowId === rowId) this.#refuse(step, change, message)
       }

@@ -345,3 +345,20 @@ function requestPage(
 ): ReturnType<Api['rows']> {
   return api.rows(tableId, { ...query, ...request }, signal)
 }
+
+/**
+ * Opens the rows of a query.
+ * @param rowCount - Of the table.
+ * @param atLeast - As many are read without being wanted.
+ */
+export function openRows(
+  reading: Reading,
+  events: SourceEvents,
+  rowCount: number,
+  atLeast: number,
+): RowSource {
+  const { where, search, sort } = reading.query
+  const isAll = where === undefined && search === undefined
+  if (!isAll && sort === undefined) return new FoundRows(reading, events, { atLeast })
+  return new PositionRows(reading, isAll ? rowCount : undefined, events)
+}

@@ -9,12 +9,11 @@ import { shownCount } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { shownType, wholeCell } from './cells.js'
 import { rowHistory } from './row-history.js'
-import { nameForm } from './schema-form.js'
 import { tableTimeline } from './table-timeline.js'
 
 export type PaneEvents = Readonly<{
-  /** The names of the table were changed; undefined: they must not be. */
-  onRenamed: (() => void) | undefined
+  /** What changes the columns; undefined: they must not be changed. */
+  schemaForm: (() => HTMLElement) | undefined
   onClose: () => void
   /** Shows the row before or after. */
   onStep: (step: number) => void
@@ -98,30 +97,24 @@ export class SidePane {
   showSchema(): void {
     this.#shown++
     this.#hasRow = false
+    const form = this.#events.schemaForm?.() ?? this.#columns()
+    this.#show(TEXT.schema, form, this.#history())
+  }
+
+  #columns(): HTMLElement {
     const { schema, key } = this.info
-    const { onRenamed } = this.#events
-    const inputs: HTMLInputElement[] = []
     const head = [TEXT.columnName, TEXT.columnId, TEXT.columnType].map((text) => el('th', {}, text))
     const rows = schema.columns.map(({ id, displayName = id, type }) => {
       const isKey = key?.includes(id) === true
-      const input = el('input', { value: displayName, 'aria-label': TEXT.displayNameOf(id) })
-      inputs.push(input)
-      const shown = onRenamed === undefined ? displayName : input
       return el(
         'tr',
         {},
-        el('td', {}, shown, isKey ? el('span', { class: 'badge' }, TEXT.key) : null),
+        el('td', {}, displayName, isKey ? el('span', { class: 'badge' }, TEXT.key) : null),
         el('td', {}, el('code', {}, id)),
         el('td', {}, shownType(type)),
       )
     })
-    const table = el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows))
-    const isFixed = onRenamed === undefined
-    this.#show(
-      TEXT.schema,
-      isFixed ? table : nameForm(this.#api, () => this.info, inputs, table, onRenamed),
-      this.#history(),
-    )
+    return el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows))
   }
 
   #history(): HTMLElement {

@@ -1,6 +1,6 @@
 // A file that a person has chosen, and its first rows as the import reads them.
-import { concatBytes } from '../../../../src/base/bytes.js'
-import { partsOfRun } from '../../../../src/base/record-cutter.js'
+import { type Bytes, concatBytes } from '../../../../src/base/bytes.js'
+import { type CutLimits, partsOfRun } from '../../../../src/base/record-cutter.js'
 import { SourceFault } from '../../../../src/base/record-scanner.js'
 import {
   BODY_TYPE_OF_FORMAT,
@@ -9,12 +9,19 @@ import {
   type SourceFormat,
 } from '../../../../src/base/source-format.js'
 import { readWebStream } from '../../../../src/base/web-stream.js'
-import { placeOfFault } from '../../../../src/client/chunks.js'
+import { invalidCall } from '../../../../src/client/client-error.js'
+import {
+  type CountedChunk,
+  makeCountedChunk,
+  placeOfFault,
+  ROW_BYTES_MAX,
+  ROWS_MAX,
+} from '../../../../src/client/counted-chunk.js'
 import type { IntakeReport } from '../../../../src/client/import-types.js'
 import type { ColumnKinds } from '../../../../src/intake/conversions.js'
 import type { Dialect } from '../../../../src/intake/dialect.js'
 import { resolveMarks, splitRecordFields } from '../../../../src/intake/fields.js'
-import { type IntakeRun, openIntake } from '../../../../src/intake/intake.js'
+import { type Intake, type IntakeRun, openIntake } from '../../../../src/intake/intake.js'
 import type { Nested } from '../../../../src/intake/nested.js'
 import { openTextBytes, unpackGzip } from '../../../../src/intake/text-bytes.js'
 import { parseJson } from '../base/json-text.js'
@@ -58,15 +65,62 @@ export type Sample = Readonly<{
   report: IntakeReport
 }>
 
-/** @throws {Error} if the beginning of the file cannot be read so */
-export async function readSample(
+type KindsOf = () => Promise<ColumnKinds | undefined>
+
+function open(
   file: Blob,
   { dialect, ...how }: Reading,
-  kindsOf: () => Promise<ColumnKinds | undefined>,
-): Promise<Sample> {
-  const options = { ...how, dialect, detects: true, unpacks: true, limits: SAMPLE, kindsOf }
+  limits: CutLimits,
+  kindsOf: KindsOf,
+  onRead: (bytes: number) => void = () => undefined,
+): Promise<Intake> {
+  const options = { ...how, dialect, detects: true, unpacks: true, limits, kindsOf }
+  return openIntake(countedPieces(readWebStream(file.stream()), onRead), options)
+}
+
+async function* countedPieces(
+  pieces: AsyncIterable<Bytes>,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Bytes> {
+  for await (const piece of pieces) {
+    onRead(piece.length)
+    yield piece
+  }
+}
+
+/**
+ * The rows of a file in chunks, always the same of the same file.
+ * @throws {ClientError} if its content is not as it is read
+ */
+export async function* chunksOfFile(
+  file: Blob,
+  reading: Reading,
+  bytesMax: number,
+  kindsOf: KindsOf,
+  onReport: (report: IntakeReport) => void,
+): AsyncGenerator<CountedChunk> {
+  const limits = { rowsMax: ROWS_MAX, bytesMax, rowBytesMax: ROW_BYTES_MAX }
+  let untold = 0
+  const onRead = (bytes: number): void => {
+    untold += bytes
+  }
   try {
-    const intake = await openIntake(readWebStream(file.stream()), options)
+    const intake = await open(file, reading, limits, kindsOf, onRead)
+    for await (const run of intake.runs) {
+      yield { ...makeCountedChunk(run, run.format), bytes: untold }
+      untold = 0
+    }
+    onReport(intake.report)
+  } catch (failure) {
+    if (!(failure instanceof SourceFault)) throw failure
+    throw invalidCall(`${reading.format.toUpperCase()}${placeOfFault(failure)}`)
+  }
+}
+
+/** @throws {Error} if the beginning of the file cannot be read so */
+export async function readSample(file: Blob, reading: Reading, kindsOf: KindsOf): Promise<Sample> {
+  try {
+    const intake = await open(file, reading, SAMPLE, kindsOf)
     for await (const run of intake.runs) {
       const lines = isJson(run.format) ? [] : run.offsets.map((at) => intake.lineAt(at))
       return sampleOf(run, lines, intake.report)
@@ -76,7 +130,7 @@ export async function readSample(
     if (!(failure instanceof SourceFault)) throw failure
     const { line, offset, message } = failure
     const isOfFile = line === undefined && offset === undefined
-    throw new Error(isOfFile ? message : `${how.format.toUpperCase()}${placeOfFault(failure)}`)
+    throw new Error(isOfFile ? message : `${reading.format.toUpperCase()}${placeOfFault(failure)}`)
   }
 }
 

@@ -3,9 +3,8 @@ import { toHex } from '../../../../src/base/bytes.js'
 import { sha256Now } from '../../../../src/base/platform.js'
 import { openSystemRandom } from '../../../../src/base/random.js'
 import { readAnswerData, versionOf } from '../../../../src/client/answers.js'
-import { chunkInput } from '../../../../src/client/chunks.js'
+import { fetchReceipt, kindsIn } from '../../../../src/client/around-import.js'
 import { ClientError } from '../../../../src/client/client-error.js'
-import { fetchReceipt, kindsIn } from '../../../../src/client/import-rows.js'
 import type {
   ImportProblem,
   ImportProgress,
@@ -22,7 +21,7 @@ import {
   readAnswer,
 } from '../../../../src/client/table-operation.js'
 import type { Api, Schema, StashInfo } from '../base/api.js'
-import { type Reading, readSample, type Sample } from './import-file.js'
+import { chunksOfFile, type Reading, readSample, type Sample } from './import-file.js'
 
 export type Target =
   | Readonly<{ mode: 'create'; name: string }>
@@ -87,7 +86,7 @@ export class ImportRun {
   /** Stages the rows of a file that are not staged yet. @returns how many rows there are */
   stage(
     file: File,
-    { dialect, ...how }: Reading,
+    reading: Reading,
     signal: AbortSignal,
     onProgress: (progress: StageProgress) => void,
   ): Promise<number> {
@@ -116,8 +115,7 @@ export class ImportRun {
     const onReport = (report: IntakeReport): void => {
       this.#read = report
     }
-    const settings = { ...how, ...dialect, chunkBytes: CHUNK_BYTES, kindsOf, onReport }
-    return stash.putAll(this.#counted(chunkInput(file, settings)))
+    return stash.putAll(this.#counted(chunksOfFile(file, reading, CHUNK_BYTES, kindsOf, onReport)))
   }
 
   async *#counted(chunks: AsyncIterable<RowChunk>): AsyncGenerator<RowChunk> {

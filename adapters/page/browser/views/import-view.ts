@@ -2,11 +2,12 @@
 import type { OnSchemaError } from '../../../../src/client/import-types.js'
 import type { TableName } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
+import { wordsOf } from '../base/failure-words.js'
 import { shownBytes } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { DialectForm } from '../import/dialect-form.js'
 import { dropZone } from '../import/drop-zone.js'
-import { mayGoOn, wordsOf } from '../import/failures.js'
+import { mayGoOn } from '../import/failures.js'
 import { findFormat, type GivenReading, plainName, type Reading } from '../import/import-file.js'
 import { checkView, doneView, ProgressView, previewView } from '../import/import-parts.js'
 import {

@@ -16,6 +16,8 @@ export type TableState = Readonly<{
   active: Place
   /** The ID of the row that is open beside the others. */
   row: string | undefined
+  /** Whether the columns are open beside the rows. */
+  isSchema: boolean
 }>
 
 /** What the address lacks, or has of other columns, is as it is in a table that is opened anew. */
@@ -37,6 +39,7 @@ export function parseAddress(text: string, columns: readonly Column[]): TableSta
     top: countIn(Number(query.get('at'))),
     active: { row: row === -1 ? row : countIn(row), column: countIn(column) },
     row: query.get('row') ?? undefined,
+    isSchema: query.has('schema'),
   }
 }
 
@@ -56,6 +59,7 @@ export function renderAddress(state: TableState, columns: readonly Column[]): st
     at: top > 0 ? [String(top)] : [],
     cell: active.row === 0 && active.column === 0 ? [] : [`${active.row}.${active.column}`],
     row: row === undefined ? [] : [row],
+    schema: state.isSchema ? ['1'] : [],
   }
   const pairs = Object.entries(said).flatMap(([name, values]) =>
     values.map((value) => [name, value]),

@@ -1,12 +1,13 @@
 // Saves the rows that are seen as a file: with their filter, their order and the columns that are shown.
 import type { RowsRequest, TableInfo } from '../base/api.js'
-import { button, el, fill, setText } from '../base/dom.js'
+import { button, el, fill, setText, start } from '../base/dom.js'
 import { chooseFile, fileName, linesToArray } from '../base/saved-file.js'
 import { shownBytes, shownCount } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
+import { choiceMenu } from '../grid/menus.js'
 import type { ViewContext } from './shell.js'
 
-export type DownloadFormat = keyof typeof TEXT.downloadFormats
+type DownloadFormat = keyof typeof TEXT.downloadFormats
 
 /** How often it is said how much has come, in milliseconds. */
 const SAID_MS = 250
@@ -33,7 +34,16 @@ export class TableDownload {
     )
   }
 
-  async run({ info, query }: Downloaded, format: DownloadFormat): Promise<void> {
+  /** @param what - What is seen when a format is chosen. */
+  menu(what: () => Downloaded): HTMLElement {
+    const { download, downloadHelp, downloadFormats, noParquet } = TEXT
+    const run = (format: DownloadFormat): void => {
+      start(this.#run(what(), format), this.#context.fail)
+    }
+    return choiceMenu(download, downloadHelp, downloadFormats, run, noParquet)
+  }
+
+  async #run({ info, query }: Downloaded, format: DownloadFormat): Promise<void> {
     if (this.#ending !== undefined) return this.#context.say(TEXT.downloadUnderWay)
     this.#ending = new AbortController()
     const { signal } = this.#ending

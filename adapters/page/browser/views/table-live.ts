@@ -104,8 +104,9 @@ export class TableLive {
 
   #say(shown: number): void {
     // The feed may tell fewer versions than an answer has shown.
-    const isCounted = this.#rows.size === this.#newest - shown
     const rows = [...this.#rows.values()].reduce((sum, count) => sum + count, 0)
+    // No rows: names or columns have changed.
+    const isCounted = this.#rows.size === this.#newest - shown && rows > 0
     const version = TEXT.newer(shownCount(this.#newest), shownCount(shown))
     this.#counted = isCounted ? TEXT.rowsChanged(rows, shownCount(rows)) : ''
     this.#put(`${this.#counted} ${version}`.trim())

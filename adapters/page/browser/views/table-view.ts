@@ -4,18 +4,19 @@ import type { Api, Column, Group, TableInfo } from '../base/api.js'
 import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 import { GridEditor } from '../edit/grid-editor.js'
+import { SchemaEditor } from '../edit/schema-editor.js'
 import { FilterBar } from '../grid/filter-bar.js'
 import { makeWhere } from '../grid/filter-where.js'
 import { Grid, type GridPlace, ROW_HEIGHT } from '../grid/grid.js'
 import { GridColumns } from '../grid/grid-columns.js'
 import { type CopyFormat, choiceMenu, columnMenu } from '../grid/menus.js'
-import { FoundRows, PositionRows, type RowSource, type SourceEvents } from '../grid/row-sources.js'
+import { openRows, type RowSource, type SourceEvents } from '../grid/row-sources.js'
 import { SidePane } from '../grid/side-pane.js'
 import { isTextual, nextSort } from '../grid/sort-order.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 import { parseAddress, queryOfState, renderAddress, type TableState } from './table-address.js'
 import { type Copied, copyBlock, copyFormats, copyRows } from './table-copies.js'
-import { type Downloaded, type DownloadFormat, TableDownload } from './table-download.js'
+import { type Downloaded, TableDownload } from './table-download.js'
 import { asSearchBox, factsOf, gridColumns, placeText } from './table-facts.js'
 import { TableLive } from './table-live.js'
 
@@ -54,6 +55,7 @@ class TableView {
   readonly #filter: FilterBar
   readonly #pane: SidePane
   readonly #editor: GridEditor | undefined
+  #schema: SchemaEditor | undefined
   #source: RowSource | undefined
   #grid: Grid | undefined
   #view: readonly [from: number, to: number] = [0, 0]
@@ -75,7 +77,7 @@ class TableView {
     })
     this.#filter.element.hidden = conditions.length === 0
     this.#pane = new SidePane(this.#api, info, {
-      onRenamed: mayWrite(context) ? () => this.#reopen() : undefined,
+      schemaForm: mayWrite(context) ? () => this.#schemaForm() : undefined,
       onClose: () => this.#closePane(),
       onStep: (step) => this.#openRow((this.#grid?.activeRow ?? 0) + step),
       onSaid: context.say,
@@ -105,8 +107,11 @@ class TableView {
     this.view = {
       element,
       title: info.name,
-      onShown: () => this.#open(this.#addressedPlace()),
-      focus: () => this.#grid?.element.focus(),
+      onShown: () => {
+        this.#open(this.#addressedPlace())
+        if (this.#state.isSchema) this.#pane.showSchema()
+      },
+      focus: () => (this.#state.isSchema ? this.#pane : this.#grid)?.element.focus(),
       close: () => {
         clearTimeout(this.#moved)
         clearTimeout(this.#typed)
@@ -167,9 +172,9 @@ class TableView {
             this.#copy((copied) => copyRows(copied, format, this.#view))
           },
         ),
-        this.#downloadMenu(),
+        this.#download.menu(() => ({ info: this.#info, query: this.#query() })),
         button(TEXT.schema, () => {
-          if (this.#state.row !== undefined) this.#note({ row: undefined }, true)
+          this.#note({ row: undefined, isSchema: true }, !this.#state.isSchema)
           this.#pane.showSchema()
         }),
       ),
@@ -306,11 +311,7 @@ class TableView {
       onVersion: (found) => this.#live.tell(found),
       onFailure: (failure) => this.#fail(failure),
     }
-    const isAll = query.where === undefined && query.search === undefined
-    if (isAll || query.sort !== undefined) {
-      return new PositionRows(reading, isAll ? rowCount : undefined, events)
-    }
-    return new FoundRows(reading, events, { atLeast })
+    return openRows(reading, events, rowCount, atLeast)
   }
 
   #fail(failure: unknown): void {
@@ -351,7 +352,7 @@ class TableView {
     if (this.#grid?.activeRow !== position) this.#grid?.select(position)
     this.#isRowDue = false
     const wasOpen = this.#state.row !== undefined
-    this.#note({ row: row.$rowID }, !wasOpen)
+    this.#note({ row: row.$rowID, isSchema: false }, !wasOpen)
     this.#pane.showRow(row, position, new Set(this.#state.columns))
   }
 
@@ -368,14 +369,21 @@ class TableView {
     else this.#pane.showRow({ $rowID: id }, undefined, new Set())
   }
 
-  #reopen(): void {
-    this.#context.say(TEXT.namesSaved)
-    this.#context.reload()
+  /** What is not saved of it stays while rows are shown in its place. */
+  #schemaForm(): HTMLElement {
+    if (this.#schema?.isDirty === true) return this.#schema.element
+    const onSaved = (message: string): void => {
+      if (message !== '') this.#context.say(message)
+      this.#context.reload()
+    }
+    this.#schema = new SchemaEditor({ api: this.#api, info: () => this.#info, onSaved })
+    return this.#schema.element
   }
 
   #closePane(): void {
     this.#pane.close()
-    if (this.#state.row !== undefined) this.#note({ row: undefined }, true)
+    const { row, isSchema } = this.#state
+    if (row !== undefined || isSchema) this.#note({ row: undefined, isSchema: false }, true)
     this.#grid?.element.focus()
   }
 
@@ -394,15 +402,6 @@ class TableView {
     this.#open(this.#grid?.place)
     if (isEnd) this.#grid?.select(Math.max(0, (this.#source?.count ?? 0) - 1))
     if (isHere) this.#grid?.element.focus() // Whoever has gone elsewhere meanwhile stays there.
-  }
-
-  #downloadMenu(): HTMLElement {
-    const { download, downloadHelp, downloadFormats, noParquet } = TEXT
-    const run = (format: DownloadFormat): void => {
-      const what = { info: this.#info, query: this.#query() }
-      start(this.#download.run(what, format), this.#context.fail)
-    }
-    return choiceMenu(download, downloadHelp, downloadFormats, run, noParquet)
   }
 
   #copy(copies: (copied: Copied) => Promise<string>): void {

@@ -1,0 +1,23 @@
+// What is said of a failure.
+import { messageOf } from '../../../../src/base/shown-text.js'
+import { ClientError } from '../../../../src/client/client-error.js'
+import { isRefused } from './api.js'
+import { shownCount } from './show.js'
+import { TEXT } from './texts.js'
+
+/** A row of an input, as a server counts it. */
+const PLACE = /\brow (\d{1,15}) \(counted from 0\)(?: of the input)?/g
+
+/** A failure in the words of the page. */
+export function wordsOf(failure: unknown): string {
+  if (isRefused(failure)) {
+    const isOfScope = failure instanceof ClientError && failure.type === 'scope_missing'
+    return isOfScope ? TEXT.scopeMissing : TEXT.keyRefused
+  }
+  // The browser no longer reads a file that has changed since it was chosen.
+  if (failure instanceof DOMException && failure.name === 'NotReadableError') return TEXT.fileGone
+  const said = messageOf(failure)
+    .replace(/^Invalid request [a-z]+(?: [a-z]+)?: /, '')
+    .replace(PLACE, (_, row) => TEXT.row(shownCount(Number(row) + 1)))
+  return said.charAt(0).toUpperCase() + said.slice(1)
+}

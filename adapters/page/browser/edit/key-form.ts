@@ -1,0 +1,54 @@
+// The key of a table, to be set and removed.
+import type { Api, TableInfo } from '../base/api.js'
+import { button, el, setDisabled, setText, start } from '../base/dom.js'
+import { wordsOf } from '../base/failure-words.js'
+import { SCHEMA } from '../base/schema-texts.js'
+
+export type SchemaTable = Readonly<{
+  api: Api
+  /** The table in the version that is shown. */
+  info: () => TableInfo
+  /** The table is to be shown with its new columns. */
+  onSaved: (message: string) => void
+}>
+
+export function keyForm({ api, info, onSaved }: SchemaTable): HTMLElement {
+  const { id: tableId, key = [], schema } = info()
+  const columns = schema.columns.filter(({ type }) => type.kind !== 'array')
+  const nameOf = (id: string): string =>
+    columns.find((column) => column.id === id)?.displayName ?? id
+  const boxes = columns.map(({ id }) =>
+    el('input', { type: 'checkbox', value: id, checked: key.includes(id) }),
+  )
+  const problem = el('p', { class: 'problem', role: 'alert' })
+  const chosen = (): readonly string[] =>
+    boxes.filter(({ checked }) => checked).map(({ value }) => value)
+  const send = (wanted: readonly string[] | null): void => {
+    setText(problem, '')
+    setDisabled(true, set, remove)
+    const saved = api.setKey(tableId, wanted).then(() => onSaved(SCHEMA.keySaved))
+    start(saved, (failure) => {
+      setDisabled(false, set, remove)
+      setText(problem, wordsOf(failure))
+    })
+  }
+  const set = button(SCHEMA.setKey, () => send(chosen()))
+  const remove = button(SCHEMA.removeKey, () => send(null))
+  const draw = (): void => {
+    const ids = chosen()
+    const isSame = ids.length === key.length && ids.every((id) => key.includes(id))
+    setDisabled(ids.length === 0 || isSame, set)
+  }
+  draw()
+  const items = columns.map(({ id }, at) => el('label', { class: 'check' }, boxes[at], nameOf(id)))
+  // What is chosen of the key is no change of the columns.
+  const list = el('fieldset', { oninput: draw }, el('legend', {}, SCHEMA.keyHelp), ...items)
+  return el(
+    'details',
+    { class: 'keyForm' },
+    el('summary', {}, SCHEMA.key(key.map(nameOf))),
+    list,
+    problem,
+    el('div', { class: 'actions' }, set, key.length > 0 ? remove : null),
+  )
+}

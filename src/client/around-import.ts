@@ -1,0 +1,59 @@
+// What is read before an import and after it: the kinds of the columns of its table, and its receipt.
+import type { ColumnKinds } from '../intake/conversions.js'
+import type { TableSchema } from '../schema/column-kind.js'
+import { readAnswerData } from './answers.js'
+import { ClientError } from './client-error.js'
+import type { ImportSettings } from './import-options.js'
+import type { Requests } from './requests.js'
+import { tablePath } from './table-operation.js'
+
+/** The kinds of the columns that the table has or gets; undefined: they are inferred. */
+export async function kindsIn(
+  requests: Requests,
+  {
+    schema,
+    tableId,
+    onSchemaError,
+    signal,
+  }: Pick<ImportSettings, 'schema' | 'tableId' | 'onSchemaError' | 'signal'>,
+): Promise<ColumnKinds | undefined> {
+  const areFixed = onSchemaError !== 'updateSchema'
+  if (schema !== undefined) return { kinds: kindsOfSchema(schema), areFixed }
+  if (tableId === undefined) return undefined
+  const request = { method: 'GET', path: tablePath(tableId), isRepeatable: true, signal }
+  try {
+    const found = await requests.send(request, (answer) =>
+      readAnswerData<Described>(answer, { schema: 'object' }),
+    )
+    return { kinds: kindsOfSchema(found.schema), areFixed }
+  } catch (failure) {
+    if (failure instanceof ClientError) return { kinds: new Map(), areFixed: true } // A server that does not tell them: no cell is converted.
+    throw failure
+  }
+}
+
+type Described = Readonly<{ schema: TableSchema }>
+
+function kindsOfSchema({ columns }: TableSchema): ReadonlyMap<string, string> {
+  return new Map(columns.map(({ id, type }) => [id, typeof type === 'string' ? type : type.kind]))
+}
+
+/**
+ * What an operation did; undefined: there is none, as of a merge that changed nothing, or it cannot be read: the
+ * operation is done, so this is no failure of it.
+ */
+export async function fetchReceipt<T = Readonly<Record<string, unknown>>>(
+  requests: Requests,
+  tableId: string,
+  version: string,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> {
+  const path = `${tablePath(tableId)}/receipts/${version}`
+  const request = { method: 'GET', path, isRepeatable: true, signal }
+  try {
+    return await requests.send(request, (answer) => readAnswerData<T>(answer, {}))
+  } catch (failure) {
+    if (failure instanceof ClientError) return undefined
+    throw failure
+  }
+}

@@ -1,0 +1,64 @@
+// Runs of records as chunks, which know how a server counts their rows.
+import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
+import { type Bytes, concatBytes } from '../base/bytes.js'
+import { type CutRun, partsOfRun } from '../base/record-cutter.js'
+import type { SourceFault } from '../base/record-scanner.js'
+import { BODY_TYPE_OF_FORMAT, isJson, type SourceFormat } from '../base/source-format.js'
+import type { RowChunk } from './import-types.js'
+
+/** Rows of a chunk, at most. */
+export const ROWS_MAX = 10_000
+
+/** The longest row, in bytes of the input. */
+export const ROW_BYTES_MAX = 16 * 1024 * 1024
+
+/** A chunk that the client cut, which knows how a server counts its rows. */
+export interface CountedChunk extends RowChunk {
+  /** The rows in front of a record, of which blank lines of CSV are some. */
+  rowsBefore(record: number): number
+}
+
+export type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'> &
+  Readonly<{
+    /** Default: that of the source. */
+    format?: SourceFormat
+  }>
+
+/** Row i is the bytes from starts[i] up to ends[i]. */
+export function makeCountedChunk(
+  { header, bytes, starts, ends }: Cut,
+  format: SourceFormat,
+): CountedChunk {
+  return {
+    rows: starts.length,
+    bytes: bytes.length,
+    type: BODY_TYPE_OF_FORMAT[format],
+    body(first, limit) {
+      const rows = bytes.subarray(starts[first] ?? 0, limit > first ? ends[limit - 1] : 0)
+      return concatBytes(partsOfRun({ header, bytes: rows }, format)) as Uint8Array<ArrayBuffer>
+    },
+    rowsBefore(record) {
+      if (isJson(format)) return record
+      let rows = record
+      for (let i = 0; i < record; i++) rows += blankLines(bytes, starts[i] ?? 0, ends[i] ?? 0)
+      return rows
+    },
+  }
+}
+
+/** The blank lines that a record of CSV begins with. */
+function blankLines(bytes: Bytes, start: number, end: number): number {
+  let lines = 0
+  for (let at = start; at < end; at++) {
+    const isReturn = bytes[at] === CARRIAGE_RETURN
+    if (!isReturn && bytes[at] !== LINE_FEED) break
+    if (!isReturn || bytes[at + 1] !== LINE_FEED) lines++
+  }
+  return lines
+}
+
+/** The message of a fault with its place. */
+export function placeOfFault({ line, offset, message }: SourceFault): string {
+  if (line !== undefined) return ` at line ${line}: ${message}`
+  return offset === undefined ? `: ${message}` : ` at byte ${offset}: ${message}`
+}

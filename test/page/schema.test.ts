@@ -1,0 +1,254 @@
+// Goal: a person changes the columns of a table, its name and its key, by mouse and by keyboard alone, is told what would
+// be lost, and overwrites nothing that others change.
+// Method: the page of `startServer` in a real browser, while the library changes the tables of its store.
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../../adapters/http/start-server.js'
+import { openMemory, type Store, type Table } from '../../src/index.js'
+import { findChromium } from '../browser/chromium.js'
+import { faults, HAS_BROWSER, hold, openPage, picture } from './shown-page.js'
+
+const KEY = 'a-key-of-a-person'
+const READER = 'a-key-of-a-reader'
+const ROWS = 40
+
+describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let store: Store
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 60_000 })
+    context = await browser.newContext()
+    store = await openMemory()
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await store?.close()
+  })
+
+  /** A table that is shown with its columns, and what is stored of it. */
+  async function shown(name: string, key = KEY): Promise<{ page: Page; table: Table }> {
+    const rows = Array.from({ length: ROWS }, (_, id) => ({
+      id,
+      name: `row ${id}`,
+      note: id < 3 ? 'x' : null,
+    }))
+    const { tableId } = await store.team('default').createTable({ name, rows })
+    const reader = { key: READER, teamId: 'default', scopes: ['read'] } as const
+    const keys = [{ key: KEY, teamId: 'default' }, reader]
+    const server = await startServer(store, { keys, port: 0, page: true })
+    const page = await openPage(context, `${server.url}/`)
+    onTestFinished(() => server.close())
+    await page.getByLabel('API key').fill(key)
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name }).click()
+    await page.getByRole('gridcell', { name: 'row 1', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Schema' }).click()
+    return { page, table: store.team('default').table(tableId) }
+  }
+
+  const pane = (page: Page) => page.getByRole('complementary')
+  const press = (page: Page, name: string) =>
+    pane(page).getByRole('button', { name, exact: true }).click()
+  const idsOf = async (table: Table) => (await table.info()).schema.columns.map(({ id }) => id)
+  const focused = (page: Page) =>
+    page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+
+  test('are added, named, moved and deleted by mouse, in one version', async () => {
+    const { page, table } = await shown('By mouse')
+    expect(
+      await pane(page).getByRole('button', { name: 'Save' }).getAttribute('aria-disabled'),
+    ).toBe('true')
+    await page.getByLabel('Name of the column name').fill('Full name')
+    await page.getByLabel('New column').fill('paid')
+    await page.getByLabel('Type').selectOption('boolean')
+    await press(page, 'Add')
+    await page.getByLabel('New column').fill('paid')
+    await press(page, 'Add')
+    await pane(page).getByText('There is a column paid already.').waitFor()
+    await page.getByLabel('New column').fill('labels')
+    await page.getByLabel('Type').selectOption('string[]')
+    await press(page, 'Add')
+    await press(page, 'Move paid up')
+    await press(page, 'Move paid up')
+    await press(page, 'Delete the column note')
+    await pane(page).getByText('Will be deleted with 3 values.', { exact: true }).waitFor()
+    await pane(page).getByText('Not saved: 2 added, 1 deleted, 1 renamed, another order.').waitFor()
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'schema')
+    await press(page, 'Save')
+    const asked = page.getByRole('dialog')
+    await asked
+      .getByText('Delete the column “note” with 3 values? This cannot be undone.')
+      .waitFor()
+    expect(await faults(page)).toEqual([])
+    await asked.getByRole('button', { name: 'Cancel' }).click()
+    expect(await idsOf(table)).toEqual(['id', 'name', 'note'])
+    await press(page, 'Save')
+    await asked.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('The columns were saved.').waitFor()
+    await page.getByRole('columnheader', { name: 'Full name' }).waitFor()
+    const { schema, version } = await table.info()
+    expect(schema.columns).toEqual([
+      { id: 'id', type: { kind: 'number' } },
+      { id: 'paid', type: { kind: 'boolean' } },
+      { id: 'name', displayName: 'Full name', type: { kind: 'string' } },
+      { id: 'labels', type: { kind: 'array', items: { kind: 'string' } } },
+    ])
+    expect(version).toBe(2)
+    // It is open still, and in the address.
+    await page.getByLabel('Name of the column paid').waitFor()
+    expect(page.url()).toContain('schema=1')
+    await page.reload()
+    await page.getByLabel('Name of the column paid').waitFor()
+    await press(page, 'Close')
+    expect(page.url()).not.toContain('schema=')
+  })
+
+  test('are added, named, moved and deleted by keyboard alone', async () => {
+    const { page, table } = await shown('By keyboard')
+    const go = async (isThere: () => Promise<boolean>) => {
+      for (let tabs = 0; !(await isThere()); tabs++) {
+        expect(tabs).toBeLessThan(60)
+        await page.keyboard.press('Tab')
+      }
+    }
+    const goTo = (label: string) => go(async () => (await focused(page)) === label)
+    const goToText = (text: string) =>
+      go(() => page.evaluate((wanted) => document.activeElement?.textContent === wanted, text))
+    await goTo('Name of the column id')
+    await page.keyboard.press('Alt+ArrowDown')
+    await pane(page).getByText('id is column 2 of 3. Not saved: another order.').waitFor()
+    expect(await focused(page)).toBe('Name of the column id') // It moved with its column.
+    await goTo('Move id down')
+    await page.keyboard.press('Enter')
+    expect(await focused(page)).toBe('Move id down')
+    await goTo('Delete the column id')
+    await page.keyboard.press('Enter')
+    expect(await focused(page)).toBe('Keep the column id')
+    await page.keyboard.press('Enter')
+    expect(await focused(page)).toBe('Move id up')
+    await go(() => page.evaluate(() => document.activeElement?.id === 'new-column'))
+    await page.keyboard.type('day')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('date')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await goToText('Save')
+    await page.keyboard.press('Enter')
+    await page.getByText('The columns were saved.').waitFor()
+    expect(await idsOf(table)).toEqual(['name', 'note', 'id', 'day'])
+    expect((await table.info()).schema.columns[3]?.type).toEqual({ kind: 'date' })
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.closest('.pane') !== null))
+      .toBe(true)
+    // The key, by keyboard.
+    await goToText('Key: none')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Space')
+    await goToText('Set the key')
+    await page.keyboard.press('Enter')
+    await page.getByText('The key was saved.').waitFor()
+    expect((await table.info()).key).toEqual(['name'])
+  })
+
+  test('are saved while others change rows, and not over the columns of others', async () => {
+    const { page, table } = await shown('Shared')
+    await page.getByLabel('Name of the column note').fill('Remark')
+    await table.addRows([{ id: 99, name: 'new', note: 'y' }])
+    await page.getByText('1 row changed.').waitFor()
+    await press(page, 'Save')
+    await page.getByText('The columns were saved.').waitFor()
+    expect((await table.info()).schema.columns[2]).toMatchObject({ displayName: 'Remark' })
+
+    await page.getByLabel('Name of the column note').fill('Mine')
+    await table.alter({ rename: { note: 'Theirs' } })
+    await press(page, 'Save')
+    await pane(page).getByText('Someone else has changed these columns meanwhile.').waitFor()
+    expect((await table.info()).schema.columns[2]).toMatchObject({ displayName: 'Theirs' })
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'schema-conflict')
+    await press(page, 'Show them')
+    await expect.poll(() => page.getByLabel('Name of the column note').inputValue()).toBe('Theirs')
+  })
+
+  test('that were saved although the answer was lost are no conflict', async () => {
+    const { page, table } = await shown('Lost')
+    await page.getByLabel('Name of the column note').fill('Remark')
+    await page.route(
+      /\/tables\/[^/]+$/,
+      async (route) => {
+        await route.fetch()
+        await route.abort()
+      },
+      { times: 1 },
+    )
+    await press(page, 'Save')
+    await page.getByText('The columns were saved.').waitFor()
+    expect((await table.info()).version).toBe(2)
+  })
+
+  test('wait for a slow server, say what it refuses, and stay while rows are looked at', async () => {
+    const { page, table } = await shown('Refused')
+    await page.getByLabel('Name of the column note').fill('Remark')
+    await page.getByRole('rowheader', { name: '2', exact: true }).click()
+    await pane(page).getByText('row 1').waitFor()
+    await page.getByRole('button', { name: 'Schema' }).click()
+    expect(await page.getByLabel('Name of the column note').inputValue()).toBe('Remark')
+    const release = await hold(page, /\/tables\/[^/]+$/, (method) => method === 'PATCH', 403)
+    await press(page, 'Save')
+    await pane(page).getByText('Saving …').waitFor()
+    expect(
+      await pane(page).getByRole('button', { name: 'Save' }).getAttribute('aria-disabled'),
+    ).toBe('true')
+    release()
+    await pane(page).getByText('held').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.unrouteAll()
+    await press(page, 'Discard')
+    expect(await page.getByLabel('Name of the column note').inputValue()).toBe('note')
+
+    // A key that two rows share.
+    await table.addRows([{ id: 1, name: 'again' }])
+    await pane(page).getByText('Key: none').click()
+    await pane(page).getByRole('checkbox', { name: 'id' }).check()
+    await picture(page, 'schema-key')
+    await press(page, 'Set the key')
+    await expect.poll(() => pane(page).locator('.keyForm .problem').innerText()).toMatch(/id/)
+    expect((await table.info()).key).toBeUndefined()
+    await pane(page).getByRole('checkbox', { name: 'id' }).uncheck()
+    await pane(page).getByRole('checkbox', { name: 'name' }).check()
+    await press(page, 'Set the key')
+    await page.getByText('The key was saved.').waitFor()
+    expect((await table.info()).key).toEqual(['name'])
+    await pane(page).getByText('Key: name').click()
+    await press(page, 'Remove the key')
+    await pane(page).getByText('Key: none').waitFor()
+    expect((await table.info()).key).toBeUndefined()
+  })
+
+  test('are only shown to a key that may not write', async () => {
+    const { page } = await shown('Read', READER)
+    await page.getByLabel('Name of the column note').fill('Remark')
+    await press(page, 'Save')
+    await expect
+      .poll(() => pane(page).getByRole('alert').first().innerText())
+      .toMatch(/^The key of this page may not do that/)
+    expect(await faults(page)).toEqual([])
+  })
+
+  test('fit a phone, also in the dark', async () => {
+    const { page } = await shown('Phone')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await press(page, 'Delete the column note')
+    await pane(page).getByText('Will be deleted with 3 values.', { exact: true }).waitFor()
+    expect(await pane(page).evaluate(({ scrollWidth }) => scrollWidth)).toBeLessThanOrEqual(390)
+    await picture(page, 'schema-phone')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'schema-phone-dark')
+  })
+})

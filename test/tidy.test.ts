@@ -75,6 +75,7 @@ const ADAPTER_FLOORS = [
   ['cli/parquet'],
   ['cli/stores'],
   ['cli/server'],
+  ['cli/torture'],
   ['cli/command'],
   [''],
   ['directory', 'http', 'postgres', 's3', 'sources'],

@@ -27,6 +27,7 @@ import {
   TABLES_COMMAND,
   TYPES_COMMAND,
 } from './commands/tables.js'
+import { runTorture, TORTURE_COMMAND } from './commands/torture.js'
 import { runVerify, VERIFY_COMMAND } from './commands/verify.js'
 
 /** The environment of a command of a process. */
@@ -60,4 +61,5 @@ export const COMMANDS: readonly Command[] = [
   { spec: RESTORE_COMMAND, run: runRestore },
   { spec: MOVE_COMMAND, run: runMove },
   { spec: RECOVER_COMMAND, run: runRecover },
+  { spec: TORTURE_COMMAND, run: runTorture },
 ]

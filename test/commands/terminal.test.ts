@@ -187,7 +187,7 @@ describe('on a terminal', () => {
 const ESCAPES_OF_PATH = '\u001b[31m\u202e'
 
 test('every command was run but those that quote neither data nor a server', () => {
-  const own = ['serve', 'open', 'demo', 'restore', 'move', 'recover']
+  const own = ['serve', 'open', 'demo', 'restore', 'move', 'recover', 'torture']
   const names = COMMANDS.map(({ spec }) => spec.name)
   expect(names.filter((name) => !ran.has(name))).toEqual(names.filter((name) => own.includes(name)))
 })

@@ -12,13 +12,13 @@ import {
   whenAborted,
 } from '../command/command.js'
 import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
+import { linesToTry } from '../command/lines-to-try.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { renderCount } from '../command/progress.js'
 import { printLines } from '../command/terminal.js'
 import { FailureLog } from '../server/failure-log.js'
 import { makeKey } from '../server/key-file.js'
 import { serveOwnStore } from '../server/server.js'
-import { linesToTry } from './lines-to-try.js'
 import { sampleRows } from './sample-rows.js'
 
 const OPTIONS = {

@@ -1,0 +1,109 @@
+// A lane of `rowstash torture`: operations in turn on one table and the files of one team.
+//
+// Invariant: the seed, the lane and the number of an operation decide what it does to what the ones before left. So what
+// must be there after any number of them is known without the store.
+import { createHash } from 'node:crypto'
+
+export type LaneRow = Readonly<{ key: string; value: string }>
+
+/** What a lane must hold. */
+export type LaneState = Readonly<{
+  /** The values of its rows by their keys. */
+  rows: Map<string, string>
+  /** The contents of its files by their names. */
+  files: Map<string, string>
+}>
+
+export type LaneOperation =
+  | Readonly<{ kind: 'add' | 'merge' | 'overwrite'; rows: readonly LaneRow[] }>
+  | Readonly<{ kind: 'update'; rows: readonly [LaneRow] }>
+  | Readonly<{ kind: 'delete'; keys: readonly string[] }>
+  | Readonly<{ kind: 'file'; name: string; content: string }>
+
+/** Of 100 operations, up to which number each kind is drawn; the rest are overwrites. */
+const KINDS = { add: 35, update: 65, merge: 80, delete: 90, file: 97 } as const
+/** One operation in so many is an overwrite, so that the rows do not depend on those before it. */
+const OVERWRITTEN_EACH = 500
+const ROWS_ADDED_MAX = 40
+const ROWS_OVERWRITTEN_MAX = 1_500
+const KEYS_MAX = 20
+const VALUE_CHARS_MAX = 300
+const FILE_CHARS_MAX = 200_000
+
+/**
+ * What a lane holds after so many operations.
+ * @param checked - Files of the operations up to this one are gone; at most `count`.
+ */
+export function stateAfter(seed: number, lane: number, count: number, checked: number): LaneState {
+  const state: LaneState = { rows: new Map(), files: new Map() }
+  const first = checked - (checked % OVERWRITTEN_EACH)
+  for (let number = Math.max(1, first); number <= count; number++) {
+    applyOperation(state, drawOperation(seed, lane, number, state))
+    if (number === checked) state.files.clear()
+  }
+  return state
+}
+
+/** The operation with a number, from 1 on, of a lane that holds these rows. */
+export function drawOperation(
+  seed: number,
+  lane: number,
+  number: number,
+  { rows }: LaneState,
+): LaneOperation {
+  const name = `${seed}-${lane}-${number}`
+  const [kind = 0, count = 0, first = 0, length = 0] = new Uint32Array(
+    Uint8Array.from(createHash('sha256').update(name).digest()).buffer,
+  )
+  const drawn = kind % 100
+  const fresh = (max: number): LaneRow[] =>
+    Array.from({ length: 1 + (count % max) }, (_, at) => {
+      return { key: `${number}-${at}`, value: textOf(name, (length + at) % VALUE_CHARS_MAX) }
+    })
+  const known = keysFrom(rows, first, 1 + (count % KEYS_MAX))
+  const changed = known.map((key) => ({ key, value: textOf(name, length % VALUE_CHARS_MAX) }))
+  const [row] = changed
+  if (number % OVERWRITTEN_EACH === 0)
+    return { kind: 'overwrite', rows: fresh(ROWS_OVERWRITTEN_MAX) }
+  if (row === undefined || drawn < KINDS.add) return { kind: 'add', rows: fresh(ROWS_ADDED_MAX) }
+  if (drawn < KINDS.update) return { kind: 'update', rows: [row] }
+  if (drawn < KINDS.merge) return { kind: 'merge', rows: [...changed, ...fresh(KEYS_MAX)] }
+  if (drawn < KINDS.delete) return { kind: 'delete', keys: known }
+  if (drawn < KINDS.file) {
+    return { kind: 'file', name: `${number}.txt`, content: textOf(name, length % FILE_CHARS_MAX) }
+  }
+  return { kind: 'overwrite', rows: fresh(ROWS_OVERWRITTEN_MAX) }
+}
+
+/** Changes a state as an operation does. */
+export function applyOperation({ rows, files }: LaneState, operation: LaneOperation): void {
+  if (operation.kind === 'file') {
+    files.set(operation.name, operation.content)
+    return
+  }
+  if (operation.kind === 'delete') {
+    for (const key of operation.keys) rows.delete(key)
+    return
+  }
+  if (operation.kind === 'overwrite') rows.clear()
+  for (const { key, value } of operation.rows) rows.set(key, value)
+}
+
+/** Up to `count` keys that follow each other, from a drawn place on. */
+function keysFrom(rows: LaneState['rows'], drawn: number, count: number): string[] {
+  const start = rows.size === 0 ? 0 : drawn % rows.size
+  const keys: string[] = []
+  let at = 0
+  for (const key of rows.keys()) {
+    if (at++ < start) continue
+    keys.push(key)
+    if (keys.length === count) break
+  }
+  return keys
+}
+
+/** A text that names where it is from, of about so many characters. */
+function textOf(name: string, chars: number): string {
+  const part = `${name} äß`
+  return part.repeat(1 + Math.floor(chars / part.length))
+}

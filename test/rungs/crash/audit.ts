@@ -64,7 +64,8 @@ async function auditTables(team: Team, ledger: Ledger, wrong: string[]): Promise
   const idOf = new Map(entries.map(({ id, name }) => [name, id]))
   if (idOf.size < entries.length) wrong.push('two tables have one name')
   for (const name of idOf.keys()) {
-    if (!ledger.tables.has(name)) wrong.push(`there is a table ${name} that nobody made`)
+    if (!ledger.tables.has(name) && !ledger.ensured.has(name))
+      wrong.push(`there is a table ${name} that nobody made`)
   }
   for (const [name, states] of ledger.tables) {
     if (name === SHARED_TABLE || name === COUNTER_TABLE) continue
@@ -78,8 +79,32 @@ async function auditTables(team: Team, ledger: Ledger, wrong: string[]): Promise
     }
     ledger.tables.set(name, [found])
   }
+  await auditEnsured(team, idOf, ledger, wrong)
   await auditShared(team, idOf.get(SHARED_TABLE), ledger, wrong)
   await auditCounter(team, idOf.get(COUNTER_TABLE), ledger, wrong)
+}
+
+/** Of those that callers made sure of, each that one was told is there, with its columns and none that nobody wanted. */
+async function auditEnsured(
+  team: Team,
+  idOf: ReadonlyMap<string, string>,
+  { ensured }: Ledger,
+  wrong: string[],
+): Promise<void> {
+  for (const [name, { id, wanted, told }] of ensured) {
+    const found = idOf.get(name)
+    if (id !== undefined && found !== id) wrong.push(`table ${name} is ${found}, not ${id}`)
+    if (found === undefined) continue
+    const { schema, key, rowCount } = await team.table(found).info()
+    const columns = new Set(schema.columns.map((column) => column.id))
+    const isWhole = [...told].every((column) => columns.has(column))
+    const isWanted = [...columns].every((column) => wanted.has(column))
+    if (!isWhole || !isWanted || key?.join() !== 'k' || rowCount !== 0) {
+      wrong.push(`table ${name} has ${rowCount} rows of ${[...columns]}, and the key ${key}`)
+    }
+    await team.table(found).delete()
+  }
+  ensured.clear()
 }
 
 type ReadTeam = Readonly<{

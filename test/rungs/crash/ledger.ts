@@ -11,6 +11,9 @@ export type TableState = Readonly<{ version: number; rows: readonly ExpectedRow[
 /** The possible contents of one serial; null: nothing. */
 export type ChunkStates = readonly (RowsSpec | null)[]
 
+/** A table by its name: the ID that callers were told, and the columns that they wanted, or were told to be there. */
+export type EnsuredTable = { id?: string; readonly wanted: Set<string>; readonly told: Set<string> }
+
 const NO_TABLE: TableState = { version: 0, rows: [] }
 
 /** The codes that a full or broken disk excuses; any other failure is a fault of the store. */
@@ -26,6 +29,8 @@ export class Ledger {
   settledShares: string[] = []
   readonly begunShares = new Map<string, RowsSpec>()
   readonly doneShares = new Map<string, number>()
+  /** Tables that callers made sure of. */
+  readonly ensured = new Map<string, EnsuredTable>()
   /** Numbers of the counter: those that were acknowledged, and those that may have been set. */
   readonly counted = new Set<number>()
   readonly perhapsCounted = new Set<number>()
@@ -58,9 +63,13 @@ export class Ledger {
   #begin(op: number, change: Change): void {
     this.#begun.set(op, change)
     if (change.do === 'share') this.begunShares.set(change.rows.tag, change.rows)
+    if (change.do !== 'ensure') return
+    const ensured = this.ensured.get(change.table) ?? { wanted: new Set(), told: new Set() }
+    for (const column of change.columns) ensured.wanted.add(column)
+    this.ensured.set(change.table, ensured)
   }
 
-  #done({ op, version, file }: Extract<LogLine, { say: 'done' }>): void {
+  #done({ op, version, file, table = '' }: Extract<LogLine, { say: 'done' }>): void {
     const change = this.#take(op)
     this.acknowledged++
     if (change.do === 'share') this.doneShares.set(change.rows.tag, version ?? 0)
@@ -68,6 +77,7 @@ export class Ledger {
     else if (change.do === 'deleteStash') this.stashes.delete(change.stash)
     else if (change.do === 'putFile') this.files.set(file ?? '', change)
     else if (change.do === 'count') this.#count(change.to)
+    else if (change.do === 'ensure') this.#ensure(change, table)
     else if (change.do !== 'garbageCollection') {
       const after = this.#after(op, change).filter((state) => state.version === version)
       if (after.length === 0) {
@@ -107,11 +117,21 @@ export class Ledger {
     else if (
       change.do !== 'share' &&
       change.do !== 'putFile' &&
+      change.do !== 'ensure' &&
       change.do !== 'garbageCollection'
     ) {
       const before = this.tableStates(change.table)
       this.tables.set(change.table, [...before, ...this.#after(op, change)])
     }
+  }
+
+  #ensure({ table, columns }: Extract<Change, { do: 'ensure' }>, id: string): void {
+    const ensured = this.ensured.get(table)
+    if (ensured === undefined) return
+    const { id: known = id, told } = ensured
+    if (known !== id) this.violations.push(`two callers were told two tables ${table}`)
+    ensured.id = known
+    for (const column of columns) told.add(column)
   }
 
   #count(to: number): void {

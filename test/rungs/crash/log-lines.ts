@@ -37,14 +37,18 @@ export type Change =
   /** Many clients set the one cell of the counter, each to the number above the one that it read, if nobody else did. */
   | Readonly<{ do: 'count'; to: number }>
   | Readonly<{ do: 'garbageCollection' }>
+  /** Several callers make sure of one table at the same time, each of columns of its own. */
+  | Readonly<{ do: 'ensure'; table: string; columns: readonly string[] }>
 
 export type LogLine =
   | Readonly<{ say: 'open' }>
   | Readonly<{ say: 'begin'; op: number; change: Change }>
-  | Readonly<{ say: 'done'; op: number; version?: number; file?: string }>
+  | Readonly<{ say: 'done'; op: number; version?: number; file?: string; table?: string }>
   | Readonly<{ say: 'failed'; op: number; code: string; outcome?: WriteOutcome; message: string }>
   /** The version of a table that was read again after a failure; 0 when there is none. */
   | Readonly<{ say: 'seen'; table: string; version: number }>
+  /** A reader of the feed got a change of the shared table. */
+  | Readonly<{ say: 'change'; version: number; operation: string; added: number }>
   | Readonly<{ say: 'note'; text: string }>
   | Readonly<{ say: 'end' }>
 

@@ -17,6 +17,10 @@ export type WriterJob = Readonly<{
   fileBytesMax: number
   /** `small`: commits to the database only; `all`: objects too. */
   mix: 'small' | 'all'
+  /** Whether tables are made by several callers at once. */
+  ensures: boolean
+  /** The port on which the store is served meanwhile; null: it is not. */
+  port: number | null
   /** How the database answers wrongly, to see that it is found out. */
   lie?: Lie
 }>
@@ -32,11 +36,25 @@ const DEFAULTS: WriterJob = {
   rowBytesMax: 120,
   fileBytesMax: 100_000,
   mix: 'all',
+  ensures: false,
+  port: null,
 }
 
 export function resolveJob(given: Partial<WriterJob>): WriterJob {
   return { ...DEFAULTS, ...given }
 }
+
+/** The key of a writer that serves its store. */
+export const SERVER_KEY = 'a-key-of-the-crash-tests'
+
+/** The arguments of a reader of the feed. */
+export type FeedReaderJob = Readonly<{
+  url: string
+  key: string
+  /** The version of the last change that is known. */
+  since: string
+  form: 'changes' | 'watch'
+}>
 
 const DAY_MS = 86_400_000
 

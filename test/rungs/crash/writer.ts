@@ -4,16 +4,19 @@
 //     node writer.js '{"directory": …}'
 //
 // Several lanes work at the same time, each on its own table, stashes and files, so that of each table
-// one change at most is under way; and all of them add to one shared table.
+// one change at most is under way; and all of them add to one shared table. Meanwhile several callers may make sure of
+// one table after another, and the store may be served.
 import process from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { startServer } from '../../../adapters/http/start-server.js'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import type { Store } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
-import { Lane } from './lane.js'
+import { Lane, TEAM } from './lane.js'
 import { laneStoreOf } from './lane-store.js'
 import { letLie } from './lie.js'
 import { say } from './say.js'
-import { resolveJob, SMALL_SIZES, type WriterJob } from './writer-job.js'
+import { resolveJob, SERVER_KEY, SMALL_SIZES, type WriterJob } from './writer-job.js'
 
 /** Finds, or makes, what the lanes work on; then lets them work. */
 async function work(store: Store, job: WriterJob): Promise<void> {
@@ -31,12 +34,40 @@ async function work(store: Store, job: WriterJob): Promise<void> {
       say,
     })
   })
+  let isEnding = false
+  const ensuring = job.ensures ? ensureTables(store, nextOperation, () => isEnding) : undefined
   await Promise.all(
     lanes.map(async (lane) => {
       await lane.start()
       await lane.run(job.operationsOfLane)
     }),
   )
+  isEnding = true
+  await ensuring
+}
+
+const ENSURING = ['a', 'b', 'c']
+const ENSURE_EVERY_MS = 20
+
+async function ensureTables(
+  store: Store,
+  nextOperation: () => number,
+  isEnding: () => boolean,
+): Promise<void> {
+  const team = store.team(TEAM)
+  while (!isEnding()) {
+    const name = `ensured-${nextOperation()}`
+    const ensuring = ENSURING.map(async (own) => {
+      const columns = ['k', own]
+      const op = nextOperation()
+      say({ say: 'begin', op, change: { do: 'ensure', table: name, columns } })
+      const schema = { columns: columns.map((id) => ({ id, type: 'string' as const })) }
+      const { id } = await team.ensureTable({ name, schema, key: ['k'] })
+      say({ say: 'done', op, table: id })
+    })
+    await Promise.all(ensuring)
+    await pause(ENSURE_EVERY_MS)
+  }
 }
 
 const job = resolveJob(JSON.parse(process.argv[2] ?? '{}'))
@@ -44,7 +75,11 @@ if (job.lie !== undefined) letLie(job.lie)
 try {
   const store = await openDirectory(job.directory, SMALL_SIZES)
   say({ say: 'open' })
+  const { port } = job
+  const keys = [{ key: SERVER_KEY, teamId: TEAM }]
+  const server = port === null ? undefined : await startServer(store, { keys, port })
   await work(store, job)
+  await server?.close()
   await store.close()
   say({ say: 'end' })
 } catch (failure) {

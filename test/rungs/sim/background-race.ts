@@ -6,6 +6,7 @@ import type { Scheduler } from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import type { Bytes } from '../../../src/base/bytes.js'
 import {
+  type ChangeEntry,
   isStoreError,
   memoryObjects,
   openLevelKv,
@@ -39,6 +40,9 @@ export type Reader =
   | 'scan'
   | 'find'
   | 'sorted page'
+  | 'search'
+  | 'groups'
+  | 'log'
   | 'count'
   | 'export'
   | 'past rows'
@@ -229,6 +233,17 @@ const READERS: Readonly<Record<Reader, Read>> = {
     expectEqual('the order of a page', found, found.toSorted(byKey).reverse())
     return new Rows(found, true)
   },
+  async search({ table }) {
+    const rows: Row[] = []
+    for await (const row of table.scan({ search: 'E' })) rows.push(cellsOf(row))
+    return rows.filter(({ g }) => g === STILL)
+  },
+  groups: ({ table }) =>
+    table.groups({ by: ['v'], sum: ['k'], least: ['k'], greatest: ['k'], where: { g: STILL } }),
+  async log({ table, past: { versions } }) {
+    const [since = 0] = versions
+    return logOf(table, since, versions[versions.length - 1])
+  },
   count: ({ table }) => table.count({ g: STILL, v: { ne: 'none' } }),
   async export({ table }) {
     const bytes: Bytes[] = []
@@ -306,6 +321,19 @@ async function rowsOfBackup(pieces: readonly Bytes[], tableId: string): Promise<
   }
 }
 
+/** The entries of the log after a version, each once, up to another: those behind it are of the race. */
+async function logOf(table: Table, since: number, end = Infinity): Promise<readonly ChangeEntry[]> {
+  const found: ChangeEntry[] = []
+  for (let last = since; ; ) {
+    const { version, entries } = await table.log({ since: last, limit: 3 })
+    for (const entry of entries) {
+      expectEqual('the next version of the log', entry.version, ++last)
+      if (last <= end) found.push(entry)
+    }
+    if (last >= Math.min(version, end)) return found
+  }
+}
+
 async function rowsOf(table: Pick<Table, 'scan'>): Promise<Row[]> {
   const rows: Row[] = []
   for await (const row of table.scan()) rows.push(cellsOf(row))
@@ -362,6 +390,12 @@ function areEachOfOne(
 
 async function checkEnd({ table, past }: WriterPlace, groups: Groups): Promise<void> {
   const rows = await rowsOf(table)
+  const log = await unlessGone(logOf(table, 0))
+  if (log !== GONE) {
+    const counts = (log as readonly ChangeEntry[]).map((entry) => entry.counts)
+    const kept = counts.reduce((sum, { added, removed }) => sum + added - removed, 0)
+    expectEqual('the rows that the log counts', kept, rows.length)
+  }
   for (const [g, { after }] of groups) {
     const found = rows.filter((row) => row.g === g)
     expectEqual(`the rows ${g} in the end`, found.toSorted(byKey), after.toSorted(byKey))

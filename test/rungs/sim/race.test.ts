@@ -8,6 +8,7 @@ import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { type BackgroundRace, type LongOperation, runBackgroundRace } from './background-race.js'
 import { type DeletionRace, type NewThing, runDeletionRace } from './deletion-race.js'
+import { type EnsureRace, runEnsureRace } from './ensure-race.js'
 import { type KeyPast, type Race, type RaceSpec, runRace } from './race.js'
 import {
   runTransactionRace,
@@ -27,6 +28,12 @@ const ANY: readonly What[] = [
   'delete',
   'read',
   'read',
+]
+
+/** Reads that look for rows, count them or follow the log, beside changes of them. */
+const OF_READS: readonly What[] = [
+  ...(['search', 'search', 'groups', 'groups', 'log', 'log'] as const),
+  ...(['add', 'overwrite', 'update', 'update', 'delete', 'add stash'] as const),
 ]
 
 /** Changes of a table whose segments, which a stash names too, are swapped meanwhile. */
@@ -65,12 +72,13 @@ function anySpecOf(whats: readonly What[]): fc.Arbitrary<RaceSpec> {
 type Kind = Readonly<{ whats: readonly What[]; keys: readonly Race['key'][]; settles?: boolean }>
 
 const PLAIN: Kind = { whats: ANY, keys: [null] }
+const READ: Kind = { whats: OF_READS, keys: [null] }
 const STAGED: Kind = { whats: OF_STASHES, keys: [null] }
 const SETTLED: Kind = { whats: BESIDE_SETTLE, keys: [null], settles: true }
 const KEYED: Kind = { whats: OF_KEYS, keys: ['v', 'v', null] }
 const NUMBERED: Kind = { whats: OF_NUMBERS, keys: ['n'] }
 
-const ALL_KINDS = [PLAIN, KEYED, STAGED, SETTLED, NUMBERED]
+const ALL_KINDS = [PLAIN, READ, KEYED, STAGED, SETTLED, NUMBERED]
 
 function anyRace(checks: boolean, { whats, keys, settles = false }: Kind): fc.Arbitrary<Race> {
   return fc.record({
@@ -171,6 +179,42 @@ test('transactions whose commits have lost their checks are found within 20 race
   expect(String(done.errorInstance)).toMatch(/In no order/)
 })
 
+function anyEnsureRace(checks: boolean): fc.Arbitrary<EnsureRace> {
+  return fc.record({
+    callers: fc.array(
+      fc.record({ at: fc.nat({ max: 1 }), column: fc.constantFrom('a', 'b', 'c') }),
+      { minLength: 2, maxLength: 5, size: 'max' },
+    ),
+    isThere: fc.constantFrom(false, false, true),
+    crashAfter: fc.option(fc.nat({ max: 80 }), { freq: 2 }),
+    checks: fc.constant(checks),
+  })
+}
+
+async function raceToEnsure(numRuns: number, seed: number, checks: boolean) {
+  const property = fc.asyncProperty(anyEnsureRace(checks), fc.scheduler(), runEnsureRace)
+  return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
+}
+
+test('callers who make sure of a table at once get one, also before a crash', {
+  timeout: 3_600_000,
+}, async () => {
+  const [runs, seed] = [sizeOf({ push: 200, deep: 10_000 }), suiteSeed()]
+  const startedAt = performance.now()
+  const done = await raceToEnsure(runs, seed, true)
+  const seconds = (performance.now() - startedAt) / 1_000
+  report({ suite: 'T3 ensured tables', seed, runs, seconds, violations: done.failed ? 1 : 0 })
+
+  expect(done.failed ? `${done.errorInstance}\n${fc.defaultReportMessage(done)}` : '').toBe('')
+})
+
+test('two tables, as of commits without their checks, are found within 20 races', async () => {
+  const done = await raceToEnsure(20, 1, false)
+
+  expect(done.failed).toBe(true)
+  expect(String(done.errorInstance)).toMatch(/Told|is damaged/)
+})
+
 /** Operations on a table, and on a stash, that are deleted meanwhile. */
 const OF_DELETED: readonly What[] = ['add', 'add stash', 'overwrite', 'update', 'delete', 'read']
 
@@ -205,7 +249,7 @@ test('what is there when everything is deleted is gone, and what comes meanwhile
 
 const LONG: readonly LongOperation['what'][] = [
   ...(['rows by id', 'rows by key', 'pages', 'scan', 'find', 'count', 'export'] as const),
-  ...(['sorted page', 'sorted page'] as const),
+  ...(['sorted page', 'sorted page', 'search', 'groups', 'log'] as const),
   ...(['past rows', 'changes', 'receipt', 'preflight', 'dry merge', 'verify', 'backup'] as const),
   ...(['transaction', 'transaction', 'transaction', 'transaction'] as const),
   ...(['merge', 'delete where', 'update', 'add stash', 'give key', 'job', 'overwrite'] as const),

@@ -11,6 +11,7 @@ import { type TestClock, testClock } from '../../conformance/test-clock.js'
 import { joinedMaintenance, QUIET } from '../../support/maintenance.js'
 import { Mismatch, show } from '../model/operation.js'
 import { seededRandom } from '../model/seeded.js'
+import { groupsBeside, logBeside, searchBeside } from './find-beside.js'
 import { alterKey, getBeside, inTransaction, retypeKey, updateAndAdd } from './key-operations.js'
 import { updateRows } from './life-operations.js'
 import {
@@ -43,6 +44,9 @@ export type RaceSpec = Readonly<{
     | 'update if'
     | 'delete'
     | 'read'
+    | 'search'
+    | 'groups'
+    | 'log'
     | 'add twin'
     | 'take text'
     | 'give key'
@@ -274,6 +278,12 @@ export function bind(
       return deleteRow(NO_DISK, table, target)
     case 'read':
       return readBeside(NO_DISK, table)
+    case 'search':
+      return searchBeside(NO_DISK, table, row % 2 === 0 ? target.v : String(row))
+    case 'groups':
+      return groupsBeside(NO_DISK, table)
+    case 'log':
+      return logBeside(NO_DISK, table, state.version)
     case 'add twin': {
       const twins = oracle.newRows(doubles ? 2 : 1, null).map((one) => ({ ...one, v: TWIN }))
       return wrapped(changeTable(NO_DISK, 'add', table, { rows: twins, form: 'objects' }, {}))

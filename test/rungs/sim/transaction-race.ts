@@ -91,7 +91,12 @@ export async function runTransactionRace(
   )
 }
 
-async function openTeams(race: TransactionRace, disk: FaultDisk, turn: Turn): Promise<Team[]> {
+/** Opens two stores on the same ports. */
+export async function openTeams(
+  race: Pick<TransactionRace, 'inlineRowsMax' | 'checks'>,
+  disk: FaultDisk,
+  turn: Turn,
+): Promise<Team[]> {
   const kv = await openLevelKv(disk.level())
   const objects = disk.objects()
   const opening = [0, 1].map(async (process) => {

@@ -156,9 +156,9 @@ export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 export function sha256Now(bytes: Uint8Array): Uint8Array {
   const crypto = builtInCrypto()
   if (typeof crypto?.hash === 'function') return plain(crypto.hash('sha256', bytes, 'buffer'))
-  const hash = openHash('sha256')
+  const hash = crypto?.createHash('sha256') ?? new Sha256()
   hash.update(bytes)
-  return hash.digest()
+  return plain(hash.digest())
 }
 
 export function hmacSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {

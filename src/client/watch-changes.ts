@@ -38,8 +38,21 @@ export function changesOf(
   tableId: string,
   { since, signal }: WatchOptions,
 ): AsyncGenerator<ClientChange, void> {
-  const wanted = { path: `${tablePath(tableId)}/changes`, since, signal: ownSignal(signal) }
-  return (call === 'watch' ? feedOfChanges : pagesOfChanges)(requests, wanted)
+  if (call === 'watch') return watchChanges(requests, tableId, { since, signal })
+  return pagesOfChanges(requests, wantedOf(tableId, { since, signal }))
+}
+
+/** The changes after a version, as they are made. */
+export function watchChanges(
+  requests: Requests,
+  tableId: string,
+  options: WatchOptions,
+): AsyncGenerator<ClientChange, void> {
+  return feedOfChanges(requests, wantedOf(tableId, options))
+}
+
+function wantedOf(tableId: string, { since, signal }: WatchOptions): WantedChanges {
+  return { path: `${tablePath(tableId)}/changes`, since, signal: ownSignal(signal) }
 }
 
 type Entry = Omit<ClientChange, 'version'> & Readonly<{ version: number }>

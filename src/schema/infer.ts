@@ -6,7 +6,7 @@ import { KIND_BIT } from './column-kind.js'
 import type { ColumnSummary } from './column-summary.js'
 import { SEEN } from './column-summary.js'
 import { isDate, isDateTime } from './time-rules.js'
-import { seenOfText } from './value-rules.js'
+import { isBooleanText, isFiniteToken, isLongInteger, isNumberToken } from './value-rules.js'
 
 const TEXT_KINDS_INFERRED = ['date', 'dateTime'] as const // The narrower one first: a date is both.
 
@@ -48,8 +48,6 @@ export function kindOfText(text: string): 'date' | 'dateTime' | 'string' {
 
 /** The kind that inference gives a column whose only value is this field of CSV or TSV. */
 export function kindOfField(text: string): 'number' | 'boolean' | ReturnType<typeof kindOfText> {
-  const seen = seenOfText(text)
-  if (seen === SEEN.number) return 'number'
-  if (seen === SEEN.boolean) return 'boolean'
-  return seen === SEEN.text ? kindOfText(text) : 'string'
+  if (isNumberToken(text) && isFiniteToken(text)) return isLongInteger(text) ? 'string' : 'number'
+  return isBooleanText(text) ? 'boolean' : kindOfText(text)
 }

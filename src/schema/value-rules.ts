@@ -7,24 +7,24 @@ import { SEEN } from './column-summary.js'
 import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './text-rules.js'
 import { isDate, isDateTime, isDuration, isTime } from './time-rules.js'
 
+/** Calls of it are marked as pure, so that a bundle has only the masks that it uses. */
+function maskOf(...kinds: readonly ColumnKind[]): number {
+  return kinds.reduce((mask, kind) => mask | KIND_BIT[kind], 0)
+}
+
 /** The kinds that any well-formed text fits. */
-export const PLAIN_TEXT_KINDS = KIND_BIT.string | KIND_BIT.markdown
+export const PLAIN_TEXT_KINDS = /* @__PURE__ */ maskOf('string', 'markdown')
 
-const URI_KINDS = KIND_BIT.uri | KIND_BIT.imageURI | KIND_BIT.audioURI
-const DIGIT_FIRST_KINDS = KIND_BIT.date | KIND_BIT.time | KIND_BIT.dateTime
-
-/** The kinds whose rule looks at the text. */
-export const RULED_TEXT_KINDS =
-  URI_KINDS |
-  DIGIT_FIRST_KINDS |
-  KIND_BIT.emailAddress |
-  KIND_BIT.phoneNumber |
-  KIND_BIT.emoji |
-  KIND_BIT.duration
+const URI_KINDS = /* @__PURE__ */ maskOf('uri', 'imageURI', 'audioURI')
+const DIGIT_FIRST_KINDS = /* @__PURE__ */ maskOf('date', 'time', 'dateTime')
 
 /** The kinds whose rule the store option `formatChecks: 'off'` takes away. */
-export const FORMAT_KINDS =
-  URI_KINDS | KIND_BIT.emailAddress | KIND_BIT.phoneNumber | KIND_BIT.emoji
+export const FORMAT_KINDS = /* @__PURE__ */ (() =>
+  URI_KINDS | maskOf('emailAddress', 'phoneNumber', 'emoji'))()
+
+/** The kinds whose rule looks at the text. */
+export const RULED_TEXT_KINDS = /* @__PURE__ */ (() =>
+  FORMAT_KINDS | DIGIT_FIRST_KINDS | maskOf('duration'))()
 
 /**
  * The bit that a kind is checked by. Without format checks any string fits a kind of FORMAT_KINDS,

@@ -13,7 +13,7 @@ import { ClientError } from '../../../../src/client/client-error.js'
 import type { Client, ClientRow, ClientTableInfo } from '../../../../src/client/client-types.js'
 import { type ClientRequest, Requests } from '../../../../src/client/requests.js'
 import { tablePath } from '../../../../src/client/table-operation.js'
-import { changesOf } from '../../../../src/client/watch-changes.js'
+import { watchChanges } from '../../../../src/client/watch-changes.js'
 import { parseJson } from './json-text.js'
 
 /** Wide: a server that is newer than the page may have kinds that the client does not know. */
@@ -53,6 +53,15 @@ export type RowsPage = Readonly<{
 
 /** Rows with equal values. */
 export type Group = Readonly<{ values: Readonly<Record<string, unknown>>; count: number }>
+
+type Conversion = Readonly<{ column: string; type: ColumnType }>
+
+/** `row`: from 0 in the table. `value`: its JSON. */
+export type ConversionCheck = Readonly<{
+  rows: number
+  problems: readonly Readonly<{ row: number; value?: string; rule: string }>[]
+  problemCount: number
+}>
 
 /** What is staged under an ID. Times are in milliseconds since 1970. */
 export type StashInfo = Awaited<ReturnType<Client['stashes']>>[number]
@@ -158,7 +167,7 @@ export class Api {
     since: number,
     signal: AbortSignal,
   ): AsyncIterable<Pick<ClientChange, 'version' | 'counts'>> {
-    return changesOf('watch', this.#once, tableId, { since: String(since), signal })
+    return watchChanges(this.#once, tableId, { since: String(since), signal })
   }
 
   async rows(tableId: string, request: RowsRequest, signal?: Signal): Promise<RowsPage> {
@@ -236,6 +245,36 @@ export class Api {
 
   async setKey(tableId: string, key: readonly string[] | null): Promise<void> {
     await this.#alter(tableId, { key }, {})
+  }
+
+  /** What would not fit if a column had another type. */
+  async checkConversion(
+    tableId: string,
+    conversion: Conversion,
+    signal: AbortSignal,
+  ): Promise<ConversionCheck> {
+    const path = '/convert?validate=only'
+    return this.#convert(tableId, path, conversion, signal, (answer) =>
+      readAnswerData<ConversionCheck>(answer, { problems: 'list', problemCount: 'number' }),
+    )
+  }
+
+  /** Gives a column another type, with its cells. */
+  async convert(tableId: string, conversion: Conversion): Promise<void> {
+    await this.#convert(tableId, '/convert', conversion, undefined, readAnswerJson)
+  }
+
+  #convert<T>(
+    tableId: string,
+    path: string,
+    conversion: Conversion,
+    signal: Signal,
+    read: Read<T>,
+  ): Promise<T> {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify(conversion)
+    const request = { method: 'POST', path: tablePath(tableId) + path, headers, body, signal }
+    return this.#send(request, read)
   }
 
   async #alter(tableId: string, change: object, condition: object): Promise<void> {

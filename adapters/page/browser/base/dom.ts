@@ -73,6 +73,10 @@ export function button(
   return made
 }
 
+export function labeledField(label: string, input: HTMLElement): HTMLElement {
+  return el('div', { class: 'field' }, el('label', { for: input.id }, label), input)
+}
+
 /** Has buttons do nothing for a while. They keep the focus, which the attribute `disabled` would take from them. */
 export function setDisabled(isDisabled: boolean, ...buttons: readonly HTMLButtonElement[]): void {
   for (const each of buttons) setAttributes(each, { 'aria-disabled': isDisabled && 'true' })

@@ -3,7 +3,7 @@ import { counted } from './counted.js'
 import { shownCount } from './show.js'
 
 /** "1 row", "2,000 rows". */
-function some(count: number, one: string, many: string): string {
+export function some(count: number, one: string, many: string): string {
   return counted(count, shownCount(count), one, many)
 }
 

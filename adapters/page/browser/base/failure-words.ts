@@ -8,6 +8,11 @@ import { TEXT } from './texts.js'
 /** A row of an input, as a server counts it. */
 const PLACE = /\brow (\d{1,15}) \(counted from 0\)(?: of the input)?/g
 
+/** What a column takes, in the words of the page. */
+export function wordsOfRule(rule: string): string {
+  return new Map(Object.entries<string>(TEXT.rules)).get(rule) ?? rule
+}
+
 /** A failure in the words of the page. */
 export function wordsOf(failure: unknown): string {
   if (isRefused(failure)) {

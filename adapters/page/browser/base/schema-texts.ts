@@ -1,13 +1,7 @@
 // The texts of what changes the columns of a table.
-import { counted } from './counted.js'
-import { shownCount } from './show.js'
-
-function some(count: number, one: string, many: string): string {
-  return counted(count, shownCount(count), one, many)
-}
+import { some } from './edit-texts.js'
 
 export const SCHEMA = {
-  tableName: 'Name of the table',
   columns: 'Columns',
   nameOf: (id: string) => `Name of the column ${id}`,
   up: (name: string) => `Move ${name} up`,
@@ -24,6 +18,16 @@ export const SCHEMA = {
   isNew: 'new',
   newName: 'New column',
   newKind: 'Type',
+  convert: (name: string) => `Change the type of ${name}`,
+  checking: 'Checking all values …',
+  fits: (rows: number) => `All values of ${some(rows, 'row', 'rows')} fit.`,
+  misfits: (count: number) =>
+    `${some(count, 'value does', 'values do')} not fit. Correct them first, or choose another type.`,
+  misfit: (row: string, value: string, rule: string) => `Row ${row}: ${value} is not ${rule}.`,
+  convertNow: 'Change the type',
+  converting: 'Changing …',
+  converted: 'The type was changed.',
+  saveFirst: 'Save or discard the other changes first.',
   add: 'Add',
   noName: 'Give the new column a name.',
   isThere: (name: string) => `There is a column ${name} already.`,

@@ -12,7 +12,8 @@ export type SchemaTable = Readonly<{
   onSaved: (message: string) => void
 }>
 
-export function keyForm({ api, info, onSaved }: SchemaTable): HTMLElement {
+/** @param isDirty - Whether other changes are not saved, which would be lost. */
+export function keyForm({ api, info, onSaved }: SchemaTable, isDirty: () => boolean): HTMLElement {
   const { id: tableId, key = [], schema } = info()
   const columns = schema.columns.filter(({ type }) => type.kind !== 'array')
   const nameOf = (id: string): string =>
@@ -24,7 +25,8 @@ export function keyForm({ api, info, onSaved }: SchemaTable): HTMLElement {
   const chosen = (): readonly string[] =>
     boxes.filter(({ checked }) => checked).map(({ value }) => value)
   const send = (wanted: readonly string[] | null): void => {
-    setText(problem, '')
+    setText(problem, isDirty() ? SCHEMA.saveFirst : '')
+    if (isDirty()) return
     setDisabled(true, set, remove)
     const saved = api.setKey(tableId, wanted).then(() => onSaved(SCHEMA.keySaved))
     start(saved, (failure) => {

@@ -1,13 +1,24 @@
 // The columns of a table: a person adds, names, moves and deletes them, and saves all of it in one commit.
 import { ClientError } from '../../../../src/client/client-error.js'
-import { COLUMN_KINDS } from '../../../../src/schema/column-kind.js'
 import type { Column, TableInfo } from '../base/api.js'
 import { confirmDeletion } from '../base/confirm.js'
-import { button, el, fill, setAttributes, setDisabled, setText, start } from '../base/dom.js'
+import {
+  button,
+  el,
+  fill,
+  labeledField,
+  setAttributes,
+  setDisabled,
+  setText,
+  start,
+} from '../base/dom.js'
 import { wordsOf } from '../base/failure-words.js'
 import { SCHEMA } from '../base/schema-texts.js'
+import { TEXT } from '../base/texts.js'
 import { shownType } from '../grid/cells.js'
+import { askConversion } from './convert-dialog.js'
 import { keyForm, type SchemaTable } from './key-form.js'
+import { chosenType, kindSelect } from './kind-select.js'
 
 type Item = {
   readonly column: Column
@@ -21,7 +32,6 @@ type Item = {
 
 /** How often changes are sent again because others change rows meanwhile. */
 const TRIES_MAX = 8
-const LISTS = 'array '
 
 export class SchemaEditor {
   readonly element: HTMLFormElement
@@ -31,7 +41,7 @@ export class SchemaEditor {
   readonly #name: HTMLInputElement
   readonly #list = el('ol', { class: 'columnList' })
   readonly #newName = el('input', { id: 'new-column', autocomplete: 'off' })
-  readonly #newKind = kindSelect()
+  readonly #newKind = kindSelect('new-kind')
   readonly #said = el('p', { class: 'muted', role: 'status' })
   readonly #problem = el('p', { class: 'problem', role: 'alert' })
   readonly #save = el('button', { type: 'submit', class: 'primary' }, SCHEMA.save)
@@ -53,15 +63,15 @@ export class SchemaEditor {
     this.element = el(
       'form',
       { class: 'names', oninput: () => this.#say(), onsubmit: (event) => this.#submit(event) },
-      el('label', { for: 'table-name' }, SCHEMA.tableName),
+      el('label', { for: 'table-name' }, TEXT.tableName),
       this.#name,
       el('h3', {}, SCHEMA.columns),
       this.#list,
       el(
         'div',
         { class: 'fields' },
-        field(SCHEMA.newName, this.#newName),
-        field(SCHEMA.newKind, this.#newKind),
+        labeledField(SCHEMA.newName, this.#newName),
+        labeledField(SCHEMA.newKind, this.#newKind),
         button(SCHEMA.add, () => this.#add()),
       ),
       el(
@@ -71,7 +81,7 @@ export class SchemaEditor {
         this.#problem,
         el('div', { class: 'actions' }, this.#save, this.#discard),
       ),
-      keyForm(table),
+      keyForm(table, () => this.isDirty),
     )
     this.#restore()
   }
@@ -94,8 +104,10 @@ export class SchemaEditor {
     const input = el('input', { value: displayName, 'aria-label': SCHEMA.nameOf(id) })
     const element = el('li', { onkeydown: (event) => this.#keyDown(item, event as KeyboardEvent) })
     const item: Item = { column, isNew, element, input, isDropped: false, values: undefined }
-    const badge = isNew ? el('span', { class: 'badge' }, SCHEMA.isNew) : null
-    const about = el('span', { class: 'muted' }, el('code', {}, id), ` ${shownType(type)}`, badge)
+    const kind = isNew
+      ? [` ${shownType(type)}`, el('span', { class: 'badge' }, SCHEMA.isNew)]
+      : [button(shownType(type), () => this.#convert(column), { title: SCHEMA.convert(id) })]
+    const about = el('span', { class: 'muted' }, el('code', {}, id), ...kind)
     element.append(input, el('span', { class: 'actions' }), about)
     return item
   }
@@ -168,6 +180,11 @@ export class SchemaEditor {
     start(counted, () => this.#drawLoss(item, SCHEMA.losesAll))
   }
 
+  #convert(column: Column): void {
+    setText(this.#problem, this.isDirty ? SCHEMA.saveFirst : '')
+    if (!this.isDirty) askConversion(this.#table, column)
+  }
+
   #drawLoss({ element, isDropped }: Item, text: string): void {
     const place = element.querySelector('em')
     if (isDropped && place !== null) setText(place, ` ${text}`)
@@ -182,10 +199,7 @@ export class SchemaEditor {
       this.#newName.focus()
       return
     }
-    const kind = this.#newKind.value
-    const items = kind.startsWith(LISTS) ? { kind: kind.slice(LISTS.length) } : undefined
-    const type = items === undefined ? { kind } : { kind: 'array', items }
-    this.#items.push(this.#item({ id, type }, true))
+    this.#items.push(this.#item({ id, type: chosenType(this.#newKind) }, true))
     this.#newName.value = ''
     setText(this.#problem, '')
     this.#draw()
@@ -301,14 +315,4 @@ function shownName({ column, input }: Item): string {
 
 function lossOf({ values }: Item): string {
   return values === undefined ? SCHEMA.counting : SCHEMA.loses(values)
-}
-
-function field(label: string, input: HTMLElement): HTMLElement {
-  return el('div', { class: 'field' }, el('label', { for: input.id }, label), input)
-}
-
-function kindSelect(): HTMLSelectElement {
-  const single = COLUMN_KINDS.map((kind) => el('option', {}, kind))
-  const lists = COLUMN_KINDS.map((kind) => el('option', { value: LISTS + kind }, `${kind}[]`))
-  return el('select', { id: 'new-kind' }, ...single, ...lists)
 }

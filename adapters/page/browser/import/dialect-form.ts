@@ -4,10 +4,9 @@ import type { IntakeReport } from '../../../../src/client/import-types.js'
 import type { AdviceCode } from '../../../../src/intake/advice.js'
 import { DATE_FORMS, type Dialect } from '../../../../src/intake/dialect.js'
 import { NESTED_WAYS } from '../../../../src/intake/nested.js'
-import { el, setText } from '../base/dom.js'
+import { el, labeledField, setText } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 import { FORMATS, type GivenReading, type Reading } from './import-file.js'
-import { makeLabeledField } from './import-target.js'
 
 /** Encodings that files of spreadsheets and older programs have. */
 const ENCODINGS = [
@@ -62,15 +61,15 @@ export class DialectForm {
     this.#choices = NAMES.map((name) => ({ name, select: makeChoice(name, said[name]) }))
     this.#fields = [
       ...this.#choices.map(({ name, select }) => ({
-        field: makeLabeledField(TEXT.dialect[name], select),
+        field: labeledField(TEXT.dialect[name], select),
         formats: formatsOf(name),
       })),
-      { field: makeLabeledField(TEXT.dialect.at, this.#at), formats: ['json'] },
+      { field: labeledField(TEXT.dialect.at, this.#at), formats: ['json'] },
     ]
     this.element = el(
       'div',
       { class: 'fields choices', role: 'group', 'aria-label': TEXT.reading },
-      makeLabeledField(TEXT.format, this.#format),
+      labeledField(TEXT.format, this.#format),
       ...this.#fields.map(({ field }) => field),
     )
     this.element.addEventListener('change', () => {

@@ -2,13 +2,14 @@
 
 import type { IntakeReport } from '../../../../src/client/import-types.js'
 import { el, setText } from '../base/dom.js'
+import { wordsOfRule } from '../base/failure-words.js'
 import { shownBytes, shownCount, shownSeconds } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { shortText, shownType } from '../grid/cells.js'
 import type { Sample } from './import-file.js'
 import { RateClock } from './import-rate.js'
 import type { Check, Imported, StageProgress } from './import-run.js'
-import { countMisfits, groupProblems, wordsOfRule } from './problem-groups.js'
+import { countMisfits, groupProblems } from './problem-groups.js'
 
 const PREVIEW_ROWS = 8
 
@@ -39,7 +40,7 @@ export function previewView(sample: Sample, check: Check | undefined): readonly 
     return el('span', {}, id, el('span', { class: 'kind' }, ` (${type})`))
   })
   const rules = new Map(
-    check?.problems.map((found) => [`${found.row} ${found.column}`, wordsOfRule(found)]),
+    check?.problems.map((found) => [`${found.row} ${found.column}`, wordsOfRule(found.rule)]),
   )
   const rows = sample.rows.slice(0, PREVIEW_ROWS).map((row, index) => {
     return sample.columns.map((id) => {

@@ -1,7 +1,7 @@
 // What a file shall become: a new table, or a change of one.
 import type { OnSchemaError } from '../../../../src/client/import-types.js'
 import type { Api, TableName } from '../base/api.js'
-import { el, fill, start } from '../base/dom.js'
+import { el, fill, labeledField, start } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 import type { Target } from './import-run.js'
 
@@ -32,18 +32,18 @@ export class TargetForm {
     }
     if (given.tables.length === 0) this.#mode.disabled = true
     this.#fields = {
-      name: makeLabeledField(TEXT.tableName, this.#name),
-      table: makeLabeledField(TEXT.table, this.#table),
-      key: makeLabeledField(TEXT.mergeKey, this.#key),
+      name: labeledField(TEXT.tableName, this.#name),
+      table: labeledField(TEXT.table, this.#table),
+      key: labeledField(TEXT.mergeKey, this.#key),
     }
     this.element = el(
       'div',
       { class: 'fields' },
-      makeLabeledField(TEXT.importAs, this.#mode),
+      labeledField(TEXT.importAs, this.#mode),
       this.#fields.name,
       this.#fields.table,
       this.#fields.key,
-      makeLabeledField(TEXT.misfits, this.#misfits),
+      labeledField(TEXT.misfits, this.#misfits),
     )
     this.element.addEventListener('change', () => {
       this.#show()
@@ -105,8 +105,4 @@ export class TargetForm {
 function makeSelect(id: string, names: Readonly<Record<string, string>>): HTMLSelectElement {
   const options = Object.entries(names).map(([value, name]) => el('option', { value }, name))
   return el('select', { id }, ...options)
-}
-
-export function makeLabeledField(label: string, input: HTMLElement): HTMLElement {
-  return el('div', { class: 'field' }, el('label', { for: input.id }, label), input)
 }

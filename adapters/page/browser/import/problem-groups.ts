@@ -1,4 +1,5 @@
 // What does not fit: values by column and rule, and columns that the table lacks.
+import { wordsOfRule } from '../base/failure-words.js'
 import { shownCount } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import type { Check, Problem } from './import-run.js'
@@ -20,7 +21,7 @@ export function groupProblems(problems: readonly Problem[]): readonly ProblemGro
   for (const problem of problems) {
     const { column, value } = problem
     if (value === undefined) continue
-    const rule = wordsOfRule(problem)
+    const rule = wordsOfRule(problem.rule)
     const key = JSON.stringify([column, rule])
     const group = groups.get(key) ?? { column, rule, count: 0, places: [] }
     group.count++
@@ -28,11 +29,6 @@ export function groupProblems(problems: readonly Problem[]): readonly ProblemGro
     groups.set(key, group)
   }
   return [...groups.values()].sort((one, other) => other.count - one.count)
-}
-
-/** What a column takes, in the words of the page. */
-export function wordsOfRule({ rule }: Pick<Problem, 'rule'>): string {
-  return new Map(Object.entries<string>(TEXT.rules)).get(rule) ?? rule
 }
 
 function placeOf({ row, line }: Problem): string {

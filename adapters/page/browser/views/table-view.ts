@@ -373,6 +373,7 @@ class TableView {
   #schemaForm(): HTMLElement {
     if (this.#schema?.isDirty === true) return this.#schema.element
     const onSaved = (message: string): void => {
+      if (this.#context.signal.aborted) return
       if (message !== '') this.#context.say(message)
       this.#context.reload()
     }

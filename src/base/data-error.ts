@@ -61,15 +61,34 @@ export function withLine(failure: StoreError, line: number | undefined): StoreEr
   })
 }
 
+/** The same error, told otherwise. @param line - Of its row, if it was not known. */
+export function retold(
+  failure: StoreError,
+  message: string,
+  line: number | undefined = failure.line,
+): StoreError {
+  const { code, row, chunk } = failure
+  const place = {
+    ...(row !== undefined && { row }),
+    ...(line !== undefined && { line }),
+    ...(chunk !== undefined && { chunk }),
+  }
+  return new StoreError(code, message, { ...place, ...aboutOf(failure) })
+}
+
 function atPlace(failure: StoreError, place: ErrorPlace): StoreError {
-  const { code, message, column, value, rule } = failure
-  const placed = message.replace(renderErrorPlace(failure), () => renderErrorPlace(place))
-  const rest = {
+  const placed = failure.message.replace(renderErrorPlace(failure), () => renderErrorPlace(place))
+  return new StoreError(failure.code, placed, { ...place, ...aboutOf(failure) })
+}
+
+/** What an error is about, beside its place. */
+function aboutOf({ column, value, rule, cause }: StoreError): object {
+  return {
     ...(column !== undefined && { column }),
     ...(value !== undefined && { value }),
     ...(rule !== undefined && { rule }),
+    cause,
   }
-  return new StoreError(code, placed, { ...place, ...rest, cause: failure.cause })
 }
 
 /**

@@ -159,7 +159,10 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
 
 /** Signs of currencies, and the codes of those that are traded most: other letters may belong to a code. */
 const CODES = 'AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR'
-const SIGN = new RegExp(`^-?\\s*(\\p{Sc}|${CODES})\\s*[0-9]|[0-9]\\s*(\\p{Sc}|${CODES})$`, 'u')
+export const SIGN = new RegExp(
+  `^-?\\s*(\\p{Sc}|${CODES})\\s*[0-9]|[0-9]\\s*(\\p{Sc}|${CODES})$`,
+  'u',
+)
 
 /** The forms of numbers that values may have, by their signs. */
 function formsOf(values: readonly string[]): readonly NumberForm[] {

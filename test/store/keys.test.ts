@@ -13,6 +13,7 @@ import {
   type SchemaInput,
   type Stash,
   type Store,
+  type StoreError,
   type StoreOptions,
   type Table,
   type Team,
@@ -338,9 +339,39 @@ describe('a preflight of a table with a key', () => {
       row: 1,
       column: 'email',
       value: '"a"',
-      message: `The key ('email' "a") would be shared by row '${ids[0]}' and row 1 (counted from 0) of the input: change or delete one of them`,
+      message: `The key ('email' "a") would be shared by row '${ids[0]}' and row 1 (counted from 0), line 3 of the input: change or delete one of them`,
+      line: 3,
     })
     expect(await table.version()).toBe(1)
+  })
+
+  test.each([
+    ['lines that follow each other', 'email,n\nb,1\nc,2\nb,3\n', {}, [2, 4]],
+    ['a line that is left out', '# x\nemail,n\nb,1\n# y\nb,3\n', { comment: '#' }, [3, 5]],
+    ['a cell of two lines', 'email,n\n"c\nd",0\nb,1\nb,3\n', { blankLines: 'skip' }, [4, 5]],
+    ['a cell of two lines, of which nothing is said', 'email,n\n"c\nd",0\nb,1\nb,3\n', {}, []],
+  ] as const)('of CSV names the lines of two rows: %s', async (_, csv, said, lines) => {
+    const { team, make } = await openKeys()
+    const { table } = await make([{ email: 'a', n: 1 }])
+    const [one, other] = lines
+    const input = () => ({ csv, ...said }) as RowsInput
+    const ways = [
+      () => table.addRows(input()),
+      () => table.overwrite({ rows: input() }),
+      () => table.merge({ rows: input(), key: ['email'] }),
+      () => table.preflight({ rows: input(), operation: 'add' }),
+      () => team.createTable({ name: 'new', rows: input(), key: ['email'] }),
+    ]
+    const [first, second] = lines.map((line) => `(counted from 0), line ${line}`)
+    const pattern =
+      one === undefined
+        ? /^(?!.*line)/s
+        : new RegExp(`${first}.*${second}`.replace(/[()]/g, '\\$&'))
+    for (const way of ways) {
+      const failure: unknown = await way().catch((reason) => reason)
+      expect(failure).toMatchObject({ ...NOT_UNIQUE, message: expect.stringMatching(pattern) })
+      expect((failure as StoreError).line).toBe(other)
+    }
   })
 
   test('of an overwrite compares the rows with each other alone', async () => {

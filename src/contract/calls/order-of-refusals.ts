@@ -9,6 +9,7 @@
 // that has a body and no table reads its parameters, then the body.
 import type { Table } from '../../engine/types/store-types.js'
 import { type Access, type Caller, checkAccess } from '../auth/caller.js'
+import { withRemedy } from '../bodies/field-remedy.js'
 import { announcedBytes, type BodyFormat, type ReceivedBody } from '../bodies/read-body.js'
 import type { ContractRequest, ContractResponse } from '../http/message.js'
 import { parseQuery, type Query } from '../http/query.js'
@@ -92,7 +93,11 @@ export async function inOrder<P>(
   const looksFirst = table !== undefined && isWorthALook(call)
   if (looksFirst) await table.version()
   try {
-    return await call.receive(formats, (body) => change(body, parsed))
+    return await call.receive(formats, (body) =>
+      change(body, parsed).catch((failure: unknown) => {
+        throw withRemedy(failure, body, call.query)
+      }),
+    )
   } catch (failure) {
     if (!looksFirst) await table?.version() // Its absence comes first. A change that is made has found it, with one read of its head.
     throw failure

@@ -26,7 +26,7 @@ import { withoutDialect } from './dialect-rows.js'
 import { prepareRows } from './prepare-rows.js'
 import { planRowPolicy } from './schema-of-rows.js'
 import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
-import { linesOf, type SourceLines } from './source-lines.js'
+import { lineInChunks, linesOf, type SourceLines } from './source-lines.js'
 import { readSource, SourceRows, sharedColumns } from './source-rows.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
@@ -206,6 +206,11 @@ export class RowsReader {
   /** The rows of a body that was read; null: they are in a stash. */
   get bodyRows(): OperationRows | null {
     return this.#prepared
+  }
+
+  /** The line of a row of a body. */
+  lineOf(row: number): number | undefined {
+    return this.#lines?.lineOf(row) ?? lineInChunks(this.#prepared?.chunks ?? [], row)
   }
 
   /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */

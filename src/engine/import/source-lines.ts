@@ -47,6 +47,20 @@ export class SourceLines {
   }
 }
 
+/** The line of a row of chunks that are one input. */
+export function lineInChunks(
+  chunks: readonly Readonly<{ chunk: Readonly<{ rowCount: number; firstLine: number }> }>[],
+  row: number,
+): number | undefined {
+  let first = 0
+  for (const { chunk } of chunks) {
+    const isIn = row < first + chunk.rowCount
+    if (isIn) return chunk.firstLine === 0 ? undefined : chunk.firstLine + row - first
+    first += chunk.rowCount
+  }
+  return undefined
+}
+
 /** Where rows that are written anew have their lines. */
 const LINES = Symbol('lines')
 

@@ -42,7 +42,7 @@ import type { WriterPlace } from '../commit/table-writers.js'
 import type { StoreContext } from '../context/store-context.js'
 import { findRowAt } from '../read/row-lookup.js'
 import { checkSameForm, resolveKeptKeyColumns, resolveKeyColumns } from './key-columns.js'
-import { keyConflict, NewRows, rowIdAt } from './key-conflict.js'
+import { inputRowName, keyConflict, NewRows, rowIdAt } from './key-conflict.js'
 import { KeyIndex, readKeyIndex, rowWithKey } from './key-index.js'
 import type { KeyedRows } from './keyed-rows.js'
 import {
@@ -345,7 +345,7 @@ class KeyedChange {
 
   async #nameOf(position: Position): Promise<string> {
     if (this.#newRows.has(position)) {
-      return `row ${this.#newRows.numberOf(position)} (counted from 0) of the input`
+      return inputRowName(this.#newRows.numberOf(position))
     }
     const { place, before, read } = this.#parts
     const rowId = await rowIdAt(this.#context, read, place.table, before.generation, position)

@@ -1,8 +1,9 @@
 // Errors of rows with the same key. They name both rows, the columns and the values.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
+import { retold } from '../../base/data-error.js'
 import { cutText } from '../../base/shown-text.js'
-import { StoreError } from '../../base/store-error.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { KeyColumn } from '../../format/key-hash.js'
 import type { Position, TableKey } from '../../format/keys.js'
 import type { Generation } from '../../format/records.js'
@@ -15,6 +16,8 @@ import type { StoreContext } from '../context/store-context.js'
 /** Characters of a key that a message shows. */
 const SHOWN_KEY_CHARS_MAX = 200
 
+const SHARED = ' would be shared by '
+
 /** @param text - Of one of the rows. @param names - Of both. @param input - The number of the later one in the input. */
 export function keyConflict(
   columns: readonly KeyColumn[],
@@ -26,13 +29,35 @@ export function keyConflict(
   const value = columns.map(({ id }) => cells.get(id) ?? '').join(', ')
   const named = columns.map(({ id }) => `'${id}' ${cells.get(id) ?? ''}`).join(', ')
   const shown = cutText(named, SHOWN_KEY_CHARS_MAX)
-  const message = `The key (${shown}) would be shared by ${names[0]} and ${names[1]}: change or delete one of them`
+  const message = `The key (${shown})${SHARED}${names[0]} and ${names[1]}: change or delete one of them`
   const [column] = columns
   return new StoreError('KEY_NOT_UNIQUE', message, {
     value,
     ...(columns.length === 1 && column !== undefined && { column: column.id }),
     ...(input !== null && { row: input }),
   })
+}
+
+/** How a row of the input is named. */
+export function inputRowName(row: number): string {
+  return `row ${row} (counted from 0) of the input`
+}
+
+/** As messages name it, unless it is in a chunk of a stash. */
+const INPUT_ROW = /\brow (\d+) \(counted from 0\)(?! of chunk)/g
+
+/** A conflict of rows of the input, with their lines as far as they are known. Other failures stay. */
+export function withLines(failure: unknown, lineOf: (row: number) => number | undefined): unknown {
+  if (!isStoreError(failure) || failure.code !== 'KEY_NOT_UNIQUE') return failure
+  const { message, row } = failure
+  const line = row === undefined ? undefined : lineOf(row)
+  if (line === undefined) return failure
+  const names = Math.max(0, message.lastIndexOf(SHARED)) // In front of it there are values.
+  const told = message.slice(names).replace(INPUT_ROW, (name, number: string) => {
+    const found = lineOf(Number(number))
+    return found === undefined ? name : `${name}, line ${found}`
+  })
+  return retold(failure, message.slice(0, names) + told, line)
 }
 
 /** Which rows a change adds, and in which order. */

@@ -16,6 +16,7 @@ import {
   sourceHolds,
 } from '../import/rows-reader.js'
 import { planRowPolicy } from '../import/schema-of-rows.js'
+import { withLines } from '../keys/key-conflict.js'
 import { readHead } from '../read/generations.js'
 import type { OnSchemaError } from '../types/row-types.js'
 import { linkableBytes } from './append-rows.js'
@@ -66,7 +67,7 @@ export async function linkUntilDone<P, T extends object>(
     return reader.released(result)
   } catch (failure) {
     reader.releaseAfter(failure)
-    throw failure
+    throw withLines(failure, (row) => reader.lineOf(row))
   }
 }
 

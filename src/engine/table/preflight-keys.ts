@@ -13,7 +13,7 @@ import type { RowTexts } from '../import/find-problems.js'
 import type { OperationRows } from '../import/rows-reader.js'
 import { cellFits, isFromText, type RowPolicy, toStoredToken } from '../import/stored-form.js'
 import { resolveKeyColumns } from '../keys/key-columns.js'
-import { keyConflict, rowIdAt } from '../keys/key-conflict.js'
+import { inputRowName, keyConflict, rowIdAt } from '../keys/key-conflict.js'
 import { readKeyIndex, rowWithKey } from '../keys/key-index.js'
 import { KeyedRows } from '../keys/keyed-rows.js'
 import { checkRunAgainstIndex } from '../keys/linked-keys.js'
@@ -112,7 +112,7 @@ export async function compareKeys(
   const twice = await team.slices.begin().run(rows.firstTwice())
   if (twice >= 0) {
     const [first, second] = [rows.positionAt(twice - 1), rows.positionAt(twice)].map(numberAt)
-    throw await keys.conflict(second ?? 0, `row ${first} (counted from 0) of the input`)
+    throw await keys.conflict(second ?? 0, inputRowName(first ?? 0))
   }
   if (beside !== null && rows.count > 0) {
     await compareWithTable(beside, keys, rows, input.checkGoesOn)
@@ -146,8 +146,7 @@ class InputKeys {
       text = this.columns.map(({ id }, i) => `${renderKey(id)}:${tokens[i]}`).join(',')
       break
     }
-    const names = [other, `row ${number} (counted from 0) of the input`] as const
-    return keyConflict(this.columns, text, names, number)
+    return keyConflict(this.columns, text, [other, inputRowName(number)], number)
   }
 
   /** The rows without an empty cell in the key: their numbers and tokens, as they would be stored. */

@@ -23,12 +23,13 @@ import { type Problems, problemsOfRows, rulesOf } from '../import/problems-of-ro
 import { knownColumnKinds, type OperationRows, RowsReader } from '../import/rows-reader.js'
 import { planRowPolicy } from '../import/schema-of-rows.js'
 import type { FinishedSegment, SegmentTarget } from '../import/segment-sink.js'
-import { linesOf, type SourceLines } from '../import/source-lines.js'
+import { lineInChunks, linesOf, type SourceLines } from '../import/source-lines.js'
 import { sharedColumns } from '../import/source-rows.js'
 import { TeamStash } from '../import/stash.js'
 import { isFromText } from '../import/stored-form.js'
 import { chunksOf } from '../import/stream-rows.js'
 import { checkSameForm, resolveKeptKeyColumns, resolveKeyColumns } from '../keys/key-columns.js'
+import { withLines } from '../keys/key-conflict.js'
 import { readKeyIndex } from '../keys/key-index.js'
 import { readHead } from '../read/generations.js'
 import type {
@@ -150,7 +151,12 @@ function checkSchema(schema: Deferred<TableSchema>, checkVersion: () => void): v
 }
 
 /** Rows that are not in a stash, after they were read. */
-type CheckedBody = Readonly<{ source: OperationRows; found: Problems; keys: BodyKeys | null }>
+type CheckedBody = Readonly<{
+  source: OperationRows
+  found: Problems
+  keys: BodyKeys | null
+  lineOf: (row: number) => number | undefined
+}>
 
 /** null: the rows are in a stash. */
 async function readCheckedBody(
@@ -209,7 +215,8 @@ async function readCheckedBody(
     if (keys !== null) allKeys?.append(keys)
   }
   const source = { chunks, inline: null, check: null }
-  return { source, found: { problems: listed, count }, keys: allKeys }
+  const lineOf = (row: number) => lines?.lineOf(row) ?? lineInChunks(chunks, row)
+  return { source, found: { problems: listed, count }, keys: allKeys, lineOf }
 }
 
 /** A problem with the line of its row in the source. */
@@ -270,7 +277,9 @@ async function report(
     if (beside !== null && base !== null)
       checkSameForm(resolveKeyColumns(ids, base.columns), columns)
     const input = { columns, source, body: body?.keys ?? null, policy, slices, checkGoesOn }
-    await compareKeys(team, input, compares ? beside : null)
+    await compareKeys(team, input, compares ? beside : null).catch((failure: unknown) => {
+      throw withLines(failure, (row) => body?.lineOf(row))
+    })
   }
   checkGoesOn()
   return { rows, schema, problems, problemCount: found.count }

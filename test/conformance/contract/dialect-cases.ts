@@ -6,6 +6,7 @@ import {
   type Api,
   type ContractCase,
   CSV,
+  invalidValue,
   type SendOptions,
   TSV,
   tableAt,
@@ -453,4 +454,51 @@ const refusals: ContractCase[] = [
   },
 ]
 
-export const dialectCases: readonly ContractCase[] = [...ways, every, ...refusals]
+/** A field that does not fit a kind, and the ends of queries of which each reads it. */
+const REMEDIES: readonly (readonly [kind: string, field: string, queries: readonly string[]])[] = [
+  ['boolean', 'ja', ['csv.booleans=yes&csv.booleans=no']],
+  ['date', '31.12.2024', ['csv.dates=dd.mm.yyyy']],
+  ['date', '01/02/2024', ['csv.dates=dd/mm/yyyy', 'csv.dates=mm/dd/yyyy']],
+  ['date', '31.12.2024 10:00', []],
+  ['dateTime', '31.12.2024 10:00', ['csv.dates=dd.mm.yyyy']],
+  ['date', 'soon', []],
+  ['number', '1,5', ['csv.decimal=,']],
+  ['number', '1,500', ['csv.decimal=,', 'csv.thousands=,']],
+  ['number', '1.000.000', ['csv.thousands=.']],
+  ['number', '1.000,5', ['csv.thousands=.']],
+  ['number', '1 000', ['csv.thousands=%20']],
+  ['number', '1 000,5', ['csv.decimal=,&csv.thousands=%20']],
+  ['number', '1,000.5', ['csv.thousands=,']],
+  ['number', '\u20ac5', ['csv.currency=%E2%82%AC']],
+  ['number', '5,00 EUR', ['csv.decimal=,&csv.currency=EUR']],
+  ['number', 'x', []],
+  ['number', '+5', []],
+]
+
+const remedies: ContractCase[] = REMEDIES.map(([kind, field, queries]) => ({
+  name: `A field ${field} that is no ${kind} names what would read it: ${queries.join(' or ') || 'nothing'}`,
+  async run(api) {
+    const table = await api.createTyped({ x: kind, s: 'string' })
+    const options = { body: `x,s\n"${field}",a\n`, type: CSV }
+    const message = await api.refused('POST', table.rows, options, invalidValue('x'))
+    const [, told = ''] = message.split(`, not "${field}"`)
+    if (kind === 'boolean') {
+      assert.equal(told, `; ${queries[0]} says the words for true and false`)
+      const read = 'csv.booleans=ja&csv.booleans=nein'
+      return void (await api.ok('POST', `${table.rows}?${read}`, options))
+    }
+    assert.equal(told, queries.length === 0 ? '' : `; ${queries.join(' or ')} reads it`)
+    for (const query of queries) {
+      await api.ok('POST', `${table.rows}?${query}`, options)
+      const [name = ''] = query.split('=')
+      const other = `${table.rows}?${name}=${name === 'csv.dates' ? 'yyyy/mm/dd' : "'"}`
+      const said = await api.send('POST', other, options)
+      assert.ok(!said.text.includes(`${name}=`), said.text)
+    }
+    const json = { body: [{ x: field }] }
+    const ofJson = await api.refused('POST', table.rows, json, invalidValue('x'))
+    assert.ok(!ofJson.includes('csv.'))
+  },
+}))
+
+export const dialectCases: readonly ContractCase[] = [...ways, every, ...refusals, ...remedies]

@@ -417,6 +417,8 @@ describe('types and names', () => {
       'adapters/fs/process-descriptors.ts: ofProcess',
       'adapters/http/connections.ts: watched',
       'adapters/http/framing-cost.ts: pauses',
+      'src/base/bytes.ts: block',
+      'src/base/bytes.ts: taken',
       'src/contract/bodies/body-steps.ts: TURNS',
     ])
   })

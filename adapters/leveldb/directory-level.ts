@@ -26,17 +26,22 @@ export class DirectoryLevel extends ClassicLevel<Bytes, Bytes> {
   /**
    * Writes a small batch operation by operation, past the checks of the public methods (PERFORMANCE.md, P26, P27).
    */
-  async writeSmall(operations: readonly LevelOperation[], sync: boolean): Promise<void> {
-    // Throws if the database is not open.
-    const batch = this.status === 'open' && this.#idle ? this.#idle : bare(this.batch())
-    this.#idle = undefined
-    for (const operation of operations) {
-      if (operation.type === 'put') batch._put(operation.key, operation.value)
-      else batch._del(operation.key)
+  writeSmall(operations: readonly LevelOperation[], sync: boolean): Promise<void> {
+    try {
+      // Throws if the database is not open.
+      const batch = this.status === 'open' && this.#idle ? this.#idle : bare(this.batch())
+      this.#idle = undefined
+      for (const operation of operations) {
+        if (operation.type === 'put') batch._put(operation.key, operation.value)
+        else batch._del(operation.key)
+      }
+      return batch._write({ sync }).then(() => {
+        batch._clear()
+        if (this.status === 'open') this.#idle = batch
+      })
+    } catch (failure) {
+      return Promise.reject(failure)
     }
-    await batch._write({ sync })
-    batch._clear()
-    if (this.status === 'open') this.#idle = batch
   }
 
   /** Writes a large batch, past the copies that the public method makes of its operations (PERFORMANCE.md, P45). */

@@ -54,6 +54,21 @@ export class ByteCache<Value> {
     return old
   }
 
+  /** Sets the value of an entry, if there is one. @param keep - Makes of the value what is kept. */
+  replace(key: string, value: Value, keep: (value: Value) => Value): void {
+    const before = this.#young.get(key)
+    if (before === undefined && !this.#old.has(key)) return
+    const kept = keep(value)
+    const bytes = this.#bytesOf(key, kept)
+    const grows = before === undefined ? bytes : bytes - this.#bytesOf(key, before)
+    if (before === undefined || this.#youngBytes + grows > this.#generationBytesMax) {
+      this.set(key, kept)
+      return
+    }
+    this.#youngBytes += grows
+    this.#young.set(key, kept)
+  }
+
   /** An entry that costs more than half of the budget is not kept. */
   set(key: string, value: Value): void {
     const bytes = this.#bytesOf(key, value)

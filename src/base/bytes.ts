@@ -39,6 +39,7 @@ export function markLength(text: Bytes): number {
 }
 
 export function sameBytes(left: Bytes, right: Bytes): boolean {
+  if (left === right) return true
   if (left.length !== right.length) return false
   for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false
   return true
@@ -99,9 +100,29 @@ export function putUint64(bytes: Bytes, at: number, value: number): void {
   putUint32(bytes, at + 4, value % 2 ** 32)
 }
 
-/** A text as UTF-8 behind `room` free bytes. */
+/** Fewer bytes are within their array; memory of their own costs ten times a part of a block (PERFORMANCE.md, P56). */
+const POOLED_BYTES_MIN = 65
+const POOLED_BYTES_MAX = 1_024
+const BLOCK_BYTES = 4_096
+
+let block = new ArrayBuffer(0)
+let taken = 0
+
+/** Memory for bytes that are soon given up: what is kept keeps its whole block, of 4 KiB. */
+export function pooledBytes(count: number): Uint8Array<ArrayBuffer> {
+  if (count < POOLED_BYTES_MIN || count > POOLED_BYTES_MAX) return new Uint8Array(count)
+  if (taken + count > block.byteLength) {
+    block = new ArrayBuffer(BLOCK_BYTES)
+    taken = 0
+  }
+  const bytes = new Uint8Array(block, taken, count)
+  taken += count
+  return bytes
+}
+
+/** A text as UTF-8 behind `room` free bytes, soon given up. */
 export function utf8Behind(room: number, text: string): Bytes {
-  const bytes = new Uint8Array(room + text.length)
+  const bytes = pooledBytes(room + text.length)
   // Mostly each character has one byte: then nothing is made that is only copied from.
   const { read } = encoder.encodeInto(text, bytes.subarray(room))
   return read === text.length ? bytes : concatBytes([new Uint8Array(room), encoder.encode(text)])

@@ -42,6 +42,11 @@ export class ByteReader {
     return value
   }
 
+  /** Steps over the next bytes. */
+  pass(count: number): void {
+    this.#take(count)
+  }
+
   /** A view of the next bytes, not a copy. */
   bytes(count: number): Bytes {
     const at = this.#take(count)

@@ -1,4 +1,4 @@
-import { type Bytes, putUint32, putUint64, utf8 } from '../base/bytes.js'
+import { type Bytes, pooledBytes, putUint32, putUint64, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 
 const UINT48_MAX = 2 ** 48 - 1
@@ -10,7 +10,7 @@ export class ByteWriter {
 
   /** @param capacity - How many bytes to begin with. */
   constructor(capacity = 64) {
-    this.#bytes = new Uint8Array(capacity)
+    this.#bytes = pooledBytes(capacity)
   }
 
   get length(): number {

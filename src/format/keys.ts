@@ -145,7 +145,7 @@ export function rowKey(table: TableKey, { extent, slot }: Position): Bytes {
 
 export function decodeRowKey(key: Bytes): Position {
   const reader = new ByteReader(key, 'row key')
-  reader.bytes(17)
+  reader.pass(17)
   const position = { extent: reader.u48(), slot: reader.u16() }
   reader.end()
   return position

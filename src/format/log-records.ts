@@ -1,11 +1,11 @@
 // The log of a table: one entry for each commit that changed it. And the receipts of earlier versions of this package,
 // which had records of their own. FORMAT.md sections 3 and 4.
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, putUint64 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
 import { ByteReader } from './byte-reader.js'
-import { ByteWriter } from './byte-writer.js'
+import type { ByteWriter } from './byte-writer.js'
 import { KEY_SPACE, type TableKey } from './keys.js'
 import { newRecord, openRecord } from './record-frame.js'
 
@@ -78,7 +78,11 @@ export const LOG_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.log))
 
 /** @param version - That the commit made. */
 export function logKey(table: TableKey, version: number): Bytes {
-  return new ByteWriter(25).u8(KEY_SPACE.log).bytes(table).u64(version).finish()
+  const key = new Uint8Array(1 + table.length + 8)
+  key[0] = KEY_SPACE.log
+  key.set(table, 1)
+  putUint64(key, 1 + table.length, version)
+  return key
 }
 
 export function versionOfLogKey(key: Bytes): number {

@@ -31,7 +31,7 @@ export function parseRowId(text: string): RowId | null {
   const bytes = fromBase64Url(text)
   if (bytes === null || bytes.length !== ROW_ID_BYTES) return null
   return {
-    nonce: bytes.subarray(0, 8),
+    nonce: bytes.slice(0, 8), // A view would take the bytes out of their array.
     extent:
       readUint16(bytes, 8) * 2 ** 32 + readUint16(bytes, 10) * 2 ** 16 + readUint16(bytes, 12),
     slot: readUint16(bytes, 14),

@@ -131,7 +131,7 @@ export function spliceRowText(text: string, changes: ReadonlyMap<string, string 
   }
   const cells: string[] = []
   let kept = 0 // Where the cells begin that stay and were not taken over yet.
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length && left.size > 0; ) {
     const keyEnd = endOfKey(text, start)
     const end = endOfCell(text, keyEnd)
     const key = lengths.has(keyEnd - start) ? text.slice(start, keyEnd) : ''

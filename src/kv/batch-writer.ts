@@ -37,23 +37,28 @@ export class BatchWriter {
     return this.#isBehind
   }
 
+  /** Whether all that was written is on the disk. */
+  get isDurable(): boolean {
+    return this.#options.durability !== 'none' && !this.#isBehind
+  }
+
   /**
    * Writes one batch; one at a time.
    * @param sync - It must be on the disk when this resolves, with all before it, if the store syncs at all.
-   * @returns whether it is.
    */
-  async write(operations: LevelOperation[], sync: boolean): Promise<boolean> {
-    const { durability, flushBytes } = this.#options
-    if (durability !== 'interval') {
-      await writeBatch(this.#database, operations, durability === 'commit')
-      return durability === 'commit'
-    }
+  write(operations: LevelOperation[], sync: boolean): Promise<void> {
+    const { durability } = this.#options
+    if (durability === 'interval') return this.#writeBehind(operations, sync)
+    return writeBatch(this.#database, operations, durability === 'commit')
+  }
+
+  async #writeBehind(operations: LevelOperation[], sync: boolean): Promise<void> {
     const synced = sync || this.#syncers > 0
     await writeBatch(this.#database, operations, synced)
     this.#tableBytes += bytesOfBatch(operations)
     this.#isBehind = !synced
-    if (this.#tableBytes > flushBytes) await this.#flush() // LevelDB would do it before its next write.
-    return !this.#isBehind
+    // LevelDB would do it before its next write.
+    if (this.#tableBytes > this.#options.flushBytes) await this.#flush()
   }
 
   /** Syncs every batch that begins from now on, until the returned function is called. */

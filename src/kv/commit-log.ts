@@ -12,6 +12,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
+import type { GroupBatch } from './group-batch.js'
 import { LOSS_REMEDY } from './high-water.js'
 import { keyAfter } from './key-range.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
@@ -175,25 +176,23 @@ async function highestCommit(database: LevelDatabase): Promise<number> {
   return key === undefined ? 0 : decodeCommitKey(key)
 }
 
-/** Decides what a batch of `operationCount` puts and deletes writes besides them. */
-export function planCommitRecord(
+/** Adds to a batch of so many puts and deletes what it writes besides them. */
+export function addCommitRecord(
+  batch: Pick<GroupBatch, 'put' | 'delete'>,
   log: CommitLog,
   operationCount: number,
   { commitRecordsMin, checkpointBatches, storeCrc }: CommitLogOptions,
-): { log: CommitLog; operations: LevelOperation[] } {
+): CommitLog {
   invariant(log.last < Number.MAX_SAFE_INTEGER, 'commit numbers are safe integers')
   const sequence = log.last + 1
-  const record = encodeCommit(operationCount, storeCrc)
-  const operations = [putOperation(encodeCommitKey(sequence), record)]
-  if (sequence % checkpointBatches !== 0) return { log: { ...log, last: sequence }, operations }
+  batch.put(encodeCommitKey(sequence), encodeCommit(operationCount, storeCrc))
+  if (sequence % checkpointBatches !== 0) return { lowest: log.lowest, last: sequence }
 
   const surplus = sequence - log.lowest + 1 - commitRecordsMin
   const lowest = log.lowest + Math.max(0, Math.min(surplus, PRUNED_MAX))
-  for (let pruned = log.lowest; pruned < lowest; pruned++) {
-    operations.push({ type: 'del', key: encodeCommitKey(pruned) })
-  }
-  operations.push(putOperation(CHECKPOINT_KEY, encodeUint64(lowest)))
-  return { log: { lowest, last: sequence }, operations }
+  for (let pruned = log.lowest; pruned < lowest; pruned++) batch.delete(encodeCommitKey(pruned))
+  batch.put(CHECKPOINT_KEY, encodeUint64(lowest))
+  return { lowest, last: sequence }
 }
 
 function putOperation(key: Bytes, payload: Bytes): LevelOperation {

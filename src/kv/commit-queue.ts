@@ -10,7 +10,7 @@
 // - The first failed batch ends the queue: LevelDB acknowledges writes after an error and loses them (LEVELDB.md, F7).
 //   A queue serves one opening of the database.
 
-import { type Awaitable, chain, isSync } from '../base/awaitable.js'
+import { type Awaitable, isSync } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
 import { NO_BYTES, sameValue } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
@@ -19,12 +19,12 @@ import { every, yieldToEventLoop } from '../base/platform.js'
 import { isStoreError, StoreError, storeClosed, withOutcome } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
-import { planCommitRecord } from './commit-log.js'
-import type { KvCommit, KvCommitResult, KvGroup } from './kv.js'
-import type { LevelDatabase, LevelOperation } from './level-database.js'
+import { addCommitRecord } from './commit-log.js'
+import { GroupBatches, type RecordChange } from './group-batch.js'
+import type { KvCheck, KvCommit, KvCommitResult, KvGroup } from './kv.js'
+import type { LevelDatabase } from './level-database.js'
 import { readRecords, storageError } from './level-database.js'
 import { type LevelViews, Prefix } from './level-views.js'
-import { payloadOf, sealValue } from './record-envelope.js'
 
 /**
  * A group ends before the commit with which it would exceed one of these. Checks count as well. One commit may have far
@@ -58,16 +58,13 @@ type QueuedCommit = Readonly<{
 
 type EvaluatedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; writes: boolean }>
 
-/** The effect of a commit on a record. */
-type PlannedChange = Readonly<{ prefix: Prefix; key: Bytes; payload: Bytes | null }>
-
 /** Records that a group reads and changes, by the text of the LevelDB key. */
-type GroupState = Readonly<{
-  /** Values in the database, as far as checks asked for them. */
-  found: Map<string, Bytes | null>
+type GroupState = {
+  /** Values in the database that checks asked for, and that were not in memory. */
+  found: Map<string, Bytes | null> | undefined
   /** The last effect on each record that the group changes. */
-  changes: Map<string, PlannedChange>
-}>
+  readonly changes: Map<string, RecordChange>
+}
 
 export type CommitQueueOptions = CommitLogOptions &
   BatchWriterOptions &
@@ -91,6 +88,7 @@ export class CommitQueue {
   readonly #database: LevelDatabase
   readonly #options: CommitQueueOptions
   readonly #writer: BatchWriter
+  readonly #batches: GroupBatches
   readonly #stopFlushing: () => void
   #log: CommitLog
   #waiting: QueuedCommit[] = []
@@ -107,6 +105,7 @@ export class CommitQueue {
     this.#log = log
     this.#options = options
     this.#writer = new BatchWriter(database, options)
+    this.#batches = new GroupBatches(database)
     const flush = (): void => {
       // A failure stops the queue; the callers of its commits receive the error.
       if (this.#writer.isBehind) this.barrier().catch(() => undefined)
@@ -226,9 +225,11 @@ export class CommitQueue {
   }
 
   async #settle(group: readonly QueuedCommit[]): Promise<void> {
-    const state: GroupState = { found: new Map(), changes: new Map() }
+    const state: GroupState = { found: undefined, changes: new Map() }
     const judged: EvaluatedCommit[] = []
+    let isBarrier = false
     for (const queued of group) {
+      isBarrier ||= queued.isBarrier
       try {
         const verdict = this.#evaluate(queued, state)
         judged.push(isSync(verdict) ? verdict : await verdict)
@@ -237,10 +238,21 @@ export class CommitQueue {
         queued.reject(isStoreError(failure) ? withOutcome(failure, 'unchanged') : failure)
       }
     }
+    const { changes } = state
     const began = monotonicMs()
     try {
-      const isBarrier = group.some((queued) => queued.isBarrier)
-      await this.#write(state, isBarrier)
+      if (changes.size > 0 || (isBarrier && this.#writer.isBehind)) {
+        const batch = this.#batches.next(changes)
+        for (const change of changes.values()) {
+          batch.add(change)
+          if (batch.operations.length % GROUP_OPERATIONS_MAX === 0) await yieldToEventLoop()
+        }
+        if (this.#failed !== undefined) throw this.#failed // While others ran.
+        const log = addCommitRecord(batch, this.#log, changes.size, this.#options)
+        this.#options.views.beforeBatch(batch)
+        await this.#writer.write(batch.operations, isBarrier) // The commit point of the whole group.
+        this.#written(batch.operations.length, log)
+      }
     } catch (failure) {
       const failed = this.stop(failure)
       for (const { queued, writes } of judged) {
@@ -249,11 +261,20 @@ export class CommitQueue {
       return
     }
     this.#expectAfter(group)
-    this.#report(judged, state, began)
+    this.#report(judged, changes.size, began)
     for (const { queued, result } of judged) queued.resolve(result)
   }
 
-  #report(judged: readonly EvaluatedCommit[], { changes }: GroupState, began: number): void {
+  #written(operations: number, log: CommitLog): void {
+    const { views, confirm, onDurable } = this.#options
+    views.afterBatch()
+    confirm()
+    this.#log = log
+    if (this.#writer.isDurable) onDurable(log.last)
+    this.#operations += operations
+  }
+
+  #report(judged: readonly EvaluatedCommit[], records: number, began: number): void {
     let commits = 0
     let bytes = 0
     for (const { queued, writes } of judged) {
@@ -262,80 +283,51 @@ export class CommitQueue {
       bytes += queued.size.bytes
     }
     if (commits === 0) return
-    this.#options.onGroup({ commits, records: changes.size, bytes, ms: monotonicMs() - began })
+    this.#options.onGroup({ commits, records, bytes, ms: monotonicMs() - began })
   }
 
   /** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
   #evaluate(queued: QueuedCommit, state: GroupState): Awaitable<EvaluatedCommit> {
     const { prefix, commit } = queued
-    const { checks = [] } = commit
     const planned = planChanges(prefix, commit)
-    const last = planned.changes.at(-1) // Often the record that is checked, by the same key.
-    const texts = checks.map(({ key }) =>
-      key === last?.key ? (planned.texts.at(-1) ?? '') : prefix.textOf(key),
+    const last = planned.at(-1) // Often the record that is checked, by the same key.
+    const values: (Bytes | null | undefined)[] = []
+    let isKnown = true
+    for (const { key } of commit.checks ?? NO_CHECKS) {
+      const text = key === last?.key ? last.text : prefix.textOf(key)
+      const value = this.#present(state, text)
+      values.push(value)
+      if (value === undefined) isKnown = false
+    }
+    if (isKnown) return judge(queued, planned, values, state)
+    return this.#readUnknown(queued, values, state).then((all) =>
+      judge(queued, planned, all, state),
     )
-    return chain(this.#findChecked(state, queued, texts), () => {
-      const failed: FailedCheck[] = []
-      for (const [index, { key, equals }] of checks.entries()) {
-        const value = presentValue(state, texts[index] ?? '')
-        if (!sameValue(value, equals)) failed.push({ key, value })
-      }
-      if (failed.length > 0) return { queued, result: { ok: false, failed }, writes: false }
-
-      for (const [index, change] of planned.changes.entries()) {
-        state.changes.set(planned.texts[index] ?? '', change)
-      }
-      return { queued, result: { ok: true }, writes: planned.changes.length > 0 }
-    })
   }
 
-  /** Between two batches, what is in memory is what the database holds. */
-  #findChecked(
-    { found, changes }: GroupState,
-    { prefix, commit: { checks = [] } }: QueuedCommit,
-    texts: readonly string[],
-  ): Awaitable<void> {
-    const unread: Bytes[] = []
-    const unreadTexts: string[] = []
-    for (const [index, { key }] of checks.entries()) {
-      const text = texts[index] ?? ''
-      if (changes.has(text) || found.has(text)) continue
-      const recalled = this.#options.views.recall(text)
-      if (recalled !== undefined) found.set(text, recalled)
-      else {
-        unread.push(prefix.keyOf(key))
-        unreadTexts.push(text)
-      }
-    }
-    if (unread.length === 0) return
-    return chain(readRecords(this.#database, unread), (values) => {
-      for (const [index, text] of unreadTexts.entries()) found.set(text, values[index] ?? null)
-    })
+  /** A record after the earlier commits of the group; undefined: it is not in memory. */
+  #present({ changes, found }: GroupState, text: string): Bytes | null | undefined {
+    const change = changes.get(text)
+    if (change !== undefined) return change.payload
+    const value = found?.get(text)
+    // Between two batches, what is in memory is what the database holds.
+    return value === undefined ? this.#options.views.recall(text) : value
   }
 
-  async #write({ changes }: GroupState, isBarrier: boolean): Promise<void> {
-    if (changes.size === 0 && !(isBarrier && this.#writer.isBehind)) return
-    const operations: LevelOperation[] = []
-    const writes = new Map<string, Bytes | null>()
-    for (const [text, change] of changes) {
-      const key = change.prefix.keyOf(change.key)
-      const value = change.payload === null ? null : sealValue(key, change.payload)
-      if (value === null) operations.push({ type: 'del', key })
-      else operations.push({ type: 'put', key, value })
-      writes.set(text, value && payloadOf(value))
-      if (operations.length % GROUP_OPERATIONS_MAX === 0) await yieldToEventLoop()
-    }
-    if (this.#failed !== undefined) throw this.#failed // While others ran.
-    const record = planCommitRecord(this.#log, changes.size, this.#options)
-    for (const operation of record.operations) operations.push(operation)
-    const { views, confirm, onDurable } = this.#options
-    views.beforeBatch(writes)
-    const isDurable = await this.#writer.write(operations, isBarrier) // The commit point of the whole group.
-    views.afterBatch()
-    confirm()
-    this.#log = record.log
-    if (isDurable) onDurable(record.log.last)
-    this.#operations += operations.length
+  async #readUnknown(
+    { prefix, commit: { checks = NO_CHECKS } }: QueuedCommit,
+    values: readonly (Bytes | null | undefined)[],
+    state: GroupState,
+  ): Promise<readonly (Bytes | null)[]> {
+    const keys = checks.map(({ key }) => key).filter((_, i) => values[i] === undefined)
+    const read = await readRecords(
+      this.#database,
+      keys.map((key) => prefix.keyOf(key)),
+    )
+    state.found ??= new Map()
+    for (const [i, key] of keys.entries()) state.found.set(prefix.textOf(key), read[i] ?? null)
+    let next = 0
+    return values.map((value) => (value === undefined ? (read[next++] ?? null) : value))
   }
 
   /** Why nothing is written any more; of a commit that was not part of the failed batch. */
@@ -347,6 +339,30 @@ export class CommitQueue {
     const message = `${failed.message}; nothing is written until ${until}`
     return new StoreError(failed.code, message, { cause: failed, outcome: 'unchanged' })
   }
+}
+
+const NO_CHECKS: readonly KvCheck[] = Object.freeze([])
+const DONE: KvCommitResult = Object.freeze({ ok: true })
+
+/** @param values - Of the records that it checks. */
+function judge(
+  queued: QueuedCommit,
+  planned: readonly RecordChange[],
+  values: readonly (Bytes | null | undefined)[],
+  { changes }: GroupState,
+): EvaluatedCommit {
+  let failed: FailedCheck[] | undefined
+  const { checks = NO_CHECKS } = queued.commit
+  for (let i = 0; i < checks.length; i++) {
+    const check = checks[i]
+    const value = values[i] ?? null
+    if (check === undefined || sameValue(value, check.equals)) continue
+    failed ??= []
+    failed.push({ key: check.key, value })
+  }
+  if (failed !== undefined) return { queued, result: { ok: false, failed }, writes: false }
+  for (const change of planned) changes.set(change.text, change)
+  return { queued, result: DONE, writes: planned.length > 0 }
 }
 
 function measure({ checks = [], puts = [], deletes = [] }: KvCommit): CommitSize {
@@ -370,29 +386,26 @@ function commitGroupLength(waiting: readonly QueuedCommit[]): number {
   return length
 }
 
-function planChanges(
-  prefix: Prefix,
-  { puts = [], deletes = [] }: KvCommit,
-): Readonly<{ texts: readonly string[]; changes: readonly PlannedChange[] }> {
-  const texts: string[] = []
-  const changes: PlannedChange[] = []
-  const plan = (key: Bytes, payload: Bytes | null): void => {
-    texts.push(prefix.textOf(key))
-    changes.push({ prefix, key, payload })
+function planChanges(prefix: Prefix, { puts = [], deletes = [] }: KvCommit): RecordChange[] {
+  const changes: RecordChange[] = []
+  for (const [key, payload] of puts) {
+    changes.push({ text: prefix.textOf(key), prefix, key, payload, written: null })
   }
-  for (const [key, value] of puts) plan(key, value)
-  for (const key of deletes) plan(key, null)
-  invariant(areDistinct(texts), 'a commit puts or deletes a key at most once')
-  return { texts, changes }
+  for (const key of deletes) {
+    changes.push({ text: prefix.textOf(key), prefix, key, payload: null, written: null })
+  }
+  invariant(areDistinct(changes), 'a commit puts or deletes a key at most once')
+  return changes
 }
 
-function areDistinct(texts: readonly string[]): boolean {
-  if (texts.length <= 2) return texts.length < 2 || texts[0] !== texts[1]
-  return new Set(texts).size === texts.length
-}
+/** More are put into a set, which costs more than comparing a few. */
+const COMPARED_MAX = 4
 
-/** The value of a record after the earlier commits of the group. */
-function presentValue({ found, changes }: GroupState, text: string): Bytes | null {
-  const change = changes.get(text)
-  return change === undefined ? (found.get(text) ?? null) : change.payload
+function areDistinct(changes: readonly RecordChange[]): boolean {
+  const { length } = changes
+  if (length > COMPARED_MAX) return new Set(changes.map(({ text }) => text)).size === length
+  for (let i = 1; i < length; i++) {
+    for (let j = 0; j < i; j++) if (changes[i]?.text === changes[j]?.text) return false
+  }
+  return true
 }

@@ -39,7 +39,10 @@ export interface LevelDatabase {
     operations: LevelOperation<K, V>[],
     options: AbstractBatchOptions<K, V>,
   ): Promise<void>
-  /** Writes what `batch` writes, faster for few operations; the memory of the largest such batch is kept for reuse. */
+  /**
+   * Writes what `batch` writes, faster for few operations; the memory of the largest such batch is kept for reuse. This
+   * and `writeLarge` have copied keys and values when they return: the caller may write over them.
+   */
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
   /** Writes what `batch` writes, with less memory. */
   writeLarge?(operations: LevelOperation[], sync: boolean): Promise<void>
@@ -86,7 +89,7 @@ export function operationBytes(operation: LevelOperation): number {
 }
 
 /** A few hundred changes of rows at most. */
-const SMALL_BYTES_MAX = 64 * 1024
+export const SMALL_BYTES_MAX = 64 * 1024
 
 function isSmallBatch(operations: readonly LevelOperation[]): boolean {
   let bytes = 0

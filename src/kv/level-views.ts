@@ -62,8 +62,13 @@ export class Prefix {
 /** Most keys are shorter. */
 const JOINED_BYTES = 128
 
-/** Writes of a batch by the texts of the LevelDB keys, in memory that nobody changes; null deletes. */
-export type BatchWrites = ReadonlyMap<string, Bytes | null>
+/** What a batch writes. */
+export type BatchWrites = Readonly<{
+  /** By the texts of the LevelDB keys. @param written - null: the record is deleted. */
+  changes: ReadonlyMap<string, Readonly<{ written: Bytes | null }>>
+  /** Whether the next batch writes over the memory of the payloads. */
+  isReused: boolean
+}>
 
 export class LevelViews {
   readonly #database: LevelDatabase
@@ -145,7 +150,7 @@ export class LevelViews {
     this.#latest = {}
     this.#writing = writes
     if (this.#empty.hasNone) return
-    for (const [key, payload] of writes) if (payload !== null) this.#empty.fill(key)
+    for (const [key, { written }] of writes.changes) if (written !== null) this.#empty.fill(key)
   }
 
   /** Must be called when a batch has become durable; never after one that failed. */
@@ -153,8 +158,12 @@ export class LevelViews {
     this.#moment++
     const writes = this.#writing
     this.#writing = undefined
-    if (writes !== undefined) {
-      for (const [key, payload] of writes) this.remember(key, payload, this.#moment)
+    if (writes === undefined) return
+    const keep = writes.isReused ? copied : kept
+    for (const [key, { written }] of writes.changes) {
+      // What nobody has read, such as entries of logs, would push out what somebody has.
+      if ((written?.length ?? 0) <= CACHED_BYTES_MAX) this.#records.replace(key, written, keep)
+      else this.#records.delete(key)
     }
   }
 
@@ -176,7 +185,7 @@ export class LevelViews {
   /** A record as it is for a view under way, if it is in memory; undefined: it is not. */
   recall(key: string): Bytes | null | undefined {
     // Not taken out before each batch: a Map that is deleted from is built anew again and again.
-    if (this.#writing?.has(key)) return undefined
+    if (this.#writing?.changes.has(key)) return undefined
     const known = this.#records.get(key)
     return known === undefined && this.#empty.has(key) ? null : known
   }
@@ -200,10 +209,18 @@ export class LevelViews {
 
   /** Notes what a view has read from the snapshot that it took at this moment. */
   remember(key: string, value: Bytes | null, moment: number): void {
-    if (moment !== this.#moment || this.#writing?.has(key)) return
+    if (moment !== this.#moment || this.#writing?.changes.has(key)) return
     if ((value?.length ?? 0) <= CACHED_BYTES_MAX) this.#records.set(key, value)
     else this.#records.delete(key)
   }
+}
+
+function kept(payload: Bytes | null): Bytes | null {
+  return payload
+}
+
+function copied(payload: Bytes | null): Bytes | null {
+  return payload === null ? null : payload.slice()
 }
 
 class LevelView implements KvView {

@@ -19,7 +19,6 @@
 // checksum covers the key, so a value that was read from the wrong place does not pass.
 import type { Bytes } from '../base/bytes.js'
 import {
-  concatBytes,
   fromUtf8,
   putUint32,
   putUint64,
@@ -38,7 +37,7 @@ export const LevelSpace = { Meta: 0x00, Commit: 0x01, Partition: 0x02 } as const
 /** First byte of every LevelDB value. Written to disk: never change or reuse a number. */
 const ENVELOPE_FORMAT = 0x01
 
-const ENVELOPE_BYTES = 5
+export const ENVELOPE_BYTES = 5
 const UINT64_BYTES = 8
 const PARTITION_NAME_CHARS_MAX = 256
 
@@ -112,8 +111,10 @@ export function encodeUint32(value: number): Bytes {
 
 /** Decodes a commit record. @param storeCrc - undefined: the store has no name. */
 export function encodeCommit(operations: number, storeCrc: number | undefined): Bytes {
-  const count = encodeUint32(operations)
-  return storeCrc === undefined ? count : concatBytes([count, encodeUint32(storeCrc)])
+  const bytes = new Uint8Array(storeCrc === undefined ? 4 : 8)
+  putUint32(bytes, 0, operations)
+  if (storeCrc !== undefined) putUint32(bytes, 4, storeCrc)
+  return bytes
 }
 
 /** Whether a commit record may be one of this store's: the first ones of a store may name none. */
@@ -125,10 +126,15 @@ export function isOwnCommit(payload: Bytes, storeCrc: number | undefined): boole
 /** Wraps a payload for storage under exactly this LevelDB key. */
 export function sealValue(key: Bytes, payload: Bytes): Bytes {
   const value = new Uint8Array(ENVELOPE_BYTES + payload.length)
+  sealInto(value, key, payload)
+  return value
+}
+
+/** As `sealValue`, into memory of that length. */
+export function sealInto(value: Uint8Array, key: Bytes, payload: Bytes): void {
   value[0] = ENVELOPE_FORMAT
   putUint32(value, 1, crc32(payload, crc32(key)))
   value.set(payload, ENVELOPE_BYTES)
-  return value
 }
 
 /** The payload of a sealed value, which nobody checks: a plain Uint8Array on the same memory. */

@@ -1,6 +1,6 @@
 // What a commit adds to the log of its table.
-import { sameBytes } from '../../base/bytes.js'
-import { decodeRowKey, KEY_SPACE, type TableKey, tableOfKey } from '../../format/keys.js'
+import { sameBytes, startsWith } from '../../base/bytes.js'
+import { decodeRowKey, KEY_SPACE, type TableKey } from '../../format/keys.js'
 import {
   encodeLogEntry,
   LOG_ENTRIES_MAX,
@@ -68,7 +68,7 @@ function countChangedRows(
   const end = endOf(old)
   let [changed, removed] = [0, 0]
   for (const [key, value] of puts) {
-    if (key[0] !== KEY_SPACE.row || !sameBytes(tableOfKey(key), table)) continue
+    if (key[0] !== KEY_SPACE.row || !startsWith(key, 1, key.length, table)) continue
     if (comparePositions(decodeRowKey(key), end) >= 0) continue // Added by this very commit.
     if (isTombstone(value)) removed++
     else changed++

@@ -114,14 +114,24 @@ export class TableWriter {
   async change<T>(plan: Plan<T>): Promise<T> {
     this.#waiting++
     try {
-      return await commitUntilAccepted('The table is too busy', this.#sources.random, async () => {
-        const step = this.#inTurn(() => this.#planNext(plan))
-        const { planned, commit } = isSync(step) ? step : await step
-        return commit === undefined || (await commit) ? planned.result : REFUSED
-      })
+      const first = this.#try(plan) // Mostly the only try.
+      const result = isSync(first) ? first : await first
+      if (result !== REFUSED) return result
+      const again = () => Promise.resolve(this.#try(plan))
+      return await commitUntilAccepted('The table is too busy', this.#sources.random, again)
     } finally {
       this.#endWait()
     }
+  }
+
+  /** Plans and commits once. @returns `REFUSED`: the commit was. */
+  #try<T>(plan: Plan<T>): Awaitable<T | typeof REFUSED> {
+    return chain(
+      this.#inTurn(() => this.#planNext(plan)),
+      ({ planned: { result }, commit }) => {
+        return commit === undefined ? result : commit.then((done) => (done ? result : REFUSED))
+      },
+    )
   }
 
   /** Runs a step in its turn, with no commit of the queue in flight: one that may change the table by itself. */
@@ -175,16 +185,17 @@ export class TableWriter {
 
   /** Plans on a head, or on the one of a view; in this turn, if all that the plan reads is at hand. */
   #planOn<T>(inFlight: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
-    return readAwaitable(this.#partition, (view) => this.#planIn(view, inFlight, plan))
-  }
-
-  #planIn<T>(view: KvView, inFlight: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
-    return chain(inFlight ?? this.#readHead(view), (before) => {
-      const planning = plan(before.head, (key) => this.#readRecord(view, key))
-      return chain(planning, (planned): Step<T> => {
-        if (planned.change === undefined) return { planned }
-        return { planned, commit: this.#commit(before, planned.change) }
-      })
+    let before: SeenHead | undefined
+    const planning = readAwaitable(this.#partition, (view) =>
+      chain(inFlight ?? this.#readHead(view), (seen) => {
+        before = seen
+        return plan(seen.head, (key) => this.#readRecord(view, key))
+      }),
+    )
+    // The view is closed before the commit begins: an open one would take a snapshot then.
+    return chain(planning, (planned): Step<T> => {
+      if (planned.change === undefined || before === undefined) return { planned }
+      return { planned, commit: this.#commit(before, planned.change) }
     })
   }
 

@@ -125,7 +125,7 @@ export class TableWriters implements TableChanges {
   ): Promise<T> {
     const key = keyOfWriter(place)
     const { history, keyed, logged } = this.#beside
-    const keeping = withLog(logged, place, withKey(keyed, place, plan))
+    const keeping = withKeyAndLog(keyed, logged, place, plan)
     const kept = history === undefined ? keeping : withHistory(history, place.table, keeping)
     const whole = checkGoesOn === undefined ? kept : withChecks(checkGoesOn, kept)
     if (this.#shared !== undefined) {
@@ -208,11 +208,18 @@ export function withKey<T>(keyed: KeyedChangeOf, place: WriterPlace, plan: Plan<
   }
 }
 
-/** The same plan, whose change has its entry in the log. */
-function withLog<T>(logged: LoggedChangeOf, place: WriterPlace, plan: Plan<T>): Plan<T> {
+/** The same plan, whose change keeps the key of the table, and has its entry in the log. */
+function withKeyAndLog<T>(
+  keyed: KeyedChangeOf,
+  logged: LoggedChangeOf,
+  place: WriterPlace,
+  plan: Plan<T>,
+): Plan<T> {
+  const keeping = withKey(keyed, place, plan)
   return (head, read) =>
-    chain(plan(head, read), ({ result, change }) => {
-      return change === undefined ? { result } : { result, change: logged(place, head, change) }
+    chain((head.generation.keyIndex === null ? plan : keeping)(head, read), (planned) => {
+      const { result, change } = planned
+      return change === undefined ? planned : { result, change: logged(place, head, change) }
     })
 }
 

@@ -37,6 +37,28 @@ test('operations given one by one leave what an array of them leaves', async () 
   }
 })
 
+test('what a batch has taken may be written over when the call returns', async () => {
+  const level = await open()
+  const operation: LevelOperation = {
+    type: 'put',
+    key: Uint8Array.of(1),
+    value: Uint8Array.of(2, 3),
+  }
+  for (const [n, write] of [level.writeSmall, level.writeLarge].entries()) {
+    operation.key.fill(n)
+    operation.value.fill(10 + n)
+    const written = write.call(level, [operation], false)
+    operation.key.fill(9)
+    operation.value.fill(9)
+    await written
+  }
+  const entries = await level.iterator().all()
+  expect(entries.map((entry) => entry.map((bytes) => [...bytes]))).toEqual([
+    [[0], [10, 10]],
+    [[1], [11, 11]],
+  ])
+})
+
 test('a batch is synced if it has to be, whether it is small or not', async () => {
   const level = await open()
   const chained = level.batch()

@@ -9,7 +9,7 @@ const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 const BUDGET = 100
 
 const step = fc.record({
-  does: fc.constantFrom('set', 'get', 'delete'),
+  does: fc.constantFrom('set', 'get', 'delete', 'replace'),
   key: fc.constantFrom(...KEYS),
   bytes: fc.nat({ max: 70 }),
 })
@@ -25,6 +25,10 @@ test('a cache gives the last value of a key or none, and never holds more than i
       } else if (does === 'delete') {
         last.delete(key)
         cache.delete(key)
+      } else if (does === 'replace') {
+        const kept = { bytes, name: -name }
+        if (last.has(key)) last.set(key, kept)
+        cache.replace(key, { bytes, name }, (entry) => ({ ...entry, name: -entry.name }))
       } else expect([undefined, last.get(key)]).toContainEqual(cache.get(key))
       expect(cache.bytes).toBeLessThanOrEqual(BUDGET)
     })

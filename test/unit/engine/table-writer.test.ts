@@ -113,3 +113,26 @@ test('on a shared store, a plan that a commit in flight hinders is made again, a
 
   expect([await second, plans]).toEqual([2, 2])
 })
+
+test('a plan that takes several turns of promises has closed its view when its commit begins', async () => {
+  const database = new MemoryLevel()
+  const snapshot = vi.spyOn(database, 'snapshot')
+  const partition = (await openLevelKv(database)).partition('p')
+  const sources = { random: openSystemRandom(), clock: { now: Date.now } }
+  const writers = new TableWriters(sources, new TableHeads(1_000_000))
+  const table = new Uint8Array(16).fill(1)
+  const head = { version: 1, commitNonce: new Uint8Array(8), order: 1, generation: GENERATION }
+  await partition.commit({ puts: [[tableHeadKey(table), encodeTableHead(head)]] })
+  const place = { team: { teamId: 't', partition }, table, tableId: 'table' }
+  const change = () =>
+    writers.change(place, async ({ version, generation }) => {
+      await Promise.resolve()
+      return { result: version, change: { next: generation, puts: [], operation: 'update' } }
+    })
+  await change() // Reads the head from the database.
+  snapshot.mockClear()
+
+  expect([await change(), await change()]).toEqual([2, 3])
+
+  expect(snapshot).not.toHaveBeenCalled()
+})

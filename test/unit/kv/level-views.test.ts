@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { isSync } from '../../../src/base/awaitable.js'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
 import type { KvPartition, KvView } from '../../../src/kv/kv.js'
-import type { LevelDatabase } from '../../../src/kv/level-database.js'
+import type { LevelDatabase, LevelOperation } from '../../../src/kv/level-database.js'
 import { openLevelKv } from '../../../src/kv/level-kv.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
@@ -285,6 +285,65 @@ describe('views that read from memory', () => {
       ok: true,
     })
     expect(await partition.read((view) => view.get(key))).toBe(null)
+    await kv.close()
+  })
+
+  test('what is remembered of a batch stays when later ones are written in its memory', async () => {
+    const database = new MemoryLevel<Uint8Array, Uint8Array>()
+    const options = { keyEncoding: 'view', valueEncoding: 'view' } as const
+    const writeSmall = (operations: readonly LevelOperation[]): Promise<void> => {
+      const copies = operations.map((operation) =>
+        operation.type === 'del'
+          ? { type: 'del' as const, key: operation.key.slice() }
+          : { ...operation, key: operation.key.slice(), value: operation.value.slice() },
+      )
+      return database.batch<Uint8Array, Uint8Array>(copies, options)
+    }
+    Object.assign(database, { writeSmall })
+    const kv = await openLevelKv(database as unknown as LevelDatabase)
+    const partition = kv.partition('p')
+    const random = seeded(3)
+    const last = new Map<string, Uint8Array | null>()
+    for (let commit = 1; commit < 400; commit++) {
+      const puts: [Uint8Array, Uint8Array][] = []
+      const deletes: Uint8Array[] = []
+      for (const key of KEYS) {
+        if (random.once(2)) continue
+        const value = random.once(5)
+          ? null
+          : new Uint8Array(random.below(random.once(50) ? 50_000 : 300)).fill(commit)
+        last.set(key, value)
+        if (value === null) deletes.push(utf8(key))
+        else puts.push([utf8(key), value.slice()])
+      }
+      await partition.commit({ puts, deletes })
+      for (const [, value] of puts) value.fill(0) // They are the caller's again.
+      for (const key of KEYS) {
+        const found = await partition.read((view) => view.get(utf8(key)))
+        expect(found).toEqual(last.get(key) ?? null)
+      }
+    }
+    await kv.close()
+  })
+
+  test('what nobody has read takes no memory when it is written', async () => {
+    const kv = await openLevelKv(new MemoryLevel() as unknown as LevelDatabase)
+    const partition = kv.partition('p')
+    await partition.commit({ puts: [[utf8('a'), utf8('1')]] })
+    await partition.read((view) => view.get(utf8('a')))
+    const bytes = kv.cache?.bytes
+
+    for (let n = 0; n < 50; n++) {
+      await partition.commit({
+        puts: [
+          [utf8('a'), utf8('2')],
+          [utf8(`log${n}`), utf8('entry')],
+        ],
+      })
+    }
+
+    expect(bytes).toBeGreaterThan(0)
+    expect(kv.cache?.bytes).toBe(bytes)
     await kv.close()
   })
 

@@ -21,7 +21,7 @@ import { chargedAnswer, openAnswerRoom } from './memory/answer-memory.js'
 import type { ContractLimits } from './memory/contract-limits.js'
 import { KeyTurns } from './memory/key-turns.js'
 import type { MemoryBudget } from './memory/memory-budget.js'
-import { OpenFeeds } from './memory/open-feeds.js'
+import type { OpenFeeds } from './memory/open-feeds.js'
 import { RateLimit } from './memory/rate-limit.js'
 import { type BodyWatch, watchedBody } from './operations/public-routes.js'
 import { ROUTES, type TeamRoute } from './routes.js'
@@ -46,6 +46,7 @@ export type TeamServices = Readonly<{
   options: ResolvedContractOptions
   /** Memory of answers in flight. */
   answers: MemoryBudget
+  feeds: OpenFeeds
   receive: ReceiveFor
   watch: BodyWatch
 }>
@@ -54,11 +55,11 @@ export type TeamServices = Readonly<{
 export type AnswerTeam = (request: ContractRequest, onRoute: OnRoute) => Promise<ContractResponse>
 
 export function createTeamAnswer(services: TeamServices): AnswerTeam {
-  const { store, options, answers, receive, watch } = services
+  const { store, options, answers, feeds, receive, watch } = services
   const { hooks } = options
   const asksHooks = hooks.rateLimit !== undefined || hooks.quota !== undefined
   const authenticate = createAuthenticate(options, store.keys)
-  const { checkRate, turns, sources, feeds } = createKeyLimits(options)
+  const { checkRate, turns, sources } = createKeyLimits(options)
   const gate = { authenticate, checkRate: (caller: Caller) => checkRate(holderOf(caller)), router }
   return async (request, onRoute) => {
     const effect: Effect = {}
@@ -131,7 +132,6 @@ type KeyLimits = Readonly<{
   turns: KeyTurns
   /** For fetches of files from URLs. */
   sources: KeyTurns
-  feeds: OpenFeeds
 }>
 
 const SECOND_MS = 1_000
@@ -146,7 +146,6 @@ function createKeyLimits(limits: ContractLimits): KeyLimits {
       const limit = `${perSecondMax} requests a second (requestsPerSecondPerKeyMax)`
       throw rateLimited(`This key may send at most ${limit}; try again later`, waitMs)
     },
-    feeds: new OpenFeeds(limits.feedsPerKeyMax),
     turns: new KeyTurns({
       atOnceMax: limits.requestsAtOncePerKeyMax,
       waitMsMax,

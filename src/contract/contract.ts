@@ -20,6 +20,7 @@ import { busy } from './http/refusal.js'
 import { createPathTest, isAdminPath, matchOpenRoute } from './http/router.js'
 import type { BudgetSize } from './memory/memory-accounts.js'
 import { MemoryBudget } from './memory/memory-budget.js'
+import { OpenFeeds } from './memory/open-feeds.js'
 import { Metrics, NO_OPERATION } from './metrics/metrics.js'
 import { ROUTES } from './routes.js'
 
@@ -117,7 +118,9 @@ function openServices(
   const { waitMsMax } = options
   const answers = new MemoryBudget(answerBudget(store.limits, options), ANSWERS, waitMsMax)
   const bodyLimits = makeBodyLimits(store, options)
-  const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget }, options)
+  const feeds = new OpenFeeds(options.feedsPerKeyMax)
+  const budgets = { answers, bodies: bodyLimits.budget }
+  const metrics = new Metrics(store, { budgets, feeds }, options)
   const watch = { onFailure: options.onFailure, onBytes: metrics.sent }
 
   const receive: ReceiveFor = (holder, request, formats, use) =>
@@ -125,7 +128,7 @@ function openServices(
       metrics.received(body.bytes.length)
       return use(body)
     })
-  const answerTeam = createTeamAnswer({ store, options, answers, receive, watch })
+  const answerTeam = createTeamAnswer({ store, options, answers, feeds, receive, watch })
   const receiveOwn: Receive = (request, formats, use) =>
     receive({ team: '' }, request, formats, use)
   const services = { store, metrics, watch, receive: receiveOwn, answerTeam }

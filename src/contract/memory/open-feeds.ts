@@ -20,10 +20,16 @@ export type OpenFeed = {
 export class OpenFeeds {
   readonly #perKeyMax: number
   readonly #open = new Map<string, Set<OpenFeed>>()
+  #count = 0
   #stopTimer: (() => void) | undefined
 
   constructor(perKeyMax: number) {
     this.#perKeyMax = perKeyMax
+  }
+
+  /** Of all keys. */
+  get count(): number {
+    return this.#count
   }
 
   /** @throws {Refusal} RATE_LIMITED */
@@ -34,7 +40,9 @@ export class OpenFeeds {
       throw rateLimited(`${problem}; close one, or try again later`, REFUSED_MS)
     }
     const close = (): void => {
-      if (!ofKey.delete(feed) || ofKey.size > 0) return
+      if (!ofKey.delete(feed)) return
+      this.#count--
+      if (ofKey.size > 0) return
       this.#open.delete(key)
       if (this.#open.size > 0) return
       this.#stopTimer?.()
@@ -42,6 +50,7 @@ export class OpenFeeds {
     }
     const feed: OpenFeed = { isDue: false, wake: () => undefined, close }
     this.#open.set(key, ofKey.add(feed))
+    this.#count++
     this.#stopTimer ??= every(KEEP_ALIVE_MS, () => this.#tick())
     return feed
   }

@@ -5,6 +5,7 @@
 // request. So their number is bounded, and no text of a client is shown.
 import type { Store } from '../../engine/types/store-types.js'
 import type { MemoryBudget } from '../memory/memory-budget.js'
+import type { OpenFeeds } from '../memory/open-feeds.js'
 import { LastDay } from './last-day.js'
 import {
   type MetricFamily,
@@ -35,21 +36,19 @@ type MetricsOptions = Readonly<{
   registry: MetricsRegistry | undefined
 }>
 
+/** What is counted while it is there: the budgets of memory by the names that the metrics give them, and feeds. */
+type Held = Readonly<{ budgets: Readonly<Record<string, MemoryBudget>>; feeds: OpenFeeds }>
+
 export class Metrics {
   readonly lastDay: LastDay
   readonly #families: readonly MetricFamily[]
-  readonly #budgets: Readonly<Record<string, MemoryBudget>>
+  readonly #held: Held
   readonly #operations = new Map<string, Served>()
   #bytesIn = 0
   #bytesOut = 0
 
-  /** @param budgets - By the name that the metrics give them. */
-  constructor(
-    store: Store,
-    budgets: Readonly<Record<string, MemoryBudget>>,
-    { moreMetrics, registry }: MetricsOptions,
-  ) {
-    this.#budgets = budgets
+  constructor(store: Store, held: Held, { moreMetrics, registry }: MetricsOptions) {
+    this.#held = held
     this.#families = [...this.#ownFamilies(), ...storeFamilies(store), ...moreMetrics]
     this.lastDay = new LastDay(this.#families)
     if (registry !== undefined) registerFamilies(registry, this.#families)
@@ -93,7 +92,7 @@ export class Metrics {
 
   #ownFamilies(): readonly MetricFamily[] {
     const budgets = (of: (budget: MemoryBudget) => number) => (): readonly MetricSample[] =>
-      Object.entries(this.#budgets).map(([budget, held]) => ({
+      Object.entries(this.#held.budgets).map(([budget, held]) => ({
         labels: { budget },
         value: of(held),
       }))
@@ -104,6 +103,7 @@ export class Metrics {
     const held = budgets(({ bytes }) => bytes)
     const most = budgets(({ bytesMax }) => bytesMax)
     const waiting = budgets((budget) => budget.waitingCount)
+    const feeds = (): readonly MetricSample[] => [{ value: this.#held.feeds.count }]
     return [
       family('requests_total', 'counter', 'Answered requests.', statuses),
       family('request_seconds', 'histogram', REQUEST_SECONDS, latencies),
@@ -112,6 +112,7 @@ export class Metrics {
       family('budget_bytes', 'gauge', 'Memory that requests in flight hold.', held),
       family('budget_bytes_max', 'gauge', 'Memory that requests in flight may hold.', most),
       family('budget_waiting', 'gauge', 'Requests that wait for memory.', waiting),
+      family('feeds_open', 'gauge', 'Feeds of changes that are open.', feeds),
     ]
   }
 

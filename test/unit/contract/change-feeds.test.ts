@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { fetchHandler, openMemory } from '../../../src/index.js'
 import { KEYS } from './two-teams.js'
 
+const ADMIN_KEY = 'an-admin-key-of-the-test'
 const [KEY, OTHER] = KEYS.map(({ key }) => key)
 
 type Asked = Readonly<{
@@ -15,7 +16,7 @@ type Asked = Readonly<{
 async function serve(options: Partial<Parameters<typeof fetchHandler>[1]> = {}) {
   const store = await openMemory()
   onTestFinished(() => store.close())
-  const handle = fetchHandler(store, { keys: KEYS, ...options })
+  const handle = fetchHandler(store, { keys: KEYS, adminKeys: [ADMIN_KEY], ...options })
   const team = store.team('first')
   const { tableId } = await team.createTable({ name: 'T', rows: [{ n: 0 }] })
   const ask = (query = '', { key = KEY, method = 'GET', accept, lastId }: Asked = {}) => {
@@ -29,7 +30,15 @@ async function serve(options: Partial<Parameters<typeof fetchHandler>[1]> = {}) 
   }
   const feed = (query = '', more: Asked = {}) =>
     ask(query, { accept: 'text/event-stream', ...more })
-  return { store, team, table: team.table(tableId), ask, feed }
+  /** What the metrics count. */
+  const openFeeds = async () => {
+    const headers = { authorization: `Bearer ${ADMIN_KEY}` }
+    const metrics = await (
+      await handle(new Request('http://localhost/metrics', { headers }))
+    ).text()
+    return Number(/^rowstash_feeds_open (\d+)$/m.exec(metrics)?.[1])
+  }
+  return { store, team, table: team.table(tableId), ask, feed, openFeeds }
 }
 
 /** Reads the pieces of a feed, one at a time. */
@@ -115,7 +124,8 @@ test('a feed ends with its table and says so; with its store it ends, and is to 
 })
 
 test('a key has feedsPerKeyMax feeds, beside its requests; an ended one makes room at once', async () => {
-  const { feed, ask } = await serve({ feedsPerKeyMax: 2, requestsAtOncePerKeyMax: 1 })
+  const { feed, ask, openFeeds } = await serve({ feedsPerKeyMax: 2, requestsAtOncePerKeyMax: 1 })
+  expect(await openFeeds()).toBe(0)
   const feeds = [reader(await feed()), reader(await feed())]
   for (const each of feeds) await each.next()
   const refused = await feed()
@@ -124,8 +134,10 @@ test('a key has feedsPerKeyMax feeds, beside its requests; an ended one makes ro
   expect((await ask()).status).toBe(200)
   expect((await feed('', { key: OTHER })).status).toBe(404) // Its own places, and a table of another team.
   const waiting = feeds[0]?.next()
+  expect(await openFeeds()).toBe(2)
   await feeds[0]?.cancel() // While it waits for an event.
   expect(await waiting).toBe(null)
+  expect(await openFeeds()).toBe(1)
   expect((await feed('?since=9')).status).toBe(400) // It leaves its place.
   const more = reader(await feed())
   expect(await more.next()).toContain('id: 1')

@@ -25,6 +25,8 @@ const LAST_ANSWER_MS_MAX = 5_000
 export type StashSettings = Readonly<{
   stashId?: string | undefined
   resume?: boolean | undefined
+  /** Whether nothing was ever put under its ID, so that no list of it is asked for. */
+  isNew?: boolean
   startAt: number
   parallel: number
   signal?: AbortSignal | undefined
@@ -122,8 +124,8 @@ export class RemoteStash {
 
   /** Puts all chunks. A failure stops the rest; of several refusals that of the earliest chunk is thrown. @returns their rows */
   async putAll(chunks: AsyncIterable<RowChunk | CountedChunk>): Promise<number> {
-    const { startAt, parallel, signal, onProgress, resume } = this.#settings
-    if (resume === true) this.#known = await this.#list()
+    const { startAt, parallel, signal, onProgress, resume, isNew } = this.#settings
+    if (resume === true) this.#known = isNew === true ? new Set() : await this.#list()
     const underWay = new Set<Promise<void>>()
     const progress = new Progress(startAt, onProgress)
     const failed = new FirstFailure(signal)

@@ -129,7 +129,7 @@ export async function openWays(): Promise<Ways> {
     const sample = await readSample(file, reading, async () => undefined)
     const run = new ImportRun(
       api,
-      `page-${name.replace(/\W/g, '-')}`,
+      { id: `page-${name.replace(/\W/g, '-')}`, isNew: true },
       { mode: 'create', name },
       'abort',
     )

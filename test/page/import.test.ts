@@ -143,6 +143,10 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
 
   test('a dropped file of CSV becomes a new table', async () => {
     const page = await showDirectory(directory)
+    const refused: string[] = []
+    page.on('response', (answer) => {
+      if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
+    })
     await dropFile(page, pathOf('many.csv')) // On the list of tables.
 
     await page.getByRole('columnheader', { name: 'day (date)' }).waitFor()
@@ -162,6 +166,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await page.locator('.receipt').innerText()).toMatch(
       /Rows of the file\s+60,000\s+Version of the table\s+1/,
     )
+    expect(refused).toEqual([])
     expect(await shownCells(page, 3)).toEqual([
       '0',
       'Row 0 of a file that a person has dropped',

@@ -59,6 +59,9 @@ export type Imported = Readonly<{
   read: IntakeReport | undefined
 }>
 
+/** The stash of an import. `isNew`: nothing was ever staged in it. */
+export type StashPlace = Readonly<{ id: string; isNew: boolean }>
+
 /** Bytes of a chunk, and chunks at the same time: 8 MiB of a file are in memory. */
 const CHUNK_BYTES = 1024 * 1024
 const PARALLEL = 4
@@ -70,15 +73,17 @@ export class ImportRun {
   readonly #target: Target
   readonly #onSchemaError: OnSchemaError
   readonly #stashId: string
+  #isNew: boolean
   #stash: RemoteStash | undefined
   #read: IntakeReport | undefined
   /** The rows of the file before each of its chunks. */
   #firstRows: number[] = []
 
-  /** @param stashId - The stash of an import of this file that goes on, or a new one. */
-  constructor(api: Api, stashId: string, target: Target, onSchemaError: OnSchemaError) {
+  /** @param stash - That of an import of this file that goes on, or a new one. */
+  constructor(api: Api, { id, isNew }: StashPlace, target: Target, onSchemaError: OnSchemaError) {
     this.#api = api
-    this.#stashId = stashId
+    this.#stashId = id
+    this.#isNew = isNew
     this.#target = target
     this.#onSchemaError = onSchemaError
   }
@@ -96,6 +101,7 @@ export class ImportRun {
     const stash = new RemoteStash(this.#api.requests, {
       stashId: this.#stashId,
       resume: true,
+      isNew: this.#isNew,
       startAt: 0,
       parallel: PARALLEL,
       signal,
@@ -111,6 +117,7 @@ export class ImportRun {
       },
     })
     this.#stash = stash
+    this.#isNew = false
     const kindsOf = () => kindsFor(this.#api, this.#target, this.#onSchemaError, signal)
     const onReport = (report: IntakeReport): void => {
       this.#read = report

@@ -5,7 +5,7 @@ import { button, el, fill, start } from '../base/dom.js'
 import { shownAge, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import type { Reading } from '../import/import-file.js'
-import { findBegun, makeStashPrefix, newStashId } from '../import/import-run.js'
+import { findBegun, makeStashPrefix, newStashId, type StashPlace } from '../import/import-run.js'
 import type { ViewContext } from './shell.js'
 
 /** Tells which of several looks at the same thing is the last. */
@@ -25,7 +25,7 @@ export class BegunNotice {
   readonly #file: File
   readonly #context: ViewContext
   readonly #looks = new Looks()
-  #stashId = ''
+  #stash = { id: '', isNew: true }
 
   constructor(api: Api, file: File, context: ViewContext) {
     this.#api = api
@@ -34,18 +34,18 @@ export class BegunNotice {
   }
 
   /** The stash of the import: the one that was begun, or a new one. */
-  get stashId(): string {
-    return this.#stashId
+  get stash(): StashPlace {
+    return this.#stash
   }
 
   find(reading: Reading): void {
     const isLast = this.#looks.next()
     const prefix = makeStashPrefix(this.#file, reading)
-    this.#stashId = newStashId(prefix)
+    this.#stash = { id: newStashId(prefix), isNew: true }
     this.element.hidden = true
     const found = findBegun(this.#api, prefix).then((begun) => {
       if (begun === undefined || !isLast()) return
-      this.#stashId = begun.id
+      this.#stash = { id: begun.id, isNew: false }
       const { rows, createdAt, expiresAt } = begun
       const age = shownAge(createdAt, this.#context.now())
       const text = TEXT.begun(shownCount(rows), age, shownTime(expiresAt))

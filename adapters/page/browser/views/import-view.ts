@@ -134,7 +134,7 @@ class ImportView {
     const begin = (): void => {
       const { target: chosen, onSchemaError } = target
       if (chosen === undefined) return
-      const run = new ImportRun(api, begun.stashId, chosen, onSchemaError)
+      const run = new ImportRun(api, begun.stash, chosen, onSchemaError)
       this.#stage({ run, file, reading: form.reading, target: chosen, onSchemaError })
     }
     const go = button(TEXT.beginImport, begin, { class: 'primary' })

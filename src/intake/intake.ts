@@ -138,10 +138,19 @@ export async function openIntake(
   options: IntakeOptions,
 ): Promise<Intake> {
   const dialect = checkDialect(options.dialect ?? {})
-  const { format, detects, unpacks } = options
+  const { format } = options
   if (checkNested(options.nested) !== undefined && !isJson(format)) {
     throw optionError('nested', `is of json and ndjson only, not of ${format}`)
   }
+  return openCheckedIntake(source, { ...options, dialect })
+}
+
+/** As `openIntake`, for a caller whose own choices the options are. @throws {SourceFault} likewise */
+export async function openCheckedIntake(
+  source: AsyncIterable<Uint8Array>,
+  options: IntakeOptions,
+): Promise<Intake> {
+  const { format, detects, unpacks, dialect = {} } = options
   const bytes = unpacks === true ? unpackGzip(source) : source
   const begun = await openTextBytes(bytes, dialect.encoding, allowedGuesses(format, detects))
   const lines = new PassedLines()

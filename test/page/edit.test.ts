@@ -185,6 +185,32 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     expect(await stored(mine, 12)).toMatchObject({ customer: 'Of another cell', city: 'Same row' })
   })
 
+  test('a row that is changed in an order stays where it is, and goes where it belongs on demand', async () => {
+    const page = await showDirectory(directory)
+    await page.goto(`${directory.origin}/#/table/${directory.made}?sort=city`)
+    await cellOf(page, 1, 'city').getByText('Berlin').waitFor()
+    const note = page.getByText('Rows that you change stay where they are')
+    const change = async (column: string, value: string) => {
+      await cellOf(page, 1, column).dblclick()
+      await page.getByLabel(`${column}, row 1`).fill(value)
+      await page.keyboard.press('Enter')
+      await saved(page)
+    }
+    await change('customer', 'Nobody')
+    expect(await note.isVisible()).toBe(false)
+    await change('city', 'Zzyzx')
+    await note.waitFor()
+    expect(await cellOf(page, 1, 'city').innerText()).toBe('Zzyzx')
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'misplaced')
+    await page.getByRole('button', { name: 'Sort and filter again' }).press('Enter')
+    await expect.poll(() => cellOf(page, 1, 'city').innerText()).toBe('Berlin')
+    expect(await note.isVisible()).toBe(false)
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('grid')
+    await page.keyboard.press('Control+z')
+    await saved(page)
+  })
+
   test('rows are added and deleted', async () => {
     const page = await showOrders()
     await page.getByRole('button', { name: 'Add row' }).click()

@@ -106,9 +106,9 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
     await filterLong(page)
     const end = async () => {
       await page.getByRole('grid').press('Control+End')
-      return page.locator('.place').innerText()
+      return page.getByRole('grid').getAttribute('aria-rowcount')
     }
-    await expect.poll(end).toMatch(/of 3,000$/)
+    await expect.poll(end).toBe('3001') // All are read.
     await page.getByRole('grid').press('Control+Home')
     await page.getByRole('grid').evaluate((grid) => {
       grid.scrollTop = 54_011
@@ -127,6 +127,46 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
     await row(page, 1_805).waitFor()
     await expect.poll(place).toBe(found)
     expect(await page.getByRole('columnheader').count()).toBe(2)
+  })
+
+  test('scrolls before it is known how many rows match, and stays there', async () => {
+    const page = await showLong()
+    const release = await hold(page, /\/rows\?.*total=true/)
+    await page.goto(`${page.url().split('?')[0]}?search=row&sort=-name`)
+    const grid = page.getByRole('grid')
+    await expect
+      .poll(() => grid.evaluate(({ scrollHeight }) => scrollHeight))
+      .toBeGreaterThan(9_000)
+    await grid.evaluate((element) => {
+      element.scrollTop = 200 * 30
+    })
+    await frame(page)
+    release()
+    await page.getByRole('rowheader', { name: '201', exact: true }).waitFor()
+    expect(await page.locator('.place').innerText()).toMatch(/^201–\d+ of 3,000$/)
+  })
+
+  test('goes far in an order that is sorted meanwhile, and is told', async () => {
+    const page = await showLong()
+    const release = await hold(page, /\/rows\?.*from=2999&limit=1\b/)
+    const asked = page.waitForRequest(/from=2999&limit=1\b/) // Before anybody goes there.
+    await page.goto(`${page.url().split('?')[0]}?sort=-name`)
+    await asked
+    await page.getByRole('grid').evaluate((element) => {
+      element.scrollTop = 2_000 * 30
+    })
+    await expect
+      .poll(() => page.locator('.place').innerText())
+      .toMatch(/^2,001–2,\d+ of 3,000 · sorting all rows …$/)
+    release()
+    await page.getByRole('rowheader', { name: '2001', exact: true }).waitFor()
+    await expect.poll(() => page.locator('.place').innerText()).toMatch(/ of 3,000$/)
+  })
+
+  test('is told how many rows match before they are read', async () => {
+    const page = await showLong()
+    await page.goto(`${page.url().split('?')[0]}?search=rome`)
+    await expect.poll(() => page.locator('.place').innerText()).toMatch(/^1–\d+ of 2,999$/)
   })
 
   test('looks through the history of a row by one button, and closes the pane from there', async () => {

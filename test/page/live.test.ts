@@ -109,9 +109,16 @@ describe.skipIf(!HAS_BROWSER)('what others change', () => {
         Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
         document.dispatchEvent(new Event('visibilitychange'))
       }, isHidden)
+    const third = await shown()
+    await third.getByRole('link', { name: 'Refused' }).click()
+    await row(third, 1).waitFor()
+    const asked: string[] = []
+    other.on('request', (each) => asked.push(each.url()))
     await see(true)
     await ended
     await table.addRows(added(ROWS + 2, 3))
+    await third.getByText('3 rows changed.').waitFor() // Whoever sees it is told meanwhile.
+    expect([asked, await other.getByText('rows changed.').isVisible()]).toEqual([[], false])
     await see(false)
     await other.getByText('3 rows changed.').waitFor()
     await table.delete()

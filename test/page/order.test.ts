@@ -175,7 +175,7 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
     await page.goBack()
     await expect.poll(place).toMatch(/ of 20,000$/)
     await page.goForward()
-    await expect.poll(place).toMatch(/ of [\d,]+\+$/)
+    await expect.poll(place).toMatch(/ of 4,000$/) // Of one filter, whose rows are not all read.
   })
 
   test('goes with the text that is looked for in all columns', async () => {

@@ -262,13 +262,17 @@ describe('the rows that match a condition', () => {
 
 describe('the rows of an order', () => {
   /** A server that sorts so many rows at most, beside the first 10,000. */
-  function sorted(count: number, rowsMax = Number.POSITIVE_INFINITY) {
+  function sorted(
+    count: number,
+    rowsMax = Number.POSITIVE_INFINITY,
+    refusal = 'the table has more rows, too many to be sorted by n',
+  ) {
     const asked: RowsRequest[] = []
     const api = {
       rows: async (_: string, request: RowsRequest) => {
         asked.push(request)
         const { from = 0, limit } = request
-        if (from + limit > 10_000 && count > rowsMax) throw new ClientError('too many', 400, 'x')
+        if (from + limit > 10_000 && count > rowsMax) throw new ClientError(refusal, 400, 'x')
         const end = Math.min(count, from + limit)
         const rows = Array.from({ length: end - from }, (_, at) => ({ $rowID: `${from + at}` }))
         return { rows, version: 1, total: request.total && count }
@@ -298,6 +302,8 @@ describe('the rows of an order', () => {
     expect([rows.count, rows.isOpen]).toEqual([0, true])
     await there(rows, 100)
     expect([rows.count, rows.isOpen, rows.isCut]).toEqual([40_000, false, false])
+    const isSorted = () => asked.some(({ limit }) => limit === 1)
+    await expect.poll(isSorted, { interval: 1 }).toBe(true) // Before anybody goes there.
     for (const at of [20_000, 25_000, 30_000]) rows.want(at, at + 20)
     await there(rows, 30_000)
     expect(asked.filter(({ limit }) => limit === 1)).toEqual([
@@ -317,6 +323,14 @@ describe('the rows of an order', () => {
     rows.want(9_980, 10_000)
     await there(rows, 9_999)
     expect(said).toEqual([])
+  })
+
+  test('are not cut where a server refuses something else', async () => {
+    const { said, open } = sorted(40_000, 30_000, 'where names an unknown column')
+    const rows = open(40_000)
+    rows.want(20_000, 20_020)
+    await expect.poll(() => said.length, { interval: 1 }).toBe(1)
+    expect([rows.count, rows.isCut]).toEqual([40_000, false])
   })
 })
 

@@ -61,6 +61,9 @@ export const TEXT = {
   rowNumber: 'Row',
   noRows: 'No rows',
   searching: 'Searching …',
+  sorting: (place: string) => `${place} · sorting all rows …`,
+  misplaced: 'Rows that you change stay where they are, whatever the order and the filter say.',
+  placeAgain: 'Sort and filter again',
   place: (from: string, to: string, all: string) => `${from}–${to} of ${all}`,
   placeOfFirst: (from: string, to: string, all: string) =>
     `${from}–${to} of the first ${all} matches; more may follow`,

@@ -12,8 +12,8 @@ export type EditedTable = Readonly<{
   place: HTMLElement
   say: (message: string) => void
   fail: (failure: unknown) => void
-  /** The table has a version that was made here. */
-  onSaved: (version: number) => void
+  /** The table has a version that was made here, with changes of cells in columns. */
+  onSaved: (version: number, columns: readonly string[]) => void
   /** Rows came or went: the grid is to be opened again. @param isEnd - At its last row. */
   onRows: (isEnd: boolean) => Promise<void>
 }>

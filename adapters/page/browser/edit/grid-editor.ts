@@ -44,9 +44,9 @@ export class GridEditor {
     this.#table = table
     this.#edits = new RowEdits(table.api, table.info().id, {
       onChange: () => this.#changed(),
-      onSaved: (version) => {
+      onSaved: (version, columns) => {
         this.#hasSaved = true
-        table.onSaved(version)
+        table.onSaved(version, columns)
       },
     })
     this.#blocks = new BlockEdits(table, this.#edits, (row, position) => {
@@ -87,6 +87,12 @@ export class GridEditor {
       },
       get isCut() {
         return source.isCut
+      },
+      get total() {
+        return source.total
+      },
+      get isSorting() {
+        return source.isSorting === true
       },
       rowAt: (position) => {
         const row = source.rowAt(position)

@@ -41,8 +41,8 @@ export type EditProblem = Readonly<{
 export type EditEvents = Readonly<{
   /** Cells look different, or their number to be saved has changed. */
   onChange: () => void
-  /** The table has a version that was made here. */
-  onSaved: (version: number) => void
+  /** The table has a version that was made here, with changes of cells in columns. */
+  onSaved: (version: number, columns: readonly string[]) => void
 }>
 
 type Step = { changes: readonly CellChange[]; readonly list: 'undo' | 'redo' }
@@ -300,7 +300,8 @@ export class RowEdits {
         overlay.cells.set(column, { token: after, state: 'saved' })
       }
     }
-    this.#events.onSaved(version)
+    const columns = changes.map(({ column }) => column)
+    this.#events.onSaved(version, columns)
   }
 
   /** Leaves out of a step what others have changed of a row, too. */

@@ -18,6 +18,8 @@ const HEADER_HEIGHT = 34
 /** Columns are made so far beyond the edges, in pixels. */
 const SPARE = 200
 const RESIZE_STEP = 16
+/** So many rows can be scrolled through before it is known how many there are. */
+const ROWS_UNCOUNTED = 1_000
 
 /** What of a table is in view, in pixels, and the active cell: what a grid of the same table can go on with. */
 export type GridPlace = Readonly<{
@@ -134,7 +136,9 @@ export class Grid {
     const { clientHeight } = this.element
     const { row } = this.#active
     const wasSeen = this.#map.sees(row)
-    this.#map.resize(this.#source.count, Math.max(0, clientHeight - HEADER_HEIGHT))
+    const { count, isOpen } = this.#source
+    const rows = isOpen && count === 0 ? ROWS_UNCOUNTED : count
+    this.#map.resize(rows, Math.max(0, clientHeight - HEADER_HEIGHT))
     const width = GUTTER + this.#columns.width
     this.#sizer.style.height = `${this.#map.height + HEADER_HEIGHT}px`
     this.#sizer.style.width = `${width}px`

@@ -17,6 +17,10 @@ export interface RowSource {
   readonly isOpen: boolean
   /** Whether more rows may follow that are not read. */
   readonly isCut: boolean
+  /** How many there are in all, where it is known before they are read. */
+  readonly total?: number | undefined
+  /** Whether rows wait for all to be sorted. */
+  readonly isSorting?: boolean
   rowAt(position: number): Row | undefined
   /** Says which rows are in view, from a position up to another. */
   want(from: number, to: number): void
@@ -63,6 +67,7 @@ export class PositionRows implements RowSource {
   readonly #ending = new AbortController()
   #wanted: readonly number[] = []
   #isStale = false
+  isSorting = false
   /** All rows are in their order. */
   #sorted: Promise<void> | undefined
 
@@ -121,9 +126,10 @@ export class PositionRows implements RowSource {
         if (rows === undefined || this.#isStale) return
         this.#blocks.set(block, rows)
         this.#events.onRows()
+        this.#sortEarly()
       })
       .catch((failure: unknown) => {
-        if (controller.signal.aborted) return
+        if (controller.signal.aborted || this.#isStale) return
         this.#isStale = true
         this.isCut = this.isOpen
         this.isOpen = false
@@ -141,8 +147,7 @@ export class PositionRows implements RowSource {
     const start = block * POSITIONS.blockRows
     const isFar = start + POSITIONS.blockRows > SORTED_AT_ONCE
     if (isFar && this.#reading.query.sort !== undefined) {
-      this.#sorted ??= this.#sortAll()
-      await this.#sorted
+      await this.#sort()
       signal.throwIfAborted()
     }
     for (;;) {
@@ -162,6 +167,24 @@ export class PositionRows implements RowSource {
       rows.push(...page.rows)
     }
     return rows
+  }
+
+  /** Whoever has seen the first rows of an order may go to the others: that should not begin the sort. */
+  #sortEarly(): void {
+    const isLong = this.count > SORTED_AT_ONCE
+    if (!isLong || this.#reading.query.sort === undefined || this.#isStale) return
+    this.#sort().catch(() => undefined) // Whoever goes there is told.
+  }
+
+  #sort(): Promise<void> {
+    if (this.#sorted === undefined) {
+      this.isSorting = true
+      this.#sorted = this.#sortAll().finally(() => {
+        this.isSorting = false
+        if (!this.#isStale) this.#events.onRows()
+      })
+    }
+    return this.#sorted
   }
 
   /**
@@ -185,8 +208,10 @@ export class PositionRows implements RowSource {
   }
 }
 
+/** The contract has no type of its own for it. */
 function isTooLarge(failure: unknown): boolean {
-  return failure instanceof ClientError && failure.status === 400
+  const isRefused = failure instanceof ClientError && failure.status === 400
+  return isRefused && failure.message.includes('too many to be sorted')
 }
 
 const MATCHES = { blockRows: 500, blocksMax: 40 }
@@ -208,6 +233,7 @@ export class FoundRows implements RowSource {
   count = 0
   isOpen = true
   isCut = false
+  total: number | undefined
   readonly #reading: Reading
   readonly #events: SourceEvents
   readonly #options: FoundOptions
@@ -323,6 +349,17 @@ export class FoundRows implements RowSource {
     const isFull = this.count >= countMax
     this.isOpen = page.continuation !== undefined && !isFull
     this.isCut = page.continuation !== undefined && isFull
+    if (block === 0 && this.isOpen) this.#countAll()
+  }
+
+  /** Tells how many there are before they are read. Without it, their number shows as they are. */
+  #countAll(): void {
+    if (this.total !== undefined) return
+    const counted = this.#page({ limit: 1, total: true }).then(({ total }) => {
+      this.total = total
+      this.#events.onRows()
+    })
+    counted.catch(() => undefined)
   }
 
   /** A page of the version that is shown. An answer of another one ends the source. */

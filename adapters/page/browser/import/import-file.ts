@@ -21,7 +21,7 @@ import type { IntakeReport } from '../../../../src/client/import-types.js'
 import type { ColumnKinds } from '../../../../src/intake/conversions.js'
 import type { Dialect } from '../../../../src/intake/dialect.js'
 import { resolveMarks, splitRecordFields } from '../../../../src/intake/fields.js'
-import { type Intake, type IntakeRun, openIntake } from '../../../../src/intake/intake.js'
+import { type Intake, type IntakeRun, openCheckedIntake } from '../../../../src/intake/intake.js'
 import type { Nested } from '../../../../src/intake/nested.js'
 import { openTextBytes, unpackGzip } from '../../../../src/intake/text-bytes.js'
 import { parseJson } from '../base/json-text.js'
@@ -75,7 +75,7 @@ function open(
   onRead: (bytes: number) => void = () => undefined,
 ): Promise<Intake> {
   const options = { ...how, dialect, detects: true, unpacks: true, limits, kindsOf }
-  return openIntake(countedPieces(readWebStream(file.stream()), onRead), options)
+  return openCheckedIntake(countedPieces(readWebStream(file.stream()), onRead), options)
 }
 
 async function* countedPieces(

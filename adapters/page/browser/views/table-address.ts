@@ -1,8 +1,9 @@
 // What of a table is shown, as it stands in the address behind `#/table/ID?`: a link shows the same, and back goes back.
-import type { Column, RowsRequest } from '../base/api.js'
+import type { Column, Group, RowsRequest, TableInfo } from '../base/api.js'
 import { type Condition, makeWhere, operatorsOf } from '../grid/filter-where.js'
 import type { Place } from '../grid/grid-keys.js'
 import { isSortable, type Sort, sortParameter } from '../grid/sort-order.js'
+import type { ViewContext } from './shell.js'
 
 export type TableState = Readonly<{
   conditions: readonly Condition[]
@@ -67,6 +68,14 @@ export function renderAddress(state: TableState, columns: readonly Column[]): st
   return new URLSearchParams(pairs).toString()
 }
 
+/** Whether cells of columns decide which rows are shown, and where. */
+export function isPlacedBy(
+  { conditions, search, sort }: TableState,
+  columns: readonly string[],
+): boolean {
+  return search !== '' || [...conditions, ...sort].some(({ column }) => columns.includes(column))
+}
+
 /** What a request says of the rows that are shown. */
 export function queryOfState(
   { conditions, search, sort, columns }: TableState,
@@ -78,6 +87,22 @@ export function queryOfState(
     sort: sortParameter(sort, known),
     columns: columns.length === known.length ? undefined : columns,
   }
+}
+
+/** Values of a column that a filter offers. */
+const FREQUENT_VALUES = 10
+
+/** The most frequent values of a column in the rows that meet the other conditions. */
+export function frequentValues(
+  { api, signal }: ViewContext,
+  { id, schema }: TableInfo,
+  { conditions, search }: TableState,
+  column: string,
+): Promise<readonly Group[]> {
+  const others = conditions.filter((each) => each.column !== column)
+  const where = makeWhere(others, schema.columns)
+  const request = { where, search: search || undefined, limit: FREQUENT_VALUES }
+  return api.groups(id, column, request, signal)
 }
 
 function countIn(value: number): number {

@@ -1,7 +1,7 @@
 // Parts of the head of a table: what it is and where a person is, in one line each, the columns of its grid, and the box
 // that finds rows by a text.
 import type { Column, TableInfo } from '../base/api.js'
-import { type Child, el, setAttributes } from '../base/dom.js'
+import { button, type Child, el, setAttributes } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
 import { TEXT } from '../base/texts.js'
 import { type Block, isOneCell } from '../grid/cell-block.js'
@@ -54,11 +54,26 @@ export function placeText(
   const { count = 0, isOpen = false, isCut = false } = source ?? {}
   if (count === 0) return isOpen ? TEXT.searching : TEXT.noRows
   const cut = isSorted ? TEXT.placeOfSorted : TEXT.placeOfFirst
-  const all = `${shownCount(count)}${isOpen ? '+' : ''}`
+  const { total, isSorting = false } = source ?? {}
+  const all =
+    isOpen && total !== undefined ? shownCount(total) : `${shownCount(count)}${isOpen ? '+' : ''}`
   const seen = (isCut ? cut : TEXT.place)(shownCount(from + 1), shownCount(to), all)
+  if (isSorting && source?.rowAt(from) === undefined) return TEXT.sorting(seen)
   if (block === undefined || isOneCell(block)) return seen
   const [rows, columns] = [block.bottom - block.top + 1, block.right - block.left + 1]
   return `${seen} · ${TEXT.chosen(shownCount(rows), shownCount(columns))}`
+}
+
+/** @param isAll - There are no rows; else none that match. */
+export function emptyNote(isAll: boolean, onShowAll: () => void): readonly Node[] {
+  const text = el('p', {}, isAll ? TEXT.emptyTable : TEXT.noMatch)
+  return isAll ? [text] : [text, button(TEXT.showAll, onShowAll)]
+}
+
+/** Said after a change by which a row would be elsewhere. */
+export function misplacedNote(onAgain: () => void): HTMLElement {
+  const again = button(TEXT.placeAgain, onAgain)
+  return el('div', { class: 'notice', role: 'status', hidden: true }, TEXT.misplaced, again)
 }
 
 export function gridColumns(columns: readonly Column[], sort: Sort): readonly GridColumn[] {

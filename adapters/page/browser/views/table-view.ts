@@ -1,12 +1,11 @@
 // One table: its rows in a grid, a filter, a choice of columns, and a pane for one row.
 import { messageOf } from '../../../../src/base/shown-text.js'
-import type { Api, Column, Group, TableInfo } from '../base/api.js'
+import type { Api, Column, TableInfo } from '../base/api.js'
 import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
 import { TEXT } from '../base/texts.js'
 import { GridEditor } from '../edit/grid-editor.js'
 import { SchemaEditor } from '../edit/schema-editor.js'
 import { FilterBar } from '../grid/filter-bar.js'
-import { makeWhere } from '../grid/filter-where.js'
 import { Grid, type GridPlace, ROW_HEIGHT } from '../grid/grid.js'
 import { GridColumns } from '../grid/grid-columns.js'
 import { type CopyFormat, choiceMenu, columnMenu } from '../grid/menus.js'
@@ -14,10 +13,24 @@ import { openRows, type RowSource, type SourceEvents } from '../grid/row-sources
 import { SidePane } from '../grid/side-pane.js'
 import { isTextual, nextSort } from '../grid/sort-order.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
-import { parseAddress, queryOfState, renderAddress, type TableState } from './table-address.js'
+import {
+  frequentValues,
+  isPlacedBy,
+  parseAddress,
+  queryOfState,
+  renderAddress,
+  type TableState,
+} from './table-address.js'
 import { type Copied, copyBlock, copyFormats, copyRows } from './table-copies.js'
 import { type Downloaded, TableDownload } from './table-download.js'
-import { asSearchBox, factsOf, gridColumns, placeText } from './table-facts.js'
+import {
+  asSearchBox,
+  emptyNote,
+  factsOf,
+  gridColumns,
+  misplacedNote,
+  placeText,
+} from './table-facts.js'
 import { TableLive } from './table-live.js'
 
 /** Other rows than before are shown from the first one. */
@@ -33,8 +46,6 @@ export async function openTable(context: ViewContext, tableId: string): Promise<
 const PLACE_MS = 300
 /** A text is looked for so long after a person has typed, in milliseconds. */
 const TYPED_MS = 300
-/** Values of a column that a filter offers. */
-const FREQUENT_VALUES = 10
 /** Rows of the highest screen. */
 const ROWS_SEEN_MAX = 100
 
@@ -48,6 +59,10 @@ class TableView {
   readonly #download: TableDownload
   readonly #facts = el('p', { class: 'muted' })
   readonly #empty = el('div', { class: 'noMatch', role: 'status', hidden: true })
+  readonly #misplaced = misplacedNote(() => {
+    this.#open(this.#grid?.place)
+    this.#grid?.element.focus()
+  })
   readonly #toggle = button(TEXT.filter, () => this.#toggleFilter(), { 'aria-expanded': 'false' })
   readonly #place = el('div', { class: 'gridPlace' })
   readonly #status = el('span', { class: 'muted place' })
@@ -73,7 +88,7 @@ class TableView {
     const { conditions } = this.#state
     this.#filter = new FilterBar(columns, conditions, {
       onApply: (found) => this.#change({ ...FROM_TOP, conditions: found }),
-      askValues: (column) => this.#frequentValues(column),
+      askValues: (column) => frequentValues(context, this.#info, this.#state, column),
     })
     this.#filter.element.hidden = conditions.length === 0
     this.#pane = new SidePane(this.#api, info, {
@@ -100,6 +115,7 @@ class TableView {
       this.#head(),
       this.#filter.element,
       this.#live.element,
+      this.#misplaced,
       this.#download.element,
       this.#editor?.problems ?? '',
       body,
@@ -128,13 +144,14 @@ class TableView {
       place: this.#place,
       say: this.#context.say,
       fail: this.#context.fail,
-      onSaved: (version) => this.#took(version),
+      onSaved: (version, columns) => this.#took(version, columns),
       onRows: (isEnd) => this.#showNewer(isEnd),
     })
   }
 
   /** A change of this page has made a version. Between it and the one before, nobody else has changed the table. */
-  #took(version: number): void {
+  #took(version: number, columns: readonly string[]): void {
+    if (isPlacedBy(this.#state, columns)) this.#misplaced.hidden = false
     if (version === this.#info.version + 1) {
       this.#info = { ...this.#info, version, updatedAt: this.#context.now() }
       this.#pane.info = this.#info
@@ -193,15 +210,6 @@ class TableView {
     setAttributes(this.#toggle, { 'aria-expanded': String(!this.#filter.element.hidden) })
   }
 
-  /** The most frequent values of a column in the rows that meet the other conditions. */
-  #frequentValues(column: string): Promise<readonly Group[]> {
-    const { conditions, search } = this.#state
-    const others = conditions.filter((each) => each.column !== column)
-    const where = makeWhere(others, this.#info.schema.columns)
-    const request = { where, search: search || undefined, limit: FREQUENT_VALUES }
-    return this.#api.groups(this.#info.id, column, request, this.#context.signal)
-  }
-
   #searchBox(): HTMLElement | null {
     if (!this.#info.schema.columns.some(({ type }) => isTextual(type))) return null
     return asSearchBox(this.#search, this.#state.search, () => {
@@ -258,6 +266,7 @@ class TableView {
     const hadFocus = this.#grid?.element.contains(document.activeElement) === true
     this.#source?.close()
     this.#grid?.close()
+    this.#misplaced.hidden = true
     if (this.#state.row === undefined) this.#pane.closeRow()
     else this.#isRowDue = true
     const { sort } = this.#state
@@ -338,12 +347,12 @@ class TableView {
     this.#empty.hidden = !isEmpty
     const { conditions, search } = this.#state
     const isAll = conditions.length === 0 && search === ''
-    const all = button(TEXT.showAll, () => {
+    const showAll = (): void => {
       this.#search.value = ''
       this.#filter.clear()
       this.#grid?.element.focus()
-    })
-    fill(this.#empty, el('p', {}, isAll ? TEXT.emptyTable : TEXT.noMatch), isAll ? null : all)
+    }
+    fill(this.#empty, ...emptyNote(isAll, showAll))
   }
 
   #openRow(position: number): void {

@@ -1,10 +1,17 @@
 // Ends a run of a random test that hangs, with an error that says which run it was, instead of with the time limit of
 // its test, which is long and says nothing.
+import { performance } from 'node:perf_hooks'
 import type { Plugin } from 'fast-check'
 import fc from 'fast-check'
 
-/** A run of a property that takes longer hangs. Runs take milliseconds; the machine may do other work. */
+/** A run of a property that waits for longer hangs. Runs take milliseconds; the machine may do other work. */
 const HANG_SECONDS = 60
+
+/** A run that works for so many times as long hangs, too. A process that gets little of a processor works slowly. */
+const WORK_FACTOR = 10
+
+/** A second in which the event loop was busy for more than this share is one of work. */
+const WORK_SHARE = 0.2
 
 /** Those of the system: tests replace the timers. */
 const { setInterval: startInterval, clearInterval: endInterval } = globalThis
@@ -12,11 +19,15 @@ const { setInterval: startInterval, clearInterval: endInterval } = globalThis
 /** Ends the wait for what hangs. One timer for all runs, so that a quick one pays for none. */
 export class HangWatch {
   readonly #seconds: number
-  /** Counted by a timer, which stands still with a process that is stopped. */
+  /** Seconds, counted by a timer, which stands still with a process that is stopped. */
   #passed = 0
   #give: () => void = () => undefined
+  #loop = performance.eventLoopUtilization()
   readonly #timer = startInterval(() => {
-    if (++this.#passed > this.#seconds) this.#give()
+    const { utilization } = performance.eventLoopUtilization(this.#loop)
+    this.#loop = performance.eventLoopUtilization()
+    this.#passed += utilization > WORK_SHARE ? 1 / WORK_FACTOR : 1
+    if (this.#passed > this.#seconds) this.#give()
   }, 1_000)
 
   constructor(seconds = HANG_SECONDS) {

@@ -38,15 +38,22 @@ function wantsFeed({ headers }: Call): boolean {
 
 /** A browser repeats the URL with which a feed began, so the header is newer than the parameter. */
 function parseWanted({ query, headers }: Call): LogRequest {
-  const [last] = headerValues(headers, 'last-event-id')
-  const since = last === undefined ? queryValue(query, 'since') : last
-  const part = last === undefined ? 'query' : 'headers'
-  const name = last === undefined ? 'since' : 'Last-Event-ID'
+  const since = parseVersion('query', 'since', queryValue(query, 'since'))
+  const [id] = headerValues(headers, 'last-event-id')
+  const last = parseVersion('headers', 'Last-Event-ID', id) ?? since
   const limit = parseLimit(query, LOG_PAGE_MAX)
-  if (since === undefined) return { limit }
-  if (/^(?:0|[1-9][0-9]{0,15})$/.test(since) && Number.isSafeInteger(Number(since)))
-    return { limit, since: Number(since) }
-  throw invalidRequest(part, `${name} must be a version of the table, not '${shownId(since)}'`)
+  return last === undefined ? { limit } : { limit, since: last }
+}
+
+function parseVersion(
+  part: 'query' | 'headers',
+  name: string,
+  text: string | undefined,
+): number | undefined {
+  if (text === undefined) return undefined
+  if (/^(?:0|[1-9][0-9]{0,15})$/.test(text) && Number.isSafeInteger(Number(text)))
+    return Number(text)
+  throw invalidRequest(part, `${name} must be a version of the table, not '${shownId(text)}'`)
 }
 
 async function readPage(call: Call, tableId: string, wanted: LogRequest): Promise<LogPage> {

@@ -68,6 +68,8 @@ test('pages follow each other by the version of their last change', async () => 
   for (const wrong of ['-1', 'x', '01', '6', '9007199254740993', '1&since=2', '1&limit=0']) {
     expect([wrong, (await ask(`?since=${wrong}`)).status]).toEqual([wrong, 400])
   }
+  // The parameter is checked although the header is before it.
+  expect((await ask('?since=x', { lastId: '1' })).status).toBe(400)
   expect((await ask('?since=0', { key: OTHER })).status).toBe(404)
   const head = await ask('?since=1', { method: 'HEAD' })
   expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, '"5"', ''])

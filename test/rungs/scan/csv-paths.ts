@@ -1,0 +1,71 @@
+// The two paths of a CSV body: what the exact one makes of it, and what the byte scanner does.
+import { expect } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { isStoreError } from '../../../src/base/store-error.js'
+import { SliceTurns } from '../../../src/base/time-slices.js'
+import { ChunkBuilder, type RowBatch } from '../../../src/engine/import/chunk-builder.js'
+import type { BuilderLimits } from '../../../src/engine/import/columns-of-chunk.js'
+import { endSegment, readCsvBytes, textsOfRows } from '../../../src/engine/import/read-csv-bytes.js'
+import { TextBuffer } from '../../../src/format/text-buffer.js'
+import { openCsv } from '../../../src/schema/scan-csv.js'
+import { openCsvBytes } from '../../../src/schema/scan-csv-bytes.js'
+import type { CsvBody } from './csv-row-bodies.js'
+
+/** The rows of a body; null: it is refused. */
+type Made = Readonly<{ segments: readonly RowBatch[]; chunk: unknown }>
+
+function madeOf(builder: ChunkBuilder, segments: readonly RowBatch[]): Made {
+  const { columns, firstLine, hasClaims, rowCount } = builder
+  return { segments, chunk: { columns, firstLine, hasClaims, rowCount } }
+}
+
+export function readExactly({ bytes, delimiter }: CsvBody, limits: BuilderLimits): Made | null {
+  const { columnsMax, rowBytesMax } = limits
+  const segments: RowBatch[] = []
+  try {
+    const { header, rows } = openCsv(bytes, { delimiter }, { columnsMax, rowCharsMax: rowBytesMax })
+    const builder = new ChunkBuilder(limits, header)
+    for (const row of rows) {
+      builder.add(row)
+      if (builder.isFull) segments.push(builder.take())
+    }
+    segments.push(builder.take())
+    return madeOf(builder, segments)
+  } catch (failure) {
+    if (isStoreError(failure)) return null
+    throw failure
+  }
+}
+
+export async function readQuickly(
+  { bytes, delimiter }: CsvBody,
+  limits: BuilderLimits,
+): Promise<Made | null> {
+  const scanner = openCsvBytes(bytes, delimiter, limits)
+  if (scanner === null) return null
+  const builder = new ChunkBuilder(limits, scanner.header)
+  const segments: RowBatch[] = []
+  let texts: string[] = []
+  const writer = new TextBuffer()
+  const slices = new SliceTurns(systemClock).begin()
+  const sink = {
+    add: () => expect.unreachable(),
+    addRow(write: (writer: TextBuffer) => void) {
+      const start = writer.length
+      write(writer)
+      texts.push(decoder.decode(writer.written(start)))
+    },
+    async end(batch: RowBatch) {
+      segments.push({ ...batch, texts })
+      texts = []
+    },
+  }
+  if (!(await readCsvBytes(scanner, builder, sink, slices))) return null
+  const last = builder.take()
+  // Rows that are few are given as texts; a whole segment is tested by the files.
+  if (segments.length > 0) await endSegment(scanner, last, sink, slices)
+  else segments.push({ ...last, texts: textsOfRows(scanner, last) })
+  return madeOf(builder, segments)
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

@@ -1,3 +1,4 @@
+import { QUOTE } from './ascii.js'
 import { tagOf } from './options.js'
 import { builtInHex } from './platform.js'
 
@@ -200,4 +201,26 @@ export function fromBase64Url(text: string): Bytes | null {
   }
   const left = bits & ((1 << bitCount) - 1)
   return left === 0 ? bytes : null
+}
+
+/** UTF-16 units of valid UTF-8. */
+export function utf16Length(bytes: Bytes, from: number, to: number): number {
+  let units = 0
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] ?? 0
+    if ((byte & 0xc0) !== 0x80) units += byte >= 0xf0 ? 2 : 1
+  }
+  return units
+}
+
+/** The text of a quoted field between its quotes, in which each two of them stand for one: by bytes, as millions may. */
+export function unquotedText(bytes: Bytes, from: number, to: number): string {
+  const plain = new Uint8Array(to - from)
+  let length = 0
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] ?? 0
+    plain[length++] = byte
+    if (byte === QUOTE) at++
+  }
+  return fromUtf8(plain.subarray(0, length))
 }

@@ -8,7 +8,8 @@
 //   decides and names the error: on that record first, and if nothing is wrong with it, on the whole body.
 // - A cell's bounds are inside its quotes, and what follows it is no digit and no letter.
 import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from '../base/ascii.js'
-import { type Bytes, fromUtf8, markLength } from '../base/bytes.js'
+import type { BufferPool } from '../base/buffer-pool.js'
+import { type Bytes, markLength, unquotedText } from '../base/bytes.js'
 import { isUtf8, sliceReader } from '../base/platform.js'
 import { COLUMN_ID_CHARS_MAX } from './table-schema.js'
 
@@ -66,20 +67,28 @@ const NOT_A_COLUMN = -1
 /** Room for cells and rows to begin with; for a larger body, less. */
 const CELLS_FIRST = 16 * 1024
 const BYTES_PER_CELL = 8
+/** Two offsets, a column and a mark. */
+const CELL_BYTES = 4 + 4 + 2 + 1
+/** Less than that is not taken from a pool. */
+const POOLED_CELLS_MIN = 6_000
 const ROWS_FIRST = 1024
 
 /**
  * Reads the header of a body.
+ * @param buffers - Where the memory of cells is from, until `release`.
  * @returns null: the body is one for the exact path.
  */
 export function openCsvBytes(
   bytes: Bytes,
   delimiter: Delimiter,
   limits: CsvByteLimits,
+  buffers: BufferPool,
 ): CsvByteScanner | null {
   if (bytes.length > BODY_BYTES_MAX || !isUtf8(bytes)) return null
-  const scanner = new CsvByteScanner(bytes, delimiter, limits)
-  return scanner.readHeader() ? scanner : null
+  const scanner = new CsvByteScanner(bytes, delimiter, limits, buffers)
+  if (scanner.readHeader()) return scanner
+  scanner.release()
+  return null
 }
 
 /** One row after the other. */
@@ -100,11 +109,13 @@ export class CsvByteScanner {
   /** Rows and cells since `clear`. */
   rowCount = 0
   cellCount = 0
+  /** What bytes some of these cells have. */
+  marks = 0
   /** By cell: its column, the bounds of its content, and what bytes that has. */
-  columnOf: Uint16Array<ArrayBuffer>
-  from: Int32Array<ArrayBuffer>
-  to: Int32Array<ArrayBuffer>
-  mark: Uint8Array<ArrayBuffer>
+  columnOf = new Uint16Array(0)
+  from = new Int32Array(0)
+  to = new Int32Array(0)
+  mark = new Uint8Array(0)
   /** By row: the cell after its last. */
   rowEnds = new Int32Array(ROWS_FIRST)
 
@@ -114,6 +125,9 @@ export class CsvByteScanner {
   readonly #marks: Uint8Array
   readonly #limits: CsvByteLimits
   readonly #textOf: (from: number, to: number) => string
+  readonly #buffers: BufferPool
+  /** On which the cells stand. */
+  #memory = new Uint8Array(0)
   /** By place in a record. */
   #columnOfPlace = new Int32Array(0)
   #at: number
@@ -129,7 +143,7 @@ export class CsvByteScanner {
   #fieldQuotes = 0
 
   /** @param bytes - A whole body, valid UTF-8. */
-  constructor(bytes: Bytes, delimiter: Delimiter, limits: CsvByteLimits) {
+  constructor(bytes: Bytes, delimiter: Delimiter, limits: CsvByteLimits, buffers: BufferPool) {
     this.bytes = bytes
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#delimiter = delimiter.charCodeAt(0)
@@ -138,11 +152,27 @@ export class CsvByteScanner {
     this.#limits = limits
     this.#textOf = sliceReader(bytes)
     this.#at = markLength(bytes)
-    const cells = Math.min(CELLS_FIRST, Math.ceil(bytes.length / BYTES_PER_CELL))
-    this.columnOf = new Uint16Array(cells)
-    this.from = new Int32Array(cells)
-    this.to = new Int32Array(cells)
-    this.mark = new Uint8Array(cells)
+    this.#buffers = buffers
+    this.#allot(Math.min(CELLS_FIRST, Math.ceil(bytes.length / BYTES_PER_CELL)))
+  }
+
+  /** Takes memory for so many cells or some more. */
+  #allot(cells: number): void {
+    const bytes = CELL_BYTES * 4 * Math.ceil(cells / 4)
+    const memory = cells < POOLED_CELLS_MIN ? new Uint8Array(bytes) : this.#buffers.take(bytes)
+    const { buffer } = memory
+    const room = 4 * Math.floor(memory.length / CELL_BYTES / 4)
+    this.from = new Int32Array(buffer, 0, room)
+    this.to = new Int32Array(buffer, 4 * room, room)
+    this.columnOf = new Uint16Array(buffer, 8 * room, room)
+    this.mark = new Uint8Array(buffer, 10 * room, room)
+    this.#memory = memory
+  }
+
+  /** Gives back its memory: it must not be used any more. */
+  release(): void {
+    this.#buffers.give(this.#memory)
+    this.#memory = new Uint8Array(0)
   }
 
   /** To be called once, before `next`. @returns false: unsure. */
@@ -212,6 +242,7 @@ export class CsvByteScanner {
   clear(): void {
     this.rowCount = 0
     this.cellCount = 0
+    this.marks = 0
   }
 
   #unquoted(from: number, to: number, mark: number): string {
@@ -250,14 +281,18 @@ export class CsvByteScanner {
     this.to[cell] = this.#fieldTo
     this.mark[cell] = this.#fieldMark
     if (this.#fieldMark & MARK.quote) this.quoteCount += this.#fieldQuotes
+    this.marks |= this.#fieldMark
   }
 
   #growCells(): void {
-    const cells = 2 * this.columnOf.length + this.#columnOfPlace.length
-    this.columnOf = copyInto(new Uint16Array(cells), this.columnOf)
-    this.from = copyInto(new Int32Array(cells), this.from)
-    this.to = copyInto(new Int32Array(cells), this.to)
-    this.mark = copyInto(new Uint8Array(cells), this.mark)
+    const { columnOf, from, to, mark } = this
+    const memory = this.#memory
+    this.#allot(2 * columnOf.length + this.#columnOfPlace.length)
+    this.columnOf.set(columnOf)
+    this.from.set(from)
+    this.to.set(to)
+    this.mark.set(mark)
+    this.#buffers.give(memory)
   }
 
   /**
@@ -288,14 +323,11 @@ export class CsvByteScanner {
     const view = this.#view
     const delimiters = this.#delimiters
     let at = start
-    for (const last = limit - 4; at <= last; at += 4) {
-      const word = view.getInt32(at, true)
-      const isBelowSpace = word - SPACES
-      const isQuote = (word ^ QUOTES) - ONES
-      const isBackslash = (word ^ BACKSLASHES) - ONES
-      const isDelimiter = (word ^ delimiters) - ONES
-      const odd = (word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS
-      if (odd !== 0) return at + ((31 - Math.clz32(odd & -odd)) >> 3) // The lowest bit is that of the first one.
+    for (const last = limit - 8; at <= last; at += 8) {
+      const odd = oddBytes(view.getInt32(at, true), delimiters)
+      if (odd !== 0) return at + placeOf(odd)
+      const next = oddBytes(view.getInt32(at + 4, true), delimiters)
+      if (next !== 0) return at + 4 + placeOf(next)
     }
     return at
   }
@@ -344,34 +376,23 @@ export class CsvByteScanner {
   }
 }
 
+/** The highest bit of each byte of a word that is no plain one, and maybe of later ones. */
+function oddBytes(word: number, delimiters: number): number {
+  const isBelowSpace = word - SPACES
+  const isQuote = (word ^ QUOTES) - ONES
+  const isBackslash = (word ^ BACKSLASHES) - ONES
+  const isDelimiter = (word ^ delimiters) - ONES
+  return (word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS
+}
+
+/** The lowest bit is that of the first byte. */
+function placeOf(odd: number): number {
+  return (31 - Math.clz32(odd & -odd)) >> 3
+}
+
 /** A copy with twice the room. */
 export function largerCopy(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  return copyInto(new Int32Array(2 * old.length), old)
-}
-
-function copyInto<T extends { set(from: T): void }>(larger: T, old: T): T {
+  const larger = new Int32Array(2 * old.length)
   larger.set(old)
   return larger
-}
-
-/** The text of a quoted field between its quotes, in which each two of them stand for one: by bytes, as millions may. */
-export function unquotedText(bytes: Bytes, from: number, to: number): string {
-  const plain = new Uint8Array(to - from)
-  let length = 0
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at] ?? 0
-    plain[length++] = byte
-    if (byte === QUOTE) at++
-  }
-  return fromUtf8(plain.subarray(0, length))
-}
-
-/** UTF-16 units of valid UTF-8. */
-export function utf16Length(bytes: Bytes, from: number, to: number): number {
-  let units = 0
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at] ?? 0
-    if ((byte & 0xc0) !== 0x80) units += byte >= 0xf0 ? 2 : 1
-  }
-  return units
 }

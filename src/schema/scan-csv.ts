@@ -8,11 +8,10 @@
 // - An empty line is a record with one empty field, that is a row without cells, but as the last line
 //   of the input it is ignored (one such line, in files of any width; `""` is not an empty line).
 import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'
-import { markLength } from '../base/bytes.js'
+import { markLength, unquotedText, utf16Length } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { isUtf8, sliceReader } from '../base/platform.js'
 import type { StoreError } from '../base/store-error.js'
-import { unquotedText, utf16Length } from './scan-csv-bytes.js'
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
 import { repeatedColumn, reservedColumn } from './table-schema.js'
 

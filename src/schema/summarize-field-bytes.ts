@@ -2,12 +2,23 @@
 //
 // Invariant: the summary equals that of `summarizeText` for the same text. Cells that need a closer look are left to
 // the caller, who takes them there.
-import { DOT, LOWER_E, LOWER_F, LOWER_T, MINUS, OPEN_BRACKET, QUOTE, SPACE } from '../base/ascii.js'
+import {
+  CLOSE_BRACKET,
+  COMMA,
+  DOT,
+  LOWER_E,
+  LOWER_F,
+  LOWER_T,
+  MINUS,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+} from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 import { ByteRules } from './byte-rules.js'
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
-import { endOfDigits, FORM, JsonByteValues } from './json-byte-values.js'
+import { ELEMENT, endOfDigits, FORM, JsonByteValues } from './json-byte-values.js'
 import { MARK } from './scan-csv-bytes.js'
 import { narrowByElements } from './summarize-bytes.js'
 import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS } from './value-rules.js'
@@ -106,7 +117,10 @@ export class FieldSummarizer {
     if (summary.elementMask !== 0) {
       if (first <= SPACE) return CELL_OUTCOME.unsure // White space may stand before an array.
       if (first === OPEN_BRACKET) {
-        const mask = this.#elementMaskOf(summary.elementMask, from, to)
+        const areTexts = (mark & MARK.escape) === 0 && isTextArray(bytes, from, to)
+        const mask = areTexts
+          ? narrowByElements(summary.elementMask, ELEMENT.text)
+          : this.#elementMaskOf(summary.elementMask, from, to)
         if (mask === undefined) return CELL_OUTCOME.unsure
         elementMask = mask
       }
@@ -137,6 +151,17 @@ export class FieldSummarizer {
     if (this.#arrayValues.form !== FORM.array) return undefined
     return narrowByElements(candidates, this.#arrayValues.elements)
   }
+}
+
+/** Whether a cell without escapes, in which each quote stands twice, spells an array of texts alone. */
+function isTextArray(bytes: Bytes, from: number, to: number): boolean {
+  for (let at = from + 1; bytes[at] === QUOTE; at++) {
+    at += 2
+    while (at < to && bytes[at] !== QUOTE) at++
+    at += 2
+    if (at >= to || bytes[at] !== COMMA) return at === to - 1 && bytes[at] === CLOSE_BRACKET
+  }
+  return false
 }
 
 const NOT_A_NUMBER = -1

@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { BufferPool } from '../../src/base/buffer-pool.js'
 import { systemClock } from '../../src/base/clock.js'
 import { runAtOnce, SliceTurns } from '../../src/base/time-slices.js'
 import { ChunkBuilder } from '../../src/engine/import/chunk-builder.js'
@@ -218,7 +219,7 @@ describe('a long row is judged as its values are', () => {
         }
         return summary
       })
-      const scanner = openCsvBytes(csv, ',', LIMITS)
+      const scanner = openCsvBytes(csv, ',', LIMITS, new BufferPool(0))
       const quick = new ChunkBuilder(LIMITS, ['a', 'b', 'c'])
       const slices = new SliceTurns(systemClock).begin()
       const isRead = scanner && (await readCsvBytes(scanner, quick, NOTHING, slices))

@@ -110,7 +110,7 @@ async function prepareFast(
     return prepareJson(team, json, target)
   }
   const { bytes, delimiter } = checkCsv(input)
-  const scanner = openCsvBytes(bytes, delimiter, team.options)
+  const scanner = openCsvBytes(bytes, delimiter, team.options, team.buffers)
   if (scanner !== null) return prepareCsv(team, scanner, { delimiter, mayInline, target })
   await team.slices.begin().admit(bytes.length) // The header may be as long as the body.
   return null
@@ -169,6 +169,8 @@ async function prepareCsv(
   } catch (failure) {
     sink.abandon()
     throw failure
+  } finally {
+    scanner.release()
   }
 }
 

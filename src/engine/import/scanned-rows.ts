@@ -2,11 +2,12 @@
 //
 // Invariant: what is summarized is what exact-rows would say of the same rows.
 
+import { utf16Length } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { NO_ROW } from '../../format/chunk-records.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import { FORM } from '../../schema/json-byte-values.js'
-import { type CsvByteScanner, MARK, utf16Length } from '../../schema/scan-csv-bytes.js'
+import { type CsvByteScanner, MARK } from '../../schema/scan-csv-bytes.js'
 import { CELL, type JsonByteScanner } from '../../schema/scan-json-bytes.js'
 import { summarizeBytes } from '../../schema/summarize-bytes.js'
 import { CELL_OUTCOME, type FieldSummarizer } from '../../schema/summarize-field-bytes.js'

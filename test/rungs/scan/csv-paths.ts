@@ -1,5 +1,6 @@
 // The two paths of a CSV body: what the exact one makes of it, and what the byte scanner does.
 import { expect } from 'vitest'
+import { BufferPool } from '../../../src/base/buffer-pool.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { isStoreError } from '../../../src/base/store-error.js'
 import { SliceTurns } from '../../../src/base/time-slices.js'
@@ -8,7 +9,7 @@ import type { BuilderLimits } from '../../../src/engine/import/columns-of-chunk.
 import { endSegment, readCsvBytes, textsOfRows } from '../../../src/engine/import/read-csv-bytes.js'
 import { TextBuffer } from '../../../src/format/text-buffer.js'
 import { openCsv } from '../../../src/schema/scan-csv.js'
-import { openCsvBytes } from '../../../src/schema/scan-csv-bytes.js'
+import { type CsvByteScanner, openCsvBytes } from '../../../src/schema/scan-csv-bytes.js'
 import type { CsvBody } from './csv-row-bodies.js'
 
 /** The rows of a body; null: it is refused. */
@@ -41,8 +42,19 @@ export async function readQuickly(
   { bytes, delimiter }: CsvBody,
   limits: BuilderLimits,
 ): Promise<Made | null> {
-  const scanner = openCsvBytes(bytes, delimiter, limits)
+  const scanner = openCsvBytes(bytes, delimiter, limits, BUFFERS)
   if (scanner === null) return null
+  try {
+    return await readAll(scanner, limits)
+  } finally {
+    scanner.release()
+  }
+}
+
+/** What scanners get their memory from, one after the other. */
+export const BUFFERS = new BufferPool(4 * 1_048_576)
+
+async function readAll(scanner: CsvByteScanner, limits: BuilderLimits): Promise<Made | null> {
   const builder = new ChunkBuilder(limits, scanner.header)
   const segments: RowBatch[] = []
   let texts: string[] = []

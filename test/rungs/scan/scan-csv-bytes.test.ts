@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { BuilderLimits } from '../../../src/engine/import/columns-of-chunk.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { seeded } from '../../support/seeded.js'
-import { readExactly, readQuickly } from './csv-paths.js'
+import { BUFFERS, readExactly, readQuickly } from './csv-paths.js'
 import { type CsvBody, grammarBody, mutatedBody, realFiles, realLines } from './csv-row-bodies.js'
 
 /** Limits that some bodies reach, by its seed. */
@@ -41,7 +41,61 @@ async function checkBody(body: CsvBody, limits: BuilderLimits, name: string): Pr
   }
 }
 
+/** Texts that are arrays of texts, or nearly. */
+const NEAR_ARRAYS = [
+  '["a"]',
+  '["a","b"]',
+  '["","é"]',
+  '["a"]x',
+  '["a"],["b"]',
+  '["a" ]',
+  '["a", "b"]',
+  '["a",]',
+  '["a"',
+  '["a',
+  '[,"a"]',
+  '["a"b"]',
+  '["a\n"]',
+  '["a\t"]',
+  '["\\u0041"]',
+  '["\\x"]',
+  '["a\\"]',
+  '["a",1]',
+  '["2024-01-01"]',
+  '[]',
+  '[""]',
+  '["a","b"',
+  `["${'x'.repeat(4_100)}"]`,
+] as const
+
 describe('the byte scanner agrees with the exact path', () => {
+  test.each(NEAR_ARRAYS)('of a column with the cell %j among arrays of texts', async (cell) => {
+    for (const cells of [[cell], ['["a","b"]', cell], [cell, '["a","b"]', 'x']]) {
+      const lines = cells.map((text) => `"${text.replaceAll('"', '""')}",1`)
+      const bytes = Buffer.from(['a,b', ...lines].join('\n'))
+      const limits = { ...limitsOf(1), columnsMax: 30, rowBytesMax: 10_000 }
+      const wide = { ...limits, segmentRowsMax: 65_536, segmentBytesMax: 1e9 }
+      await checkBody({ bytes, delimiter: ',' }, wide, cell)
+    }
+  })
+
+  test('of bodies with many cells, in memory that others had before', async () => {
+    const random = seeded(5)
+    for (const cells of [7_000, 9_000, 7_000, 60_000, 7_000, 20_000, 150_000, 8_000]) {
+      const lines = ['a,b,c,$rowID']
+      for (let row = 0; row < cells / 3; row++) {
+        const field = (): string =>
+          random.pick(['', 'x', '1', '"a""b"', 'é', '\\', '2024-01-01', `${row}`])
+        lines.push(`${field()},${field()},${field()},`)
+      }
+      const bytes = Buffer.from(lines.join('\n'))
+      const limits = { ...limitsOf(1), columnsMax: 30, rowBytesMax: ROW_BYTES_MAX }
+      const wide = { ...limits, segmentRowsMax: 65_536, segmentBytesMax: 1e9 }
+      await checkBody({ bytes, delimiter: ',' }, wide, `${cells} cells`)
+    }
+    expect(BUFFERS.bytes).toBeGreaterThan(0)
+  })
+
   test('on 100,000 bodies of a grammar and of changed files, a third of them CSV at least', async () => {
     const files = realLines()
     await fc.assert(

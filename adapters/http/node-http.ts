@@ -38,7 +38,7 @@ import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
 import { TrustedProxies } from './remote-address.js'
 import { hostsOf, parseRequestTarget } from './request-target.js'
 import { createTurns } from './request-turns.js'
-import { sendBody } from './send-body.js'
+import { sendBody, tellsRelease } from './send-body.js'
 import { answerUnparsed } from './unparsed-request.js'
 
 /** Options of `nodeHandler`. Unknown names are refused. */
@@ -120,10 +120,12 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const onSlow = () => void refuseSlow(request, response)
     const { client, admits } = clientOf(request, response)
     const asked = target ?? ''
-    const more = { target: asked, basePath, parsed, client, onSlow, admits, onAnswered, host }
+    const releases = tellsRelease(response)
+    const about = { client, admits, onAnswered, host, releasesPieces: releases }
+    const more = { target: asked, basePath, parsed, onSlow, about }
     const answer = refusal ?? (await contract.handle(makeNodeRequest(request, more)))
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
-    await deliver(request, response, answer, { feeds, onBytes: contract.countSent })
+    await deliver(request, response, answer, { feeds, onBytes: contract.countSent, releases })
   }
 
   const takeTurn = createTurns()
@@ -312,20 +314,14 @@ function makeNodeRequest(
     target,
     basePath,
     parsed,
-    client,
     onSlow,
-    admits,
-    onAnswered,
-    host,
+    about,
   }: Readonly<{
     target: string
     basePath: string
     parsed: Uint8Array | null
-    client: string | undefined
     onSlow: () => void
-    admits: ContractRequest['admits']
-    onAnswered: ContractRequest['onAnswered']
-    host: unknown
+    about: Pick<ContractRequest, 'client' | 'admits' | 'onAnswered' | 'host' | 'releasesPieces'>
   }>,
 ): ContractRequest {
   const { method = '' } = request
@@ -337,10 +333,7 @@ function makeNodeRequest(
     headers: headerLines(request),
     origin: resolveRequestOrigin(request, basePath),
     body: parsed === null ? makePacedReader(request, onSlow) : only(parsed),
-    client,
-    admits,
-    onAnswered,
-    host,
+    ...about,
   }
 }
 
@@ -365,7 +358,11 @@ async function deliver(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body, close = false, signal, stop }: ContractResponse,
-  { feeds, onBytes }: Readonly<{ feeds: OpenFeeds; onBytes: (bytes: number) => void }>,
+  {
+    feeds,
+    onBytes,
+    releases,
+  }: Readonly<{ feeds: OpenFeeds; onBytes: (bytes: number) => void; releases: boolean }>,
 ): Promise<void> {
   const isUnread = !request.complete
   if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
@@ -375,7 +372,7 @@ async function deliver(
   response.writeHead(status, { ...headers, ...lengthHeader })
   onBytes(lengthHeader['content-length'] ?? 0)
   if (stop !== undefined) feeds.endWithServer(request, response, stop)
-  const isSent = await sendBody(response, body, signal)
+  const isSent = await sendBody(response, body, { signal, releases })
   // Ending a response that closes its connection would cut off a client that is still writing.
   if (isSent && isUnread) await drainRequest(request)
   response.end()

@@ -8,6 +8,13 @@ import { Patience } from './patience.js'
  */
 const READER_PATIENCE_MS = 60_000
 
+export type SendOptions = Readonly<{
+  /** Cuts the connection when it is aborted. */
+  signal?: AbortSignal | undefined
+  /** Whether the memory of a piece may be used again when the next is asked for. */
+  releases?: boolean
+}>
+
 /**
  * Writes the body without ending the response, no faster than the client reads.
  *
@@ -16,7 +23,7 @@ const READER_PATIENCE_MS = 60_000
 export async function sendBody(
   response: ServerResponse,
   body: ContractResponse['body'],
-  signal?: AbortSignal,
+  { signal, releases = false }: SendOptions = {},
 ): Promise<boolean> {
   response.setTimeout(READER_PATIENCE_MS, () => response.destroy()) // Also for what is left after the body.
   if (body === null) {
@@ -25,14 +32,14 @@ export async function sendBody(
   }
   const patience = new Patience(READER_PATIENCE_MS)
   if (typeof body === 'string' || body instanceof Uint8Array)
-    return writePiece(response, body, patience)
+    return writePiece(response, body, patience, false)
   const cut = (): void => void response.destroy()
   signal?.addEventListener('abort', cut)
   try {
     if (signal?.aborted) cut()
     for await (const piece of body) {
       if (response.destroyed || response.closed) return false
-      if (!(await writePiece(response, piece, patience))) return false
+      if (!(await writePiece(response, piece, patience, releases))) return false
     }
     return true
   } finally {
@@ -40,15 +47,39 @@ export async function sendBody(
   }
 }
 
+/**
+ * Whether a response tells when it has done with a piece: unless somebody else has put a `write` in the place of its own,
+ * such as to compress.
+ */
+export function tellsRelease(response: ServerResponse): boolean {
+  return !Object.hasOwn(response, 'write')
+}
+
+/** @param releases - Whether it waits until the memory of the piece may be used again. */
 async function writePiece(
   response: ServerResponse,
   piece: string | Uint8Array,
   patience: Patience,
+  releases: boolean,
 ): Promise<boolean> {
-  const isTaken =
-    response.write(piece) || (await patience.wait(drained(response), () => response.destroy()))
+  const cut = (): void => void response.destroy()
+  const isTaken = releases
+    ? await patience.wait(released(response, piece), cut)
+    : response.write(piece) || (await patience.wait(drained(response), cut))
   patience.earn(piece.length)
   return isTaken
+}
+
+/** Writes a piece and waits until the system has it: true, or false if the client has disconnected. */
+function released(response: ServerResponse, piece: string | Uint8Array): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onClose = () => resolve(false)
+    response.once('close', onClose)
+    response.write(piece, (failure) => {
+      response.off('close', onClose)
+      resolve(!failure)
+    })
+  })
 }
 
 /** Waits for the client: true if it has read more, false if it has disconnected. */

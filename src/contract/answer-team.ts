@@ -85,6 +85,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       team: tables === undefined ? team : limitTeam(team, tables),
       query,
       headers: request.headers,
+      releasesPieces: request.releasesPieces === true,
       pageRowsMax: store.limits.pageRowsMax,
       apps: options.apps,
       baseUrls: () => resolveBaseUrls(request, options),

@@ -17,10 +17,13 @@ export class CsvBytes {
   readonly #separator: number
   readonly #cells: RowCells
   readonly #columnCount: number
+  readonly #isReused: boolean
   #out: Bytes = NO_BYTES
   #length = 0
 
-  constructor({ columns }: TableSchema, delimiter: CsvDelimiter) {
+  /** @param isReused - Whether what `rows` returns is valid only until its next call. */
+  constructor({ columns }: TableSchema, delimiter: CsvDelimiter, isReused = false) {
+    this.#isReused = isReused
     this.#delimiter = delimiter
     this.#separator = delimiter.charCodeAt(0)
     this.#cells = new RowCells(columns.map(({ id }) => id))
@@ -29,7 +32,8 @@ export class CsvBytes {
 
   /** @param lines - Objects, a line end behind each. No text has a line end that is not escaped. */
   rows(lines: Bytes): Bytes {
-    this.#out = new Uint8Array(lines.length)
+    const isKept = this.#isReused && this.#out.length >= lines.length
+    if (!isKept) this.#out = new Uint8Array(lines.length)
     this.#length = 0
     for (let at = 0; at < lines.length; ) {
       const end = lines.indexOf(LINE_FEED, at)

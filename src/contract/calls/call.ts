@@ -13,6 +13,8 @@ export type Call = Readonly<{
   team: CallTeam
   query: Query
   headers: HeaderList
+  /** As in `ContractRequest`. */
+  releasesPieces: boolean
   /** Maximum number of rows of one page. */
   pageRowsMax: number
   /** Apps that exist; undefined: every app ID is known. */

@@ -59,6 +59,11 @@ export type ContractRequest = Readonly<{
    * 503, and nothing is changed. Default: yes.
    */
   admits?: ((sender: Readonly<{ keyId: string; teamId?: string }>) => boolean) | undefined
+  /**
+   * Whether the adapter has done with a piece of a body when it asks for the next one, so that its memory may be used
+   * again. Default: false.
+   */
+  releasesPieces?: boolean | undefined
   /** Called with what a log shows of the request, when its answer is made. Default: none. */
   onAnswered?: ((answered: AnsweredRequest) => void) | undefined
 }>

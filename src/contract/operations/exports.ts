@@ -53,7 +53,8 @@ async function openAnswer(call: Call, tableId: string) {
   const { format } = request
   const write = parseSpreadsheet(call, format)
   const { name } = await table.info()
-  const opened = await table.openExport(request).catch((failure) => {
+  const { releasesPieces: reusesMemory } = call
+  const opened = await table.openExport({ ...request, reusesMemory }).catch((failure) => {
     throw asQueryError(failure)
   })
   const { version, rowCount } = opened

@@ -13,7 +13,7 @@ import { StoreError } from '../../base/store-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import { CsvBytes } from '../../format/csv-bytes.js'
 import { csvRows, wantedCells, withRowIds } from '../../format/rows-writer.js'
-import { checkArguments, checkVersion } from '../arguments/arguments.js'
+import { checkArguments, checkFlag, checkVersion } from '../arguments/arguments.js'
 import { checkFindBounds } from '../arguments/find-arguments.js'
 import { choosePastPage } from '../changes/past-table.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -53,8 +53,9 @@ export async function openExport(
   place: TablePlace,
   request: ExportRequest,
 ): ReturnType<Table['openExport']> {
-  checkArguments('openExport', request, [...OPTIONS, 'format', 'at'])
-  const { format, at } = request
+  checkArguments('openExport', request, [...OPTIONS, 'format', 'at', 'reusesMemory'])
+  const { format, at, reusesMemory = false } = request
+  checkFlag('reusesMemory', reusesMemory)
   if (format !== 'csv' && format !== 'tsv' && format !== 'ndjson') {
     const problem = `format must be 'csv', 'tsv' or 'ndjson', not ${shown(format)}`
     throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
@@ -107,7 +108,7 @@ function chooserOf(
 /** @param keepsIds - Whether all columns go out with the row IDs. */
 export async function openVersion(
   place: TablePlace,
-  { limit = Number.POSITIVE_INFINITY, signal, format, at, ...asked }: ExportRequest,
+  { limit = Number.POSITIVE_INFINITY, signal, format, at, reusesMemory, ...asked }: ExportRequest,
   keepsIds = false,
 ): ReturnType<Table['openExport']> {
   const { team, table } = place
@@ -126,7 +127,7 @@ export async function openVersion(
   const wanted = { columns: pickById(schema?.schema.columns ?? [], columns) }
   const header = hasRowIds ? withRowIds(wanted) : wanted
   const delimiter = format === 'tsv' ? '\t' : ','
-  const csv = format === 'ndjson' ? null : new CsvBytes(header, delimiter)
+  const csv = format === 'ndjson' ? null : new CsvBytes(header, delimiter, reusesMemory === true)
   const linesOf = (): AsyncGenerator<Bytes, void> => {
     if (orderBy !== undefined) {
       const form = hasRowIds ? ('linesWithIds' as const) : ('lines' as const)
@@ -141,7 +142,7 @@ export async function openVersion(
     }
     const more = (position: Continuation['position']) =>
       choose({ table, generation: generation.nonce, position })
-    const isReused = csv !== null
+    const isReused = csv !== null || reusesMemory === true // Lines that become CSV are copied.
     return readLines(chosen, more, { query, hasRowIds, limit, signal, isReused }, step)
   }
   async function* pieces(): AsyncGenerator<Bytes, void> {

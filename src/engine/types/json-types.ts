@@ -138,6 +138,7 @@ export interface TextTable {
   /**
    * As `toCSV` and `toNDJSON`, with the version that the rows are of: for a server, which sends it before them.
    * @param request - `at`: a version that the history of the table has, without `orderBy`. Default: the version now.
+   *   `reusesMemory`: whether a piece is valid only until the next is asked for. Default: false.
    * @returns `rowCount`: absent with `where`, with `search`, and if the rows that are not compacted exceed four pages.
    * @throws {StoreError} as `toCSV`; HISTORY_GONE
    * @example
@@ -146,7 +147,11 @@ export interface TextTable {
    */
   openExport(
     request: ExportOptions &
-      Readonly<{ format: 'csv' | 'tsv' | 'ndjson'; at?: number | undefined }>,
+      Readonly<{
+        format: 'csv' | 'tsv' | 'ndjson'
+        at?: number | undefined
+        reusesMemory?: boolean | undefined
+      }>,
   ): Promise<Readonly<{ version: number; rowCount?: number; pieces: ExportedRows }>>
   /**
    * As `pageBytes`, read in pieces: for a server that sends many pages at the same time.

@@ -1,5 +1,7 @@
 // Checks of what a caller says of a source.
+import { didYouMean } from '../base/nearest-word.js'
 import { isRecord, optionError, typeName } from '../base/options.js'
+import { SourceFault } from '../base/record-scanner.js'
 import { DATE_FORMS, type DecimalMark, DIALECT_NAMES, type Dialect } from './dialect.js'
 
 const SKIPPED_LINES_MAX = 1_000
@@ -111,50 +113,64 @@ export function isEncoding(value: unknown): value is string {
 
 const COLUMNS_MAX = 4_096
 
-const CHECKS: Readonly<Record<keyof Dialect, Check>> = {
-  delimiter: {
-    form: 'one character of ASCII, comma, semicolon, tab or pipe',
-    isGood: (value) => typeof value === 'string' && delimiterOf(value) !== undefined,
-  },
-  header: {
-    form: 'present, absent or the names of the columns',
-    isGood: (value) => value === 'present' || value === 'absent' || isTexts(value, 1, COLUMNS_MAX),
-  },
-  skipLines: {
-    form: `an integer from 0 to ${SKIPPED_LINES_MAX}`,
-    isGood: (value) =>
-      Number.isInteger(value) && Number(value) >= 0 && Number(value) <= SKIPPED_LINES_MAX,
-  },
-  comment: MARK,
-  quotes: oneOf('strict', 'relaxed'),
-  quote: MARK,
-  escape: oneOf('double', 'backslash'),
-  trim: FLAG,
-  encoding: { form: 'a name such as windows-1252 or utf-16le', isGood: isEncoding },
-  decimal: oneOf('.', ','),
-  thousands: {
-    form: 'one character',
-    isGood: (value) => typeof value === 'string' && /^[^0-9eE+-]$/u.test(value),
-  },
-  currency: {
-    form: 'a sign such as € or EUR',
-    isGood: (value) => typeof value === 'string' && /^(?:\p{Sc}|[A-Za-z]{1,3})$/u.test(value),
-  },
-  dates: oneOf(...DATE_FORMS),
-  booleans: {
-    form: 'the words for true and false',
-    isGood: (value) => isTexts(value, 2, 2) && value[0] !== value[1] && !value.includes(''),
-  },
-  nulls: {
-    form: `up to ${NULLS_MAX} texts of 1 to ${NULL_CHARS_MAX} characters`,
-    isGood: (value) =>
-      isTexts(value, 0, NULLS_MAX) &&
-      value.every((text) => text.length > 0 && text.length <= NULL_CHARS_MAX),
-  },
-  blankLines: oneOf('keep', 'skip'),
-  extraFields: oneOf('refuse', 'dropEmpty', 'drop'),
-  columns: {
-    form: 'what is said of each column, such as { price: { decimal: "," } }',
-    isGood: isColumns,
-  },
+/** Marked as pure, so that a bundle without the checks does not have it. */
+const CHECKS = /* @__PURE__ */ makeChecks()
+
+function makeChecks(): Readonly<Record<keyof Dialect, Check>> {
+  return {
+    delimiter: {
+      form: 'one character of ASCII, comma, semicolon, tab or pipe',
+      isGood: (value) => typeof value === 'string' && delimiterOf(value) !== undefined,
+    },
+    header: {
+      form: 'present, absent or the names of the columns',
+      isGood: (value) =>
+        value === 'present' || value === 'absent' || isTexts(value, 1, COLUMNS_MAX),
+    },
+    skipLines: {
+      form: `an integer from 0 to ${SKIPPED_LINES_MAX}`,
+      isGood: (value) =>
+        Number.isInteger(value) && Number(value) >= 0 && Number(value) <= SKIPPED_LINES_MAX,
+    },
+    comment: MARK,
+    quotes: oneOf('strict', 'relaxed'),
+    quote: MARK,
+    escape: oneOf('double', 'backslash'),
+    trim: FLAG,
+    encoding: { form: 'a name such as windows-1252 or utf-16le', isGood: isEncoding },
+    decimal: oneOf('.', ','),
+    thousands: {
+      form: 'one character',
+      isGood: (value) => typeof value === 'string' && /^[^0-9eE+-]$/u.test(value),
+    },
+    currency: {
+      form: 'a sign such as € or EUR',
+      isGood: (value) => typeof value === 'string' && /^(?:\p{Sc}|[A-Za-z]{1,3})$/u.test(value),
+    },
+    dates: oneOf(...DATE_FORMS),
+    booleans: {
+      form: 'the words for true and false',
+      isGood: (value) => isTexts(value, 2, 2) && value[0] !== value[1] && !value.includes(''),
+    },
+    nulls: {
+      form: `up to ${NULLS_MAX} texts of 1 to ${NULL_CHARS_MAX} characters`,
+      isGood: (value) =>
+        isTexts(value, 0, NULLS_MAX) &&
+        value.every((text) => text.length > 0 && text.length <= NULL_CHARS_MAX),
+    },
+    blankLines: oneOf('keep', 'skip'),
+    extraFields: oneOf('refuse', 'dropEmpty', 'drop'),
+    columns: {
+      form: 'what is said of each column, such as { price: { decimal: "," } }',
+      isGood: isColumns,
+    },
+  }
+}
+
+/** @throws {SourceFault} if something is said of a column that is not there */
+export function checkDialectColumns({ columns = {} }: Dialect, names: readonly string[]): void {
+  const missing = Object.keys(columns).find((column) => !names.includes(column))
+  if (missing === undefined) return
+  const meant = didYouMean(missing, names, JSON.stringify)
+  throw new SourceFault(`the header has no column ${JSON.stringify(missing)}${meant}`)
 }

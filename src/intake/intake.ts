@@ -13,7 +13,7 @@ import { isJson, type SourceFormat } from '../base/source-format.js'
 import type { Advice } from './advice.js'
 import type { ColumnKinds } from './conversions.js'
 import type { Dialect } from './dialect.js'
-import { checkDialect } from './dialect-rules.js'
+import { checkDialect, checkDialectColumns } from './dialect-rules.js'
 import { openJson } from './json-source.js'
 import { checkNested, type Nested, NestedRows } from './nested.js'
 import { PassedLines } from './passed-lines.js'
@@ -142,13 +142,14 @@ export async function openIntake(
   if (checkNested(options.nested) !== undefined && !isJson(format)) {
     throw optionError('nested', `is of json and ndjson only, not of ${format}`)
   }
-  return openCheckedIntake(source, { ...options, dialect })
+  const checkHeader = (columns: readonly string[]) => checkDialectColumns(dialect, columns)
+  return openCheckedIntake(source, { ...options, dialect, checkHeader })
 }
 
 /** As `openIntake`, for a caller whose own choices the options are. @throws {SourceFault} likewise */
 export async function openCheckedIntake(
   source: AsyncIterable<Uint8Array>,
-  options: IntakeOptions,
+  options: IntakeOptions & Pick<PlanOptions, 'checkHeader'>,
 ): Promise<Intake> {
   const { format, detects, unpacks, dialect = {} } = options
   const bytes = unpacks === true ? unpackGzip(source) : source
@@ -201,7 +202,7 @@ async function openLineRuns(
   text: TextBytes,
   lines: PassedLines,
   ofText: readonly Advice[],
-  options: IntakeOptions & Readonly<{ dialect: Dialect; kindsOf: PlanOptions['kindsOf'] }>,
+  options: IntakeOptions & Pick<PlanOptions, 'dialect' | 'kindsOf' | 'checkHeader'>,
 ): Promise<Opened> {
   const { slices, limits, allowEmpty } = options
   const said = options.format === 'tsv' ? 'tsv' : 'csv'

@@ -3,8 +3,6 @@
 // Invariants:
 // - A plan is made once a source, from its first bytes, and never changed.
 // - What is said is not detected.
-import { didYouMean } from '../base/nearest-word.js'
-import { SourceFault } from '../base/record-scanner.js'
 import { isDateTime } from '../schema/time-rules.js'
 import { isNumberToken } from '../schema/value-rules.js'
 import type { Advice } from './advice.js'
@@ -72,10 +70,12 @@ export type PlanOptions = SampleOptions &
   Readonly<{
     /** Asked only if a column may be converted. */
     kindsOf: () => Promise<ColumnKinds | undefined>
+    /** Refuses a header without the columns of which something is said. Default: that is known not to be so. */
+    checkHeader?: ((columns: readonly string[]) => void) | undefined
   }>
 
 export async function planIntake(sample: Sample, options: PlanOptions): Promise<Plan> {
-  const { dialect, detects } = options
+  const { dialect, detects, checkHeader } = options
   const begun = readBeginning(sample, dialect)
   const tried = triedOf(begun.sample)
   const marks = await detectMarks(tried, begun.separator, options)
@@ -84,7 +84,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
   const seen = await readSample(sampleRecords(rest, marks, dialect.comment), options)
   const lines = begun.lines + preamble.lines
   const header = planHeader(seen, options, lines)
-  checkDialectColumns(dialect, header.columns)
+  checkHeader?.(header.columns)
   const nulls = new Set(dialect.nulls ?? (seen.hasDatabaseNulls ? [NULL_OF_DATABASES] : []))
   const { conversions, unread } = await chooseConversions(header.columns, seen.values, options)
   const extraFields = dialect.extraFields ?? (detects ? seen.extraFields : 'refuse')
@@ -137,14 +137,6 @@ type Header = Readonly<{
   fieldCount: number
   advice: readonly Advice[]
 }>
-
-/** @throws {SourceFault} if something is said of a column that is not there */
-function checkDialectColumns({ columns = {} }: Dialect, names: readonly string[]): void {
-  const missing = Object.keys(columns).find((column) => !names.includes(column))
-  if (missing === undefined) return
-  const meant = didYouMean(missing, names, JSON.stringify)
-  throw new SourceFault(`the header has no column ${JSON.stringify(missing)}${meant}`)
-}
 
 /** The columns of a source. One without a name gets one, or is left out if no record of the sample has a value for it. */
 function planHeader(seen: SeenRecords, { dialect, detects }: PlanOptions, line: number): Header {

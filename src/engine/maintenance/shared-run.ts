@@ -70,6 +70,7 @@ class Callers {
         this.#reason = signal.reason
         if (!this.#areGone || !this.#hasBegun) reject(aborted(WHAT, signal.reason))
       }
+      if (signal.aborted) onAbort() // By the first step of the run, which has begun.
       signal.addEventListener('abort', onAbort, { once: true })
       const end = (): void => signal.removeEventListener('abort', onAbort)
       result.then(resolve, reject).then(end, end)

@@ -166,6 +166,9 @@ describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
 
     await page.getByLabel('Name of the column note').fill('Mine')
     await table.alter({ rename: { note: 'Theirs' } })
+    await page.getByRole('button', { name: 'Show the new version' }).click()
+    await page.getByText('Save or discard the other changes first.').waitFor()
+    expect(await page.getByLabel('Name of the column note').inputValue()).toBe('Mine')
     await press(page, 'Save')
     await pane(page).getByText('Someone else has changed these columns meanwhile.').waitFor()
     expect((await table.info()).schema.columns[2]).toMatchObject({ displayName: 'Theirs' })

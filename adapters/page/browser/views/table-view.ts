@@ -2,6 +2,7 @@
 import { messageOf } from '../../../../src/base/shown-text.js'
 import type { Api, Column, TableInfo } from '../base/api.js'
 import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
+import { SCHEMA } from '../base/schema-texts.js'
 import { TEXT } from '../base/texts.js'
 import { GridEditor } from '../edit/grid-editor.js'
 import { SchemaEditor } from '../edit/schema-editor.js'
@@ -402,7 +403,11 @@ class TableView {
     const before = this.#info
     const info = await this.#api.info(before.id, this.#context.signal)
     const namesOf = ({ name, schema }: TableInfo) => JSON.stringify([name, schema])
-    if (namesOf(info) !== namesOf(before)) return this.#context.reload()
+    if (namesOf(info) !== namesOf(before)) {
+      // What a person has not saved of the columns stays.
+      if (this.#schema?.isDirty === true) return this.#context.say(SCHEMA.saveFirst)
+      return this.#context.reload()
+    }
     const { activeElement } = document
     const isHere = activeElement === document.body || this.#live.element.contains(activeElement)
     this.#info = info

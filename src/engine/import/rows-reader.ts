@@ -1,7 +1,7 @@
 // The rows of a table operation, from a body or from a stash, made ready to be linked: checked against a policy in
 // O(chunks), misfits named, chunks that need another form rewritten.
 
-import type { Awaitable } from '../../base/awaitable.js'
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { shiftPlace } from '../../base/data-error.js'
 import { invariant } from '../../base/invariant.js'
@@ -313,13 +313,14 @@ export function recordsOfSource(rows: GivenRows): readonly Bytes[] {
 }
 
 /** Whether a plan may still link what was read: its stash must not have changed. */
-export async function sourceHolds(
+export function sourceHolds(
   { check }: OperationRows,
   read: (key: Bytes) => Awaitable<Bytes | null>,
-): Promise<boolean> {
+): Awaitable<boolean> {
   if (check === null) return true
-  const now = await read(check.key)
-  return now !== null && check.equals !== null && sameBytes(now, check.equals)
+  return chain(read(check.key), (now) => {
+    return now !== null && check.equals !== null && sameBytes(now, check.equals)
+  })
 }
 
 async function inlineToStoredForm(

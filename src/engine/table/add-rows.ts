@@ -1,7 +1,9 @@
 // Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
-import { isSync } from '../../base/awaitable.js'
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { schemaKey } from '../../format/keys.js'
+import type { TableHead } from '../../format/records.js'
 import type { ReadRecord } from '../../kv/kv.js'
+import { readAwaitable } from '../../kv/read-awaitable.js'
 import { putMarkers } from '../commit/file-markers.js'
 import {
   type IdempotencyState,
@@ -10,7 +12,7 @@ import {
   saveResult,
 } from '../commit/idempotency.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
-import type { Plan } from '../commit/table-writer.js'
+import type { Plan, Planned } from '../commit/table-writer.js'
 import { hintOfClosed, hintOfSegments, hintOfTable } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -39,10 +41,15 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
   const ahead = aheadOfAdd(place, request)
   let seen = ahead && (await team.writers.look(place, ahead))
   const first = await (seen === undefined
-    ? team.partition.read(async (view) => {
-        await readHead(team, view, table, tableId) // 404 goes first.
-        return changedOf(await readAddRepeat(place, request, (key) => view.get(key)))
-      })
+    ? readAwaitable(team.partition, (view) =>
+        // 404 goes first.
+        chain(readHead(team, view, table, tableId), () =>
+          chain(
+            readAddRepeat(place, request, (key) => view.get(key)),
+            changedOf,
+          ),
+        ),
+      )
     : firstOfLook(place, request, seen))
   if (first !== null) return first
   const { onSchemaError } = request
@@ -53,10 +60,13 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
     const look = seen ?? (ahead && (await team.writers.look(place, ahead)))
     seen = undefined // The next try looks again.
     const base = await (look === undefined
-      ? team.partition.read(async (view) => {
-          const repeat = await readAddRepeat(place, request, (key) => view.get(key))
-          return changedOf(repeat) ?? readLinkBase(place, reader, view)
-        })
+      ? readAwaitable(team.partition, (view) =>
+          chain(
+            readAddRepeat(place, request, (key) => view.get(key)),
+            (repeat): Awaitable<ChangeResult | LinkBase> =>
+              changedOf(repeat) ?? readLinkBase(place, reader, view),
+          ),
+        )
       : firstOrBase(place, request, reader, look))
     if ('rowIds' in base) return base
     const { key } = request
@@ -103,16 +113,16 @@ function firstOfLook(
   place: TablePlace,
   request: CheckedAdd,
   look: TableLook,
-): Promise<ChangeResult | null> {
-  return readAddRepeat(place, request, look.reader()).then(changedOf)
+): Awaitable<ChangeResult | null> {
+  return chain(readAddRepeat(place, request, look.reader()), changedOf)
 }
 
 function readAddRepeat(
   { team, table }: TablePlace,
   { key }: Pick<CheckedAdd, 'key'>,
   read: ReadRecord,
-): Promise<IdempotencyState | null> {
-  return readIdempotency(team.options, table, key, read)
+): Awaitable<IdempotencyState | null> {
+  return key === undefined ? null : readIdempotency(team.options, table, key, read)
 }
 
 /** The first result of a key; null: there is none, or no key was given. */
@@ -125,44 +135,57 @@ function planAdd(
   place: TablePlace,
   operation: CheckedAdd,
   reader: RowsReader,
-  { base, rows, newSchema, receipt }: ReadyRows,
+  ready: ReadyRows,
 ): Plan<ChangeResult | Moved> {
-  const { team, table } = place
-  return async (head, read) => {
-    const repeat = await readAddRepeat(place, operation, read)
-    const first = changedOf(repeat)
-    if (first !== null) return { result: first }
-    const moved = await whatMoved(base, head, read)
-    if (moved !== null) return { result: moved }
-    if (linkableCount(rows) === 0) {
-      return { result: { version: head.version, rowIds: rowIdsOf([]) } }
-    }
-    const version = head.version + 1
-    const { random } = team.options
-    const before = head.generation
-    const generation = newSchema === null ? before : underSchema(before, newSchema, version)
-    const added = await appendRows(
-      { read, random, table, generation, version, base: versionBase(team) },
-      rows,
-    )
-    const { runs } = added
-    const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
-    const markers = await putMarkers(read, random, added.files)
-    const puts = [...added.puts, ...kept.puts, ...markers]
-    if (newSchema !== null) {
-      puts.push(
-        putSchema(table, generation, newSchema, version),
-        ...hintOfTable(team, table, version),
+  const { base, rows } = ready
+  return (head, read) =>
+    chain(readAddRepeat(place, operation, read), (repeat) => {
+      const first = changedOf(repeat)
+      if (first !== null) return { result: first }
+      return chain(
+        whatMoved(base, head, read),
+        (moved): Awaitable<Planned<ChangeResult | Moved>> => {
+          if (moved !== null) return { result: moved }
+          if (linkableCount(rows) > 0) return planLink(place, reader, ready, repeat, { head, read })
+          return { result: { version: head.version, rowIds: rowIdsOf([]) } }
+        },
       )
-    }
-    puts.push(...hintOfClosed(team, head, added.next, table))
-    if ('segments' in rows) puts.push(...hintOfSegments(team, table, version))
-    const own = checksOfObjects(place, reader)
-    const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
-    checks.push(...(isSync(own) ? own : await own))
-    return {
-      result: { version, rowIds: rowIdsOf(runs) },
-      change: { next: added.next, puts, checks, operation: 'add', receipt },
-    }
-  }
+    })
+}
+
+function planLink(
+  place: TablePlace,
+  reader: RowsReader,
+  { base, rows, newSchema, receipt }: ReadyRows,
+  repeat: IdempotencyState | null,
+  { head, read }: Readonly<{ head: TableHead; read: ReadRecord }>,
+): Awaitable<Planned<ChangeResult>> {
+  const { team, table } = place
+  const version = head.version + 1
+  const { random } = team.options
+  const before = head.generation
+  const generation = newSchema === null ? before : underSchema(before, newSchema, version)
+  const start = { read, random, table, generation, version, base: versionBase(team) }
+  return chain(appendRows(start, rows), (added) =>
+    chain(putMarkers(read, random, added.files), (markers) =>
+      chain(checksOfObjects(place, reader), (own) => {
+        const { runs } = added
+        const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
+        const puts = [...added.puts, ...kept.puts, ...markers]
+        if (newSchema !== null) {
+          puts.push(
+            putSchema(table, generation, newSchema, version),
+            ...hintOfTable(team, table, version),
+          )
+        }
+        puts.push(...hintOfClosed(team, head, added.next, table))
+        if ('segments' in rows) puts.push(...hintOfSegments(team, table, version))
+        const checks = [...added.checks, ...checksOf(base.source), ...kept.checks, ...own]
+        return {
+          result: { version, rowIds: rowIdsOf(runs) },
+          change: { next: added.next, puts, checks, operation: 'add', receipt },
+        }
+      }),
+    ),
+  )
 }

@@ -6,6 +6,7 @@
 // - An extent that was opened before commits may have been lost takes no more rows: row IDs that lost rows
 //   had are not given to others.
 // - Only the last extent of a generation is open; it is closed (with an entry) before another follows.
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
@@ -57,7 +58,7 @@ export function linkableBytes(rows: LinkableRows): number {
   return rows.segments.reduce((bytes, { ref }) => bytes + ref.objectBytes, 0)
 }
 
-export async function appendRows(place: AppendPlace, rows: LinkableRows): Promise<Appended> {
+export function appendRows(place: AppendPlace, rows: LinkableRows): Awaitable<Appended> {
   if (linkableCount(rows) === 0) {
     return { next: place.generation, ...NO_PAGES, runs: [], files: newMarkedFiles() }
   }
@@ -85,7 +86,7 @@ async function appendSegments(
   return { next: { ...generation, nextExtent, liveRows, open: null }, ...pages, runs, files }
 }
 
-async function appendTexts(place: AppendPlace, texts: readonly string[]): Promise<Appended> {
+function appendTexts(place: AppendPlace, texts: readonly string[]): Awaitable<Appended> {
   const { generation, version, table, base } = place
   const { schemaNumber } = generation
   const records = texts.map((text) => encodeRowRecord({ version, schemaNumber, text }))
@@ -105,7 +106,6 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
         textBytes: 0,
         base,
       }
-  const pages = fits ? NO_PAGES : await closeOpenAndAppend(place, [])
   const { extent, nonce, nextSlot: firstSlot } = open
   const puts = records.map((record, i) => {
     return [rowKey(table, { extent, slot: firstSlot + i }), record] as const
@@ -118,7 +118,9 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
   }
   const runs = [{ nonce, extent, firstSlot, count: texts.length }]
   const files = filesOfRecords(records)
-  return { next, puts: [...pages.puts, ...puts], checks: pages.checks, runs, files }
+  return chain(fits ? NO_PAGES : closeOpenAndAppend(place, []), (pages) => {
+    return { next, puts: [...pages.puts, ...puts], checks: pages.checks, runs, files }
+  })
 }
 
 /** The key of the page that segments are appended to. */

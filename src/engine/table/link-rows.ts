@@ -1,6 +1,6 @@
 // Shared by all operations that link rows: long work is prepared against a state of the table and of the stash, and
 // is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
-import { type Awaitable, isSync } from '../../base/awaitable.js'
+import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { sameValue } from '../../base/bytes.js'
 import type { ReceiptDetail } from '../../format/log-records.js'
 import type { TableHead } from '../../format/records.js'
@@ -75,15 +75,18 @@ export async function linkUntilDone<P, T extends object>(
 export type LinkBase = Readonly<{ head: TableHead; schema: IndexedSchema; source: OperationRows }>
 
 /** @throws {StoreError} TABLE_NOT_FOUND, STASH_NOT_FOUND */
-export async function readLinkBase(
+export function readLinkBase(
   { team, table, tableId }: TablePlace,
   reader: RowsReader,
   view: KvView,
-): Promise<LinkBase> {
-  const head = await readHead(team, view, table, tableId)
-  const source = await reader.read(view)
-  const schema = await team.schemas.get(table, head.generation.schemaNumber, (key) => view.get(key))
-  return { head, source, schema }
+): Awaitable<LinkBase> {
+  return chain(readHead(team, view, table, tableId), (head) =>
+    chain(reader.bodyRows ?? reader.read(view), (source) => {
+      const { schemaNumber } = head.generation
+      const reading = team.schemas.get(table, schemaNumber, (key) => view.get(key))
+      return chain(reading, (schema) => ({ head, source, schema }))
+    }),
+  )
 }
 
 /** As `readBase`, of what was read ahead: with the schema. */
@@ -131,15 +134,15 @@ export async function readyRows(
 }
 
 /** null: what was prepared may still be linked, on the schema and the stash that it was prepared on. */
-export async function whatMoved(
+export function whatMoved(
   base: LinkBase,
   head: TableHead,
   read: ReadRecord,
-): Promise<'schema' | 'stash' | null> {
+): Awaitable<'schema' | 'stash' | null> {
   const { schemaNumber, keyIndex } = head.generation
   const before = base.head.generation
   if (schemaNumber !== before.schemaNumber || !sameValue(keyIndex, before.keyIndex)) return 'schema'
-  return (await sourceHolds(base.source, read)) ? null : 'stash'
+  return chain(sourceHolds(base.source, read), (holds) => (holds ? null : 'stash'))
 }
 
 /** Checks on their stash by the commit that links rows. */

@@ -16,8 +16,9 @@ export function namedRows(rows: readonly ModelRow[]): NamedRows {
   return rows.flatMap(({ id, gone, cells }) => (gone ? [] : [{ name: `row '${id}'`, cells }]))
 }
 
+/** Behind the name is the line, if it is known. */
 export function namedInput(rows: readonly Cells[]): NamedRows {
-  return rows.map((cells, i) => ({ name: `row ${i} (counted from 0) of the input`, cells }))
+  return rows.map((cells, i) => ({ name: `row ${i} (counted from 0)`, cells }))
 }
 
 type KeyedChange = Readonly<{

@@ -6,6 +6,8 @@ export const FOUND: Readonly<Record<string, readonly string[]>> = {
     'W3siYSI6MTIuNSwiYiI6IjIwMjQtMDItMjkifSx7ImEiOjAsImIiOjAxfSx7ImEiOjEuMCwiYiI6LTFlLTV9XQ==',
   ],
   'intake of JSON': [
+    // A row of a table without columns has no line of CSV: nothing is promised of it.
+    'e3s6e1t7fV19Og==',
     // A text with an escape comes back from CSV without it: the comparison has to be by value.
     'ey0wImRhdGEiXFwiMjAyNC1wMnwxcDBcIjIwaHR0cHM6Ly9leGFtcGxlLmNvbTBodHRwczovL2V4YW1wbGUuY29tNWEie1t7IjEyOjMwIjoiXHUwMGU5In1dPQ==',
   ],

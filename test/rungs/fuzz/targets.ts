@@ -163,17 +163,18 @@ async function importedAs(store: Store, rows: object): Promise<unknown> {
   const table = team.table(made.tableId)
   const lines = await textOf(table.toNDJSON())
   const { columns } = await table.schema()
-  await checkRoundTrip(table, lines)
+  await checkRoundTrip(table, lines, columns.length > 0)
   await table.delete()
   return { columns, lines, report }
 }
 
-/** What a table writes as CSV and as NDJSON, it reads as the same rows; CSV has no empty texts. */
-async function checkRoundTrip(table: Table, lines: string): Promise<void> {
+/** What a table writes as CSV and as NDJSON, it reads as the same rows; CSV needs columns, and has no empty texts. */
+async function checkRoundTrip(table: Table, lines: string, hasColumns: boolean): Promise<void> {
   const csv = await textOf(table.toCSV())
   await table.overwrite({ rows: { ndjson: lines, allowEmpty: true } })
   const again = await textOf(table.toNDJSON())
   if (again !== lines) throw new Error(`as NDJSON ${again} instead of ${lines}`)
+  if (!hasColumns) return
   await table.overwrite({ rows: { csv, allowEmpty: true } })
   const ofCsv = await textOf(table.toNDJSON())
   if (!isDeepStrictEqual(withoutEmpty(ofCsv), withoutEmpty(lines))) {

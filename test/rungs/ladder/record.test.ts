@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
+import { readText } from '../../support/project.js'
 import { addLine, readRecord, type TortureRecord, wrongRecord } from './record.mjs'
+
+const SUITES = JSON.parse(readText('test/rungs/ladder/suites.json')) as readonly { id: string }[]
 
 const DAY_MS = 86_400_000
 const suites = {}
@@ -9,6 +12,13 @@ test('the record of tortures has no violation', async () => {
   const { commits } = await readRecord()
   const all = commits.flatMap(({ suites }) => Object.values(suites))
   expect(all.reduce((sum, { violations }) => sum + violations, 0)).toBe(0)
+})
+
+test('the record names every rung', async () => {
+  const { commits } = await readRecord()
+  const ran = commits.flatMap(({ suites }) => Object.keys(suites).map((name) => name.split(' ')[0]))
+
+  expect(SUITES.map(({ id }) => id).filter((id) => !ran.includes(id))).toEqual([])
 })
 
 test('runs of a suite add up; figures in its name are of one run', () => {

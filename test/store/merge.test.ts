@@ -449,6 +449,22 @@ describe('a merge is refused', () => {
     })
   })
 
+  test('by another key than that of the table, wherever the first wrong cell stands', async () => {
+    const store = await open({ inlineRowsMax: 0, segmentRowsMax: 2 })
+    const table = await tableOf(store, [{ k: 'a', n: 1 }])
+    await table.alter({ key: ['k', 'n'] })
+    const good = { k: 'b', n: 2 }
+    for (const rows of [
+      [{ ...good, n: 'x' }],
+      [good, { k: 'c' }, { k: 'd' }, { k: 'e', n: 'x' }],
+    ]) {
+      const merge = table.merge({ rows, key: ['k'] })
+      await expect(merge).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+      const late = table.merge({ rows, key: ['k'], ifMatch: 1 })
+      await expect(late).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' })
+    }
+  })
+
   test('in a transaction, which goes on without it', async () => {
     const store = await open()
     const table = await tableOf(store, [{ email: 'a', n: 1 }])

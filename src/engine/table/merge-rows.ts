@@ -55,8 +55,14 @@ export async function mergeIntoTable(
 ): Promise<MergeResult> {
   const { team, table, tableId } = place
   const first = await team.partition.read(async (view) => {
-    await readHead(team, view, table, tableId) // 404 goes first.
-    return firstMerge(place, request, (key) => view.get(key))
+    const head = await readHead(team, view, table, tableId) // 404 goes first.
+    const read: ReadRecord = (key) => view.get(key)
+    const repeat = await firstMerge(place, request, read)
+    if (repeat !== null) return repeat
+    // Before a row is read, so that the refusal does not depend on where the first wrong cell stands.
+    checkIfMatch('table', request.ifMatch, toPublicVersion(team, head).version)
+    checkTableKey(await readKeyColumnIds(place, head, read), request.key)
+    return null
   })
   if (first !== null) return first
   const { onSchemaError } = request

@@ -24,11 +24,16 @@ import { openExistingStore, openStoreOrServer } from '../stores/store-place.js'
 import { TEAM_OPTION } from '../stores/table-options.js'
 import { chooseTeam } from '../stores/team.js'
 
+/** How long a writable page keeps what is changed in it, and the rows of before. */
+const HISTORY_DAYS = 7
+const DAY_MS = 86_400_000
+
 const OPTIONS = {
   write: {
     type: 'boolean',
     default: false,
-    help: 'allow imports, changes and deletes, and create DIR if it is new; else the page is read-only',
+    help: `allow imports, changes and deletes, keep their history for ${HISTORY_DAYS} days, and create DIR if it is new;
+      else the page is read-only`,
   },
   team: TEAM_OPTION,
   port: {
@@ -118,7 +123,7 @@ async function openShown({ directory, writable }: OpenCommand, io: CommandIo): P
   const hint = '; with --write, open creates one'
   const opened = await openStoreOrServer(directory, io, 'stop it', (wait) =>
     writable
-      ? openDirectory(directory, wait)
+      ? openDirectory(directory, { ...wait, historyRetentionMs: HISTORY_DAYS * DAY_MS })
       : openExistingStore(directory, io, { maintenance: false, hint, ...wait }),
   )
   if ('store' in opened) return opened.store

@@ -2,16 +2,16 @@
 // the command refuses, the page refuses in the same words.
 // Method: the files of test/intake, chosen one after the other in a browser. What has to be said of a file is chosen above
 // its preview; the report of the command is put into the words of the page.
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shownText } from '../../adapters/page/browser/base/dom.js'
 import { TEXT } from '../../adapters/page/browser/base/texts.js'
 import type { IntakeReport } from '../../src/client/client.js'
-import { findChromium } from '../browser/chromium.js'
 import { CSV_FILES } from '../intake/csv-files.js'
 import type { FileCase } from '../intake/file-case.js'
 import { OTHER_FILES } from '../intake/other-files.js'
 import { KEY, openWays, type Source, type Ways } from '../intake/ways.js'
+import { HAS_BROWSER, launchBrowser } from './shown-page.js'
 
 const FILES = Object.entries({ ...CSV_FILES, ...OTHER_FILES })
 
@@ -48,16 +48,14 @@ function choicesOf({ decimal, thousands, ...said }: Said): readonly [string, str
   return [...numbers, ...(Object.entries(said) as [string, string][])]
 }
 
-const { path } = findChromium()
-
-describe.skipIf(path === undefined)('the files of the intake in the page', () => {
+describe.skipIf(!HAS_BROWSER)('the files of the intake in the page', () => {
   let ways: Ways
   let browser: Browser
   let page: Page
 
   beforeAll(async () => {
     ways = await openWays()
-    browser = await chromium.launch({ executablePath: path ?? '', timeout: 60_000 })
+    browser = await launchBrowser()
     page = await browser.newPage()
     await page.goto(`${ways.url}/#/import`)
     await page.getByLabel('API key').fill(KEY)

@@ -1,11 +1,10 @@
 // Goal: a person who is faster than the server or the screen loses neither the place, nor the focus, nor a choice.
 // Method: the page of `startServer` in a real browser. Answers, files and timers are held until the person has acted.
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { openMemory, type Store } from '../../src/index.js'
-import { findChromium } from '../browser/chromium.js'
-import { HAS_BROWSER, hold, openPage } from './shown-page.js'
+import { HAS_BROWSER, hold, launchBrowser, openPage } from './shown-page.js'
 
 const KEY = 'a-key-of-a-person'
 const ADMIN_KEY = 'a-key-of-an-admin'
@@ -18,7 +17,7 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
   let store: Store
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 60_000 })
+    browser = await launchBrowser()
     context = await browser.newContext()
     store = await openMemory({ historyRetentionMs: 86_400_000 })
     const team = store.team('default')

@@ -1,11 +1,10 @@
 // Goal: a person sees what others change, how much it is, and takes it without losing the place.
 // Method: the page of `startServer` in a real browser, while the library changes the tables of its store.
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { openMemory, type Store, type Table } from '../../src/index.js'
-import { findChromium } from '../browser/chromium.js'
-import { faults, HAS_BROWSER, openPage, picture } from './shown-page.js'
+import { faults, HAS_BROWSER, launchBrowser, openPage, picture } from './shown-page.js'
 
 const KEY = 'a-key-of-a-person'
 const ROWS = 3_000
@@ -16,7 +15,7 @@ describe.skipIf(!HAS_BROWSER)('what others change', () => {
   let store: Store
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 60_000 })
+    browser = await launchBrowser()
     context = await browser.newContext()
     store = await openMemory()
   })

@@ -1,12 +1,11 @@
 // Goal: a person changes the columns of a table, its name and its key, by mouse and by keyboard alone, is told what would
 // be lost, and overwrites nothing that others change.
 // Method: the page of `startServer` in a real browser, while the library changes the tables of its store.
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { openMemory, type Store, type Table } from '../../src/index.js'
-import { findChromium } from '../browser/chromium.js'
-import { faults, HAS_BROWSER, hold, openPage, picture } from './shown-page.js'
+import { faults, HAS_BROWSER, hold, launchBrowser, openPage, picture } from './shown-page.js'
 
 const KEY = 'a-key-of-a-person'
 const READER = 'a-key-of-a-reader'
@@ -18,7 +17,7 @@ describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
   let store: Store
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 60_000 })
+    browser = await launchBrowser()
     context = await browser.newContext()
     store = await openMemory()
   })

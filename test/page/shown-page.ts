@@ -21,6 +21,11 @@ export const HOSTILE_NAME = 'evil.example'
 
 const VIEWPORT = { width: 1100, height: 680 }
 
+/** For tests that `HAS_BROWSER` lets run. */
+export function launchBrowser(args: string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: found.path ?? '', args, timeout: 60_000 })
+}
+
 /** A directory that `rowstash open` shows, and a browser that has opened its address. `remove` ends all. */
 export type ShownDirectory<T> = MadeDirectory<T> &
   Readonly<{
@@ -44,11 +49,7 @@ export async function makeShownDirectory<T>(
   try {
     const { origin, address, token, close } = await openDirectoryPage(directory.path, ...args)
     ends.push(close)
-    const browser = await chromium.launch({
-      executablePath: found.path ?? '',
-      args: [`--host-resolver-rules=MAP ${HOSTILE_NAME} 127.0.0.1`],
-      timeout: 60_000,
-    })
+    const browser = await launchBrowser([`--host-resolver-rules=MAP ${HOSTILE_NAME} 127.0.0.1`])
     ends.push(() => browser.close())
     const context = await browser.newContext({ viewport: VIEWPORT })
     const page = await context.newPage()

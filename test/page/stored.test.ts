@@ -3,15 +3,14 @@
 // Method: the page of `startServer`, and of `nodeHandler` behind a cookie of its host, in a real browser.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Browser, type BrowserContext, chromium, type Page, type Route } from 'playwright-core'
+import type { Browser, BrowserContext, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../adapters/http/start-server.js'
 import { nodeHandler, openDirectory } from '../../adapters/node.js'
 import type { Store, Table } from '../../src/index.js'
-import { findChromium } from '../browser/chromium.js'
 import { makeDirectory } from './opened-store.js'
 import { IMAGE, MARKUP } from './shop.js'
-import { copiedText, faults, HAS_BROWSER, openPage, picture } from './shown-page.js'
+import { copiedText, faults, HAS_BROWSER, launchBrowser, openPage, picture } from './shown-page.js'
 
 const KEY = 'a-key-of-a-person'
 const PEOPLE = [
@@ -31,7 +30,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
   let people: Readonly<{ table: Table; first: string }>
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: findChromium().path ?? '', timeout: 60_000 })
+    browser = await launchBrowser()
     context = await browser.newContext()
     directory = await makeDirectory(async () => undefined)
     store = await openDirectory(directory.path, { historyRetentionMs: 86_400_000 })

@@ -33,6 +33,9 @@ export type CommandIo = Readonly<{
   signal: AbortSignal
 }>
 
+/** A day, in milliseconds. */
+export const DAY_MS = 86_400_000
+
 /** The team of a store that has one team. */
 export const TEAM_DEFAULT = 'default'
 

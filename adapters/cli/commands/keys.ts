@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../../../src/index.js'
 import {
   type CommandIo,
+  DAY_MS,
   parseIntegerOption,
   printResult,
   TEAM_DEFAULT,
@@ -63,7 +64,6 @@ export const KEYS_COMMAND: CommandSpec = {
   details: [PLACE_ENVIRONMENT],
 }
 
-const DAY_MS = 86_400_000
 const DAYS_MAX = 36_500
 
 type OptionName = keyof typeof OPTIONS

@@ -9,7 +9,13 @@ import type { Store } from '../../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../../node.js'
 import { openDirectory } from '../../open-directory.js'
 import { createGuard } from '../../page/guard.js'
-import { type CommandIo, parseIntegerOption, printResult, whenAborted } from '../command/command.js'
+import {
+  type CommandIo,
+  DAY_MS,
+  parseIntegerOption,
+  printResult,
+  whenAborted,
+} from '../command/command.js'
 import {
   type CommandSpec,
   DIR_OPTION,
@@ -26,7 +32,6 @@ import { chooseTeam } from '../stores/team.js'
 
 /** How long a writable page keeps what is changed in it, and the rows of before. */
 const HISTORY_DAYS = 7
-const DAY_MS = 86_400_000
 
 const OPTIONS = {
   write: {

@@ -1,9 +1,10 @@
 // Rows for a demonstration: always the same, of every common kind.
 
+import { DAY_MS } from '../command/command.js'
+
 const CITIES = ['Aarhus', 'Lyon', 'Porto', 'Tartu', 'Utrecht', 'Vilnius']
 const ITEMS = ['bolt, M8', 'clamp', 'gasket', 'hinge', 'rivet', 'washer "A2"']
 
-const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.UTC(2024, 0, 1)
 
 /** Steps that share no factor with what they are taken modulo, so that values do not repeat in step. */

@@ -1,8 +1,10 @@
 // Columns of a table as columns of Parquet, and the values of their cells.
 //
 // Invariant: a value that Parquet would change is refused, so that an import of an export has the same values.
+
 import type { SchemaElement } from 'hyparquet'
 import type { Column, ColumnKind } from '../../../src/index.js'
+import { DAY_MS } from '../command/command.js'
 
 /** The entry of a file's metadata that holds the schema of its table, as JSON. */
 export const SCHEMA_ENTRY = 'rowstash.schema'
@@ -44,8 +46,6 @@ function elementsOfColumn({ id, type }: Column): readonly SchemaElement[] {
     { name: 'element', ...optional, ...ELEMENT_OF_KIND[type.items.kind] },
   ]
 }
-
-const DAY_MS = 86_400_000
 
 /** Makes what is written of the value of a cell, as JSON.parse has it. */
 export function cellWriter({ type }: Column): (value: unknown) => unknown {

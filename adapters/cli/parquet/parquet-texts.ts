@@ -1,8 +1,8 @@
 // Values of Parquet as texts, with all their digits.
+import { DAY_MS } from '../command/command.js'
+
 /** The JSON of a value that is there. @throws {Error} for a value that no cell can hold: what it is */
 export type Render = (value: unknown) => string
-
-const DAY_MS = 86_400_000
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -9,7 +9,7 @@ import { openDirectory } from '../../open-directory.js'
 import { type CommandIo, whenAborted } from '../command/command.js'
 import { ProgramFailure } from '../command/program-failure.js'
 import { applyOperation, drawOperation, type LaneState, stateAfter } from './lane.js'
-import { LANES, laneOf, type WriterPlan } from './writer.js'
+import { LANES, laneOf, teamOf, type WriterPlan } from './writer.js'
 
 export type KillsReport = {
   kills: number
@@ -188,8 +188,8 @@ function describe(lane: number, expected: LaneState, found: LaneState): string {
 
 async function deleteFiles(store: Store): Promise<void> {
   for (let lane = 0; lane < LANES; lane++) {
-    const { files } = store.team(`lane-${lane}`)
-    for (const { id } of await listFiles(store.team(`lane-${lane}`))) await files.delete(id)
+    const team = teamOf(store, lane)
+    for (const { id } of await listFiles(team)) await team.files.delete(id)
   }
 }
 

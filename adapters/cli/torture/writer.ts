@@ -62,9 +62,13 @@ export async function runWriter(
   }
 }
 
+export function teamOf(store: Store, lane: number): Team {
+  return store.team(`lane-${lane}`)
+}
+
 /** The team and the table of a lane, which the first call makes. */
 export async function laneOf(store: Store, lane: number): Promise<{ team: Team; table: Table }> {
-  const team = store.team(`lane-${lane}`)
+  const team = teamOf(store, lane)
   return { team, table: await team.ensureTable(LANE_TABLE) }
 }
 

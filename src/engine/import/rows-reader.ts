@@ -26,7 +26,7 @@ import { withoutDialect } from './dialect-rows.js'
 import { prepareRows } from './prepare-rows.js'
 import { planRowPolicy } from './schema-of-rows.js'
 import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
-import { lineInChunks, linesOf, type SourceLines } from './source-lines.js'
+import { lineOfRow, linesOf, type SourceLines } from './source-lines.js'
 import { readSource, SourceRows, sharedColumns } from './source-rows.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
@@ -210,12 +210,15 @@ export class RowsReader {
 
   /** The line of a row of a body. */
   lineOf(row: number): number | undefined {
-    return this.#lines?.lineOf(row) ?? lineInChunks(this.#prepared?.chunks ?? [], row)
+    return lineOfRow(this.#lines, this.#prepared?.chunks ?? [], row)
   }
 
   /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
-  async read(view: KvView): Promise<OperationRows> {
-    if (this.#prepared !== null) return this.#prepared
+  read(view: KvView): Awaitable<OperationRows> {
+    return this.#prepared ?? this.#readStash(view)
+  }
+
+  async #readStash(view: KvView): Promise<OperationRows> {
     const stashId = this.#stash?.id ?? ''
     const { options } = this.#team
     const { chunks, check } = await readStash(

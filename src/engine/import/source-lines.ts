@@ -47,11 +47,17 @@ export class SourceLines {
   }
 }
 
-/** The line of a row of chunks that are one input. */
-export function lineInChunks(
+/**
+ * The line of a row of a body.
+ * @param lines - Of rows that are written anew; undefined: the chunks of the body know where they begin.
+ */
+export function lineOfRow(
+  lines: SourceLines | undefined,
   chunks: readonly Readonly<{ chunk: Readonly<{ rowCount: number; firstLine: number }> }>[],
   row: number,
 ): number | undefined {
+  const line = lines?.lineOf(row)
+  if (line !== undefined) return line
   let first = 0
   for (const { chunk } of chunks) {
     const isIn = row < first + chunk.rowCount

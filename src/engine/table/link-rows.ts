@@ -81,7 +81,7 @@ export function readLinkBase(
   view: KvView,
 ): Awaitable<LinkBase> {
   return chain(readHead(team, view, table, tableId), (head) =>
-    chain(reader.bodyRows ?? reader.read(view), (source) => {
+    chain(reader.read(view), (source) => {
       const { schemaNumber } = head.generation
       const reading = team.schemas.get(table, schemaNumber, (key) => view.get(key))
       return chain(reading, (schema) => ({ head, source, schema }))

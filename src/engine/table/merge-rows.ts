@@ -60,8 +60,7 @@ export async function mergeIntoTable(
     const repeat = await firstMerge(place, request, read)
     if (repeat !== null) return repeat
     // Before a row is read, so that the refusal does not depend on where the first wrong cell stands.
-    checkIfMatch('table', request.ifMatch, toPublicVersion(team, head).version)
-    checkTableKey(await readKeyColumnIds(place, head, read), request.key)
+    await checkTable(place, request, head, read)
     return null
   })
   if (first !== null) return first
@@ -75,13 +74,11 @@ export async function mergeIntoTable(
       const repeat = await firstMerge(place, request, read)
       if (repeat !== null) return repeat
       const base = await readLinkBase(place, reader, view)
-      return { ...base, tableKey: await readKeyColumnIds(place, base.head, read) }
+      return { ...base, tableKey: await checkTable(place, request, base.head, read) }
     })
     if ('addedRowIds' in base) return base
-    checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
     const { requestKey } = request
     if (requestKey !== undefined) await team.limits.checkKeys(team, requestKey.text)
-    checkTableKey(base.tableKey, request.key)
     const { receipt, dryRun } = request
     const hasReceipt = receipt && !dryRun
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, hasReceipt)
@@ -275,24 +272,22 @@ async function columnsOfInput(slices: TimeSlices, ready: ReadyRows): Promise<Rea
 }
 
 /**
- * The IDs of the columns of the table's key; none if it has no key.
+ * Checks the version of the table, and that it is merged by its key: so the keys of all rows that are changed stay.
  * @param read - Of the view of the head: a garbage collection deletes the index of another key.
+ * @returns the IDs of the columns of its key; none: it has no key.
+ * @throws {StoreError} PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR
  */
-async function readKeyColumnIds(
-  { table }: TablePlace,
-  { generation: { keyIndex } }: TableHead,
+async function checkTable(
+  { team, table }: TablePlace,
+  { ifMatch, key }: CheckedMerge,
+  head: TableHead,
   read: ReadRecord,
 ): Promise<readonly string[]> {
-  return keyIndex === null ? [] : (await readKeyIndex(table, keyIndex, read)).record.columns
-}
-
-/**
- * A merge by the key of the table keeps the keys of all rows that it changes.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR
- */
-function checkTableKey(columns: readonly string[], key: readonly string[]): void {
-  if (columns.length === 0) return
-  if (columns.length === key.length && key.every((id) => columns.includes(id))) return
+  checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
+  const { keyIndex } = head.generation
+  if (keyIndex === null) return []
+  const { columns } = (await readKeyIndex(table, keyIndex, read)).record
+  if (columns.length === key.length && key.every((id) => columns.includes(id))) return columns
   throw invalidMergeKey(`it must have the columns of the key of the table: ${columns.join(', ')}`)
 }
 

@@ -23,7 +23,7 @@ import { type Problems, problemsOfRows, rulesOf } from '../import/problems-of-ro
 import { knownColumnKinds, type OperationRows, RowsReader } from '../import/rows-reader.js'
 import { planRowPolicy } from '../import/schema-of-rows.js'
 import type { FinishedSegment, SegmentTarget } from '../import/segment-sink.js'
-import { lineInChunks, linesOf, type SourceLines } from '../import/source-lines.js'
+import { lineOfRow, linesOf, type SourceLines } from '../import/source-lines.js'
 import { sharedColumns } from '../import/source-rows.js'
 import { TeamStash } from '../import/stash.js'
 import { isFromText } from '../import/stored-form.js'
@@ -215,7 +215,7 @@ async function readCheckedBody(
     if (keys !== null) allKeys?.append(keys)
   }
   const source = { chunks, inline: null, check: null }
-  const lineOf = (row: number) => lines?.lineOf(row) ?? lineInChunks(chunks, row)
+  const lineOf = (row: number) => lineOfRow(lines, chunks, row)
   return { source, found: { problems: listed, count }, keys: allKeys, lineOf }
 }
 

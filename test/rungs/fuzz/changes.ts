@@ -1,5 +1,5 @@
 // Changes of an input: small ones at any place, parts of other inputs, and words that the code has a meaning for.
-import type { Seeded } from '../../support/seeded.js'
+import { mutate, type Seeded } from '../../support/seeded.js'
 
 type Input = Uint8Array<ArrayBuffer>
 
@@ -71,12 +71,7 @@ function changedOnce(
     case 0: // A bit.
       return spliced(input, at, 1, Uint8Array.of((input[at] ?? 0) ^ (1 << random.below(8))))
     case 1: // A byte.
-      return spliced(
-        input,
-        at,
-        random.below(2),
-        Uint8Array.of(random.once(2) ? random.pick(BYTES) : random.below(256)),
-      )
+      return mutate(random, input, BYTES)
     case 2: // A part goes.
       return spliced(input, at, length, new Uint8Array(0))
     case 3: // A part comes again.

@@ -1,4 +1,4 @@
-// What a JavaScript value of a caller means, in a cell and in a condition. The table in EMBEDDING.md, "JavaScript
+// What a JavaScript value of a caller means, in a cell and in a condition. The table in TABLES.md, "JavaScript
 // values", has the same rules.
 import { JSON_DEPTH_MAX } from './limits.js'
 import { isPlain, isRecord, tagOf, typeName } from './options.js'

@@ -249,7 +249,7 @@ describe('in AWS Lambda, of which the test plays the part', () => {
 })
 
 test('each example has at most 20 lines, and HOSTING.md lists it', async () => {
-  const hosting = readText('src/contract/HOSTING.md')
+  const hosting = readText('src/guides/HOSTING.md')
   const below = 'test/adapters/examples/'
   const names = projectFiles()
     .filter((path) => path.startsWith(below))

@@ -78,7 +78,7 @@ describe('the help', () => {
   })
 
   test('and COMMANDS.md tell of the same commands', async () => {
-    const text = await readFile(new URL('../../src/COMMANDS.md', import.meta.url), 'utf8')
+    const text = await readFile(new URL('../../src/guides/COMMANDS.md', import.meta.url), 'utf8')
     const [list = ''] = text.split('\n## ')
     const listed = [...list.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, name]) => name)
 

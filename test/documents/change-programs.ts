@@ -12,7 +12,7 @@ const DECLARED = [
 ].join(';')
 
 const manyRows: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/TABLES.md',
   begins: 'const { rows } = await table.page({ limit: 100 })',
   declared: DECLARED,
   async run({ text }, surroundings) {
@@ -28,7 +28,7 @@ const manyRows: Program = {
 }
 
 const transaction: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/TABLES.md',
   begins: "const made = await team.createTable({ name: 'Archive', rows: [] })",
   declared: DECLARED,
   async run({ text }, surroundings) {
@@ -48,7 +48,7 @@ const transaction: Program = {
 }
 
 const feed: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/VERSIONS.md',
   begins: 'const { version: since } = await client.table(tableId).page({ limit: 1 })',
   declared: "declare const client: import('rowstash/client').Client; declare const tableId: string",
   async run({ text }, surroundings) {
@@ -80,7 +80,7 @@ const feed: Program = {
 }
 
 const merge: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/IMPORTING.md',
   begins: 'const { added, changed, unchanged, removed } = await table.merge({',
   declared: DECLARED,
   async run({ text }, surroundings) {
@@ -103,7 +103,7 @@ const merge: Program = {
 }
 
 const changes: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/VERSIONS.md',
   begins: 'const { version } = await table.page({ limit: 1 })',
   declared: DECLARED,
   async run({ text }) {
@@ -120,7 +120,7 @@ const changes: Program = {
 }
 
 const keys: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/TABLES.md',
   begins: "await table.alter({ key: ['email'] })",
   declared: DECLARED,
   async run({ text }, surroundings) {
@@ -137,7 +137,7 @@ const keys: Program = {
 }
 
 const fromSqlite: Program = {
-  document: 'src/COMING-FROM.md',
+  document: 'src/guides/COMING-FROM.md',
   begins: "const made = await team.createTable({ name: 'Orders', rows: statement.iterate()",
   declared: [
     "declare const team: import('rowstash').Team",

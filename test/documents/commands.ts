@@ -376,12 +376,16 @@ async function runMaintenanceCommands(
 
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
-  { document: 'src/FILES.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
+  { document: 'src/guides/FILES.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
   { document: 'README.md', begins: 'rowstash serve', run: runCommandLine },
-  { document: 'src/contract/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
-  { document: 'src/RUNNING.md', begins: 'export ROWSTASH_POSTGRES', run: runSharedCommands },
-  { document: 'src/COMING-FROM.md', begins: 'rowstash schema', run: runMoveFromService },
-  { document: 'src/RUNNING.md', begins: 'rowstash move', run: runMoves },
-  { document: 'src/IMPORTS.md', begins: 'rowstash import', run: runResumedImport },
-  { document: 'src/OPERATIONS.md', begins: 'rowstash backup', run: runMaintenanceCommands },
+  { document: 'src/guides/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
+  {
+    document: 'src/guides/SHARED-STORES.md',
+    begins: 'export ROWSTASH_POSTGRES',
+    run: runSharedCommands,
+  },
+  { document: 'src/guides/COMING-FROM.md', begins: 'rowstash schema', run: runMoveFromService },
+  { document: 'src/guides/SHARED-STORES.md', begins: 'rowstash move', run: runMoves },
+  { document: 'src/guides/IMPORTING.md', begins: 'rowstash import', run: runResumedImport },
+  { document: 'src/guides/OPERATIONS.md', begins: 'rowstash backup', run: runMaintenanceCommands },
 ]

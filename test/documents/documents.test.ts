@@ -55,9 +55,7 @@ describe('links', () => {
   test('the documents that the README links to are in the package', () => {
     const { files: shipped } = JSON.parse(readText('package.json')) as { files: string[] }
     const isShipped = (path: string) =>
-      shipped.some((pattern) =>
-        pattern === 'src/**/*.md' ? /^src\/.*\.md$/.test(path) : pattern === path,
-      )
+      shipped.some((name) => path === name || path.startsWith(`${name}/`))
     const missing = linksOf('README.md').filter(({ path }) => !isShipped(path))
 
     expect(missing.map(({ target }) => target)).toEqual([])
@@ -74,19 +72,21 @@ test('the README has the two commands of a checkout on its first screen', () => 
 })
 
 test('the README names every framework that HOSTING.md lists, and leads to it', () => {
-  const [, table = ''] = readText('src/contract/HOSTING.md').split('\n## Frameworks\n')
+  const [, table = ''] = readText('src/guides/HOSTING.md').split('\n## Frameworks\n')
   const rows = [...table.matchAll(/^\| `?(none|AWS Lambda|[A-Za-z.:]+)[^|]*\|.*examples\/.*$/gm)]
   const names = rows.map(([, name = '']) => name).filter((name) => name !== 'none')
   const paragraphs = readText('README.md').split('\n\n')
-  const mounts = paragraphs.find((text) => text.includes('(src/contract/HOSTING.md#frameworks)'))
+  const mounts = paragraphs.find((text) => text.includes('(src/guides/HOSTING.md#frameworks)'))
 
   expect(names).toHaveLength(11)
   expect(names.filter((name) => !mounts?.includes(name))).toEqual([])
 })
 
-test('every option of a store is in its group in EMBEDDING.md', () => {
+test('every option of a store is in its group in LIMITS.md', () => {
   const source = readText('src/engine/types/store-options.ts')
-  const rows = [...readText('src/EMBEDDING.md').matchAll(/^\| `(\w+Options)`: [^|]+\|(.+)\|$/gm)]
+  const rows = [
+    ...readText('src/guides/LIMITS.md').matchAll(/^\| `(\w+Options)`: [^|]+\|(.+)\|$/gm),
+  ]
   const listed = rows.map(([, group, names = '']) => [
     group,
     [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort(),
@@ -201,7 +201,7 @@ describe('folders', () => {
 
   test('a short path that a document of the code names is there', () => {
     const about = documents.filter(
-      (path) => /^(?:src|adapters)\//.test(path) && !path.startsWith('src/contract/'),
+      (path) => /^(?:src|adapters)\//.test(path) && !/^src\/(?:contract|guides)\//.test(path),
     )
     const missing = about.flatMap((document) =>
       [...readText(document).matchAll(/`((?!rowstash\/)[a-z]+(?:\/[a-z][\w-]*)+)`/g)]

@@ -1,9 +1,9 @@
-// The programs of EMBEDDING.md that find rows.
+// The programs of READING.md that find rows.
 import assert from 'node:assert/strict'
 import { memory, type Program, runModule } from './run-module.js'
 
 const find: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/READING.md',
   begins: 'for await (const row of table.find(',
   declared: [
     "declare const table: import('rowstash').Table",
@@ -31,7 +31,7 @@ const find: Program = {
 }
 
 const sort: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/READING.md',
   begins: "const orderBy = [{ column: 'total'",
   declared: "declare const table: import('rowstash').Table",
   async run({ text }, surroundings) {
@@ -50,7 +50,7 @@ const sort: Program = {
 }
 
 const group: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/READING.md',
   begins: "const request = { by: ['name']",
   declared: "declare const table: import('rowstash').Table",
   async run({ text }, surroundings) {

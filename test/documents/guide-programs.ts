@@ -10,7 +10,7 @@ const TEAM = "declare const team: import('rowstash').Team"
 const TABLE = "declare const table: import('rowstash').Table"
 
 const fromStash: Program = {
-  document: 'src/IMPORTS.md',
+  document: 'src/guides/IMPORTING.md',
   begins: "const stash = team.stash('orders-2026-11')",
   declared: `${TEAM};declare const parts: ReadableStream<Uint8Array>[]`,
   async run({ text }, surroundings) {
@@ -24,7 +24,7 @@ const fromStash: Program = {
 }
 
 const resumed: Program = {
-  document: 'src/IMPORTS.md',
+  document: 'src/guides/IMPORTING.md',
   begins: "import { createClient } from 'rowstash/client'",
   declared: 'declare const url: string, key: string; declare const file: File',
   async run({ text }, surroundings) {
@@ -40,7 +40,7 @@ const resumed: Program = {
 }
 
 const retried: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/CLIENT.md',
   begins: "import { ClientError, createClient } from 'rowstash/client'",
   declared: 'declare const url: string, key: string',
   async run({ text }, { onEnd }) {
@@ -60,7 +60,7 @@ const retried: Program = {
 }
 
 const guarded: Program = {
-  document: 'src/VERSIONS.md',
+  document: 'src/guides/VERSIONS.md',
   begins: 'const found = await table.get(rowId)',
   declared: `import { isStoreError } from 'rowstash';${TABLE};declare const rowId: string`,
   async run({ text }, surroundings) {
@@ -75,7 +75,7 @@ const guarded: Program = {
 }
 
 const past: Program = {
-  document: 'src/VERSIONS.md',
+  document: 'src/guides/VERSIONS.md',
   begins: 'const { version } = await table.info()',
   declared: TABLE,
   async run({ text }, { onEnd }) {
@@ -101,7 +101,7 @@ function checkWhoChanged([line]: readonly unknown[][], expected: readonly unknow
 const NEW_YEAR = { now: () => Date.UTC(2027, 0, 1) }
 
 const whoChanged: Program = {
-  document: 'src/VERSIONS.md',
+  document: 'src/guides/VERSIONS.md',
   begins: "import { openMemory } from 'rowstash'",
   async run({ text }) {
     const program = replaced(text, 'openMemory({', 'openMemory({ clock,')
@@ -112,7 +112,7 @@ const whoChanged: Program = {
 }
 
 const whoChangedOverHttp: Program = {
-  document: 'src/VERSIONS.md',
+  document: 'src/guides/VERSIONS.md',
   begins: 'const get = async (path: string) => {',
   declared: 'declare const url: string, key: string, tableId: string, rowId: string',
   async run({ text }, surroundings) {
@@ -148,7 +148,7 @@ const whoChangedOverHttp: Program = {
 }
 
 const urlInCell: Program = {
-  document: 'src/FILES.md',
+  document: 'src/guides/FILES.md',
   begins: "const { path } = await team.files.put('hello'",
   declared: TEAM,
   async run({ text }, surroundings) {
@@ -160,7 +160,7 @@ const urlInCell: Program = {
 }
 
 const nightly: Program = {
-  document: 'src/OPERATIONS.md',
+  document: 'src/guides/OPERATIONS.md',
   begins: "import { backupToFile } from 'rowstash/node'",
   declared: "declare const store: import('rowstash').Store; declare const directory: string",
   async run({ text }, surroundings) {

@@ -11,7 +11,7 @@ import * as node from '../../adapters/node.js'
 import type { FetchHandler, Store } from '../../src/index.js'
 import { memory, type Program, replaced, runModule, type Surroundings } from './run-module.js'
 
-const DOCUMENT = 'src/contract/HOSTING.md'
+const DOCUMENT = 'src/guides/HOSTING.md'
 const KEY = 'a-long-random-text-of-the-host'
 const KEYS = [{ key: KEY, teamId: 'acme' }]
 
@@ -44,7 +44,7 @@ export async function listen(listener: RequestListener, { onEnd }: Surroundings)
 }
 
 const inHono: Program = {
-  document: 'src/contract/HOSTING.md',
+  document: 'src/guides/HOSTING.md',
   begins: "import { fetchHandler } from 'rowstash'",
   declared: [
     "declare const app: import('hono').Hono",

@@ -40,7 +40,7 @@ test('LIMITS.md has every limit with its default and its range', () => {
     rendered(name, usual),
     `${rendered(name, min)} to ${rendered(name, max)}`,
   ])
-  const rows = readText('src/contract/LIMITS.md').matchAll(
+  const rows = readText('src/guides/LIMITS.md').matchAll(
     /^\| `(\w+)` \| [^|]+ \| ([^|]+) \| ([^|]+) \|(?: [^|]+ \|)?$/gm,
   )
   const listed = [...rows].map(([, name, usual, range]) => [name, usual, range])

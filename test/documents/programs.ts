@@ -48,7 +48,7 @@ const SCHEMA: core.SchemaInput = {
 }
 
 const library: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/START.md',
   begins: "import { isStoreError, openMemory, openStore } from 'rowstash'",
   declared: [
     "declare const store: import('rowstash').Store",
@@ -90,7 +90,7 @@ const library: Program = {
 const CLAIM = /^(\s*)(error\.\w+) \/\/ (.+)$/gm
 
 const failure: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/ERRORS.md',
   begins: 'try {',
   declared: [
     "import { isStoreError } from 'rowstash'",
@@ -112,7 +112,7 @@ const failure: Program = {
 }
 
 const tableLife: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/TABLES.md',
   begins: "const orders = await team.tableByName('Orders')",
   declared: "declare const team: import('rowstash').Team",
   async run({ text }, surroundings) {
@@ -132,7 +132,7 @@ const tableLife: Program = {
 }
 
 const rowsInAndOut: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/IMPORTING.md',
   begins: "const { body } = new Response('id,total",
   declared: "declare const table: import('rowstash').Table",
   async run({ text }, surroundings) {
@@ -147,7 +147,7 @@ const rowsInAndOut: Program = {
 }
 
 const preflight: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/ERRORS.md',
   begins: 'const { rows: rowCount, problems, problemCount, schema } = await table.preflight',
   declared: [
     "declare const table: import('rowstash').Table",
@@ -170,7 +170,7 @@ const preflight: Program = {
 }
 
 const receipt: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/ERRORS.md',
   begins: 'const { version, receipt } = await table.addRows(rows, {',
   declared: [
     "declare const table: import('rowstash').Table",
@@ -191,7 +191,7 @@ const receipt: Program = {
 }
 
 const missingRow: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/ERRORS.md',
   begins: 'const found = await table.get(rowId)',
   declared: "declare const table: import('rowstash').Table; declare const rowId: string",
   async run({ text }, surroundings) {
@@ -266,7 +266,7 @@ const server: Program = {
 }
 
 const memoryGauge: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/OPERATIONS.md',
   begins: 'const { cacheBytes, cacheBytesMax, bufferBytes, caches } = store.memory()',
   declared: "declare const store: import('rowstash').Store",
   async run({ text }, surroundings) {
@@ -280,7 +280,7 @@ const memoryGauge: Program = {
 }
 
 const files: Program = {
-  document: 'src/FILES.md',
+  document: 'src/guides/FILES.md',
   begins: 'const file = await team.files.put(stream',
   declared: [
     "declare const team: import('rowstash').Team",
@@ -301,7 +301,7 @@ const files: Program = {
 }
 
 const job: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/IMPORTING.md',
   begins: 'const job = await team.startJob(',
   declared: [
     "declare const team: import('rowstash').Team",
@@ -322,7 +322,7 @@ const job: Program = {
 
 /** A call of `nodeHandler` with other options. */
 const hosting = (begins: string): Program => ({
-  document: 'src/contract/HOSTING.md',
+  document: 'src/guides/HOSTING.md',
   begins,
   declared: [
     "import { nodeHandler } from 'rowstash/node'",
@@ -346,7 +346,7 @@ const hosting = (begins: string): Program => ({
 })
 
 const hooks: Program = {
-  document: 'src/contract/HOSTING.md',
+  document: 'src/guides/HOSTING.md',
   begins: 'nodeHandler(store, {\n  keys,\n  rateLimit:',
   declared: [
     "import { nodeHandler } from 'rowstash/node'",
@@ -401,7 +401,7 @@ const hooks: Program = {
 }
 
 const inBrowser: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/BROWSER.md',
   begins: "import { Level } from 'level'",
   async run({ text }, { folder, onEnd }) {
     class Level extends ClassicLevel {
@@ -423,7 +423,7 @@ const inBrowser: Program = {
 }
 
 const inPostgres: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/SHARED-STORES.md',
   begins: "import { openStore } from 'rowstash'\nimport { openPostgresKv }",
   declared: "declare const objects: import('rowstash/ports').ObjectStore",
   async run({ text }, { onEnd }) {
@@ -445,7 +445,7 @@ const inPostgres: Program = {
 }
 
 const inBucket: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/SHARED-STORES.md',
   begins: "import { openStore } from 'rowstash'\nimport { openS3Objects }",
   declared: [
     "declare const kv: import('rowstash/ports').KvStore",
@@ -473,7 +473,7 @@ const inBucket: Program = {
 }
 
 const suites: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/PORTS.md',
   begins: "import { test } from 'node:test'",
   declared: "declare const openMyKvStore: () => Promise<import('rowstash/ports').KvStore>",
   async run({ text }) {
@@ -490,7 +490,7 @@ const suites: Program = {
 }
 
 const client: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/CLIENT.md',
   begins: "import { createClient } from 'rowstash/client'",
   declared: [
     'declare const url: string',
@@ -513,7 +513,7 @@ const client: Program = {
 }
 
 const testServer: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/TESTING.md',
   begins: "import { createTestServer } from 'rowstash/testing'",
   declared: 'declare const importOrders: (url: string, key: string) => Promise<void>',
   async run({ text }) {

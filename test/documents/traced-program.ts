@@ -49,7 +49,7 @@ function openTelemetry(spans: SeenSpan[]) {
 }
 
 export const traced: Program = {
-  document: 'src/contract/HOSTING.md',
+  document: 'src/guides/HOSTING.md',
   begins: "import { subscribe } from 'node:diagnostics_channel'",
   async run({ text }, { folder, onEnd }) {
     const spans: SeenSpan[] = []

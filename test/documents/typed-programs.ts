@@ -1,9 +1,9 @@
-// The program of EMBEDDING.md with a typed table.
+// The program of TABLES.md with a typed table.
 import assert from 'node:assert/strict'
 import { memory, type Program, runPrinting } from './run-module.js'
 
 const typedTable: Program = {
-  document: 'src/EMBEDDING.md',
+  document: 'src/guides/TABLES.md',
   begins: "import { defineSchema } from 'rowstash'",
   declared: "declare const team: import('rowstash').Team",
   async run({ text }, surroundings) {

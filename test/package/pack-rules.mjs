@@ -5,11 +5,11 @@ const KB = 1_000
 
 /** The kinds of files, each with the bytes that one of them has at most. */
 const KINDS = [
-  { form: /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md)$/, max: 64 * KB },
+  { form: /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/, max: 64 * KB },
   { form: /^dist\/[\w-]+\.js$/, max: 1_310 * KB },
   { form: /^dist\/[\w-]+\.d\.ts$/, max: 250 * KB },
   { form: /^dist\/openapi\.json$/, max: 400 * KB },
-  { form: /^(?:src\/(?:[\w-]+\/)*|bench\/)[\w-]+\.md$/, max: 64 * KB },
+  { form: /^src\/(?:guides\/[\w-]+|contract\/CONTRACT|format\/FORMAT)\.md$/, max: 64 * KB },
   { form: /^bench\/results\/[\w-]+\.svg$/, max: 24 * KB },
   { form: /^adapters\/page\/pictures\/readme\.png$/, max: 64 * KB },
   { form: /^test\/adapters\/examples\/(?:[\w[\].-]+\/)*[\w[\].-]+\.m?js$/, max: 2 * KB },

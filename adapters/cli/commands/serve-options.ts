@@ -138,7 +138,7 @@ export const SERVE_COMMAND: CommandSpec = {
     `--postgres is ${PLACE_OPTIONS.postgres.help}. --s3 is ${PLACE_OPTIONS.s3.help}.`,
     `Environment: PORT, ${KEY_VARIABLE} (written as KEY or KEY=TEAM), and a variable for each limit, such
     as ROWSTASH_LIMIT_STASHES_MAX. If a limit is set in several ways, --limit comes first, then the
-    variable, then the file. src/contract/LIMITS.md lists all names, units and defaults.`,
+    variable, then the file. src/guides/LIMITS.md lists all names, units and defaults.`,
     PLACE_ENVIRONMENT,
   ],
 }

@@ -7,14 +7,14 @@ export type WhereValue = string | number | bigint | boolean | Date
 
 /**
  * What a cell must be; of several members all must hold. The members that a column takes depend on its type: see
- * EMBEDDING.md, "Finding rows".
+ * READING.md, "Finding rows".
  */
 export type WhereCell = Readonly<{
   /** Equal to the value. null stands for an empty cell. */
   eq?: WhereValue | null
   /** The opposite of `eq`: an empty cell is not equal to a value. */
   ne?: WhereValue | null
-  /** Greater than the value. EMBEDDING.md says how values are compared. */
+  /** Greater than the value. READING.md says how values are compared. */
   gt?: WhereValue
   /** Greater than the value, or equal to it. */
   gte?: WhereValue
@@ -55,7 +55,7 @@ export type Where = Readonly<{
 
 /**
  * The columns that rows are sorted by: those with equal values in the first by the second, and so on; at last in the
- * order of the table. EMBEDDING.md, "Sorting rows", says how values are compared.
+ * order of the table. READING.md, "Sorting rows", says how values are compared.
  */
 export type OrderBy = readonly Readonly<{
   /** The ID of a column that holds no arrays and no durations. */

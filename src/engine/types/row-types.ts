@@ -9,7 +9,7 @@ import type { Abortable, Authored } from './call-types.js'
 import type { Receipt } from './receipt-types.js'
 
 /**
- * A row: cells by column ID. null is an empty cell, and a member that is undefined is absent. EMBEDDING.md, "JavaScript
+ * A row: cells by column ID. null is an empty cell, and a member that is undefined is absent. TABLES.md, "JavaScript
  * values", says what other values mean; `ReadOptions` says how to read a BigInt.
  */
 export type RowObject = Readonly<Record<string, unknown>>

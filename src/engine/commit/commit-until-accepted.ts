@@ -1,25 +1,29 @@
-// Commits that others refuse are decided and tried again, so that the losers of a race never answer for it. The second
-// try comes at once, later ones after pauses: what is refused twice has met others that keep at it.
+// Retries commits that others refuse, so that the losers of a race never see it. The second attempt follows at once,
+// later ones after pauses: two refusals mean continuing contention.
 import { openBackoff } from '../../base/backoff.js'
 import { pause } from '../../base/pause.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
 
-/** The result of a try whose commit was refused: nothing was written, and another try may be accepted. */
+/** The result of an attempt whose commit was refused. It wrote nothing; another attempt may succeed. */
 export const REFUSED: unique symbol = Symbol('refused')
 
-/** Tries of one operation. Operations of one process take turns, so only other processes cause that many refusals. */
+/** Most attempts of one operation. Operations of one process take turns, so only other processes cause refusals. */
 const COMMIT_TRIES_MAX = 100
 
-/** The longest pause before the third try doubles with each more, in milliseconds. */
+/**
+ * The pause before the third attempt is at most `firstMs`; this bound doubles with each further attempt, up to
+ * `maxMs`.
+ */
 const PAUSES = { firstMs: 2, maxMs: 64 }
 
 /**
  * Decides and commits until a commit is accepted, or none is needed.
- * @param busy - What is wrong when no try is accepted, as a sentence without its end.
- * @param random - Of the pauses between tries; null: no pauses, as a try takes long by itself.
- * @param decideAndCommit - Reads anew what it acts on; resolves to `REFUSED` or to the result.
- * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` after `COMMIT_TRIES_MAX` refusals; what a try throws
+ * @param busy - The problem to report when every attempt was refused, as a sentence without a full stop.
+ * @param random - Randomises the pauses between attempts; null: no pauses, because each attempt takes long.
+ * @param decideAndCommit - Reads all that it decides on anew; resolves to the result, or to `REFUSED`.
+ * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` after `COMMIT_TRIES_MAX` refusals; what an
+ *   attempt throws
  */
 export function commitUntilAccepted<T>(
   busy: string,
@@ -32,8 +36,8 @@ export function commitUntilAccepted<T>(
 }
 
 /**
- * As `commitUntilAccepted`, with other bounds.
- * @param otherwise - The result when no try is accepted.
+ * Decides and commits up to `triesMax` times.
+ * @param otherwise - The result when every attempt was refused.
  */
 export async function tryToCommit<T>(
   random: Random | null,
@@ -49,7 +53,7 @@ export async function tryToCommit<T>(
   return otherwise()
 }
 
-/** @param problem - As `busy` above. */
+/** @param problem - A sentence without a full stop. */
 export function tooBusy(problem: string): StoreError {
   return new StoreError('STORAGE_UNAVAILABLE', `${problem}; try again`, { outcome: 'unchanged' })
 }

@@ -7,7 +7,7 @@ import type { KeyRange, KvCheck, KvCommit, KvPartition } from '../../kv/kv.js'
 const DELETE_COUNT = 500
 
 /**
- * Deletes records that still have the bytes given; one that has changed stays.
+ * Deletes the records that still have the given bytes; keeps those that have changed.
  * @returns how many were deleted.
  */
 export async function deleteUnchanged(
@@ -21,8 +21,8 @@ export async function deleteUnchanged(
 }
 
 /**
- * Commits changes of records that still have the bytes given, many at once; one that has changed is left out.
- * @returns the records that had them.
+ * Commits changes of many records that still have the given bytes; leaves out those that have changed.
+ * @returns the records that were unchanged.
  */
 export async function commitUnchanged<Record extends KvCheck>(
   partition: KvPartition,
@@ -43,14 +43,14 @@ export async function commitUnchanged<Record extends KvCheck>(
   return done
 }
 
-/** Deletes records, whatever their bytes are by now. */
+/** Deletes records, whatever their bytes are now. */
 export async function deleteKeys(partition: KvPartition, keys: readonly Bytes[]): Promise<void> {
   for (const deletes of inBatches(keys, DELETE_COUNT)) await partition.commit({ deletes })
 }
 
 /**
- * Deletes ranges that nothing reads any more; no two have a key in common. A scan of LevelDB steps over every deleted
- * record up to the next one that is there, even beyond its range. So one scan goes over all ranges, and only forward.
+ * Deletes ranges that nothing reads any longer; no two overlap. A scan of LevelDB steps over every deleted record up
+ * to the next existing one, even beyond its range. Therefore one scan passes all ranges once, forwards.
  */
 export async function deleteRanges(
   partition: KvPartition,
@@ -71,7 +71,7 @@ export async function deleteRanges(
   }
 }
 
-/** Whether a key is in the last of the ranges, once those before the key are dropped. */
+/** Whether a key is in the last of the ranges, after those before the key are dropped. */
 function isInNext(ranges: KeyRange[], key: Bytes): boolean {
   for (;;) {
     const range = ranges.at(-1)

@@ -1,16 +1,15 @@
-// Markers: every commit that brings new row text into a team says so for each file that the text names.
+// Markers: a commit that brings new row text into a team writes a marker for each file that the text names.
 //
 // Invariants:
-// - A commit that stores row text which no record or segment of the partition held before puts the marker of
-//   each file that it names, under a new nonce. So the garbage collection of files, which reads markers first, then looks
-//   for names, and last deletes in a commit that checks the markers, either sees a name or is refused.
-// - A commit that only moves text needs no marker: a link, while the stash that it checks still names the
-//   same segments; a compaction, which swaps the segment in the commit from which on the records are no longer
-//   needed. At each moment the text is in at least one place that garbage collection looks at, and only text that it
-//   saw in none of them is new. A rewriting finalize makes new text (quotes and escapes of a text become
-//   those of an array), so its segments count as new.
-// - A file is only marked if it is there. Nobody has its ID before it is, so text that a plan holds in its
-//   hands when its view opens names no file of later.
+// - A commit puts the marker of each file, with a new nonce, if its row text is new to the partition: no record or
+//   segment held it before. Garbage collection reads the markers, then searches for names, then deletes in a commit
+//   that checks the markers. So it either sees the name or is refused.
+// - A commit that only moves text needs no marker. A link checks the stash, which still names the same segments; a
+//   compaction swaps the segment in the commit that makes the records superfluous. The text is at every moment in at
+//   least one place that garbage collection searches. A finalize that rewrites (quotes and escapes of a text become
+//   those of an array) makes new text, so its segments count as new.
+// - Only an existing file is marked. Nobody has the ID of a file before it exists, so text that a plan holds when its
+//   view opens names no later file.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -23,12 +22,12 @@ import type { ReadRecord } from '../../kv/kv.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
 
-/** Files that one commit marks one by one; for more it marks all files of the team at once. */
+/** Most files that one commit marks singly. For more, it marks all files of the team at once. */
 const MARKED_FILES_MAX = 1_000
 
 const NONCE_BYTES = 8
 
-/** To take up what the rows of one operation name, in bounded memory. */
+/** Collects the files that the rows of one operation name, in bounded memory. */
 export function newMarkedFiles(): FileIds {
   return new FileIds(MARKED_FILES_MAX)
 }
@@ -44,8 +43,8 @@ export function filesOfRecords(records: readonly Bytes[]): FileIds {
 }
 
 /**
- * The markers that a commit puts beside row text that names these files.
- * @param read - Of a view that was opened when the text was at hand.
+ * The markers that a commit puts for row text that names these files.
+ * @param read - Of a view that was opened after the text was complete.
  */
 export function putMarkers(
   read: ReadRecord,
@@ -55,7 +54,7 @@ export function putMarkers(
   return files.isEmpty ? [] : markNamed(read, random, files)
 }
 
-/** The records that `putMarkers` asks for, to be read in one query with others. */
+/** The keys of the records that `putMarkers` reads, so that one query can read them with others. */
 export function recordsOfMarkers(files: FileIds): Bytes[] {
   return files.isOverfull ? [] : [...files.keys()].map(fileKey)
 }

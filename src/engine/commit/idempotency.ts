@@ -1,11 +1,11 @@
-// Idempotency: the first result of an operation is kept under a key of the caller, and a repeat gets it.
+// Idempotency: the first result of an operation is stored under a key of the caller; a repeat gets this result.
 //
 // Invariants:
-// - The record of a result is written by the commit of its effect, and by no other. So there is no effect without its
-//   record, and no record without its effect.
-// - An operation looks the record up in every view that it acts on. So it fails for a missing stash only if there was
-//   no first operation that used it.
-// - A key belongs to one request: another request of the team with it is refused.
+// - The commit of an effect writes the record of its result; no other commit does. So neither exists without the
+//   other.
+// - An operation reads the record in every view that it acts on. So it fails for a missing stash only if no first
+//   operation used that stash.
+// - A key belongs to one request: another request of the team with this key is refused.
 import { type Bytes, sameBytes, toBase64Url } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { idempotencyRecordKey, type TableKey } from '../../format/keys.js'
@@ -18,7 +18,7 @@ import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { hintOfResult } from './work-hints.js'
 
-/** The record of a key as a view has it. */
+/** The record of a key, as one view has it. */
 export type IdempotencyState = Readonly<{
   key: Bytes
   digest: Bytes
@@ -30,9 +30,9 @@ export type IdempotencyState = Readonly<{
 type Limits = Pick<ResolvedOptions, 'clock' | 'idempotencyTtlMs'>
 
 /**
- * @param table - To which the operation adds; null: it creates one. Neither is a repeat of what another table
- *   was changed by, whatever the digests are: its answer would be that of rows elsewhere.
- * @param given - undefined: the operation came without a key, and the result is null.
+ * @param table - The table that the operation adds to; null: it creates one. A result of another table is no repeat,
+ *   even with the same digest: its row IDs would be those of another table.
+ * @param given - undefined: the operation has no key, and the result is null.
  * @throws {StoreError} IDEMPOTENCY_KEY_REUSED
  */
 export async function readIdempotency(
@@ -52,12 +52,12 @@ export async function readIdempotency(
   return { key, digest, bytes, first }
 }
 
-/** The records that `readIdempotency` reads. */
+/** The keys of the records that `readIdempotency` reads. */
 export function recordsOfResult(table: TableKey, { text }: RequestKey): readonly Bytes[] {
   return [idempotencyRecordKey(null, text), idempotencyRecordKey(table, text)]
 }
 
-/** The result that an add of an earlier version stored: its keys were per table. */
+/** The result that an add of an earlier version stored, when keys were per table. */
 async function readOfTable(
   table: TableKey | null,
   text: string,
@@ -67,7 +67,7 @@ async function readOfTable(
   return bytes === null ? null : decodeIdempotencyRecord(bytes)
 }
 
-/** Records of earlier versions may have no digest: then any request of the kind is taken for the first. */
+/** Records of earlier versions may have no digest: then any request of the same kind counts as the first. */
 function isOfRequest(first: IdempotencyRecord, table: TableKey | null, digest: Bytes): boolean {
   const isSameTable =
     table === null
@@ -95,7 +95,10 @@ export function saveResult(
   return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
 }
 
-/** Counts that a result has beside row IDs: each is kept as the extent of a run without rows (FORMAT.md, section 4). */
+/**
+ * Counts that a result has besides row IDs. Each is stored as the extent of a run without rows (FORMAT.md, section
+ * 4).
+ */
 export function runsOfCounts(counts: readonly number[]): IdempotencyRecord['runs'] {
   return counts.map((extent) => ({ nonce: new Uint8Array(8), extent, firstSlot: 0, count: 0 }))
 }
@@ -105,7 +108,7 @@ export function countsOfRuns(runs: IdempotencyRecord['runs']): readonly number[]
   return runs.filter(({ count }) => count === 0).map(({ extent }) => extent)
 }
 
-/** Whether a record has no effect any more. */
+/** Whether the result of a record has expired. */
 export function isExpired(
   { clock, idempotencyTtlMs }: Limits,
   { at }: Pick<IdempotencyRecord, 'at'>,
@@ -114,8 +117,8 @@ export function isExpired(
 }
 
 /**
- * The text of a key that counts for its holder too, so that one holder leaves room for others (`TeamLimits`). FORMAT.md,
- * section 4: it is stored.
+ * The text of a key that also counts against its holder, so that no holder uses up the room of others (`TeamLimits`).
+ * It is stored: FORMAT.md, section 4.
  * @param holder - A digest of the holder's name.
  * @param key - A digest of the holder's name and the key.
  */
@@ -126,10 +129,10 @@ export function heldKey(holder: Bytes, key: Bytes): string {
 const HOLDER_BYTES = 9
 const HELD_KEY = /^limited ([\w-]{12}) [\w-]{43}$/
 
-/** Who holds a key; undefined: nobody but the team. */
+/** The holder of a key; undefined: only the team. */
 export function holderOfKey(text: string): string | undefined {
   return HELD_KEY.exec(text)?.[1]
 }
 
-/** A key of the caller's, with the digest of the request that it came with. */
+/** A key of the caller, and the digest of its request. */
 export type RequestKey = Readonly<{ text: string; digest: Bytes }>

@@ -1,9 +1,10 @@
-// Ties the effect of a job to its record: the commit with the effect checks that this engine still has the lease,
-// ends the job, and keeps the result.
+// Ties the effect of a job to its record: the commit of the effect checks the lease of this engine, ends the job, and
+// stores the result.
 //
 // Invariants:
-// - The bytes of a lease never come back, so a check of them is a check that nobody has taken the job over since.
-// - A job ends in the commit of its effect, and has no effect without it: a job that is done again has none so far.
+// - The bytes of a lease are never reused, so a commit that checks them is refused if anybody has taken the job over.
+// - A job ends in the commit of its effect, and has no effect before. So a job that is repeated has had no effect
+//   yet.
 import type { StoreClock } from '../../base/clock.js'
 import {
   decodeLease,
@@ -17,7 +18,7 @@ import { type JobKey, jobKey, jobLeaseKey, jobResultKey, type TableKey } from '.
 import type { KvCheck, KvCommit, ReadRecord } from '../../kv/kv.js'
 import { type Holder, isHeld, LeaseLost } from './lease.js'
 
-/** A job as the engine that works on it holds it. */
+/** A job, as the engine that holds its lease sees it. */
 export type JobGuard = Readonly<{
   job: JobKey
   record: Pick<JobRecord, 'kind' | 'createdAt' | 'note' | 'table'>
@@ -27,16 +28,16 @@ export type JobGuard = Readonly<{
 
 export type JobResult = Readonly<{ table: TableKey; version: number; runs: readonly ResultRun[] }>
 
-/** The part of a commit that is the job's. */
+/** The job's part of a commit. */
 export type JobCommit = Readonly<{
   checks: readonly KvCheck[]
-  /** With it the job succeeds. */
+  /** Makes the commit end the job as succeeded. */
   succeed: (result: JobResult) => Required<Pick<KvCommit, 'puts' | 'deletes'>>
-  /** With it the job fails. */
+  /** Makes the commit end the job as failed. */
   fail: (error: string) => Required<Pick<KvCommit, 'puts' | 'deletes'>>
 }>
 
-/** The additions to the commit of an operation without a job: none. */
+/** The part of a commit without a job: nothing. */
 const NO_JOB: JobCommit = Object.freeze({
   checks: [],
   succeed: () => ({ puts: [], deletes: [] }),

@@ -4,20 +4,20 @@ import { byteText } from '../../base/platform.js'
 import type { KvCheck, KvCommit } from '../../kv/kv.js'
 import type { Change } from './table-writer.js'
 
-/** Changes that are joined, at most. */
+/** Most changes in one commit. */
 const CHANGES_MAX = 256
 
-/** Bytes of the records of joined changes, at most. A change with more has a commit of its own. */
+/** Most bytes of records of joined changes. A larger change has a commit of its own. */
 const BYTES_MAX = 1024 * 1024
 
 type Settle = Readonly<{ resolve(isAccepted: boolean): void; reject(failure: unknown): void }>
 
 export class JoinedCommit {
-  /** Each commit of a queue has a larger one than the commit before. */
+  /** Grows with each commit of a queue. */
   readonly number: number
-  /** The head that it checks. */
+  /** The head that the commit checks. */
   readonly before: Bytes
-  /** Whether it was accepted. */
+  /** Whether the commit was accepted. */
   readonly outcome: Promise<boolean>
   readonly #headKey: Bytes
   readonly #settle: Settle
@@ -26,7 +26,7 @@ export class JoinedCommit {
   #changes = 0
   #bytes = 0
   readonly #checks: KvCheck[] = []
-  /** Values of records by the texts of their keys, as checks and changes so far say. */
+  /** Values of records after the checks and changes so far, by the texts of their keys. */
   readonly #expected = new Map<string, Bytes | null>()
   readonly #written = new Map<string, readonly [key: Bytes, value: Bytes | null]>()
 
@@ -40,27 +40,27 @@ export class JoinedCommit {
       settle = { resolve, reject }
     })
     this.#settle = settle
-    this.outcome.catch(() => undefined) // Each change waits for it, but maybe not yet.
+    this.outcome.catch(() => undefined) // Each change awaits it, perhaps later.
   }
 
   get isDurable(): boolean {
     return this.#isDurable
   }
 
-  /** Bytes of the records that it writes. */
+  /** Bytes of the records that the commit writes. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** What it writes beside the head, by the texts of keys. */
+  /** What the commit writes besides the head, by the texts of keys. */
   get sideWrites(): ReadonlyMap<string, readonly [key: Bytes, value: Bytes | null]> {
     return this.#written
   }
 
   /**
    * Adds a change.
-   * @param head - The head that it makes; null: it deletes the table.
-   * @returns false: it has to be of another commit. The first change always fits.
+   * @param head - The head that the change makes; null: it deletes the table.
+   * @returns false: it must go into another commit. The first change always fits.
    */
   add(change: Change, head: Bytes | null): boolean {
     const { checks = [], puts, deletes = [] } = change
@@ -109,7 +109,7 @@ export class JoinedCommit {
     this.#settle.resolve(true)
   }
 
-  /** Nothing of it was written. */
+  /** The commit was refused: it wrote nothing. */
   refuse(): void {
     this.#settle.resolve(false)
   }

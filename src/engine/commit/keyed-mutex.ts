@@ -1,10 +1,10 @@
-/** Steps that would only refuse each other take turns: one after the other for each name. */
+/** Runs steps of one name in turn, where simultaneous ones would refuse each other. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
   async run<T>(name: string, step: () => Promise<T>): Promise<T> {
     const turn = (this.#last.get(name) ?? Promise.resolve()).then(step)
-    const ended = turn.catch(() => undefined) // The failure is the caller's; the next has its turn.
+    const ended = turn.catch(() => undefined) // The caller gets the failure; the next step runs.
     this.#last.set(name, ended)
     try {
       return await turn

@@ -1,12 +1,12 @@
-// Commits under a lease: a record that says who does a piece of work. Each commit of the work checks its bytes, so
-// that nothing of a process that has lost the lease takes effect, however late it comes.
+// Commits under a lease, a record that says who does a piece of work. Each commit of the work checks the bytes of the
+// lease. So a process that has lost its lease changes nothing, however late its commit arrives.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 
 /** The holder of a lease, and how often the lease was taken. */
 export type Holder = Readonly<{ owner: Bytes; epoch: number }>
 
-/** Another process has the lease, or the work has ended: nothing more may be done for it here. */
+/** Another process has the lease, or the work has ended: this process must do no more of it. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 
@@ -21,8 +21,8 @@ export function isHeld(left: Holder, right: Holder): boolean {
 }
 
 /**
- * The same partition for work under a lease. Every commit checks the lease, and fails with `LeaseLost` without it. A
- * `garbageCollection` does not: it deletes what no reader and no commit needs, whoever asks for it.
+ * The same partition, for work under a lease: every commit checks the lease, and fails with `LeaseLost` when the
+ * lease is lost. `garbageCollection` checks nothing: it deletes only what no reader and no commit needs.
  */
 export function underLease(partition: KvPartition, lease: KvCheck): KvPartition {
   return {

@@ -1,16 +1,15 @@
-// The commit queue of one table of a store that several processes share. Each query and each commit is a round trip
-// there, so a change reads before its turn, and changes that come while a commit is on its way are joined in the next
-// one.
+// The commit queue of one table on a store that several processes share. Each query and each commit is a round trip
+// there. So a change reads before its turn, and changes that arrive during a commit join the next one.
 //
 // Invariants:
-// - A plan sees the head and the records after all changes that were planned here before it; nobody else does.
-// - A look before a turn counts only if its head is one of the chain that leads to the head of the turn: then nobody
-//   else has changed the table since, and what this queue wrote since is laid over the look.
-// - A commit checks the head that its first change was planned on, and carries what the changes check of other records.
-//   So if others have changed the table, it is refused, with all that was planned on top of it.
-// - After a refusal nothing is planned until every commit in flight has settled, and nothing read before counts.
-// - A plan that changes nothing, or throws, has no commit that could be refused: it is decided when all commits of the
-//   chain are durable.
+// - A plan sees the head and the records after all changes planned here before it. Nobody else sees them.
+// - A look before a turn counts only if its head is in the chain that leads to the head of the turn. Then nobody else
+//   has changed the table since, and the later writes of this queue are laid over the look.
+// - A commit checks the head that its first change was planned on, and all other records that its changes check. So
+//   if others have changed the table, the commit is refused, and so is everything planned on top of it.
+// - After a refusal nothing is planned until every commit in flight has settled, and earlier looks no longer count.
+// - A plan that throws or changes nothing has no commit to be refused. It is decided when all commits of the chain
+//   are durable.
 
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
@@ -30,15 +29,13 @@ import {
 } from './table-looks.js'
 import { type Change, type HeadSources, nextHead, type Plan, type Planned } from './table-writer.js'
 
-/**
- * Commits that are kept after they are durable, and bytes of what they wrote: looks that began before them count still.
- */
+/** Most durable commits that are kept, and most bytes of their writes: looks that began before them still count. */
 const CHAIN_MAX = 64
 const CHAIN_BYTES_MAX = 4 * 1024 * 1024
 
 const NOTHING_AHEAD: AheadOfTurn = { keys: () => [] }
 
-/** Checks that refused a commit, with what is there instead. */
+/** The checks that refused a commit, with the current values. */
 export type FailedChecks = Extract<KvCommitResult, { ok: false }>['failed']
 
 export type SharedTableWriterOptions = LookedAt &
@@ -46,11 +43,11 @@ export type SharedTableWriterOptions = LookedAt &
     sources: HeadSources
     /** Called when a commit is durable. */
     onChanged: () => void
-    /** Called with the failed checks of each commit that was refused. */
+    /** Called with the failed checks of each refused commit. */
     onRefused: (failed: FailedChecks) => void
   }>
 
-/** What came of a plan: `missed`: it asked for records that were not read ahead. */
+/** The outcome of a plan. `missed`: it asked for records that were not read ahead. */
 type Tried<T> = Readonly<{ planned: Planned<T> } | { failure: unknown } | 'missed'>
 
 type Step<T> = Readonly<{ result: T; commit?: Promise<boolean> }>
@@ -59,27 +56,27 @@ export class SharedTableWriter {
   readonly #options: SharedTableWriterOptions
   readonly #headKey: Bytes
   readonly #looks: TableLooks
-  /** The head that the next plan gets, if it is known. */
+  /** The head for the next plan, if it is known. */
   #head: Readonly<{ bytes: Bytes; head: TableHead }> | undefined
   /** The commits that lead to `#head`, oldest first: the latest durable ones, those in flight, and the next one. */
   #chain: JoinedCommit[] = []
   #chainBytes = 0
-  /** What the chain writes beside the head, by the texts of keys. */
+  /** What the chain writes besides the head, by the texts of keys. */
   readonly #overlay = new Map<string, Readonly<{ value: Bytes | null; by: JoinedCommit }>>()
-  /** The commit that takes up changes until it is sent. */
+  /** The commit that takes changes until it is sent. */
   #next: JoinedCommit | undefined
   #inFlight = 0
-  /** How many commits there have been: the number of the next one. */
+  /** The number of the next commit: how many there have been. */
   #commits = 0
   #refused = false
-  /** Whether the last commit deletes the table: nothing is planned on it before it has settled. */
+  /** Whether the last commit deletes the table: nothing is planned on top of it before it has settled. */
   #deletes = false
-  /** How often a commit became durable, or a chain was given up. A look that began before that may be older. */
+  /** How often a commit became durable, or a chain was dropped. Looks that began earlier may be outdated. */
   #moves = 0
   #turn: Promise<unknown> = Promise.resolve()
-  /** Changes that have their turn or wait for it, with all that they look for at hand. */
+  /** Changes that have their turn or wait for it, and have read all that they need. */
   #ready = 0
-  /** Changes that are under way. */
+  /** Changes in progress. */
   #waiting = 0
 
   constructor(options: SharedTableWriterOptions) {
@@ -88,14 +85,14 @@ export class SharedTableWriter {
     this.#looks = new TableLooks(options, () => this.#moves)
   }
 
-  /** Reads the head and records before a change. @throws {StoreError} TABLE_NOT_FOUND */
+  /** Reads the head and the records that a change needs. @throws {StoreError} TABLE_NOT_FOUND */
   look(ahead: AheadOfTurn): Promise<TableLook> {
     return this.#looks.warm(ahead)
   }
 
   /**
    * Plans a change in its turn, commits it, and resolves with the plan's result when it is durable.
-   * @param look - What was read ahead; undefined: nothing was yet.
+   * @param look - What was read ahead; undefined: nothing yet.
    * @throws {StoreError} TABLE_NOT_FOUND, what the plan throws, and what a commit throws.
    */
   async change<T>(plan: Plan<T>, ahead = NOTHING_AHEAD, look?: TableLook): Promise<T> {
@@ -118,7 +115,7 @@ export class SharedTableWriter {
     }
   }
 
-  /** As `TableWriter.alone`. */
+  /** See `TableWriter.alone`. */
   async alone<T>(step: () => Promise<T>): Promise<T> {
     this.#waiting++
     try {
@@ -141,7 +138,7 @@ export class SharedTableWriter {
       this.#ready--
       if (this.#ready === 0) this.#sendNext()
     })
-    this.#turn = result.catch(() => undefined) // A failure is the caller's; the queue goes on.
+    this.#turn = result.catch(() => undefined) // The caller gets the failure; the queue continues.
     return result
   }
 
@@ -157,7 +154,7 @@ export class SharedTableWriter {
       look ??= await this.#lookInTurn(withKeys(ahead, missed))
       const from = this.#firstAfter(look)
       if (from === undefined) {
-        if (isFresh) await this.#untilSettled() // Others have changed the table under commits in flight, or will have.
+        if (isFresh) await this.#untilSettled() // Others change the table, perhaps under commits in flight.
         look = undefined
         continue
       }
@@ -168,7 +165,7 @@ export class SharedTableWriter {
           return { result: tried.planned.result, commit: this.#join(tried.planned.change) }
         }
         if (!wasSettled && isBusy(tried)) {
-          await this.#untilSettled() // What was in its way may be durable by now.
+          await this.#untilSettled() // The conflicting change may now be durable.
           look = undefined
           continue
         }
@@ -183,13 +180,13 @@ export class SharedTableWriter {
   }
 
   #lookInTurn(ahead: AheadOfTurn): Promise<TableLook> {
-    this.#sendNext() // It need not wait for this look.
+    this.#sendNext() // It does not wait for this look.
     return this.#looks.now([ahead])
   }
 
   /**
-   * The number of the first commit that a look does not show: laid over it, that one and the later ones make what the
-   * next plan must see. undefined: the look does not count.
+   * The number of the first commit that a look does not contain. The next plan sees the look with this commit and the
+   * later ones laid over it. undefined: the look does not count.
    */
   #firstAfter({ headBytes, head, begun }: TableLook): number | undefined {
     const last = this.#head
@@ -197,12 +194,12 @@ export class SharedTableWriter {
     const next = this.#chain.find(({ before }) => sameBytes(before, headBytes))
     if (next !== undefined) return next.number
     if (!this.#isSettled || begun < this.#moves) return undefined
-    this.#dropChain() // Others have changed the table after all that was done here.
+    this.#dropChain() // Others have changed the table since the last commit here.
     this.#head = { bytes: headBytes, head }
     return this.#commits
   }
 
-  /** @param from - The number of the first commit that is laid over the look. */
+  /** @param from - The number of the first commit laid over the look. */
   async #tryPlan<T>(
     plan: Plan<T>,
     look: TableLook,
@@ -224,7 +221,7 @@ export class SharedTableWriter {
     return missed.length > known ? 'missed' : tried
   }
 
-  /** Adds a change to the next commit. Resolves to whether that is accepted. */
+  /** Adds a change to the next commit. Resolves to whether the commit is accepted. */
   #join(change: Change): Promise<boolean> {
     if (this.#refused) return Promise.resolve(false)
     const before = this.#head
@@ -232,7 +229,7 @@ export class SharedTableWriter {
     const { next } = change
     if (next === null) {
       const last = this.#commitWith(change, before.bytes, null)
-      this.#send() // It takes up no more changes.
+      this.#send() // It takes no more changes.
       this.#deletes = true
       return last.outcome
     }
@@ -243,13 +240,13 @@ export class SharedTableWriter {
     return commit.outcome
   }
 
-  /** @param head - That the change makes; null: it deletes the table. */
+  /** @param head - The head that the change makes; null: it deletes the table. */
   #commitWith(change: Change, before: Bytes, head: Bytes | null): JoinedCommit {
     const open = this.#next
     const bytes = open?.bytes ?? 0
     let commit = open
     if (commit === undefined || !commit.add(change, head)) {
-      this.#send() // The one that takes no more.
+      this.#send() // It is full.
       commit = new JoinedCommit(this.#commits++, this.#headKey, before)
       commit.add(change, head)
       this.#next = commit
@@ -266,7 +263,10 @@ export class SharedTableWriter {
     return commit
   }
 
-  /** Sends the next commit, unless one is in flight: then it takes up more changes until that has settled. */
+  /**
+   * Sends the next commit, unless one is in flight. In that case the next commit takes changes until the other has
+   * settled.
+   */
   #sendNext(): void {
     if (this.#inFlight === 0) this.#send()
   }
@@ -288,7 +288,7 @@ export class SharedTableWriter {
       },
       (failure: unknown) => {
         commit.fail(failure)
-        this.#settle(false) // Unknown or unchanged: what was planned on top must be planned again.
+        this.#settle(false) // Unknown or unchanged: later changes must be planned again.
       },
     )
   }
@@ -320,9 +320,7 @@ export class SharedTableWriter {
     }
   }
 
-  /**
-   * After a refusal, what was planned on top of the refused commit is worth nothing; after a deletion, nothing is left.
-   */
+  /** Drops all that was planned on top of a refused commit or of a deletion. */
   async #forget(): Promise<void> {
     await this.#untilSettled()
     this.#dropChain()
@@ -338,7 +336,7 @@ export class SharedTableWriter {
     this.#overlay.clear()
   }
 
-  /** Drops the oldest durable commits while there are too many: looks that began before them count no more. */
+  /** Drops the oldest durable commits while there are too many. Looks that began before them no longer count. */
   #shortenChain(): void {
     for (;;) {
       const [oldest] = this.#chain
@@ -353,7 +351,7 @@ export class SharedTableWriter {
   }
 }
 
-/** Whether a plan found that it cannot be made now. */
+/** Whether a plan failed because it cannot be made at present. */
 function isBusy(tried: Readonly<{ planned: unknown } | { failure: unknown }>): boolean {
   if (!('failure' in tried)) return false
   return isStoreError(tried.failure) && tried.failure.code === 'STORAGE_UNAVAILABLE'

@@ -1,5 +1,5 @@
-// Heads of tables that were decoded. While a record stays in memory, its bytes are the same object each
-// time it is read; what they say cannot change.
+// Caches decoded heads of tables by the bytes of their records. While a record stays in memory, each read returns the
+// same bytes object, and its content cannot change.
 import type { Bytes } from '../../base/bytes.js'
 import { WeakCache } from '../../base/weak-cache.js'
 import { decodeTableHead, type TableHead } from '../../format/records.js'

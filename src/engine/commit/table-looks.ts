@@ -1,5 +1,5 @@
-// What changes of a table will ask for, read before their turns: where each query is a round trip, changes that come at
-// the same time share one.
+// Reads what changes of a table need, before their turns. Where each query is a round trip, changes that arrive
+// together share one.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
@@ -9,26 +9,26 @@ import type { KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
 import type { TableHeads } from './table-heads.js'
 import { tableNotFound } from './table-writer.js'
 
-/** What a change will ask for in its turn. */
+/** What a change reads in its turn. */
 export type AheadOfTurn = Readonly<{
-  /** Records beside the head. @param head - The head, or one of before; null: none is known yet. */
+  /** The keys of records besides the head. @param head - The head, or an earlier one; null: none is known yet. */
   keys(head: TableHead | null): readonly Bytes[]
-  /** Reads the objects that the plan will ask for. A failure is left to the plan. */
+  /** Reads the objects that the plan needs. Failures are left to the plan. */
   warm?(head: TableHead, read: ReadRecord): Awaitable<unknown>
 }>
 
-/** Looks before a turn of which each asks for what the one before did not know of, at most. */
+/** Most looks before a turn. Each look reads the keys that the previous one found missing. */
 const WARM_LOOKS_MAX = 4
 
-/** Changes that share a look, at most. */
+/** Most changes that share a look. */
 const JOINED_MAX = 256
 
-/** A record was asked for that was not read ahead. */
+/** A plan asked for a record that was not read ahead. */
 class NotAhead extends Error {
   override readonly name = 'NotAhead'
 }
 
-/** The head of a table and some of its records, of one commit. */
+/** The head of a table and some of its records, all of one commit. */
 export class TableLook {
   readonly headBytes: Bytes
   readonly head: TableHead
@@ -49,8 +49,8 @@ export class TableLook {
 
   /**
    * Reads what was read ahead.
-   * @param missed - Takes up the keys of other records; reading one of them fails.
-   * @param laidOver - The record that is read instead, by the text of its key; undefined: none is.
+   * @param missed - Collects the keys of other records; reading one of these fails.
+   * @param laidOver - The value that hides that of the look, by the text of its key; undefined: none does.
    */
   reader(
     missed: Bytes[] = [],
@@ -71,7 +71,7 @@ function none(): undefined {
   return undefined
 }
 
-/** A table, as it is looked at. */
+/** A table to look at. */
 export type LookedAt = Readonly<{
   partition: KvPartition
   heads: TableHeads
@@ -80,8 +80,9 @@ export type LookedAt = Readonly<{
 }>
 
 /**
+ * Reads the head and the records that the changes need, in one view.
  * @param last - The head that was seen last; null: none was.
- * @throws {StoreError} TABLE_NOT_FOUND, and as `read` of a partition
+ * @throws {StoreError} TABLE_NOT_FOUND, and what `read` of a partition throws
  */
 export function lookAt(
   { partition, heads, table, tableId }: LookedAt,
@@ -107,19 +108,19 @@ type Joined = Readonly<{ aheads: AheadOfTurn[]; look: Promise<TableLook> }>
 export class TableLooks {
   readonly #at: LookedAt
   readonly #moves: () => number
-  /** The look that has not begun yet. */
+  /** The next look, which has not begun. */
   #next: Joined | undefined
   #last: Promise<unknown> = Promise.resolve()
   /** The head that was seen last. */
   #head: TableHead | null = null
 
-  /** @param moves - The last move of the writer: it counts what makes earlier looks old. */
+  /** @param moves - Counts the moves of the writer: what makes earlier looks outdated. */
   constructor(at: LookedAt, moves: () => number) {
     this.#at = at
     this.#moves = moves
   }
 
-  /** Looks with all that ask before the look begins: one is under way at a time. */
+  /** Joins the next look, which serves all changes that ask before it begins. One look is in progress at a time. */
   join(ahead: AheadOfTurn): Promise<TableLook> {
     const next = this.#next
     if (next !== undefined && next.aheads.length < JOINED_MAX) {
@@ -137,7 +138,7 @@ export class TableLooks {
     return look
   }
 
-  /** As `join`, and reads the objects that the change will need, so that its turn does not wait for them. */
+  /** Joins a look, then reads the objects that the change needs, so that its turn does not wait for them. */
   async warm(ahead: AheadOfTurn): Promise<TableLook> {
     let look = await this.join(ahead)
     const missed: Bytes[] = []
@@ -147,7 +148,7 @@ export class TableLooks {
         const warming = ahead.warm(look.head, look.reader(missed))
         if (!isSync(warming)) await warming
       } catch {
-        // The plan says what is wrong.
+        // The plan reports the failure.
       }
       if (missed.length === known) break
       look = await this.join(withKeys(ahead, missed))
@@ -155,7 +156,7 @@ export class TableLooks {
     return look
   }
 
-  /** @throws {StoreError} as `lookAt` */
+  /** Looks at once. @throws {StoreError} as `lookAt` */
   async now(aheads: readonly AheadOfTurn[]): Promise<TableLook> {
     const look = await lookAt(this.#at, aheads, this.#head, this.#moves())
     this.#head = look.head
@@ -163,7 +164,7 @@ export class TableLooks {
   }
 }
 
-/** Reads the records that are not there yet. */
+/** Reads the records that are still missing. */
 async function readMore(
   view: KvView,
   records: Map<string, Bytes | null>,
@@ -180,7 +181,7 @@ async function readMore(
   for (const text of wanted.keys()) records.set(text, values[at++] ?? null)
 }
 
-/** The same, and more records. */
+/** The same needs, and more records. */
 export function withKeys(ahead: AheadOfTurn, more: readonly Bytes[]): AheadOfTurn {
   return { ...ahead, keys: (head) => [...ahead.keys(head), ...more] }
 }

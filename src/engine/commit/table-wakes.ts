@@ -1,26 +1,26 @@
-// Wakes who waits for the next change of a table: for one of this process when it is durable; for one of another process,
-// on a shared store, when a look at the heads of all watched tables finds it.
+// Wakes those who wait for the next change of a table. A change of this process wakes them when it is durable. A
+// change of another process, on a shared store, wakes them when a look at the heads of all watched tables finds it.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import { pause } from '../../base/pause.js'
 import { type TableKey, tableHeadKey } from '../../format/keys.js'
 import type { KvPartition } from '../../kv/kv.js'
 
-/** Pause between two looks at the heads of watched tables, in milliseconds; a team is one query. */
+/** Pause between two looks at the heads of watched tables, in milliseconds. A look is one query per team. */
 const LOOK_MS = 25
 
-/** Pause after a look that failed. Whoever waits is woken, and meets the failure itself. */
+/** Pause after a failed look, in milliseconds. Those who wait are woken, and meet the failure themselves. */
 const FAILED_LOOK_MS = 1_000
 
 /** The time from one change of a table to the next. */
 export type Turn = Readonly<{
-  /** Resolves when a change is durable that is committed after the turn began. */
+  /** Resolves when a change that was committed after the turn began is durable. */
   woken: Promise<void>
   wake: () => void
-  /** What is being read in the turn, by a name: those who wait share it. A look of an earlier turn may have missed a change. */
+  /** Reads in progress in the turn, by name: waiters share them. A look of an earlier turn may have missed a change. */
   looks: Map<string, Promise<unknown>>
 }>
 
-/** Who watches a table. It takes the turn before it looks, so that it misses no change, and ends the watch. */
+/** A watch of a table. The watcher takes the turn before it looks, so that it misses no change, and ends the watch. */
 export type TableWatch = Readonly<{ turn: () => Turn; end: () => void }>
 
 type Watched = {
@@ -28,11 +28,11 @@ type Watched = {
   readonly table: TableKey
   watchers: number
   turn: Turn
-  /** As the last look found it; undefined: there was none. */
+  /** As the last look found it; undefined: no look yet. */
   head: Bytes | null | undefined
 }
 
-/** Runs a look, which keeps the store open until it settles. */
+/** Runs a look, and keeps the store open until it settles. */
 type RunLook = (look: () => Promise<void>) => Promise<void>
 
 export class TableWakes {
@@ -40,7 +40,7 @@ export class TableWakes {
   readonly #runLook: RunLook | undefined
   #isLooking = false
 
-  /** @param runLook - Undefined: no other process changes tables of the store. */
+  /** @param runLook - undefined: no other process changes the store. */
   constructor(runLook?: RunLook) {
     this.#runLook = runLook
   }
@@ -61,7 +61,7 @@ export class TableWakes {
     }
   }
 
-  /** A change of the table is durable. */
+  /** Reports a durable change of the table. */
   changed(table: TableKey): void {
     if (this.#watched.size === 0) return
     const watched = this.#watched.get(toHex(table))
@@ -95,7 +95,7 @@ export class TableWakes {
         const head = heads[i] ?? null
         if (isSame(watched.head, head)) continue
         watched.head = head
-        wake(watched) // Also after the first look: it may have been changed since those who wait have looked.
+        wake(watched) // Also after the first look: the table may have changed since the waiters looked.
       }
     }
   }

@@ -1,13 +1,13 @@
-// The commit queue of one table: changes are planned one after the other, each on the state that the
-// former ones leave, and their commits are on their way together, so that one sync serves many.
+// The commit queue of one table. Changes are planned one after the other, each on the state that the previous ones
+// leave; their commits are in flight together, so that one sync serves many.
 //
 // Invariants:
-// - A plan sees the head and the records after all commits in flight; nobody else does.
-// - Each commit checks the head that its plan saw. A head's bytes never come back (commit nonce), so
-//   when a commit is refused, all planned on top of it are refused too, and are planned again.
+// - A plan sees the head and the records after all commits in flight. Nobody else sees them.
+// - Each commit checks the head that its plan saw. The bytes of a head are never reused (commit nonce). So when a
+//   commit is refused, all commits planned on top of it are refused too, and their changes are planned again.
 // - After a refusal nothing is planned until every commit in flight has settled.
-// - A plan that changes nothing, or throws, has no commit that could be refused: it is decided on a view
-//   of durable records alone, after the commits that were in flight.
+// - A plan that throws or changes nothing has no commit to be refused. It is decided on a view of durable records
+//   alone, after the commits in flight.
 
 import { type Awaitable, chain, isSync, tryCall } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -23,27 +23,30 @@ import { readAwaitable } from '../../kv/read-awaitable.js'
 import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
 import type { TableHeads } from './table-heads.js'
 
-/** The writes of a change beside the head. The version grows by one. */
+/** The writes of a change besides the head. The version grows by one. */
 export type Change = Readonly<{
   /** The new state of the generation; null: the table is deleted. */
   next: Generation | null
   checks?: readonly KvCheck[]
   puts: readonly (readonly [key: Bytes, value: Bytes])[]
   deletes?: readonly Bytes[]
-  /** What it does, for the log of the table. */
+  /** What the change does, for the log of the table. */
   operation: LogOperation
-  /** The rows that it adds, changes and removes. Default: as its records say; those of rewritten extents do not. */
+  /**
+   * The rows that the change adds, changes and removes. Default: derived from its records, which do not show the rows
+   * of rewritten extents.
+   */
   counts?: RowCounts
   /** null: no receipt was asked for. Default: null. */
   receipt?: ReceiptDetail | null
 }>
 
-/** A plan's decision: the result to hand back, and the change that must be durable before it is. */
+/** The decision of a plan: its result, and the change that must be durable before the result is returned. */
 export type Planned<T> = Readonly<{ result: T; change?: Change }>
 
 /**
- * Decides a change on the head as it is when its turn comes. May run again; must have no effects.
- * A failure of the plan drops only its own change.
+ * Decides a change on the current head, in its turn. It may run several times, so it must have no side effects. If a
+ * plan fails, only its own change is dropped.
  */
 export type Plan<T> = (head: TableHead, read: ReadRecord) => Awaitable<Planned<T>>
 
@@ -52,10 +55,10 @@ type SeenHead = Readonly<{ bytes: Bytes; head: TableHead }>
 
 type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
 
-/** Records that a commit writes beside the head, by the texts of their keys. */
+/** Records that a commit writes besides the head, by the texts of their keys. */
 type Written = readonly (readonly [text: string, value: Bytes | null])[]
 
-/** What a new head is made with. */
+/** Where a new head takes its nonce and its times from. */
 export type HeadSources = Readonly<{ random: Random; clock: Clock }>
 
 export type TableWriterOptions = Readonly<{
@@ -63,7 +66,7 @@ export type TableWriterOptions = Readonly<{
   heads: TableHeads
   /** Called when a commit is durable. */
   onChanged: () => void
-  /** Called when a change has ended and no other is under way. */
+  /** Called when a change has ended and no other is in progress. */
   onIdle: (writer: TableWriter) => void
 }>
 
@@ -76,15 +79,15 @@ export class TableWriter {
   readonly #headKey: Bytes
   readonly #tableId: string
   readonly #overlay = new Map<string, Bytes | null>()
-  /** Overlay keys of commits that are durable, to be dropped before the next plan opens its view. */
+  /** Overlay keys of durable commits, dropped before the next plan opens its view. */
   readonly #settled: Written[] = []
   readonly #inFlight = new Set<Promise<unknown>>()
   /** Records that the last commit wrote. */
   #head: SeenHead | undefined
   #refused = false
-  /** Whether the last commit deletes the table: nothing is planned on it before it has settled. */
+  /** Whether the last commit deletes the table: nothing is planned on top of it before it has settled. */
   #deletes = false
-  /** The last plan that is under way or waits for its turn; undefined: the next one may begin at once. */
+  /** The last plan that runs or waits for its turn; undefined: the next one may begin at once. */
   #turn: Promise<unknown> | undefined
   #waiting = 0
 
@@ -114,7 +117,7 @@ export class TableWriter {
   async change<T>(plan: Plan<T>): Promise<T> {
     this.#waiting++
     try {
-      const first = this.#try(plan) // Mostly the only try.
+      const first = this.#try(plan) // Mostly the only attempt.
       const result = isSync(first) ? first : await first
       if (result !== REFUSED) return result
       const again = () => Promise.resolve(this.#try(plan))
@@ -124,7 +127,7 @@ export class TableWriter {
     }
   }
 
-  /** Plans and commits once. @returns `REFUSED`: the commit was. */
+  /** Plans and commits once. @returns `REFUSED` if the commit was refused */
   #try<T>(plan: Plan<T>): Awaitable<T | typeof REFUSED> {
     return chain(
       this.#inTurn(() => this.#planNext(plan)),
@@ -134,12 +137,12 @@ export class TableWriter {
     )
   }
 
-  /** Runs a step in its turn, with no commit of the queue in flight: one that may change the table by itself. */
+  /** Runs a step in its turn, with no commit of the queue in flight. The step may change the table by itself. */
   async alone<T>(step: () => Promise<T>): Promise<T> {
     this.#waiting++
     try {
       return await this.#inTurn(async () => {
-        await this.#forgetAll() // What the step commits is read anew.
+        await this.#forgetAll() // The next plan reads what the step commits.
         return step()
       })
     } finally {
@@ -154,14 +157,14 @@ export class TableWriter {
     this.#onIdle(this)
   }
 
-  /** At once, if nobody is before it and nothing has to be waited for. */
+  /** Runs a step at once if nothing is ahead of it, otherwise in its turn. */
   #inTurn<T>(step: () => Awaitable<T>): Awaitable<T> {
     const result = this.#turn === undefined ? tryCall(step) : this.#turn.then(step, step)
     if (isSync(result)) return result
     const end = (): void => {
       if (this.#turn === turn) this.#turn = undefined
     }
-    const turn = result.then(end, end) // A failure is the caller's; the queue goes on.
+    const turn = result.then(end, end) // The caller gets the failure; the queue continues.
     this.#turn = turn
     return result
   }
@@ -169,7 +172,7 @@ export class TableWriter {
   #planNext<T>(plan: Plan<T>): Awaitable<Step<T>> {
     if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan))
     this.#dropSettled()
-    // Known before the view opens: what is in flight may settle before the plan gets to see it.
+    // Decided before the view opens: commits in flight may settle before the plan sees the view.
     if (this.#inFlight.size === 0) {
       this.#deletes = false
       return this.#planOn(undefined, plan)
@@ -183,7 +186,7 @@ export class TableWriter {
     return step.then((late) => (late.commit === undefined ? again() : late), again)
   }
 
-  /** Plans on a head, or on the one of a view; in this turn, if all that the plan reads is at hand. */
+  /** Plans on the given head, or on the head of a view. Synchronous if the plan reads only what is in memory. */
   #planOn<T>(inFlight: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
     let before: SeenHead | undefined
     const planning = readAwaitable(this.#partition, (view) =>
@@ -192,14 +195,14 @@ export class TableWriter {
         return plan(seen.head, (key) => this.#readRecord(view, key))
       }),
     )
-    // The view is closed before the commit begins: an open one would take a snapshot then.
+    // The view closes before the commit begins: an open one would take a snapshot then.
     return chain(planning, (planned): Step<T> => {
       if (planned.change === undefined || before === undefined) return { planned }
       return { planned, commit: this.#commit(before, planned.change) }
     })
   }
 
-  /** After a refusal, what was planned on top of the refused commit is worth nothing. */
+  /** Drops all that was planned on top of a refused commit. */
   async #forgetAll(): Promise<void> {
     await Promise.allSettled(this.#inFlight)
     this.#overlay.clear()
@@ -253,7 +256,7 @@ export class TableWriter {
       },
       (failure: unknown) => {
         this.#inFlight.delete(outcome)
-        this.#refused = true // Unknown or unchanged: what was planned on top must be planned again.
+        this.#refused = true // Unknown or unchanged: later changes must be planned again.
         throw failure
       },
     )
@@ -261,7 +264,10 @@ export class TableWriter {
     return outcome
   }
 
-  /** Durable records are in the next view, unless a later commit in flight has written the key again. */
+  /**
+   * Drops durable records from the overlay, because the next view has them. Keeps a key that a commit in flight has
+   * written again.
+   */
   #dropSettled(): void {
     if (this.#settled.length === 0) return
     for (const written of this.#settled.splice(0)) {
@@ -272,12 +278,12 @@ export class TableWriter {
   }
 }
 
-/** Whether plans read such a record: of the log they read nothing. */
+/** Whether plans read a record with this key. They read nothing of the log. */
 function isRead(key: Bytes): boolean {
   return key[0] !== KEY_SPACE.log
 }
 
-/** The head that a change makes. @param next - The state of the generation. */
+/** The head that a change makes. @param next - The new state of the generation. */
 export function nextHead(
   { version, order, times }: TableHead,
   next: Generation,

@@ -13,26 +13,26 @@ import type { AheadOfTurn, TableLook } from './table-looks.js'
 import type { TableWakes } from './table-wakes.js'
 import { type Change, type HeadSources, type Plan, TableWriter } from './table-writer.js'
 
-/** Writers of a shared store that are kept, at most: one that is dropped in use goes on, beside the next one. */
+/** Most writers that a shared store keeps. A writer dropped in use continues beside its successor. */
 const SHARED_WRITERS_MAX = 1_000
 
 /** The part of a TablePlace that a writer needs. */
 export type WriterPlace = Readonly<{
-  /** Whose changes these are; undefined: nobody says so. */
+  /** Who makes the changes; undefined: unknown. */
   by?: Authored | undefined
   team: Readonly<{ teamId: string; partition: KvPartition }>
   table: TableKey
   tableId: string
 }>
 
-/** What operations change tables with. */
+/** How operations change tables. */
 export type TableChanges = Readonly<{
   /**
-   * Changes a table in its turn; see TableWriter.change.
-   * @param ahead - What the plan asks for; of a store that is not shared, nothing is read ahead.
-   * @param look - What was read of that already.
-   * @param checkGoesOn - Called before each record is read in the turn, and before the commit. What it throws ends the
-   *   change, of which nothing is committed then.
+   * Changes a table in its turn; see `TableWriter.change`.
+   * @param ahead - What the plan needs. Only a shared store reads it ahead.
+   * @param look - What was read ahead already.
+   * @param checkGoesOn - Called before each record is read in the turn, and before the commit. If it throws, the
+   *   change ends and commits nothing.
    */
   change<T>(
     place: WriterPlace,
@@ -42,18 +42,18 @@ export type TableChanges = Readonly<{
     checkGoesOn?: CheckGoesOn,
   ): Promise<T>
   /**
-   * The head of a table and records that a change will ask for; undefined: the store is not shared.
+   * Reads the head of a table and the records that a change needs; undefined: the store is not shared.
    * @throws {StoreError} TABLE_NOT_FOUND
    */
   look(place: WriterPlace, ahead: AheadOfTurn): Promise<TableLook> | undefined
   /**
-   * Runs a step in the turns of some tables, with no change of them under way in this process. Turns are taken in one
-   * order, so that no two steps wait for each other.
+   * Runs a step in the turns of several tables, with no change of them in progress in this process. Turns are taken
+   * in a fixed order, so two steps never wait for each other.
    */
   alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T>
 }>
 
-/** What a commit of a table puts beside its change. */
+/** What a commit of a table adds for its history. */
 export type HistoryOf = (
   table: TableKey,
   before: TableHead,
@@ -68,7 +68,7 @@ export type LoggedChangeOf = (
   change: Change,
 ) => Change
 
-/** A change with what it does to the key of its table; of a table with a key alone. */
+/** A change with its updates of the key index, for a table with a key. */
 export type KeyedChangeOf = (
   place: WriterPlace,
   before: TableHead,
@@ -76,7 +76,7 @@ export type KeyedChangeOf = (
   read: ReadRecord,
 ) => Promise<Change>
 
-/** What goes on beside the changes of tables. */
+/** What accompanies every change of a table. */
 export type BesideChanges = Readonly<{
   keyed: KeyedChangeOf
   logged: LoggedChangeOf
@@ -92,7 +92,10 @@ const NOTHING_BESIDE: BesideChanges = Object.freeze({
   history: undefined,
 })
 
-/** One for each table that has changes under way, and the last one that had; on a shared store, the last ones. */
+/**
+ * Keeps one writer for each table with changes in progress, and the last one used; on a shared store, the last
+ * `SHARED_WRITERS_MAX`.
+ */
 export class TableWriters implements TableChanges {
   readonly #writers = new Map<string, TableWriter>()
   readonly #sources: HeadSources
@@ -100,10 +103,10 @@ export class TableWriters implements TableChanges {
   readonly #beside: BesideChanges
   readonly #shared: Pick<SharedTableWriterOptions, 'onRefused'> | undefined
   readonly #sharedWriters = new BoundedMap<string, SharedTableWriter>(SHARED_WRITERS_MAX)
-  /** The writer that rests: who changes row after row finds it again, with the head that it wrote. */
+  /** The last idle writer: a caller that changes row after row finds it again, with the head that it wrote. */
   #resting: { readonly key: string; readonly writer: TableWriter } | undefined
 
-  /** @param shared - Of a store that several processes share. */
+  /** @param shared - For a store that several processes share. */
   constructor(
     { random, clock }: HeadSources,
     heads: TableHeads,
@@ -196,7 +199,7 @@ export class TableWriters implements TableChanges {
   }
 }
 
-/** The same plan, whose change keeps the key of the table. */
+/** The same plan, with updates of the key index in its change. */
 export function withKey<T>(keyed: KeyedChangeOf, place: WriterPlace, plan: Plan<T>): Plan<T> {
   return (head, read) => {
     const planned = plan(head, read)
@@ -208,7 +211,7 @@ export function withKey<T>(keyed: KeyedChangeOf, place: WriterPlace, plan: Plan<
   }
 }
 
-/** The same plan, whose change keeps the key of the table, and has its entry in the log. */
+/** The same plan, with updates of the key index and an entry in the log. */
 function withKeyAndLog<T>(
   keyed: KeyedChangeOf,
   logged: LoggedChangeOf,
@@ -223,7 +226,7 @@ function withKeyAndLog<T>(
     })
 }
 
-/** The same plan, whose change has its history. */
+/** The same plan, with the history of its change. */
 function withHistory<T>(history: HistoryOf, table: TableKey, plan: Plan<T>): Plan<T> {
   return async (head, read) => {
     const { result, change } = await plan(head, read)
@@ -233,7 +236,7 @@ function withHistory<T>(history: HistoryOf, table: TableKey, plan: Plan<T>): Pla
   }
 }
 
-/** The same plan, which ends where `checkGoesOn` throws. */
+/** The same plan, which ends when `checkGoesOn` throws. */
 function withChecks<T>(checkGoesOn: CheckGoesOn, plan: Plan<T>): Plan<T> {
   return async (head, read) => {
     const planned = await plan(head, async (key) => {
@@ -245,7 +248,7 @@ function withChecks<T>(checkGoesOn: CheckGoesOn, plan: Plan<T>): Plan<T> {
   }
 }
 
-/** What a change asks for with its history. */
+/** What a change reads, including what its history needs. */
 function aheadWithHistory(table: TableKey, ahead: AheadOfTurn | undefined): AheadOfTurn {
   return {
     ...ahead,
@@ -257,5 +260,5 @@ function aheadWithHistory(table: TableKey, ahead: AheadOfTurn | undefined): Ahea
 }
 
 function keyOfWriter({ tableId, team }: WriterPlace): string {
-  return `${tableId}${team.teamId}` // Every table ID is as long.
+  return `${tableId}${team.teamId}` // All table IDs have the same length.
 }

@@ -1,8 +1,8 @@
-// Hints of work that a commit leaves for the duties of a shared store. They travel with the commit that makes the work,
-// and no read precedes them. A store that is not shared has none: its duties scan.
+// Hints of work that a commit leaves for the duties of a shared store. They are part of the commit that makes the
+// work, and need no read. A store that is not shared has none: its duties scan.
 //
-// Invariant: nothing depends on a hint. It says where a duty looks; the duty does only what the records there allow, and
-// a daily scan of all records (maintenance/team-visits) finds what no hint names.
+// Invariant: nothing depends on a hint. A hint tells a duty where to look; the duty does only what the records there
+// allow. A daily scan of all records (maintenance/team-visits) finds what no hint names.
 import { type Bytes, NO_BYTES, utf8 } from '../../base/bytes.js'
 import type { Duty, TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
@@ -23,27 +23,26 @@ type HintContext = Readonly<{
 const NO_PUTS: Puts = Object.freeze([])
 
 /**
- * Hints that an extent gets, about, while `compactionRecordsMin` records are laid over it: with each record, the
- * commits of a busy table would all write one more. That an extent gets none is improbable (0.02 %), and the next
- * records may bring it.
+ * Hints per extent while `compactionRecordsMin` records are laid over it, on average. One per record would add a
+ * write to every commit. With 8, about 1 extent in 5,000 gets none; its next records may bring one.
  */
 const HINTS_PER_COMPACTION = 8
 
-/** Kept results are looked at in steps of this many milliseconds, so that one hint is for many. */
+/** Times of hints of stored results are rounded to so many milliseconds, so that one hint serves many results. */
 const RESULTS_STEP_MS = 3_600_000
 
-/** Segments to compress are looked for in steps of this many milliseconds, so that one hint is for many adds. */
+/** Times of hints of segments to compress are rounded to so many milliseconds, so that one hint serves many adds. */
 const RECOMPRESSION_STEP_MS = 60_000
 
-/** One of so many kept results brings a hint; where there are so few that none does, the daily scan deletes them. */
+/** One stored result in so many brings a hint. Where there are too few for one, the daily scan deletes them. */
 const RESULTS_PER_HINT = 8
 
-/** @param version - That the commit makes of the table that the hint is about. Default: it is about none. */
+/** @param version - The version that the commit makes of the hint's table. Default: the hint has no table. */
 export function putHint(duty: Duty, hint: Hint, version = 0): readonly [Bytes, Bytes] {
   return [hintKey(duty, hint), encodeHint(version)]
 }
 
-/** For a commit that lays a record over a row of an extent. @param head - The head before the commit. */
+/** Hints of a commit that lays a record over a row of an extent. @param head - The head before the commit. */
 export function hintOfRecord(
   { kv, options }: HintContext,
   { version, commitNonce, generation }: TableHead,
@@ -52,12 +51,12 @@ export function hintOfRecord(
 ): Puts {
   if (!kv.shared || extent === generation.open?.extent) return NO_PUTS
   const each = Math.ceil(options.compactionRecordsMin / HINTS_PER_COMPACTION)
-  const [high = 0, low = 0] = commitNonce // Random in every commit.
+  const [high = 0, low = 0] = commitNonce // Random for each commit.
   if ((256 * high + low) % each !== 0) return NO_PUTS
   return [hintOfExtent(table, extent, version + 1)]
 }
 
-/** For a commit that closes the open extent. */
+/** Hints of a commit that closes the open extent. */
 export function hintOfClosed(
   { kv }: HintContext,
   { version, generation: { open: before } }: TableHead,
@@ -73,13 +72,18 @@ function hintOfExtent(table: TableKey, extent: number, version: number): readonl
   return putHint('compaction', { due: 0, kind: 'extent', about }, version)
 }
 
-/** For a commit that overwrites the rows or changes the schema of a table. @param version - That it makes. */
+/**
+ * Hints of a commit that overwrites the rows of a table or changes its schema. @param version - The version that it
+ * makes.
+ */
 export function hintOfTable({ kv }: HintContext, table: TableKey, version: number): Puts {
   if (!kv.shared) return NO_PUTS
   return [putHint('garbageCollection', { due: 0, kind: 'table', about: table }, version)]
 }
 
-/** For a commit that puts entries with new segments. @param version - Of the table, that the commit makes or leaves. */
+/**
+ * Hints of a commit that puts entries with new segments. @param version - The version that the commit makes or keeps.
+ */
 export function hintOfSegments(
   { kv, options }: HintContext,
   table: TableKey,
@@ -93,7 +97,7 @@ export function hintOfSegments(
   return [putHint('recompression', hint, version)]
 }
 
-/** For a commit that begins something with a lifetime. @param due - When that is over. */
+/** Hints of a commit that begins something with a lifetime. @param due - When the lifetime ends. */
 export function hintOfLifetime(
   { kv }: HintContext,
   kind: 'stash' | 'upload' | 'job',
@@ -105,7 +109,7 @@ export function hintOfLifetime(
   return [putHint('garbageCollection', { due, kind, about: name })]
 }
 
-/** For a commit that keeps a result. @param digest - That of the request. */
+/** Hints of a commit that stores a result. @param digest - The digest of the request. */
 export function hintOfResult({ kv, options }: HintContext, digest: Bytes): Puts {
   if (!kv.shared || (digest[0] ?? 0) % RESULTS_PER_HINT !== 0) return NO_PUTS
   const end = options.clock.now() + options.idempotencyTtlMs

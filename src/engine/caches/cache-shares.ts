@@ -1,18 +1,15 @@
 // Divides the memory of a store: its caches share `cacheBytesMax`, its buffer pools share `bufferBytesMax`. README.md
 // lists the content of each cache.
 //
-// Invariant: the shares of an option are rounded down, so together they are never more than the option.
+// Invariant: the shares of an option are rounded down, so together they never exceed the option.
 
-/**
- * Parts of `cacheBytesMax`. With the default each part is a mebibyte, and a cache can hold at least what it held
- * when it had a limit of its own.
- */
+/** Parts of `cacheBytesMax`. With the default each part is one mebibyte. */
 const CACHE_PARTS = {
   /** Frames and footers of segments, for point reads. */
   segments: 16,
   /** Rows as JSON. */
   hotRows: 4,
-  /** Forward objects. One that exceeds half of this share is read on each lookup, so the share is large. */
+  /** Forward objects. One larger than half of this share is read on each lookup, so the share is large. */
   forwards: 16,
   /** Parsed schemas: some 1,300 of 30 columns. */
   schemas: 16,
@@ -28,7 +25,7 @@ const CACHE_PARTS = {
   extents: 2,
   /** The state of teams: some 1,000. */
   teams: 4,
-  /** Lists of sorted rows: of two million together. */
+  /** Lists of sorted rows: two million rows together. */
   sorted: 16,
 } as const
 

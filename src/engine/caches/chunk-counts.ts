@@ -1,10 +1,10 @@
-// The number of chunks in each stash in use: counted once, then updated. A guard against endless stashes, not exact: on
-// a shared store other processes add chunks too.
+// The number of chunks of each stash in use, counted once and then updated. It guards against endless stashes and is
+// not exact: on a shared store other processes add chunks too.
 //
-// Not part of the cache memory: without the counts, each put would count all chunks of its stash.
+// It is not part of the cache memory: without it, each put would count all chunks of its stash.
 import { BoundedMap } from '../../base/bounded-map.js'
 
-/** Stashes with a known count, at most. Beyond it the oldest count is dropped, and made again when it is needed. */
+/** Most stashes with a known count. The oldest count is dropped first, and made again when it is needed. */
 const STASHES_MAX = 4_096
 
 export class ChunkCounts {

@@ -1,5 +1,4 @@
-// Extent entries of a generation: reading the pages that hold them, and planning the pages that a
-// link writes.
+// Extent entries of a generation: reads the pages that hold them, and plans the pages that a link writes.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -15,19 +14,19 @@ import { extentPageKey, PAGE_EXTENTS, type TableKey } from '../../format/keys.js
 import type { Generation, OpenExtent } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 
-/** Pages that are encoded in one turn of the event loop. */
+/** Pages encoded in one turn of the event loop. */
 const PAGES_AT_ONCE = 16
 
 type Put = readonly [key: Bytes, value: Bytes]
 
-/** The first extent of the generation after one that ends at `nextExtent`: the next page's first. */
+/** The first extent of the generation after one that ends at `nextExtent`: the first of the next page. */
 export function nextGenerationStart(nextExtent: number): number {
   return Math.ceil(nextExtent / PAGE_EXTENTS) * PAGE_EXTENTS
 }
 
 /**
- * Reads entries of sealed extents and caches recently decoded ones, by the record of their page: while a record stays
- * in memory, its bytes are the same object.
+ * Reads and caches entries of sealed extents, by the record of their page. While a record stays in memory, each read
+ * returns the same bytes object.
  */
 export class ExtentEntries {
   #ofPage = new WeakMap<Bytes, Map<number, ExtentEntry>>()
@@ -36,7 +35,7 @@ export class ExtentEntries {
   #misses = 0
   readonly #countMax: number
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#countMax = Math.floor(bytesMax / ENTRY_BYTES)
   }
@@ -46,7 +45,7 @@ export class ExtentEntries {
     return this.#count * ENTRY_BYTES
   }
 
-  /** Lookups that found an entry, and those that did not. */
+  /** Lookups that found an entry, and those that found none. */
   get hits(): number {
     return this.#hits
   }
@@ -61,7 +60,7 @@ export class ExtentEntries {
     return chain(read(extentPageKey(table, page)), (bytes) => this.ofPage(bytes, extent))
   }
 
-  /** As `read`, from the record of the page of an extent. */
+  /** The entry of an extent, from the record of its page. */
   ofPage(page: Bytes | null, extent: number): ExtentEntry {
     const known = page === null ? undefined : this.#ofPage.get(page)?.get(extent)
     if (known === undefined) return this.#decode(page, extent)
@@ -89,7 +88,7 @@ export class ExtentEntries {
 /** Estimated memory of a decoded entry. */
 const ENTRY_BYTES = 450
 
-/** An extent of a generation as a reader meets it: sealed with its entry, or open. */
+/** An extent of a generation for a reader: sealed with its entry, or open. */
 export type Extent = Readonly<{
   extent: number
   nonce: Bytes
@@ -135,9 +134,9 @@ export type PagePuts = Readonly<{ puts: readonly Put[]; checks: readonly KvCheck
 export const NO_PAGES: PagePuts = { puts: [], checks: [] }
 
 /**
- * Plans the extent pages that append entries to a generation. A page that has entries already is
- * checked, because a concurrent compaction may replace one of them.
- * @param firstExtent - The extent of the first new entry; all earlier extents have entries.
+ * Plans the extent pages that append entries to a generation. A page that already has entries is checked, because a
+ * concurrent compaction may replace one of them.
+ * @param firstExtent - The extent of the first new entry. All earlier extents have entries.
  */
 export async function appendEntries(
   read: ReadRecord,
@@ -161,11 +160,11 @@ export async function appendEntries(
   return { puts, checks: before.checks }
 }
 
-/** The entry of an open extent that is closed with its rows as row records. */
+/** The entry of a closed extent whose rows stay row records. */
 export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
   const { nonce, nextSlot: rowCount } = open
   const form = { convert: false, compacted: false, recompressed: false }
-  const namesFiles = false // Its records name files themselves.
+  const namesFiles = false // Its records themselves name files.
   return { nonce, segment: null, rowCount, version, ...form, namesFiles }
 }
 

@@ -14,19 +14,19 @@ type KeptRow = RowJson & Readonly<{ head: TableHead; bytes: number }>
 /** Estimated memory of a row and its ID without the row's text, in bytes. */
 const ROW_BYTES = 250
 
-/** The share of the cache that remembers requested row IDs, its bytes at most, and the estimated bytes of an ID. */
+/** The share of the cache for requested row IDs, its most bytes, and the estimated bytes of an ID. */
 const ASKED_SHARE = 1 / 8
 const ASKED_BYTES_MAX = 256 * 1024
 const ASKED_ID_BYTES = 64
 
 export class HotRowCache {
   readonly #rows: ByteCache<KeptRow>
-  /** Row IDs that were requested a short time ago. */
+  /** Row IDs that were requested recently. */
   readonly #asked: ByteCache<true>
   /** The head of the row that was cached last. Its memory is counted once, because most rows share a few heads. */
   #lastHead: TableHead | undefined
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(bytesMax: number) {
     const askedBytes = Math.min(ASKED_BYTES_MAX, Math.floor(bytesMax * ASKED_SHARE))
     this.#asked = new ByteCache(askedBytes, () => ASKED_ID_BYTES)
@@ -38,7 +38,7 @@ export class HotRowCache {
     return this.#asked.bytes + this.#rows.bytes
   }
 
-  /** Lookups that found an entry, and those that did not. */
+  /** Lookups that found an entry, and those that found none. */
   get hits(): number {
     return this.#rows.hits
   }
@@ -47,7 +47,7 @@ export class HotRowCache {
     return this.#rows.misses
   }
 
-  /** The row with an ID, or a name for its key, under this head; undefined if it is not cached. */
+  /** The row with an ID, or with a name made of its key, under this head; undefined if it is not cached. */
   get(head: TableHead, rowId: string): RowJson | undefined {
     const kept = this.#rows.get(rowId)
     return kept?.head === head ? kept : undefined

@@ -1,7 +1,7 @@
-// What the heads of tables with keys say of them, so that a read by key decodes neither the index nor the schema.
+// The keys of tables by their heads, so that a read by key decodes neither the index record nor the schema.
 //
-// Invariant: every change of an index, and of the types of columns, writes another head, and table-heads decodes equal
-// bytes to one object. An entry goes with its head.
+// Invariant: every change of a key index or of the types of columns writes another head, and table-heads decodes
+// equal bytes to one object. An entry disappears with its head.
 import type { KeyColumn } from '../../format/key-hash.js'
 import type { KeyIndexRecord } from '../../format/key-index.js'
 import type { TableHead } from '../../format/records.js'
@@ -10,7 +10,7 @@ import type { TableHead } from '../../format/records.js'
 export type KeyOfHead = Readonly<{
   record: KeyIndexRecord
   columns: readonly KeyColumn[]
-  /** Begins the names of rows in the cache of rows. */
+  /** The prefix of the names of rows in the cache of rows. */
   prefix: string
 }>
 

@@ -58,7 +58,7 @@ export function shownSegment(
   return isLiveSlot(LAID.none, below, deleted, slot) ? (below?.segment ?? null) : null
 }
 
-/** Whether every slot of an extent must have a row record; a tombstone counts. */
+/** Whether every slot of an extent must have a row record. A tombstone counts. */
 export function needsRecords(below: Below | null): boolean {
   return below === null || (below.segment === null && !below.compacted)
 }

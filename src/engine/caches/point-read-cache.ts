@@ -1,7 +1,7 @@
 // Heads and extent pages that were read since the last commit of the store (PERFORMANCE.md, P17).
 //
-// Invariant: an entry was read from one commit, and is valid only while the partition has the same commit stamp. Then a
-// row is found without reading a record (`point-read.ts`).
+// Invariant: an entry was read from one commit, and is valid only while the partition has the commit stamp of that
+// commit. A valid entry locates a row without reading a record (`point-read.ts`).
 
 import { isSync } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -33,7 +33,7 @@ export class PointReadCache {
   hits = 0
   misses = 0
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#tablesMax = Math.floor((bytesMax * TABLES_SHARE) / TABLE_BYTES)
     this.#lookedFor = new ByteCache(bytesMax * LOOKED_FOR_SHARE, () => LOOKED_FOR_BYTES)
@@ -45,7 +45,7 @@ export class PointReadCache {
     return this.#tables.size * TABLE_BYTES + this.#lookedFor.bytes + this.#pageBytes
   }
 
-  /** The entry of a table, which may be kept until it is dropped. */
+  /** The entry of a table. Callers may keep it until it is dropped. */
   of(teamId: string, tableId: string): PointReadEntry {
     const name = `${tableId} ${teamId}`
     const known = this.#tables.get(name)
@@ -65,7 +65,7 @@ export class PointReadCache {
     this.#tables.set(name, entry)
   }
 
-  /** Returns true the first time it is called for a generation, false afterwards. */
+  /** True on the first call for a generation, false afterwards. */
   isNew({ nonce }: Generation): boolean {
     const name = toHex(nonce)
     if (this.#lookedFor.get(name) === true) return false
@@ -73,7 +73,7 @@ export class PointReadCache {
     return true
   }
 
-  /** Reserves memory for a page, and drops all other pages if there is not enough. @returns whether the page fits. */
+  /** Reserves memory for a page, and drops all other pages if there is too little. @returns whether the page fits */
   reserve(page: Bytes): boolean {
     const bytes = PAGE_BYTES + page.length
     if (bytes > this.#pageBytesMax) return false
@@ -84,7 +84,7 @@ export class PointReadCache {
     return true
   }
 
-  /** Returns the memory of dropped pages. */
+  /** Frees the memory of dropped pages. */
   release(pages: Iterable<Bytes>): void {
     for (const page of pages) this.#pageBytes -= PAGE_BYTES + page.length
   }
@@ -93,7 +93,7 @@ export class PointReadCache {
 /** Cached state of one table. */
 export class PointReadEntry {
   readonly #cache: PointReadCache
-  /** The commit stamp of the partition when the rest was read. */
+  /** The commit stamp of the partition when the other fields were read. */
   #stamp: object | undefined
   #head: TableHead | undefined
   #isPlain = false
@@ -128,7 +128,7 @@ export class PointReadEntry {
     this.#isPlain = isPlain
   }
 
-  /** Whether to scan for row records: once in the life of a generation, because the scan may cover all of it. */
+  /** Whether to scan for row records: once per generation, because the scan may read all of it. */
   shouldLook(generation: Generation): boolean {
     return !this.#isDropped && this.#cache.isNew(generation)
   }
@@ -143,7 +143,7 @@ export class PointReadEntry {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
-    // A value that is returned synchronously is of the latest commit. The reader of the row meets a failure itself.
+    // A synchronous value is of the latest commit. The reader of the row meets any failure itself.
     if (!isSync(page)) page.catch(() => undefined)
     if (!isSync(page) || page === null) return undefined
     if (!this.#isDropped && this.#cache.reserve(page)) this.#pages.set(number, page)

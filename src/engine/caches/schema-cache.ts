@@ -32,10 +32,10 @@ type Kept = Readonly<{ indexed: IndexedSchema; bytes: number }>
 
 export class SchemaCache {
   readonly #schemas: ByteCache<Kept>
-  /** Keys by record: while a record stays in memory, its bytes are the same object. */
+  /** Keys by record. While a record stays in memory, each read returns the same bytes object. */
   readonly #names: WeakCache<Bytes, string>
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#names = new WeakCache(bytesMax * RECORDS_SHARE, RECORD_BYTES)
     this.#schemas = new ByteCache(bytesMax * (1 - RECORDS_SHARE), (_, { bytes }) => bytes)
@@ -46,7 +46,7 @@ export class SchemaCache {
     return this.#schemas.bytes + this.#names.bytes
   }
 
-  /** Lookups that found an entry, and those that did not. */
+  /** Lookups that found an entry, and those that found none. */
   get hits(): number {
     return this.#schemas.hits
   }
@@ -72,7 +72,7 @@ export class SchemaCache {
     })
   }
 
-  /** A key by content, because a plan may see the schema of a commit that fails later. */
+  /** A key made of the content, because a plan may see the schema of a commit that fails later. */
   #nameOf(table: TableKey, number: number, record: Bytes): string {
     const known = this.#names.get(record)
     if (known !== undefined) return known

@@ -1,25 +1,25 @@
-// Which rows come first in an order, of versions of tables: the rows of sorted pages, and how many rows match.
+// Caches sorted pages of table versions: the positions of the first rows in an order, and how many rows match.
 
 /** The rows of one version of a table in an order. */
 export type SortedList = Readonly<{
-  /** The first rows of the order, or all: the position of each as one number. */
+  /** The positions of the first rows in the order, or of all, each as one number. */
   places: Float64Array
   /** How many rows match. */
   total: number
 }>
 
-/** Rows that are sorted for pages however small the cache is. */
+/** Rows that are sorted for a page, however small the cache is. */
 const ROWS_MIN = 1_048_576
 
-/** Rows that are sorted, at most. */
+/** Most rows that are sorted. */
 export const SORTED_ROWS_MAX = 16_777_216
 
 const PLACE_BYTES = 8
 
-/** Memory of an entry beside its places, in bytes, estimated. */
+/** Estimated memory of an entry without its places, in bytes. */
 const ENTRY_BYTES = 400
 
-/** Lists by table, version and query: those that were not asked for longest are dropped first. */
+/** Lists by table, version and query. The least recently used are dropped first. */
 export class SortedLists {
   hits = 0
   misses = 0
@@ -27,7 +27,7 @@ export class SortedLists {
   readonly #bytesMax: number
   readonly #lists = new Map<string, SortedList>()
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
@@ -36,7 +36,7 @@ export class SortedLists {
     return this.#bytes
   }
 
-  /** Rows of a list that is made for one page: one that is not kept is made for each. */
+  /** Rows of a list made for one page. A list too large to keep is made again for each page. */
   get rowsMax(): number {
     const fitting = Math.floor((this.#bytesMax - ENTRY_BYTES) / PLACE_BYTES)
     return Math.min(SORTED_ROWS_MAX, Math.max(ROWS_MIN, fitting))

@@ -1,11 +1,11 @@
-// Whether a team has as many tables, and as long names of tables, as it may have. The number of tables that it has
-// made is in its record, so that up to the limit nothing is counted. Beyond it, deleted tables make room: then the
-// catalog is counted, and what was found is remembered. That number is never too small, as only creates add to it,
-// and those are in the record.
+// Checks how many tables a team has, and how long their names are. The team's record has the number of tables ever
+// made, so nothing is counted while this number is below the limit. Beyond the limit, deleted tables make room: then
+// the catalog is counted, and the result is remembered. This result is never too small, because only creates add
+// tables, and the record counts creates.
 //
-// Names that are not longer than the share of a table are not counted, and always accepted: all tables together have at
-// most the limit of them, and at most the limit of longer ones, about. What was found of those may be too large, as
-// tables were deleted since: then it is counted again before a name is refused.
+// A name no longer than a table's share is always accepted and not counted. So all names of a team have about twice
+// the limit at most: short ones up to the limit, longer ones up to it again. The remembered bytes of names may be too
+// large, because tables were deleted since; they are counted again before a name is refused.
 import { BoundedMap } from '../../base/bounded-map.js'
 import { utf8 } from '../../base/bytes.js'
 import { CATALOG_RANGE } from '../../format/keys.js'
@@ -14,16 +14,16 @@ import type { KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
 
-/** Teams whose tables, or names, were counted and that are remembered, at most. */
+/** Most teams whose counts are remembered. */
 const TEAMS_MAX = 1_000
 
 export class TableCounts {
   readonly #tablesMax: number
-  /** The tables of a team when it had made `made`. */
+  /** The tables of a team when it had made `made` tables. */
   readonly #known = new BoundedMap<string, Readonly<{ made: number; tables: number }>>(TEAMS_MAX)
   readonly #nameBytesMax: number
   readonly #shareBytes: number
-  /** The bytes of the names of a team, at most, as far as this process knows. */
+  /** The most bytes that the names of a team have, as far as this process knows. */
   readonly #nameBytes = new BoundedMap<string, number>(TEAMS_MAX)
 
   constructor({
@@ -35,7 +35,7 @@ export class TableCounts {
     this.#shareBytes = Math.floor(tableNamesBytesMax / Math.max(1, tablesMax))
   }
 
-  /** @param made - Tables that the team has made, deleted ones included. */
+  /** @param made - Tables that the team has made, including deleted ones. */
   async isFull(teamId: string, view: KvView, made: number): Promise<boolean> {
     if (made < this.#tablesMax) return false
     const known = this.#known.get(teamId)
@@ -46,14 +46,14 @@ export class TableCounts {
     return tables >= this.#tablesMax
   }
 
-  /** Whether a name needs no look at the others. */
+  /** Whether a name is short enough to be accepted without a count. */
   isShort(name: string): boolean {
     return utf8(name).length <= this.#shareBytes
   }
 
   /**
-   * Whether the names of a team leave room for another.
-   * @param replaced - The name whose place it takes. Default: none.
+   * Whether a team has room for another name.
+   * @param replaced - The name that the new one replaces. Default: none.
    */
   async hasRoomFor(name: string, teamId: string, view: KvView, replaced = ''): Promise<boolean> {
     if (this.isShort(name)) return true
@@ -67,7 +67,7 @@ export class TableCounts {
     return bytes <= roomMax
   }
 
-  /** Notes a name that was given to a table. */
+  /** Notes that a table was given a name. */
   noteName(name: string, teamId: string): void {
     const known = this.#nameBytes.get(teamId)
     if (known !== undefined) this.#nameBytes.set(teamId, known + utf8(name).length)

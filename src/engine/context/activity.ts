@@ -1,5 +1,5 @@
-// Counts what a store does, and reports it as events. A commit, a segment, a page and a single read cost an addition
-// each; nothing is done per row.
+// Counts what a store does, and reports it as events. A commit, a segment, a page and a single read cost one addition
+// each; rows cost nothing.
 import { type Clock, monotonicMs } from '../../base/clock.js'
 import { createTell } from '../../base/hooks.js'
 import type { KvGroup } from '../../kv/kv.js'
@@ -12,17 +12,20 @@ import type {
 import type { MaintenanceReport, StoreEvent } from '../types/event-types.js'
 import type { StoreOptions } from '../types/store-options.js'
 
-/** The largest group that has a class of its own is 2 to the power of this less one. */
+/**
+ * Classes of group sizes with an upper bound: group `i` goes up to 2 ** i commits. Larger groups share one more
+ * class.
+ */
 const GROUP_CLASSES = 9
 
-/** Segments that a settle compressed, and their bytes before and after. */
+/** Segments that a recompression compressed, and their bytes before and after. */
 export type RecompressedCounts = Readonly<{
   recompressed: number
   bytesBefore: number
   bytesAfter: number
 }>
 
-/** The counts that are kept here; `engine/store-memory` has those of the caches. */
+/** The counts kept here; `engine/store-memory` has the counts of the caches. */
 export type Counted = Omit<StoreActivity, 'jobsRunning' | 'segmentBytesRead' | 'caches'>
 
 const KINDS = ['objects', 'stashes', 'generations', 'files', 'uploads', 'jobs'] as const
@@ -79,7 +82,7 @@ export class Activity {
     return compactions
   }
 
-  /** Runs a settle of all teams, which counts what it does. */
+  /** Runs a recompression of all teams, and counts what it does. */
   async recompress(run: () => Promise<RecompressedCounts>): Promise<number> {
     const began = monotonicMs()
     const { recompressed: segments, bytesBefore, bytesAfter } = await run()
@@ -104,7 +107,7 @@ export class Activity {
     return report
   }
 
-  /** Notes that something ended well. */
+  /** Notes that a run has succeeded. */
   ended(kind: MaintenanceKind): void {
     this.#endedAt[kind] = this.#clock.now()
   }

@@ -3,8 +3,8 @@
 // Invariants:
 // - A key is nowhere on disk: its record has the SHA-256 of the text. The key is 256 random bits, so nobody can guess
 //   one from its digest, and a slow password hash would add nothing.
-// - Nothing but the cache of records, which commits keep current, holds a key in memory. So a revoked key is unknown
-//   to every lookup that begins after the revocation has resolved.
+// - Only the cache of records holds keys in memory, and commits keep it current. So every lookup that begins after a
+//   revocation has resolved finds no key.
 // - A lookup finds the record by the ID in the key, which is no secret, and compares digests in constant time.
 import { fromHex, toBase64Url, toHex, utf8 } from '../../base/bytes.js'
 import type { Clock } from '../../base/clock.js'
@@ -27,7 +27,7 @@ const ID_BYTES = 8
 const SECRET_BYTES = 32
 const TAIL_CHARS = 4
 
-/** Keys of a store, at most: a list is read whole. */
+/** Most keys of a store: a list of keys is read whole. */
 export const KEYS_MAX = 10_000
 
 const BUSY = 'The API keys are too busy'

@@ -24,14 +24,17 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { BytesHeld } from '../types/activity-types.js'
 
-/** An object as a record names it. A presigned one has no known length or digest: its client may put any, or none. */
+/**
+ * An object as a record names it. The length and digest of a presigned one are unknown: its client may put any bytes,
+ * or none.
+ */
 export type NamedObject =
   | Readonly<{ kind: 'segment'; ref: SegmentRef; isOfTable: boolean }>
   | Readonly<{ kind: 'forward'; ref: ForwardRef }>
   | Readonly<{ kind: 'content'; content: StoredContent; isFile: boolean }>
   | Readonly<{ kind: 'presigned'; object: ObjectId }>
 
-/** Lists the names in one view. An object with several names is listed once for each, tables before stashes. */
+/** Lists the named objects in one view. An object with several names appears once for each, tables before stashes. */
 export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, void> {
   for (const { forward } of await generationsOf(view)) {
     if (forward !== null) yield { kind: 'forward', ref: forward }
@@ -74,7 +77,7 @@ export function objectOf(named: NamedObject): ObjectId {
   return named.kind === 'content' ? named.content.object : named.ref.object
 }
 
-/** The bytes of a named object as they are stored, and what they belong to. Of a presigned one nothing is known. */
+/** The stored bytes of a named object, and what they belong to. Of a presigned one both are unknown. */
 export function bytesOfNamed(named: NamedObject): readonly [kind: keyof BytesHeld, bytes: number] {
   switch (named.kind) {
     case 'segment':
@@ -88,7 +91,7 @@ export function bytesOfNamed(named: NamedObject): readonly [kind: keyof BytesHel
   }
 }
 
-/** Every generation that can be read: those of the tables, and the retired ones. */
+/** Every readable generation: the current ones of the tables, and the retired ones. */
 export async function generationsOf(
   view: KvView,
 ): Promise<(Generation & { readonly table: TableKey })[]> {

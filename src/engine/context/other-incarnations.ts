@@ -1,12 +1,12 @@
-// What the other processes that have the store open use, as their records say it (leases/incarnation).
+// What other processes that have the store open are using, by their records (leases/incarnation).
 //
 // Invariants, all from the order of reads:
-// - An object that was listed before the records were read and is not pending by them is named by a record of a team by
-//   now, or never will be: so a view that opens afterwards shows its name, if it has one.
-// - An object that a view does not name, and that no record read after that view holds, is read by no backup: a backup
-//   holds all objects before it opens its views, and a name that is gone never comes back.
-// - A generation that a view shows as retired, and that no record read after that view pins, is read by no scan: a scan
-//   pins its generation while that is the current one of its table.
+// - Take an object that was listed before the records were read, and that they do not call pending. Either a record
+//   of a team names it already, or none ever will. So a view that opens afterwards shows its name, if it has one.
+// - Take an object that a view does not name, and that no record read after the view holds. No backup reads it: a
+//   backup holds all objects before it opens its views, and a name that is gone never returns.
+// - Take a generation that a view shows as retired, and that no record read after the view pins. No scan reads it: a
+//   scan pins its generation while it is the table's current one.
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { decodeIncarnation, type IncarnationRecord } from '../../format/incarnation-records.js'
 import { INCARNATIONS_RANGE, incarnationOfKey } from '../../format/keys.js'
@@ -16,7 +16,7 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { StoreContext } from './store-context.js'
 
-/** What must be left alone, by this process and by others. */
+/** What garbage collection must leave alone, here and in other processes. */
 export type InUse = Readonly<{
   /** Whether a backup reads objects. */
   isHeld: boolean
@@ -28,7 +28,7 @@ export type InUse = Readonly<{
 
 type InUseContext = Pick<StoreContext, 'kv' | 'ids' | 'holds' | 'pins'>
 
-/** Reads what is in use now. Its own part is that of each call. */
+/** Reads what is in use now. What this process uses is looked up at each call. */
 export async function readInUse({ kv, ids, holds, pins }: InUseContext): Promise<InUse> {
   if (!kv.shared) {
     return {
@@ -50,10 +50,10 @@ export async function readInUse({ kv, ids, holds, pins }: InUseContext): Promise
   }
 }
 
-/** @param record - That of the object's incarnation. */
+/** @param record - The record of the object's incarnation. */
 function isPendingBy(record: IncarnationRecord | undefined, id: ObjectId): boolean {
   if (record === undefined) return false
-  if (record.hasEnded) return true // Its commits may still come until its writer records are gone.
+  if (record.hasEnded) return true // Its commits may still succeed until its writer records are gone.
   const counter = counterOf(id)
   return counter >= record.settled || record.pending.includes(counter)
 }
@@ -65,7 +65,7 @@ export type FoundIncarnation = Readonly<{
   record: IncarnationRecord
 }>
 
-/** The records of all openings that have not ended, and of those that are being ended. */
+/** The records of all openings that have not ended or are being ended. */
 export async function readIncarnations(view: KvView): Promise<FoundIncarnation[]> {
   const found: FoundIncarnation[] = []
   for await (const entries of scanBatches(view, INCARNATIONS_RANGE)) {

@@ -1,5 +1,5 @@
-// Public versions: the versions of the records plus the version base of the store. The base grows when commits may have
-// been lost, so that a lost version is not used again (kv/version-base).
+// Public versions: the versions in the records plus the version base of the store. The base grows when commits may
+// have been lost, so that a lost version is never used again (kv/version-base).
 import type { StoreContext } from './store-context.js'
 
 type OfStore = Readonly<{ kv: Pick<StoreContext['kv'], 'versionBase'> }>

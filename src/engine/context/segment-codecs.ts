@@ -1,10 +1,10 @@
-// Tracks the codecs of the frames in a store's segments. The codecs record lists them, so that a runtime without one of
-// them refuses the store at open and not in the middle of a read. FORMAT.md, section 4.
+// Tracks the codecs of the frames in a store's segments. The codecs record lists them, so that a runtime without one
+// of them refuses to open the store, instead of failing in the middle of a read. FORMAT.md, section 4.
 //
 // Invariants:
-// - The record names a codec before a commit names a segment with such frames.
-// - The record is complete. It is created only before the first segment of a store, or after every frame was
-//   checked; without it the codecs are unknown.
+// - The record names a codec before a commit names a segment with frames of this codec.
+// - The record is complete. It is created only before the first segment of a store, or after every frame was checked.
+//   Without it the codecs are unknown.
 import type { Bytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
@@ -22,10 +22,10 @@ import { openSegment } from '../segments/read-segment.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
 
-/** Teams that are searched for segments, at most. A store with more teams is assumed to have segments. */
+/** Most teams that are searched for segments. A store with more teams is assumed to have segments. */
 const TEAMS_LOOKED_AT_MAX = 1_000
 
-/** Codecs found in frames. `isWhole`: all frames were seen, unless one has an unavailable codec. */
+/** Codecs found in frames. `isWhole`: all frames were seen, except after a codec that is unavailable. */
 type Found = { codecs: number; segments: number; isWhole: boolean }
 
 export class SegmentCodecs {
@@ -51,8 +51,8 @@ export class SegmentCodecs {
   }
 
   /**
-   * Checks at open that this runtime can read all segments, and records the codecs it found. Damage is left
-   * to the readers of the damaged data.
+   * Checks at open that this runtime can read all segments, and records the codecs it found. Leaves damage to the
+   * readers of the damaged data.
    * @throws {StoreError} FORMAT_UNKNOWN if it cannot
    */
   async checkReadable(): Promise<void> {
@@ -68,11 +68,11 @@ export class SegmentCodecs {
     try {
       await this.#put(record, found.codecs)
     } catch (failure) {
-      this.#background.report('codecs', failure) // The next open looks again.
+      this.#background.report('codecs', failure) // The next open checks again.
     }
   }
 
-  /** Records the codecs of segments before a commit names these. Returns undefined if no wait is needed. */
+  /** Records the codecs of segments before a commit names them. undefined: no wait is needed. */
   note(codecs: number): Promise<void> | undefined {
     return this.#isNoted(codecs) ? undefined : this.#note(codecs)
   }
@@ -89,11 +89,11 @@ export class SegmentCodecs {
     })
   }
 
-  /** Each call extends the record by itself, so that none waits for the reads and the commit of another. */
+  /** Extends the record. Each call reads and commits by itself, so that none waits for another. */
   async #extend(codecs: number): Promise<void> {
     const record = await this.#read()
     if (record === null && (await this.#hasSegments())) {
-      // Unless another call, or another process, has made the record and then the segments.
+      // Unless another call or process has made the record, and segments after it.
       if ((await this.#read()) === null) this.#noted = 'any'
       return
     }
@@ -164,7 +164,7 @@ async function* segmentsIn(view: KvView): AsyncGenerator<SegmentRef, void> {
   for await (const named of namedObjects(view)) if (named.kind === 'segment') yield named.ref
 }
 
-/** Returns undefined for damaged data; throws any other failure on. */
+/** undefined for damaged data; rethrows other failures. */
 function ignoreDamage(failure: unknown): undefined {
   if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
 }

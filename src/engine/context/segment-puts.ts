@@ -1,10 +1,10 @@
-// Puts small segments of a team that are ready at the same time together, as one object: a file, or a request that costs
-// money, for each of them costs more than their bytes (PERFORMANCE.md, P35). FORMAT.md, section 6.
+// Stores small segments of a team that are ready at the same time together, as one object. A file, or a request that
+// costs money, for each of them would cost more than their bytes (PERFORMANCE.md, P35). FORMAT.md, section 6.
 //
 // Invariants:
-// - A segment that comes alone waits for nothing: groups are what gathers while another group is being put.
+// - A segment that comes alone does not wait: a group is what gathers while another group is being stored.
 // - A group is stored as a whole, or all of its puts fail.
-// - The object of a group is pending until each of its segments is named by a commit, or given up.
+// - The object of a group is pending until each of its segments is named by a commit or abandoned.
 import type { BufferPool } from '../../base/buffer-pool.js'
 import type { Bytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
@@ -12,10 +12,10 @@ import { mayShare, type SharedPlace } from '../../format/shared-objects.js'
 import type { ObjectId, ObjectStore } from '../../objects/objects.js'
 import type { ObjectIds } from '../ids/object-ids.js'
 
-/** A segment with more bytes has an object to itself. */
+/** A larger segment has an object of its own. */
 export const SMALL_SEGMENT_BYTES_MAX = 64 * 1024
 
-/** Bytes and segments of a group, at most. */
+/** Most bytes and segments of a group. */
 const GROUP_BYTES_MAX = 1024 * 1024
 const GROUP_SEGMENTS_MAX = 1_000
 
@@ -33,12 +33,12 @@ type PutsParts = Readonly<{
   buffers: BufferPool
 }>
 
-/** The puts of small segments of one team. */
+/** Stores the small segments of one team. */
 export class SegmentPuts {
   readonly #parts: PutsParts
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
-  /** How many segments the next group should have, by how many were under way with the last one. */
+  /** How many segments the next group should have: as many as were in progress with the last one. */
   #expected = 1
   #gathered: (() => void) | undefined
 
@@ -47,7 +47,8 @@ export class SegmentPuts {
   }
 
   /**
-   * Stores a segment of at most `SMALL_SEGMENT_BYTES_MAX` bytes. They stay as they are until the call has settled.
+   * Stores a segment of at most `SMALL_SEGMENT_BYTES_MAX` bytes. The bytes must not change until the call has
+   * settled.
    * @returns where it is; undefined: in an object of its own.
    * @throws {StoreError} as `ObjectStore.put`: nothing is stored
    */
@@ -60,7 +61,7 @@ export class SegmentPuts {
   }
 
   async #run(): Promise<void> {
-    await Promise.resolve() // Segments of the same turn join the first group.
+    await Promise.resolve() // Segments of this turn join the first group.
     while (this.#waiting.length > 0) {
       if (this.#waiting.length < this.#expected) await this.#gather()
       await this.#settle(this.#waiting.splice(0, segmentGroupLength(this.#waiting)))
@@ -68,7 +69,7 @@ export class SegmentPuts {
     this.#running = undefined
   }
 
-  /** Waits for as many segments as are expected, or until nobody has one to give in this turn. */
+  /** Waits for the expected number of segments, but no longer than this turn of the event loop. */
   async #gather(): Promise<void> {
     const gathered = new Promise<void>((resolve) => {
       this.#gathered = resolve
@@ -77,14 +78,14 @@ export class SegmentPuts {
     this.#gathered = undefined
   }
 
-  /** Answers all of a group; never fails. */
+  /** Stores a group and settles all its puts. Never fails. */
   async #settle(group: readonly Waiting[]): Promise<void> {
     const { ids } = this.#parts
     const object = group.length > 1 ? ids.next() : undefined
     const isShared =
       object !== undefined && group.every((segment) => mayShare(object, segment.object))
     if (isShared) return this.#putTogether(object, group)
-    if (object !== undefined) ids.release([object]) // The process goes on as a new incarnation: this happens once.
+    if (object !== undefined) ids.release([object]) // Once: when the process continues as a new incarnation.
     await Promise.all(group.map((segment) => this.#putAlone(segment)))
   }
 
@@ -124,13 +125,13 @@ export class SegmentPuts {
     }
   }
 
-  /** Must be called before a group is answered: who puts the next segment at once is not two of those under way. */
+  /** Called before the puts of a group settle: a caller that puts its next segment at once would be counted twice. */
   #expectAfter(stored: number): void {
     this.#expected = stored + this.#waiting.length
   }
 }
 
-/** How many of the segments that wait go into the next object. */
+/** How many waiting segments go into the next object. */
 function segmentGroupLength(waiting: readonly Waiting[]): number {
   let bytes = 0
   let length = 0

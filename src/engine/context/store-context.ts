@@ -49,7 +49,7 @@ export type StoreContext = Readonly<{
   kv: KvStore
   objects: ObjectStore
   options: ResolvedOptions
-  /** Long work of all operations. */
+  /** The turns of long work of all operations. */
   slices: SliceTurns
   ids: Pick<
     ObjectIds,
@@ -92,7 +92,7 @@ export type StoreContext = Readonly<{
   aliases: TeamAliases
   signingKeys: SigningKeys
   transferLimit: TransferLimit
-  /** Sorts that are made at the same time. */
+  /** Limits concurrent sorts. */
   sorts: TransferLimit
   uploads: OpenUploads
   puts: UploadPuts
@@ -107,7 +107,7 @@ export type TeamContext = StoreContext &
     teamId: string
     partition: KvPartition
     segmentPuts: SegmentPuts
-    /** Enters the team in the system partition before its first record; later calls resolve at once. */
+    /** Enters the team in the system partition before its first record. Later calls resolve at once. */
     ensureTeam(): Promise<void>
   }>
 
@@ -116,6 +116,6 @@ export type TablePlace = Readonly<{
   team: TeamContext
   table: TableKey
   tableId: string
-  /** Whose changes these are; undefined: nobody says so. */
+  /** Who makes the changes; undefined: unknown. */
   by?: Authored | undefined
 }>

@@ -1,14 +1,14 @@
-// Segments on their way into the object store.
+// Stores new segments as objects.
 import type { SegmentRef } from '../../format/extent-page.js'
 import { type BuiltSegment, SegmentBuilder } from '../../format/segment-writer.js'
 import type { ObjectId } from '../../objects/objects.js'
 import { SMALL_SEGMENT_BYTES_MAX } from './segment-puts.js'
 import type { StoreContext, TeamContext } from './store-context.js'
 
-/** Room to begin with: that of a usual chunk. */
+/** The first buffer of a segment: the size of a usual chunk. */
 const SEGMENT_BYTES_FIRST = 512 * 1024
 
-/** Begins a segment in lent buffers: those that it has used are given back when its bytes are stored. */
+/** Begins a segment in lent buffers. They are returned when the segment is stored. */
 export function beginSegment(
   { buffers, options }: Pick<StoreContext, 'buffers' | 'options'>,
   object: ObjectId,
@@ -30,7 +30,7 @@ export async function putSegment(
 }
 
 /**
- * As `putSegment`; a small one may go into an object together with others of the team.
+ * Stores a segment before a commit names it. A small one may share an object with others of the team.
  * @returns the segment with its place.
  */
 export async function putSharing(

@@ -1,11 +1,11 @@
 // Allocates object IDs, and tracks those that no commit names yet.
 //
 // Invariants:
-// - An id begins with the incarnation (one opening of the store), so no two openings make the same one. One that other
-//   processes took for ended goes on as a new incarnation.
-// - From `next` until `release` an id is pending: its object may be on disk with no record naming it,
-//   and garbage collection must leave it alone.
-// - An object that segments share is pending as long as one of them is.
+// - An ID begins with the incarnation (one opening of the store), so two openings never make the same ID. A process
+//   whose incarnation others have ended continues as a new incarnation.
+// - An ID is pending from `next` until `release`. The object may then be on disk with no record naming it, and
+//   garbage collection must spare it.
+// - An object shared by segments is pending as long as one of them is.
 import { toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -17,13 +17,13 @@ import {
 } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 
-/** What an incarnation has pending: some counters below `settled`, and any from there on. */
+/** The pending counters of an incarnation: those listed below `settled`, and any from there on. */
 export type PendingCounters = Readonly<{ settled: number; pending: readonly number[] }>
 
 export class ObjectIds {
   readonly #random: Random
   readonly #pending = new Set<ObjectId>()
-  /** The shared objects of pending segments, and how many each has. */
+  /** The shared object of each pending segment. */
   readonly #sharedBy = new Map<ObjectId, ObjectId>()
   readonly #sharing = new Map<ObjectId, number>()
   #incarnation: string
@@ -50,13 +50,13 @@ export class ObjectIds {
     return id
   }
 
-  /** New IDs are of a new incarnation from here on; those of the old one stay pending. */
+  /** Begins a new incarnation for new IDs. The old IDs stay pending. */
   beginAnew(): void {
     this.#incarnation = newIncarnation(this.#random)
     this.#count = 0
   }
 
-  /** Ends the pending state of IDs, because a commit names them now or garbage collection may delete them. */
+  /** Ends the pending state of IDs, because a commit names them or garbage collection may delete them. */
   release(ids: Iterable<ObjectId>): void {
     for (const id of ids) {
       this.#pending.delete(id)
@@ -71,13 +71,13 @@ export class ObjectIds {
     }
   }
 
-  /** Notes that a pending object has the bytes of pending segments: releasing the last of them releases it. */
+  /** Notes that a pending object has the bytes of several pending segments. Releasing the last of them releases it. */
   share(object: ObjectId, segments: readonly ObjectId[]): void {
     for (const segment of segments) this.#sharedBy.set(segment, object)
     this.#sharing.set(object, segments.length)
   }
 
-  /** As `release`, unless the operation failed with an unknown outcome: then a commit may name the ids. */
+  /** Releases IDs, unless the operation failed with an unknown outcome: then a commit may name them. */
   releaseAfter(failure: unknown, ids: Iterable<ObjectId>): void {
     if (!isStoreError(failure) || failure.outcome !== 'unknown') this.release(ids)
   }
@@ -86,11 +86,11 @@ export class ObjectIds {
     return this.#pending.has(id)
   }
 
-  /** What the incarnation has pending now, with at most so many counters listed. */
+  /** What is pending now in the incarnation. @param listedMax - Most counters to list. */
   pendingCounters(listedMax: number): PendingCounters {
     const pending: number[] = []
     for (const id of this.#pending) {
-      // In the order of their counters.
+      // Ascending by counter.
       if (incarnationOf(id) !== this.#incarnation) continue
       if (pending.length === listedMax) return { settled: counterOf(id), pending }
       pending.push(counterOf(id))

@@ -23,10 +23,10 @@ export function runsOf(rowIds: RowIds): readonly RowIdRun[] {
 /** The length of an ID with its quotes and a comma. */
 const JSON_ID_CHARS = ROW_ID_CHARS + 3
 
-/** IDs that are shown to a person, at most. */
+/** Most IDs that are shown to a person. */
 const SHOWN_IDS_MAX = 3
 
-/** IDs in the JSON of a result, at most. */
+/** Most IDs in the JSON of a result. */
 const JSON_IDS_MAX = 10_000
 
 class RunRowIds implements RowIds {
@@ -79,7 +79,7 @@ class RunRowIds implements RowIds {
     }
   }
 
-  /** What `console.log` of Node, Deno and Bun shows: all fields would be the runs. */
+  /** What `console.log` of Node, Deno and Bun shows, instead of the runs. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return `RowIds(${this.length}) [${this.#first(SHOWN_IDS_MAX, (id) => `'${id}'`).join(', ')}]`
   }
@@ -96,7 +96,7 @@ class RunRowIds implements RowIds {
     return ids
   }
 
-  /** See `jsonOfRowIds`. The IDs of a run differ in their last characters only. */
+  /** See `jsonOfRowIds`. The IDs of a run differ only in their last characters. */
   *json(idsMax: number): Generator<Bytes, void> {
     let left = this.length
     let piece = new Uint8Array(JSON_ID_CHARS * Math.min(idsMax, left))
@@ -115,7 +115,7 @@ class RunRowIds implements RowIds {
         left--
       }
     }
-    yield piece.subarray(0, Math.max(0, at - 1)) // No comma after the last.
+    yield piece.subarray(0, Math.max(0, at - 1)) // No comma after the last ID.
   }
 }
 

@@ -1,8 +1,8 @@
 // The secrets that sign the locations of uploads.
 //
 // Invariants:
-// - Two keys are valid: the newest signs, and the one before still verifies. A key lives for at least 30 days after it
-//   was replaced, which is longer than any location lives.
+// - Two keys are valid: the newest signs, the previous one still verifies. A replaced key stays valid for at least 30
+//   days, longer than any location.
 // - A key ID is not reused; if a loss of commits takes a key back, the next one with its ID has another secret.
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
@@ -18,7 +18,7 @@ import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** Age at which the newest key is replaced. A key from the future, which a wrong clock made, is replaced too. */
+/** Age at which the newest key is replaced. A key from the future, made under a wrong clock, is replaced too. */
 const KEY_AGE_MS_MAX = 30 * DAY_MS
 
 const SECRET_BYTES = 32
@@ -34,7 +34,7 @@ export class SigningKeys {
     this.#random = random
   }
 
-  /** The current signing key. A missing or too old key is replaced first. */
+  /** The current signing key. Replaces a missing or too old key first. */
   newest(): Promise<SigningKey> {
     return commitUntilAccepted('The signing keys are too busy', this.#random, async () => {
       const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))

@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - A team gets one alias, at its first file or upload, and keeps it, because published IDs contain it.
-// - Both records of an alias, to the team and from it, come in one commit.
+// - One commit writes both records of an alias, in both directions.
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
@@ -30,7 +30,7 @@ export class TeamAliases {
   readonly #aliases: ByteCache<Bytes>
   readonly #teams: ByteCache<string>
 
-  /** @param bytesMax - Size of both caches (by team, by alias) together, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of both caches together (by team, by alias), in bytes; 0 caches nothing. */
   constructor(kv: KvStore, random: Random, bytesMax: number) {
     this.#system = kv.partition('')
     this.#random = random
@@ -43,7 +43,7 @@ export class TeamAliases {
     return this.#aliases.bytes + this.#teams.bytes
   }
 
-  /** Lookups that found an entry, and those that did not. */
+  /** Lookups that found an entry, and those that found none. */
   get hits(): number {
     return this.#aliases.hits + this.#teams.hits
   }
@@ -60,7 +60,7 @@ export class TeamAliases {
     return record === null ? null : this.#remember(teamId, decodeTeamAlias(record).slice())
   }
 
-  /** The alias of a team, which is created if it does not exist: at random, until it is unused. */
+  /** The alias of a team. Creates a random unused one if the team has none. */
   make(teamId: string): Promise<Bytes> {
     return commitUntilAccepted('The aliases of teams are too busy', this.#random, async () => {
       const found = await this.find(teamId)

@@ -1,4 +1,4 @@
-// Runs background work. Its failures are reported to the host, because no caller awaits the work.
+// Runs background work, and reports its failures to the host, because no caller awaits the work.
 import { createTell } from '../../base/hooks.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
@@ -23,7 +23,7 @@ export class Background {
     void this.settle(task, work)
   }
 
-  /** As `run`; resolves when the work has ended, however it has. */
+  /** Starts work and keeps the store open. Resolves when the work has ended, even if it failed. */
   async settle(task: BackgroundTask, work: () => Promise<unknown>): Promise<void> {
     try {
       await this.#lifecycle.run(work)

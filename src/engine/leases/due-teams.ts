@@ -1,13 +1,14 @@
-// The teams of a shared store that have work for its duties: records in the system partition, ordered by when the work
-// is due, so that a duty reads those that are due and no others.
+// The teams of a shared store that have work for its duties. They are records in the system partition, ordered by due
+// time, so that a duty reads only those that are due.
 //
 // Invariants:
-// - A team is noted after the commit that left work in it was accepted, or may have been. So whoever reads the record
-//   finds the hints that it is for.
-// - A record is deleted by a commit that checks its bytes, which have a new nonce each time that it is put: so a team
+// - A team is noted after the commit that left work in it was accepted, or may have been. So a reader of the record
+//   finds the hints that it stands for.
+// - A record is deleted by a commit that checks its bytes, which have a new nonce each time that it is put. So a team
 //   that was noted during a visit is visited again.
-// - Notes are written a while after the commit, many in one, so that no operation waits for them. If a process ends with
-//   notes unwritten, whoever takes its incarnation for ended notes all teams (maintenance/collect-incarnations).
+// - Notes are written some time after the commit, many at once, so that no operation waits for them. If a process
+//   dies with unwritten notes, the process that ends its incarnation notes all teams
+//   (maintenance/collect-incarnations).
 
 import { inBatches } from '../../base/batches.js'
 import { BoundedMap } from '../../base/bounded-map.js'
@@ -26,28 +27,28 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import type { Background } from './background.js'
 
-/** Notes are written so often, in milliseconds. */
+/** How often notes are written, in milliseconds. */
 const WRITE_MS = 10_000
 
-/** Notes that wait to be written, at most: one more is left to the daily scan. */
+/** Most unwritten notes. Further ones are left to the daily scan. */
 const NOTES_MAX = 100_000
 
 /** Notes written in one commit. */
 const PUT_COUNT = 500
 
-/** Records of due teams that a duty reads at once, at most; the next run reads the next ones. */
+/** Most records of due teams that a duty reads at once. The next run reads the next ones. */
 const DUE_MAX = 100_000
 
-/** Teams of which it is known when they are visited next, at most. */
+/** Most teams whose next visit is remembered. */
 const VISITS_MAX = 10_000
 
-/** Clocks of processes differ by less, in milliseconds; where they do not, a team is visited late. */
+/** The clocks of processes differ by less, in milliseconds. If they differ by more, a team is visited late. */
 const SKEW_MS = 600_000
 
-/** Duties of which each team has its own. */
+/** Duties that each team has for itself. */
 export const TEAM_DUTIES = ['garbageCollection', 'compaction', 'files', 'recompression'] as const
 
-/** Those that rewrite objects. */
+/** Duties that rewrite objects. */
 const REWRITING: ReadonlySet<Duty> = new Set(['compaction', 'recompression'])
 
 type Note = Readonly<{ duty: Duty; teamId: string; due: number }>
@@ -61,9 +62,9 @@ type DueContext = Readonly<{
 export class DueTeams {
   readonly #context: DueContext
   readonly #system: KvPartition
-  /** The earliest note of each duty and team that is not written yet. */
+  /** The earliest unwritten note of each duty and team. */
   #notes = new Map<string, Note>()
-  /** When visits come that this process has noted. */
+  /** The times of visits that this process has noted. */
   readonly #visits = new BoundedMap<string, number>(VISITS_MAX)
   #writing: Promise<void> | undefined
 
@@ -72,7 +73,7 @@ export class DueTeams {
     this.#system = context.kv.partition('')
   }
 
-  /** Writes notes from now on. @returns what ends that */
+  /** Begins to write notes. @returns the function that stops it */
   begin(): () => void {
     if (!this.#context.kv.shared) return () => undefined
     return every(WRITE_MS, () => {
@@ -93,26 +94,26 @@ export class DueTeams {
         const result = partition.commit(commit)
         if (left.length === 0) return result
         return result.finally(() => {
-          for (const { duty, due } of left) this.note(duty, teamId, due) // Also if the outcome is unknown.
+          for (const { duty, due } of left) this.note(duty, teamId, due) // Even if the outcome is unknown.
         })
       },
     }
   }
 
-  /** Notes a visit that a duty must make. @param due - When; a past time is now. */
+  /** Notes a visit that a duty must make. @param due - When; a past time means now. */
   note(duty: Duty, teamId: string, due: number): void {
     const now = this.#context.options.clock.now()
     const next = due <= now ? 0 : due
     const name = nameTeamDuty(duty, teamId)
     const known = this.#visits.get(name) ?? 0
-    if (known > now + SKEW_MS && known <= next) return // That visit finds out when the next one is due.
+    if (known > now + SKEW_MS && known <= next) return // That visit finds the next due time.
     const before = this.#notes.get(name)
     if (before !== undefined && before.due <= next) return
     if (this.#notes.size >= NOTES_MAX && before === undefined) return
     this.#notes.set(name, { duty, teamId, due: next })
   }
 
-  /** Notes visits of all duties to teams, whose notes may be lost. */
+  /** Notes visits of all duties to teams whose notes may be lost. */
   async noteAll(teams: readonly string[]): Promise<void> {
     for (const teamId of teams) {
       for (const duty of TEAM_DUTIES) this.note(duty, teamId, 0)
@@ -135,7 +136,7 @@ export class DueTeams {
     while (this.#notes.size > 0) {
       const notes = this.#notes
       this.#notes = new Map()
-      // What is done there may leave objects that no record names; a compaction or a settle that does says so itself.
+      // Duties may leave objects that no record names. A compaction or recompression that does reports it itself.
       const isWork = [...notes.values()].some(({ duty, due }) => !REWRITING.has(duty) && due === 0)
       if (isWork) notes.set(nameTeamDuty('objects', ''), { duty: 'objects', teamId: '', due: 0 })
       try {
@@ -162,7 +163,7 @@ export class DueTeams {
     if (due > 0) this.#visits.set(nameTeamDuty(duty, teamId), due)
   }
 
-  /** The teams to which a duty has to go now, with their records. */
+  /** The teams that a duty must visit now, with their records. */
   async due(duty: Duty): Promise<Map<string, KvCheck[]>> {
     const teams = new Map<string, KvCheck[]>()
     const range = dueTeamsRange(duty, this.#context.options.clock.now())
@@ -182,8 +183,8 @@ export class DueTeams {
 
   /**
    * Ends a visit.
-   * @param records - Those that the visit was for.
-   * @param next - When the next one is due; null: nothing is left to do.
+   * @param records - The records that the visit was for.
+   * @param next - When the next visit is due; null: no work is left.
    */
   async settle(
     duty: Duty,
@@ -208,7 +209,7 @@ function nameTeamDuty(duty: Duty, teamId: string): string {
   return `${duty} ${teamId}`
 }
 
-/** What a commit leaves to do for duties of its team. */
+/** The work that a commit leaves to the duties of its team. */
 function dutiesOfCommit({ puts = [] }: KvCommit): Pick<Note, 'duty' | 'due'>[] {
   const left: Pick<Note, 'duty' | 'due'>[] = []
   for (const [key] of puts) {

@@ -1,4 +1,4 @@
-// Generations that a scan of this process is reading: retention leaves them alone.
+// Generations that scans of this process are reading. Retention spares them.
 import { type Bytes, fromHex, NO_BYTES, toHex } from '../../base/bytes.js'
 
 export class GenerationPins {
@@ -19,7 +19,7 @@ export class GenerationPins {
     return this.#counts.has(toHex(nonce))
   }
 
-  /** The nonces of all; null: there are more than `max`. */
+  /** The nonces of all pinned generations; null: there are more than `max`. */
   list(max: number): Bytes[] | null {
     if (this.#counts.size > max) return null
     return [...this.#counts.keys()].map((key) => fromHex(key) ?? NO_BYTES)

@@ -1,17 +1,16 @@
-// This opening of the store, as the other processes that have it open see it: a record, renewed while the process
-// lives, of what their garbage collections must leave alone; and in each team a writer record, which the commits that
-// name new objects check. Of a store that is not shared there is nobody to tell: nothing is written, and no commit has
-// a check more.
+// This opening of the store, for the other processes that have it open. Its record, renewed while the process lives,
+// says what their garbage collections must spare. In each team it has a writer record, which the commits that name
+// new objects check. A store that is not shared has neither, and its commits have no further check.
 //
 // Invariants:
-// - The record is durable before the first object is put. So of an incarnation without one nothing is pending.
-// - A commit that names new objects checks the writer record of their incarnation. Whoever takes an incarnation for ended
-//   says so in its record, and then deletes its writer records, before anything of it is deleted (maintenance/
-//   collect-incarnations). So no commit names an object of it after that, however late it comes.
-// - A writer record counts once the record was found not ended after it was put: so whoever ends an incarnation finds
-//   every writer record that counts.
-// - Once `publish` has resolved, others know what was held, pinned and settled when it was called. What is pending they
-//   know from the start: all that the record does not call settled.
+// - The record is durable before the first object is put. So an incarnation without a record has no pending object.
+// - A commit that names new objects checks the writer record of their incarnation. A process that ends an incarnation
+//   says so in its record, then deletes its writer records, and only then its other data
+//   (maintenance/collect-incarnations). So no later commit names an object of it.
+// - A writer record counts only if, after it was put, the record was found not ended. So the process that ends an
+//   incarnation finds every writer record that counts.
+// - Once `publish` has resolved, others know what was held, pinned and settled when it was called. They know what is
+//   pending from the start: all that the record does not call settled.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { every } from '../../base/platform.js'
@@ -31,13 +30,13 @@ import type { Background } from './background.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { ObjectHolds } from './object-holds.js'
 
-/** The record is renewed so many times while a lease lasts. */
+/** Renewals of the record per lease. */
 const RENEWALS = 3
 
-/** Pending objects, and pinned generations, that a record lists, at most: with more, it says that all are. */
+/** Most pending objects and most pinned generations that a record lists. With more, it says that all are. */
 const LISTED_MAX = 1_000
 
-/** Teams whose writer record is known to be there, at most; then they are put again. */
+/** Most teams whose writer record is known to exist. Beyond it, writer records are put again. */
 const WRITERS_MAX = 10_000
 
 const NO_CHECKS: readonly KvCheck[] = Object.freeze([])
@@ -57,14 +56,14 @@ export class Incarnation {
   readonly #parts: IncarnationParts
   readonly #system: KvPartition
   readonly #turns = new KeyedMutex()
-  /** The record as it was last written; null: not yet. */
+  /** The record as last written; null: not yet. */
   #record: Bytes | null = null
   #beat = 0
   /** A renewal that waits for its turn. */
   #waiting: Promise<void> | undefined
   #stopRenewing: (() => void) | undefined
   #hasEnded = false
-  /** Teams with a writer record of the incarnation, and those that are getting it. */
+  /** Teams in which the incarnation has a writer record, or is putting one. */
   readonly #writers = new Map<string, Promise<void> | true>()
 
   constructor(parts: IncarnationParts) {
@@ -72,7 +71,7 @@ export class Incarnation {
     this.#system = parts.kv.partition('')
   }
 
-  /** Resolves when the others know what is held, pinned and settled now. Calls that wait share a commit. */
+  /** Resolves when the others know what is held, pinned and settled now. Waiting calls share a commit. */
   publish(): Promise<void> {
     if (!this.#parts.kv.shared) return Promise.resolve()
     this.#waiting ??= this.#turns.run('', () => {
@@ -82,14 +81,15 @@ export class Incarnation {
     return this.#waiting
   }
 
-  /** Before an object is put. undefined: it may be. */
+  /** Called before an object is put. undefined: it may be put at once. */
   ready(): Promise<void> | undefined {
     return this.#record !== null || !this.#parts.kv.shared ? undefined : this.publish()
   }
 
   /**
    * The checks of a commit that names new objects in a team.
-   * @throws {StoreError} STORAGE_UNAVAILABLE, at once or as a rejection: the incarnation of one was taken for ended
+   * @throws {StoreError} STORAGE_UNAVAILABLE, at once or as a rejection: others have ended the incarnation of an
+   *   object
    */
   checksFor(team: TeamPlace, objects: readonly ObjectId[]): Awaitable<readonly KvCheck[]> {
     if (!this.#parts.kv.shared || objects.length === 0) return NO_CHECKS
@@ -101,7 +101,7 @@ export class Incarnation {
     })
   }
 
-  /** Commits what names new objects in a team. @throws {StoreError} as `checksFor` */
+  /** Makes a commit that names new objects in a team. @throws {StoreError} as `checksFor` */
   commit(team: TeamPlace, objects: readonly ObjectId[], commit: KvCommit): Promise<KvCommitResult> {
     if (!this.#parts.kv.shared || objects.length === 0) return team.partition.commit(commit)
     return this.#commitChecked(team, objects, commit)
@@ -122,13 +122,13 @@ export class Incarnation {
     return result
   }
 
-  /** Notes the checks that refused a commit: without its writer record, the incarnation was taken for ended. */
+  /** Notes the checks that refused a commit. A missing writer record means that others have ended the incarnation. */
   readonly noteRefused = (failed: FailedChecks): void => {
     const key = writerKey(this.#parts.ids.incarnation)
     if (failed.some((check) => sameBytes(check.key, key))) this.#lose()
   }
 
-  /** Tells the others that nothing of this opening counts any more; call it when no operation is under way. */
+  /** Tells the others that this opening has ended. Call it when no operation is in progress. */
   async end(): Promise<void> {
     this.#stopRenewing?.()
     await this.#turns.run('', async () => {
@@ -152,7 +152,7 @@ export class Incarnation {
         return
       }
       const there = result.failed[0]?.value ?? null
-      // A renewal whose outcome was unknown may have been written after all.
+      // A renewal with an unknown outcome may have been written.
       if (there !== null && !decodeIncarnation(there).hasEnded) this.#record = there
       else if (this.#hasEnded) return
       else this.#lose()
@@ -185,9 +185,9 @@ export class Incarnation {
   /** Enters the incarnation among the writers of a team. */
   #enter({ teamId }: TeamPlace): Promise<void> {
     if (this.#writers.size >= WRITERS_MAX) this.#writers.clear()
-    const entering = this.#putWriter(this.#parts.kv.partition(teamId)) // Calls share it: it is under no lease.
+    const entering = this.#putWriter(this.#parts.kv.partition(teamId)) // Shared by calls, because it is under no lease.
     this.#writers.set(teamId, entering)
-    const isLatest = (): boolean => this.#writers.get(teamId) === entering // Not after a loss.
+    const isLatest = (): boolean => this.#writers.get(teamId) === entering // False after a loss.
     entering.then(
       () => isLatest() && this.#writers.set(teamId, true),
       () => isLatest() && this.#writers.delete(teamId),
@@ -202,11 +202,11 @@ export class Incarnation {
     const record = await this.#system.read((view) => view.get(incarnationKey(incarnation)))
     if (record !== null && !decodeIncarnation(record).hasEnded) return
     if (this.#parts.ids.incarnation === incarnation) this.#lose()
-    await partition.commit({ deletes: [writerKey(incarnation)] }) // It may have come after the others were deleted.
+    await partition.commit({ deletes: [writerKey(incarnation)] }) // It may have been put after the others were deleted.
     throw takenForEnded(this.#parts.options)
   }
 
-  /** Others have taken the incarnation for ended: what comes from here on is of a new one. */
+  /** Others have ended the incarnation: this process continues as a new one. */
   #lose(): void {
     this.#parts.ids.beginAnew()
     this.#record = null

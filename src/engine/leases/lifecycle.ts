@@ -1,4 +1,4 @@
-// The lifecycle of a store: counts the operations under way, so that close can wait for them.
+// The lifecycle of a store: counts the operations in progress, so that close can wait for them.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import { untilAborted } from '../../base/signals.js'
 import type { StoreErrorCode } from '../../base/store-error.js'
@@ -9,11 +9,11 @@ export class Lifecycle {
   #running = 0
   #closing: Promise<void> | undefined
   #idle: (() => void) | undefined
-  /** Of work that a close ends. */
+  /** Aborts the work that a close ends. */
   readonly #ending = new Set<AbortController>()
   readonly #disk: Pick<DiskSpace, 'check'> | undefined
 
-  /** @param disk - Undefined: space on the disk is not checked. */
+  /** @param disk - undefined: disk space is not checked. */
   constructor(disk?: Pick<DiskSpace, 'check'>) {
     this.#disk = disk
   }
@@ -23,14 +23,17 @@ export class Lifecycle {
     return this.#closing !== undefined
   }
 
-  /** Long operations call this between steps, so a close need not await them. @throws {StoreError} STORE_CLOSED */
+  /**
+   * Long operations call this between steps, so that a close does not wait for them. @throws {StoreError}
+   * STORE_CLOSED
+   */
   checkOpen(): void {
     if (this.#closing !== undefined) throw storeClosed()
   }
 
   /**
-   * Runs work that waits for others, such as the fetch of a source. A close aborts the signal, and the work then fails
-   * with STORE_CLOSED; work that a close came before does not begin.
+   * Runs work that waits for others, such as the fetch of a source. A close aborts the signal, and the work fails
+   * with STORE_CLOSED. During a close no work begins.
    * @throws {StoreError} STORE_CLOSED
    */
   async untilClosed<T>(work: (closing: AbortSignal) => Promise<T>): Promise<T> {
@@ -46,7 +49,10 @@ export class Lifecycle {
     }
   }
 
-  /** The pieces of a stream until a close, which waits neither for its end nor for the next one. @throws {StoreError} STORE_CLOSED */
+  /**
+   * The pieces of a stream until a close. A close waits neither for the end nor for the next piece. @throws
+   * {StoreError} STORE_CLOSED
+   */
   async *whileOpen<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece, void> {
     this.checkOpen()
     const ending = new AbortController()
@@ -75,7 +81,7 @@ export class Lifecycle {
     }
   }
 
-  /** As `run`, for an operation that needs space on the disk. @throws {StoreError} INSUFFICIENT_STORAGE */
+  /** Runs an operation that needs disk space. @throws {StoreError} INSUFFICIENT_STORAGE, STORE_CLOSED */
   runWriting<T>(operation: () => Awaitable<T>): Promise<T> {
     return this.run(() => {
       const checked = this.#disk?.check()
@@ -84,8 +90,8 @@ export class Lifecycle {
   }
 
   /**
-   * Refuses new operations, ends fetches, waits for operations under way, then runs `end`. Repeated calls share one
-   * close.
+   * Refuses new operations, aborts fetches, waits for operations in progress, then runs `end`. Repeated calls share
+   * one close.
    */
   close(end: () => Promise<void>): Promise<void> {
     if (this.#closing === undefined) {
@@ -103,7 +109,7 @@ export class Lifecycle {
   }
 }
 
-/** The failure of work that a close may have ended. */
+/** The failure to report for work that a close may have ended. */
 function unlessClosed({ signal }: AbortController, failure: unknown): unknown {
   const isAborted = isStoreError(failure) && failure.code === 'ABORTED'
   return signal.aborted && isAborted ? signal.reason : failure

@@ -1,7 +1,7 @@
 // Keeps objects from being deleted while a backup reads them.
 //
-// Invariant: an object that is named in a view opened under a hold exists until the hold ends. (Objects chosen for
-// deletion before are named by no record any more, and a name that is gone never comes back.)
+// Invariant: an object that is named in a view opened under a hold exists until the hold ends. (No record names the
+// objects chosen for deletion earlier, and a name that is gone never returns.)
 
 export class ObjectHolds {
   #held = 0

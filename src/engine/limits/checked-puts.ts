@@ -2,9 +2,9 @@ import type { ObjectStore } from '../../objects/objects.js'
 import type { Pauses } from './pauses.js'
 
 /**
- * The objects, each of which is put only after a check.
- * @param check - Returns undefined if nothing has to be waited for; its failure is that of the put.
- * @param pauses - Asked when an object is missing; its failure is that of the read.
+ * The objects, with a check before each put.
+ * @param check - undefined: no wait is needed. If it fails, so does the put.
+ * @param pauses - Called when an object is missing. If it throws, so does the read.
  */
 export function withCheckedPuts(
   objects: ObjectStore,

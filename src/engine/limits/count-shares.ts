@@ -1,16 +1,16 @@
-// Counts against limits where several processes add: each counts what there is, may use its share of the room, and then
-// counts again. So it takes a number of counts that grows with the logarithm of the limit, no operation waits for the
-// counters of others, and no two commits refuse each other for one.
+// Enforces limits where several processes add. Each process counts, may use its share of the room that is left, and
+// then counts again. So the number of counts grows with the logarithm of the limit, no operation waits for another
+// process, and no two commits conflict over a counter.
 //
-// Not exact: while a process has a share that it has not used, others may use up the room. All together add less than
-// twice the limit, whatever their number is, and what they add within `COUNT_MS`.
+// Not exact: while a process has an unused share, others may use up the room. All processes together stay below twice
+// the limit, plus what they add within `COUNT_MS`.
 import { monotonicMs } from '../../base/clock.js'
 import { decodeIncarnation } from '../../format/incarnation-records.js'
 import { INCARNATIONS_RANGE } from '../../format/keys.js'
 import type { KvStore } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 
-/** A count is used so long at least, in milliseconds: a team at its limit is not counted by each call. */
+/** Least time that a count is used, in milliseconds, so that a team at its limit is not counted on each call. */
 const COUNT_MS = 10_000
 
 export class CountShares {
@@ -20,7 +20,7 @@ export class CountShares {
     this.#kv = kv
   }
 
-  /** How many processes add, this one included; ask before the count. undefined: no other process can. */
+  /** How many processes add, including this one. Call it before the count. undefined: no other process adds. */
   async processes(): Promise<number | undefined> {
     if (!this.#kv.shared) return undefined
     return this.#kv.partition('').read(async (view) => {
@@ -45,7 +45,7 @@ export class CountShare {
     this.#processes = processes
   }
 
-  /** Whether it is time to count again. @param room - What is left by what this process has added. */
+  /** Whether it is time to count again. @param room - The room left after what this process has added. */
   isSpent(room: readonly number[]): boolean {
     if (monotonicMs() - this.#since < COUNT_MS) return false
     return this.#room.some((before, i) => {

@@ -1,16 +1,16 @@
-// Refuses changes before the disk is full. A full disk is safe too, but a database that has no room for its log must be
-// reopened, and other programs fail with it.
+// Refuses changes before the disk is full. A full disk loses nothing, but a database without room for its log must be
+// reopened, and other programs fail too.
 //
 // Invariants:
-// - Free space is measured at most once a second, and only when something is about to be written.
-// - Deletions, garbage collections and reads are never refused: they make room, or need none.
+// - Free space is measured at most once per second, and only before a write.
+// - Deletions, garbage collections and reads are never refused: they free space or need none.
 import { monotonicMs } from '../../base/clock.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { withCheckedPuts } from './checked-puts.js'
 
-/** How long a measurement counts, in milliseconds. */
+/** How long a measurement is valid, in milliseconds. */
 const MEASURED_MS = 1_000
 
 export class DiskSpace {
@@ -29,19 +29,19 @@ export class DiskSpace {
     this.#bytesMin = freeDiskBytesMin
   }
 
-  /** Whether there is anything to check. */
+  /** Whether disk space is checked. */
   get isChecked(): boolean {
     return this.#measure !== undefined
   }
 
-  /** Whether writes are refused, as far as known now; the next call knows it from a new measurement. */
+  /** Whether writes are refused, as last measured. An outdated measurement is renewed for the next call. */
   get isLow(): boolean {
     if (this.#isStale()) void this.#measured()
     return this.#freeBytes < this.#bytesMin
   }
 
   /**
-   * Checks that something may be written. Returns undefined if no wait is needed.
+   * Checks that there is space for a write. undefined: no wait is needed.
    * @throws {StoreError} INSUFFICIENT_STORAGE, at once or as a rejection
    */
   check(): Promise<void> | undefined {
@@ -61,7 +61,7 @@ export class DiskSpace {
     throw new StoreError('INSUFFICIENT_STORAGE', message, { outcome: 'unchanged' })
   }
 
-  /** Never fails: a disk that cannot be measured refuses writes itself if it must. */
+  /** Never fails: if the space cannot be measured, writes are not refused here. */
   #measured(): Promise<void> | undefined {
     this.#measuring ??= this.#measure?.()
       .catch(() => Number.POSITIVE_INFINITY)
@@ -74,7 +74,7 @@ export class DiskSpace {
   }
 }
 
-/** The objects, whose puts check the space first. */
+/** The objects, with a check of the space before each put. */
 export function withDiskSpace(objects: ObjectStore, disk: DiskSpace): ObjectStore {
   return disk.isChecked ? withCheckedPuts(objects, () => disk.check()) : objects
 }

@@ -1,8 +1,8 @@
-// The limit of a team's files while bytes are coming in: bytes of files, received bytes of uploads and incoming bytes
-// count alike, so that uploads which are never completed cannot fill a disk.
+// The limit of a team's files while bytes arrive. Stored files, received bytes of uploads and incoming bytes count
+// alike, so that abandoned uploads cannot fill a disk.
 //
-// Invariant: bytes are counted at least once at any moment. They are claimed before the sum is computed, and a claim is
-// released only after a record counts them. For a moment they may be counted twice.
+// Invariant: bytes are counted at least once at any moment. They are claimed before the sum is computed, and a claim
+// is released only after a record counts them. For a moment they may be counted twice.
 import { StoreError } from '../../base/store-error.js'
 import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
 import { FILES_HEAD_KEY } from '../../format/keys.js'
@@ -30,7 +30,7 @@ export class FileClaims {
     return {
       room: () => this.#room(team),
       grow: async (count) => {
-        if (!this.#isLimited) return // Nothing need be counted.
+        if (!this.#isLimited) return // There is nothing to count.
         bytes += count
         this.#add(team, count)
         if ((await this.#room(team)) < 0) throw teamIsFull(this.#options.teamFileBytesMax)
@@ -46,7 +46,7 @@ export class FileClaims {
   async #room(team: UploadsOfTeam): Promise<number> {
     if (!this.#isLimited) return Number.MAX_SAFE_INTEGER
     const uploads = await this.#uploads.of(team)
-    const pending = uploads.receivedBytes + (this.#claimed.get(team.teamId) ?? 0) // At one moment, before the rest.
+    const pending = uploads.receivedBytes + (this.#claimed.get(team.teamId) ?? 0) // Both at one moment, before the sum.
     const head = decodeFilesHeadOrEmpty(
       await team.partition.read((view) => view.get(FILES_HEAD_KEY)),
     )
@@ -66,7 +66,7 @@ export interface Claim {
   room(): Promise<number>
   /** @throws {StoreError} FILE_TOO_LARGE: the files of the team would hold too much. */
   grow(bytes: number): Promise<void>
-  /** Call it when a record counts the bytes, or when none ever will. */
+  /** Call it when a record counts the bytes, or when none will. */
   release(): void
 }
 export function teamIsFull(teamFileBytesMax: number): StoreError {

@@ -1,6 +1,6 @@
-// Counts open uploads of each owner, and received bytes of uploads that are not completed. Counted once, then updated.
-// A guard against endless uploads, not exact: on a shared store other processes open uploads too, so that an owner who
-// has used the share of this process is counted again (count-shares).
+// Counts the open uploads of each owner and the received bytes of incomplete uploads: once, then updated. It guards
+// against endless uploads and is not exact: on a shared store other processes open uploads too, so the uploads are
+// counted again for an owner who has used the share of this process (count-shares).
 import { BoundedMap } from '../../base/bounded-map.js'
 import { toHex } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -12,7 +12,7 @@ import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { CountShare, type CountShares } from './count-shares.js'
 import { endOfUpload } from './upload-life.js'
 
-/** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
+/** Most teams with known counts. The oldest is dropped first, and counted again when it is needed. */
 const TEAMS_MAX = 1_000
 
 export type UploadsOfTeam = Readonly<{ teamId: string; partition: KvPartition }>
@@ -54,7 +54,7 @@ export class OpenUploads {
     counted?.delete(key, upload.owner)
   }
 
-  /** Drops the counts of a team whose uploads ended without `leave`; they are counted again when needed. */
+  /** Drops the counts of a team whose uploads ended without `leave`. They are counted again when needed. */
   forget(teamId: string): void {
     this.#teams.delete(teamId)
   }
@@ -64,7 +64,7 @@ export class OpenUploads {
     this.#teams.clear()
   }
 
-  /** The counts of a team; undefined if they were not made yet, so there is nothing to update. */
+  /** The counts of a team; undefined: they were not made yet, so there is nothing to update. */
   #counted(teamId: string): Promise<Counted | undefined> | undefined {
     return this.#teams.get(teamId)?.catch(() => undefined)
   }

@@ -1,12 +1,12 @@
-// Whether this process stood still for so long that what its operations were reading may be gone.
+// Detects that this process paused so long that what its operations were reading may be gone.
 //
-// An object that nothing names is kept for `orphanGraceMs`, for readers that found it before. A reader whose process was
-// stopped, or whose machine was suspended, may come later than that: then a missing object is no damage.
+// An object that nothing names is kept for `orphanGraceMs`, for readers that found it earlier. A reader whose process
+// was stopped, or whose machine was suspended, may come later. For such a reader a missing object is no damage.
 import { monotonicMs, systemClock } from '../../base/clock.js'
 import { every } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 
-/** Looks at the time while a grace passes. */
+/** How often the time is checked per grace period. */
 const LOOKS = 10
 
 type Moment = Readonly<{ monotonic: number; wall: number }>
@@ -14,23 +14,23 @@ type Moment = Readonly<{ monotonic: number; wall: number }>
 export class Pauses {
   readonly #graceMs: number
   #last = thisMoment()
-  /** How long the last pause was, and the monotonic time of its end. */
+  /** The length of the last pause, and the monotonic time of its end. */
   #pause: Readonly<{ ms: number; endedAt: number }> | undefined
 
-  /** @param graceMs - A pause is at least as long; 0: none is noticed. */
+  /** @param graceMs - The shortest pause that is noticed; 0: none is. */
   constructor(graceMs: number) {
     this.#graceMs = graceMs
   }
 
-  /** Looks at the time from now on. @returns what ends that */
+  /** Begins to check the time. @returns the function that stops it */
   begin(): () => void {
     if (this.#graceMs === 0) return () => undefined
     return every(Math.ceil(this.#graceMs / LOOKS), () => this.#look())
   }
 
   /**
-   * Call it when an object is missing.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: a pause ended less than a grace ago
+   * Called when an object is missing.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: a pause ended less than a grace period ago
    */
   check(): void {
     if (this.#graceMs === 0) return

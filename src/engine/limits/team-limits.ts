@@ -1,11 +1,11 @@
-// Limits of what a team keeps: stashes and their bytes, rows with history, logs and jobs, idempotency keys. Counted
-// when a team first needs the number after an open, then updated, and counted again after each garbage collection.
+// Limits of what a team keeps: stashes and their bytes, rows with history, logs and jobs, idempotency keys. Each is
+// counted when it is first needed after an open, then updated, and counted again after each garbage collection.
 //
-// Guards against endless data, not exact: what is on its way beside a call may still pass. On a shared store other
-// processes write too: of the room that a count has found, each may use its share, and then counts again
+// They guard against endless data and are not exact: concurrent calls may pass a limit together. On a shared store
+// other processes write too: each may use its share of the room that a count has found, and then counts again
 // (count-shares). (The number of tables is exact: see `table-counts`.)
 //
-// Not part of the cache memory: without the counts, each call would count all records of the team.
+// The counts are not part of the cache memory: without them, each call would count all records of the team.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { BoundedMap } from '../../base/bounded-map.js'
 import { type Bytes, fromUtf8 } from '../../base/bytes.js'
@@ -31,7 +31,7 @@ import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { holderOfKey } from '../commit/idempotency.js'
 import { CountShare, type CountShares } from './count-shares.js'
 
-/** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
+/** Most teams with known counts. The oldest is dropped first, and counted again when it is needed. */
 const TEAMS_MAX = 1_000
 
 export type CountedTeam = Readonly<{ teamId: string; partition: KvPartition }>
@@ -43,13 +43,13 @@ type Limits = Pick<
   'stashesMax' | 'stashBytesMax' | 'teamRowBytesMax' | 'idempotencyKeysMax'
 >
 
-/** The bytes of each open stash, by its ID; 0 if there is no limit of bytes. */
+/** The bytes of each open stash, by its ID; 0: there is no limit of bytes. */
 type Stashes = { readonly bytes: Map<string, number>; total: number }
 
-/** `held`: those of each holder. */
+/** `held`: the number of keys of each holder. */
 type Keys = { count: number; readonly held: Map<string, number> }
 
-/** Holders of idempotency keys that are told apart, at most; the others count as one. A store keeps 10,000 API keys. */
+/** Most holders of idempotency keys with counts of their own; the others share one. A store keeps 10,000 API keys. */
 const HOLDERS_MAX = 10_000
 
 type Rows = { bytes: number }
@@ -71,9 +71,9 @@ export class TeamLimits {
   }
 
   /**
-   * Checks that a chunk may be stored, whose stash may be new.
+   * Checks that a chunk may be stored. Its stash may be new.
    * @param more - Bytes of the chunk.
-   * @param replaced - The reference of the chunk that it replaces; null: of none.
+   * @param replaced - The reference of the chunk that it replaces; null: it replaces none.
    * @throws {StoreError} LIMIT_EXCEEDED, at once or as a rejection
    */
   checkChunk(
@@ -92,7 +92,7 @@ export class TeamLimits {
     })
   }
 
-  /** Notes a chunk that was stored. */
+  /** Notes that a chunk was stored. */
   storeChunk({ teamId }: CountedTeam, stashId: string, more: number, replaced: Bytes | null): void {
     const stashes = this.#stashes.get(teamId)
     if (stashes === undefined || isOwnStash(stashId)) return
@@ -101,7 +101,7 @@ export class TeamLimits {
     stashes.total += added
   }
 
-  /** Notes a stash that was deleted. */
+  /** Notes that a stash was deleted. */
   deleteStash({ teamId }: CountedTeam, stashId: string): void {
     const stashes = this.#stashes.get(teamId)
     if (stashes === undefined) return
@@ -110,7 +110,7 @@ export class TeamLimits {
   }
 
   /**
-   * Checks that another idempotency key may be kept. A holder leaves at least as much room as it takes.
+   * Checks that another idempotency key may be stored. A holder leaves at least as much room as it takes.
    * @throws {StoreError} LIMIT_EXCEEDED
    */
   async checkKeys(team: CountedTeam, text: string): Promise<void> {
@@ -122,7 +122,7 @@ export class TeamLimits {
     if (held >= room) throw tooManyHeldKeys(held, idempotencyKeysMax)
   }
 
-  /** Notes an idempotency key that was kept. */
+  /** Notes that an idempotency key was stored. */
   keepKey({ teamId }: CountedTeam, text: string): void {
     const keys = this.#keys.get(teamId)
     if (keys !== undefined) countOneKey(keys, text)
@@ -130,7 +130,7 @@ export class TeamLimits {
 
   /**
    * Checks that rows may be stored.
-   * @param more - Their bytes.
+   * @param more - Bytes of the rows.
    * @throws {StoreError} LIMIT_EXCEEDED, at once or as a rejection
    */
   checkRows(team: CountedTeam, more: number): Awaitable<void> {
@@ -141,7 +141,7 @@ export class TeamLimits {
     })
   }
 
-  /** Notes rows that were stored. */
+  /** Notes that rows were stored. */
   storeRows({ teamId }: CountedTeam, more: number): void {
     const rows = this.#rows.get(teamId)
     if (rows !== undefined) rows.bytes += more
@@ -176,12 +176,12 @@ export class TeamLimits {
 
 type KnownCount<T> = Readonly<{ state: T; share: CountShare | undefined }>
 
-/** A count of each team. Calls that need it at the same time each count, so that none waits for the reads of another. */
+/** A count for each team. Concurrent calls that need it each count for themselves, so that none waits for another. */
 class TeamCounts<T extends object> {
   readonly #counts = new BoundedMap<string, KnownCount<T>>(TEAMS_MAX)
   readonly #shares: CountShares
   readonly #roomOf: (state: T) => readonly number[]
-  /** How often a count was dropped: one that was begun before that is not kept. */
+  /** How often a count was dropped. A count that began earlier is not kept. */
   #drops = 0
 
   /** @param roomOf - What may be added until each of the limits is reached. */
@@ -276,7 +276,7 @@ function holderIn({ held }: Keys, text: string): string | undefined {
 
 const OTHER_HOLDERS = '*'
 
-/** Rows that are records, and what is kept of earlier ones and of operations. */
+/** Row records, and the records of earlier rows and of operations. */
 const RECORDS_OF_ROWS = [
   ROWS_RANGE,
   CHANGES_RANGE,
@@ -302,7 +302,7 @@ async function countRowBytes(view: KvView): Promise<Rows> {
   return { bytes }
 }
 
-/** Bytes of the segments of a chunk, as they are stored. */
+/** Stored bytes of the segments of a chunk. */
 function chunkSegmentBytes(reference: Bytes | null): number {
   return reference === null ? 0 : segmentBytes(decodeChunkSegments(reference).segments)
 }
@@ -311,14 +311,14 @@ export function segmentBytes(segments: readonly Pick<SegmentRef, 'objectBytes'>[
   return segments.reduce((sum, { objectBytes }) => sum + objectBytes, 0)
 }
 
-/** The ID of a stash of the store's own begins with it. */
+/** The prefix of the IDs of the store's own stashes. */
 export const OWN_STASH = '~'
 
 export function isOwnStash(stashId: string): boolean {
   return stashId.startsWith(OWN_STASH)
 }
 
-/** @param remedy - What makes room. */
+/** @param remedy - How to make room. */
 function teamLimitExceeded(limit: string, remedy: string): StoreError {
   return new StoreError('LIMIT_EXCEEDED', `The team has ${limit}, which is its limit: ${remedy}`)
 }

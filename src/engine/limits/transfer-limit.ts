@@ -1,14 +1,14 @@
-// Limits the bodies of files that are read at the same time: each has a connection, an open file and a few buffers.
+// Limits concurrent reads of the bodies of files: each needs a connection, an open file and several buffers.
 //
 // Invariants:
-// - A team starts a transfer only while it has fewer than there are free places. So a single team has at most half of
-//   them, rounded up, and there are always places for others.
-// - Transfers start in order of arrival, except those whose team is at its limit.
+// - A team may start a transfer only while it has fewer transfers than there are free places. So one team has at most
+//   half of the places, rounded up, and others always find some.
+// - Transfers start in order of arrival, except those of a team at its limit.
 import { StoreError } from '../../base/store-error.js'
 
-/** Waiting transfers, at most; a waiting one holds a connection and no bytes. Beyond it the error is RATE_LIMITED. */
+/** Most waiting transfers; a waiting one holds a connection and no bytes. Further ones fail with RATE_LIMITED. */
 const WAITING_MAX = 1_000
-/** Waiting transfers of one team, at most. */
+/** Most waiting transfers of one team. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2
 
 type Waiter = Readonly<{ teamId: string; enter: () => void }>

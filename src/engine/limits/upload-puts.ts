@@ -4,13 +4,13 @@ import { isStoreError, StoreError } from '../../base/store-error.js'
 type Put = Readonly<{ ending: AbortController; ended: Promise<unknown> }>
 
 /**
- * The PUTs under way, at most one for each upload: a newer one aborts the older. A location can thus hold only one
- * connection and one transfer, and a client whose PUT hangs can repeat it at once.
+ * The PUTs in progress, at most one per upload: a newer one aborts the older. So a location holds only one connection
+ * and one transfer, and a client whose PUT hangs can repeat it at once.
  */
 export class UploadPuts {
   readonly #current = new Map<string, Put>()
 
-  /** Aborts the PUT under way to an upload, waits until it has ended, and runs this one. */
+  /** Aborts the PUT in progress of an upload, waits until it has ended, and runs this one. */
   async run<T>(upload: Bytes, put: (ended: AbortSignal) => Promise<T>): Promise<T> {
     const key = toHex(upload)
     const older = this.#current.get(key)

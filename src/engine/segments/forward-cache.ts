@@ -1,4 +1,4 @@
-// Caches forward objects by ID. They are read whole, because a page or a walk makes many lookups in one.
+// Caches forward objects by ID. They are read whole, because a page or a walk makes many lookups in one object.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -11,7 +11,7 @@ export class ForwardCache {
   readonly #objects: ObjectStore
   readonly #maps: ByteCache<ForwardMap>
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(objects: ObjectStore, bytesMax: number) {
     this.#objects = objects
     this.#maps = new ByteCache(bytesMax, (_, { bytes }) => bytes)
@@ -22,7 +22,7 @@ export class ForwardCache {
     return this.#maps.bytes
   }
 
-  /** Lookups that found an entry, and those that did not. */
+  /** Lookups that found an entry, and those that found none. */
   get hits(): number {
     return this.#maps.hits
   }

@@ -9,8 +9,8 @@ export const READ_BYTES_MAX = 1024 * 1024
 export type StoredPart = readonly Readonly<{ place: FramePlace; bytes: Bytes }>[]
 
 /**
- * Divides adjacent frames into parts whose rows take at most `partBytesMax` bytes, by the frames' own claims, because a
- * small compressed frame may expand to much more. A single frame may exceed the limit.
+ * Divides adjacent frames into parts of at most `partBytesMax` bytes of rows. The sizes are those that the frames
+ * claim, because a small compressed frame may expand to much more. A single frame may exceed the limit.
  * @param bytes - The stored frames, from offset `start` of the segment on.
  */
 export function divideFrames(
@@ -34,11 +34,11 @@ export function divideFrames(
   return parts
 }
 
-/** Limits of the memory that a read of a segment takes at one time. */
+/** Limits of the memory of one read of a segment. */
 export type ReadBounds = Readonly<{
-  /** Limit of frames that are read together and of rows that are decompressed together. A single frame may be larger. */
+  /** Limit of the frames read together, and of the rows decompressed together. A single frame may be larger. */
   bytes: number
-  /** Limit of a single frame, its rows and a copy of them together. */
+  /** Limit of one frame, its rows and a copy of them together. */
   memoryBytes: number
 }>
 

@@ -22,21 +22,21 @@ import type { StoredRuns } from './stored-runs.js'
 /** Rows from `first` to `limit` (not included) of a frame; row `first` is in slot `slot`. */
 export type FrameRows = Readonly<{ frame: Frame; first: number; limit: number; slot: number }>
 
-/** The frames of the runs of a walk. */
+/** The frames of a walk's runs. */
 export interface FrameSource {
   /**
-   * The rows of a run in their frames. Each piece is valid only until the next is requested. The runs are asked for in
-   * the order of the walk.
+   * The rows of a run, in their frames. The caller asks for runs in the order of the walk. Each piece is valid only
+   * until the next is requested.
    * @throws {NeedsMemory} A frame is larger than the limits of the walk allow.
    */
   frames(run: RowRun): AsyncGenerator<FrameRows[]>
-  /** Ends the walk, wherever it is. Never fails. */
+  /** Ends the walk, at any point. Never fails. */
   close(): Awaitable<void>
 }
 
 /**
- * The rows of a run in their frames. Each piece is valid only until the next is requested.
- * @param buffers - For rows that have to be decompressed.
+ * The rows of a run, in their frames. Each piece is valid only until the next is requested.
+ * @param buffers - Memory for decompressed rows.
  * @throws {NeedsMemory} A frame is larger than `bounds` allow.
  */
 export async function* readFrames(
@@ -69,20 +69,22 @@ export async function* readFrames(
   }
 }
 
-/** Room for the rows of the frames of zstd of a part, as they claim; undefined: there are none, or one is large. */
+/**
+ * Memory for the rows of a part's zstd frames, by their claimed sizes; undefined: the part has none, or a large one.
+ */
 function memoryForPart(part: StoredPart, buffers: BufferPool): Bytes | undefined {
   const claimed = part.reduce((sum, { bytes }) => sum + packedBytes(bytes), 0)
   return claimed === 0 || claimed > READ_BYTES_MAX ? undefined : buffers.take(claimed)
 }
 
-/** Bytes of the rows of a frame of zstd, as it claims; 0: it is none, so its rows would not use the memory. */
+/** The claimed bytes of rows of a zstd frame; 0: another codec, whose rows need no such memory. */
 function packedBytes(stored: Bytes): number {
   return stored[0] === CODEC.zstd ? claimedBytes(stored) : 0
 }
 
 /**
- * Decodes the frames of a part, small ones without a promise, which would cost more than the decoding. If one fails, the
- * others are awaited first, because they read from a buffer that is reused.
+ * Decodes the frames of a part. Small frames need no promise, which would cost more than decoding. If one fails, the
+ * others are awaited first, because they read from a reused buffer.
  * @param memory - Receives the rows of compressed frames, one after the other.
  */
 function decodeAll(
@@ -91,7 +93,7 @@ function decodeAll(
   memory: Bytes | undefined,
 ): Awaitable<Frame[]> {
   let at = 0
-  // Not by `map`, of which V8 makes another kind of array once it has compiled this function (PERFORMANCE.md, P49).
+  // No `map`: V8 makes another kind of array with it once this function is compiled (PERFORMANCE.md, P49).
   const frames: Awaitable<Frame>[] = []
   for (const { place, bytes } of part) {
     const from = at
@@ -102,7 +104,10 @@ function decodeAll(
   return frames.every(isSync) ? frames : allSettled(frames)
 }
 
-/** Whether a frame has memory of its own, which one that was decompressed has. @param given - What it did not make. */
+/**
+ * Whether a frame has memory of its own, as a decompressed frame has. @param given - Memory that the frame did not
+ * allocate.
+ */
 export function isAlone({ texts }: Frame, given: readonly (Bytes | undefined)[]): boolean {
   return given.every((bytes) => texts.buffer !== bytes?.buffer)
 }
@@ -122,7 +127,7 @@ async function allSettled(frames: readonly Awaitable<Frame>[]): Promise<Frame[]>
   })
 }
 
-/** Not by `map` either: see `decodeAll`. */
+/** No `map` here: see `decodeAll`. */
 function makeFrameRows(
   frames: readonly Frame[],
   part: StoredPart,

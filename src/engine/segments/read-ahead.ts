@@ -1,11 +1,11 @@
-// The frames of a walk over several segments, from a store where a request is dear: reads begin before the walk needs
-// them, and run at the same time.
+// Reads ahead the frames of a walk over several segments, from a store where each request is expensive. Reads begin
+// before the walk needs them, and run concurrently.
 //
 // Invariants:
-// - Frames are handed out in the order of the walk. A read that fails fails the walk only where its frames are needed.
-// - Limits of reads that are under way or not used up: their number, their bytes, and what the walk still takes. Only the
-//   read that the walk waits for is made in any case.
-// - Memory of a read goes back to the pool when the read has ended, not before.
+// - Frames are handed out in the order of the walk. A failed read fails the walk only where its frames are needed.
+// - Unused reads are limited in number, in bytes, and by what the walk still takes. Only the read that the walk waits
+//   for is always made.
+// - The memory of a read returns to the pool after the read has ended, never before.
 
 import { invariant } from '../../base/invariant.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -22,24 +22,24 @@ import {
 import type { SegmentReads } from './segment-reads.js'
 import { type FrameList, frameRun, runBytes, type StoredRun } from './stored-runs.js'
 
-/** Reads of a walk that are under way or not used up, at most. */
+/** Most unused reads of a walk: in progress, or not yet consumed. */
 const READS_AHEAD_MAX = 16
 
-/** Their bytes, at most. */
+/** Most bytes of the unused reads of a walk. */
 export const AHEAD_BYTES_MAX = 4 * 1024 * 1024
 
-/** No read is made smaller than this because the walk takes less. */
+/** A read is at least this large, even if the walk takes less. */
 const READ_BYTES_MIN = 64 * 1024
 
-/** How many bytes of rows a stored byte has, until that is known of the frames of the walk. */
+/** Assumed bytes of rows per stored byte, until frames of the walk were read. */
 const EXPANSION_FIRST = 4
 
 /** Limits of a walk. */
 export type WalkBounds = ReadBounds &
   Readonly<{
-    /** Bytes of reads that are under way or not used up, at most. */
+    /** Most bytes of unused reads. */
     aheadBytes: number
-    /** Bytes of rows that the walk still takes, at most. */
+    /** Most bytes of rows that the walk still takes. */
     wanted: () => number
   }>
 
@@ -51,7 +51,7 @@ export const WALK_AT_WILL: WalkBounds = {
 
 /** The part of the cache that a walk uses. */
 export type FooterCache = Readonly<{
-  /** undefined: nothing is known of the frames of a segment. */
+  /** undefined: the frames of the segment are unknown. */
   framesNow(ref: SegmentRef): FrameList | undefined
   keepFooter(ref: SegmentRef, footer: SegmentFooter): void
 }>
@@ -61,14 +61,14 @@ type Read = Readonly<{ bytes: number; buffer: Uint8Array<ArrayBuffer>; run: Prom
 type PlannedRead = Readonly<{
   bytes: number
   begin: (buffer: Read['buffer']) => Promise<StoredRun>
-  /** Whether it reads one frame, which may be larger than the limits. */
+  /** Whether the read is of one frame, which may exceed the limits. */
   isFrame: boolean
 }>
 
-/** A run of the walk, as far as it was read. */
+/** A run of the walk, and its reads. */
 class Reading {
   readonly run: RowRun
-  /** Reads that have begun, in the order of their frames; without those that were handed out. */
+  /** Reads that have begun and were not handed out, in the order of their frames. */
   readonly reads: Read[] = []
   opening: Opening | undefined
   frames: FrameList['frames'] | undefined
@@ -85,7 +85,7 @@ class Reading {
     this.next = next
   }
 
-  /** Whether no more reads follow, as far as is known. */
+  /** Whether all reads of the run have begun, as far as is known. */
   get isBegun(): boolean {
     const { frames, next, opening, run } = this
     if (frames === undefined) return opening?.isWhole === true
@@ -101,13 +101,13 @@ export class ReadAhead implements FrameSource {
   readonly #readings: Reading[] = []
   /** Number of the run that the walk has reached. */
   #current = 0
-  /** Reads that are under way or not used up. */
+  /** Unused reads. */
   readonly #held = new Set<Read>()
   #heldBytes = 0
   #rawBytes = 0
   #storedBytes = 0
 
-  /** @param runs - Of the walk, in order. */
+  /** @param runs - The runs of the walk, in order. */
   constructor(
     reads: SegmentReads,
     cache: FooterCache,
@@ -140,7 +140,7 @@ export class ReadAhead implements FrameSource {
     return readFrames(stored, run, this.#bounds, this.#reads.buffers)
   }
 
-  /** Reads under way are awaited, because their memory is in use until then. */
+  /** Awaits the reads in progress, because they use their memory until then. */
   async close(): Promise<void> {
     for (const read of [...this.#held]) {
       await read.run.catch(() => undefined)
@@ -166,7 +166,7 @@ export class ReadAhead implements FrameSource {
     return reading
   }
 
-  /** Begins reads as long as there is room. @param isAwaited - Whether the walk has nothing in hand. */
+  /** Begins reads while there is room. @param isAwaited - Whether the walk has nothing to use. */
   #fill(isAwaited: boolean): void {
     for (let at = this.#current; at < this.#runs.length; at++) {
       const reading = this.#readingOf(at)
@@ -183,7 +183,7 @@ export class ReadAhead implements FrameSource {
     }
   }
 
-  /** Bytes that may be read now, before they are needed. */
+  /** Bytes that may be read ahead now. */
   get #room(): number {
     const { aheadBytes, memoryBytes, wanted } = this.#bounds
     const expansion =
@@ -192,7 +192,7 @@ export class ReadAhead implements FrameSource {
     return Math.floor(bytes) - this.#heldBytes
   }
 
-  /** The next read of a run; undefined: there is none, or it is not known yet. */
+  /** The next read of a run; undefined: there is none, or it is unknown yet. */
   #plan(reading: Reading, windowBytes: number, isNeeded: boolean): PlannedRead | undefined {
     const { run } = reading
     if (reading.frames === undefined) {
@@ -232,7 +232,7 @@ export class ReadAhead implements FrameSource {
   async #open(reading: Reading, opening: Opening, buffer: Read['buffer']): Promise<StoredRun> {
     const { ref, start, limit } = reading.run
     const opened = await readOpening(this.#reads, ref, opening, buffer)
-    const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // It stays when the buffer is reused.
+    const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // A copy, because the buffer is reused.
     this.#cache.keepFooter(ref, footer)
     const first = footer.frameOf(start)
     const frames = framesIn(opened, footer.frames, first, limit)
@@ -243,7 +243,7 @@ export class ReadAhead implements FrameSource {
   #begin(reading: Reading, { bytes, begin }: PlannedRead): void {
     const buffer = this.#reads.buffers.take(bytes)
     const run = begin(buffer)
-    run.catch(() => undefined) // Whoever needs the frames awaits it.
+    run.catch(() => undefined) // The user of the frames awaits it.
     const read = { bytes, buffer, run }
     this.#held.add(read)
     this.#heldBytes += bytes
@@ -256,7 +256,7 @@ export class ReadAhead implements FrameSource {
     this.#reads.buffers.give(read.buffer)
   }
 
-  /** Notes how much longer rows are than what is stored of them. */
+  /** Updates the ratio of the length of rows to their stored length. */
   #learn({ frames, bytes, offset }: StoredRun): void {
     for (const place of frames) {
       this.#storedBytes += place.bytes

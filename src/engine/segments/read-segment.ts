@@ -1,4 +1,4 @@
-// Reads a whole segment in order and checks every byte of it, for verification and backup.
+// Reads a whole segment in order and checks each of its bytes, for verification and backup.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
@@ -13,12 +13,12 @@ import type { ObjectStore } from '../../objects/objects.js'
 import type { Problem } from '../types/verify-types.js'
 import { divideFrames, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 
-/** Where segments are read: the objects, or one that is in memory. */
+/** Where segments are read from: the object store, or one object in memory. */
 export type ReadObjects = Pick<ObjectStore, 'get'>
 
 /**
- * Reads the footer of a segment and checks that the object exists and has the recorded length; of a shared one, that it
- * reaches to the end of the segment.
+ * Reads the footer of a segment. Checks that the object exists and has the recorded length; of a shared object, that
+ * it reaches to the end of the segment.
  * @returns the footer, or the problem.
  * @throws {StoreError} STORAGE_UNAVAILABLE
  */
@@ -31,7 +31,7 @@ export async function openSegment(
     const message = `The record of segment ${ref.object} gives it a footer that is larger than the segment`
     return { kind: 'record-mismatch', message }
   }
-  // One byte beyond the recorded length: an object of one segment that is longer is damaged.
+  // One byte beyond the recorded length: an unshared object that is longer is damaged.
   const limit = ref.shared === undefined ? ref.objectBytes + 1 : ref.objectBytes
   const bytes = await objects.get(storedIn(ref), rangeInObject(ref, { start, limit }))
   if (bytes === null) {
@@ -47,7 +47,7 @@ export async function openSegment(
   }
 }
 
-/** Frames follow each other from the header to the footer, so that no byte between them is left unchecked. */
+/** Checks that frames follow each other from the header to the footer, so that no byte between them goes unchecked. */
 function frameProblem(
   ref: SegmentRef,
   frames: readonly FramePlace[],
@@ -64,11 +64,11 @@ function frameProblem(
   return { kind: 'segment', message, place: `frame index, offset ${offset}` }
 }
 
-/** Adjacent stored bytes of a segment, with the frames in them. */
+/** Adjacent stored bytes of a segment, and the frames in them. */
 export type SegmentPiece = Readonly<{
   bytes: Bytes
   frames: readonly Readonly<{ place: FramePlace; frame: Frame }>[]
-  /** The codecs of the frames, a bit for each, see `codecBit`. */
+  /** The codecs of the frames, one bit each; see `codecBit`. */
   codecs: number
   problems: readonly Problem[]
 }>
@@ -99,7 +99,7 @@ export async function* readSegmentPieces(
     let codecs = 0
     const decoded: { place: FramePlace; frame: Frame }[] = []
     for (const [number, part] of divideFrames(run, bytes, start).entries()) {
-      if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
+      if (number > 0) await yieldToEventLoop() // Decompressing a piece takes 1 ms or more.
       for (const stored of part) {
         codecs |= codecBit(stored.bytes[0] ?? 0)
         const found = await tryDecode(ref, stored)

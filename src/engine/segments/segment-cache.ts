@@ -42,8 +42,8 @@ import type { SegmentReads } from './segment-reads.js'
 import { type FrameList, runsInTurn } from './stored-runs.js'
 
 /**
- * An entry of the cache: under the ID of a segment its footer and its places, under the key of a frame the frame, under
- * the key of its values what it knows of them; null: nothing.
+ * An entry of the cache. The ID of a segment has its footer and the places of its frames; the key of a frame, the
+ * frame; the key of its values, what the segment knows of them, or null if nothing.
  */
 type Piece = Readonly<{
   bytes: number
@@ -67,31 +67,31 @@ function rowsBytes({ places }: Rows): number {
 
 const ROWS_BYTES = 300
 
-/** Estimated memory of an entry that says that nothing is known. */
+/** Estimated memory of an entry for a segment without values. */
 const NO_VALUES_BYTES = 200
 
-/** Estimated memory of a number and of its part of a key: three numbers share one. */
+/** Estimated memory of a number and its share of a key: three numbers have one. */
 const ROWS_NUMBER_BYTES = 40
 
 /** The place of a row. */
 type RowPlace = Readonly<{ index: number; place: FramePlace; row: number }>
 
-/** A row of a segment that a compaction made. */
+/** A row of a segment that a compaction wrote. */
 export type CompactedRow = Readonly<{ footer: SegmentFooter; text: string }>
 
 /**
- * Memory of point reads that open segments at the same time, in bytes. Further ones read footer and frame in turn: that
- * is slower for one, but of many at once the bytes are what takes time.
+ * Most memory, in bytes, of point reads that open segments concurrently. Further ones read footer and frame in turn:
+ * slower for a single read, but for many at once the bytes take the time.
  */
 const OPENING_BYTES_MAX = 4 * 1024 * 1024
 
 export class SegmentCache implements FooterCache {
   readonly #reads: SegmentReads
   readonly #pieces: ByteCache<Piece>
-  /** Memory of point reads that open segments now. */
+  /** Memory of the point reads that open segments now. */
   #openingBytes = 0
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(reads: SegmentReads, bytesMax: number) {
     this.#reads = reads
     this.#pieces = new ByteCache(bytesMax, (_, { bytes }) => bytes)
@@ -102,7 +102,7 @@ export class SegmentCache implements FooterCache {
     return this.#pieces.bytes
   }
 
-  /** Lookups that found an entry, and those that did not. */
+  /** Lookups that found an entry, and those that found none. */
   get hits(): number {
     return this.#pieces.hits
   }
@@ -111,12 +111,12 @@ export class SegmentCache implements FooterCache {
     return this.#pieces.misses
   }
 
-  /** Bytes of segments that were read, because no cache had them. */
+  /** Bytes of segments that were read because no cache had them. */
   get bytesRead(): number {
     return this.#reads.bytesRead
   }
 
-  /** Whether a request for an object is dear, see `ObjectStore`. */
+  /** Whether each request for an object is expensive; see `ObjectStore`. */
   get isDear(): boolean {
     return this.#reads.requestCostBytes > 0
   }
@@ -142,19 +142,19 @@ export class SegmentCache implements FooterCache {
     }
   }
 
-  /** The footer if the cache has it. */
+  /** The footer, if the cache has it. */
   footerNow(ref: SegmentRef): SegmentFooter | undefined {
     return this.#pieces.get(ref.object)?.footer
   }
 
-  /** As `footer`, but leaves the cache as it is. For callers that read many footers once. */
+  /** The footer, without caching it: for callers that read many footers once. */
   footerOnce(ref: SegmentRef): Awaitable<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
     return this.#reads.footer(ref)
   }
 
-  /** What a segment knows of its values; null: nothing. Its footer is cached too. */
+  /** What a segment knows of its values; null: nothing. Also caches the footer. */
   values(ref: SegmentRef): Awaitable<SegmentValues | null> {
     const key = `${ref.object}:values`
     const cached = this.#pieces.get(key)?.values
@@ -167,7 +167,7 @@ export class SegmentCache implements FooterCache {
     })
   }
 
-  /** The text of one row; synchronous if the reads that it needs are. */
+  /** The text of a row. Synchronous if its reads are. */
   rowText(ref: SegmentRef, row: number): Awaitable<string> {
     const rows = this.#pieces.get(ref.object)?.rows
     if (rows !== undefined) return this.#rowOf(ref, rows, row)
@@ -182,9 +182,9 @@ export class SegmentCache implements FooterCache {
   }
 
   /**
-   * A row of a segment that a compaction made, and its footer.
-   * @param shows - Whether the row counts, by the footer. If not, its text is not looked at.
-   * @returns null: it does not.
+   * A row of a segment that a compaction wrote, and the footer of the segment.
+   * @param shows - Whether the row is live, by the footer. The text of a deleted row is not read.
+   * @returns null: the row is not live.
    */
   compactedRow(
     ref: SegmentRef,
@@ -199,7 +199,7 @@ export class SegmentCache implements FooterCache {
       })
     }
     return this.#open(ref, opening, (opened) => {
-      const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // It stays when the memory is reused.
+      const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // A copy, because the memory is reused.
       this.keepFooter(ref, footer)
       if (!shows(footer)) return null
       const rows = this.#keepRows(ref, footer.places)
@@ -207,7 +207,7 @@ export class SegmentCache implements FooterCache {
     })
   }
 
-  /** How a segment is opened for a row. undefined: its footer is known, or is read before the frame. */
+  /** How to open a segment for a row. undefined: the footer is known, or is read before the frame. */
   #openingFor(ref: SegmentRef, row: number): Opening | undefined {
     const { requestCostBytes } = this.#reads
     if (requestCostBytes === 0 || this.footerNow(ref) !== undefined) return undefined
@@ -216,7 +216,7 @@ export class SegmentCache implements FooterCache {
     return this.#openingBytes + opening.bytes > OPENING_BYTES_MAX ? undefined : opening
   }
 
-  /** Reads the footer of a segment together with frames, which are valid until `use` has settled. */
+  /** Reads the footer of a segment together with frames. The frames are valid until `use` has settled. */
   async #open<T>(
     ref: SegmentRef,
     opening: Opening,
@@ -253,7 +253,7 @@ export class SegmentCache implements FooterCache {
     return rows
   }
 
-  /** Caches more data of a segment, together with what the cache already has of it. */
+  /** Caches more data of a segment, and keeps what the cache has of it. */
   #keepPiece({ object }: SegmentRef, more: Pick<Piece, 'footer' | 'rows'>): void {
     const kept = this.#pieces.get(object)
     const footer = more.footer ?? kept?.footer
@@ -262,7 +262,7 @@ export class SegmentCache implements FooterCache {
     this.#pieces.set(object, { bytes, footer, rows })
   }
 
-  /** @param opened - Bytes of the segment that are in memory already. */
+  /** @param opened - Bytes of the segment that are already in memory. */
   #rowOf(
     ref: SegmentRef,
     { places, frameKeys }: Rows,
@@ -283,7 +283,7 @@ export class SegmentCache implements FooterCache {
     )
   }
 
-  /** Reads a row of an uncached frame through a pooled buffer, because allocating one costs more than the read. */
+  /** Reads a row of an uncached frame through a pooled buffer, because allocating a buffer costs more than the read. */
   #rowTextOnce(ref: SegmentRef, frameKeys: string[], at: RowPlace): Awaitable<string> {
     const { buffers } = this.#reads
     const { place } = at
@@ -291,7 +291,7 @@ export class SegmentCache implements FooterCache {
     return finallyDo(
       () =>
         chain(this.#reads.frame(ref, place, memory), (bytes) => {
-          // Bytes elsewhere have memory of their own.
+          // Other bytes have memory of their own.
           return bytes.buffer === memory.buffer
             ? this.#rowTextIn(ref, frameKeys, at, bytes)
             : this.#decode(ref, frameKeys, at, bytes)
@@ -300,7 +300,7 @@ export class SegmentCache implements FooterCache {
     )
   }
 
-  /** As `#decode`, of bytes in reused memory. */
+  /** The text of a row of a frame in reused memory. */
   #rowTextIn(ref: SegmentRef, frameKeys: string[], at: RowPlace, bytes: Bytes): Awaitable<string> {
     const { index, place, row } = at
     const text = readRowText(ref, place, bytes, row - place.firstRow)
@@ -330,7 +330,7 @@ export class SegmentCache implements FooterCache {
     )
   }
 
-  /** The text of a row of a frame, which is cached. @param bytes - The stored frame. */
+  /** The text of a row of a frame; caches the frame. @param bytes - The stored frame. */
   #decode(
     ref: SegmentRef,
     frameKeys: string[],
@@ -357,7 +357,8 @@ export class SegmentCache implements FooterCache {
   }
 
   /**
-   * The frames of a walk. Where a request is dear, reads of its next runs are under way while one is used.
+   * The frames of a walk. Where requests are expensive, reads of the next runs are in progress while the walk uses
+   * one.
    * @param runs - The runs of the walk, in order.
    */
   walk(runs: () => readonly RowRun[], bounds: WalkBounds): FrameSource {

@@ -1,9 +1,9 @@
-// The first read of a segment whose frame index is not in memory, from a store where a request is dear: the footer, and
-// with it the frames of some rows.
+// The first read of a segment whose frame index is not in memory, from a store where each request is expensive. It
+// reads the footer and, with it, the frames of some rows.
 //
-// The record that names a segment has its length, the length of its footer and the number of its rows. So the place of
-// the footer is known, and that of a row can be estimated: as if all rows took equally many bytes. Frames that the
-// estimate has missed are read from the place that the index gives.
+// The record that names a segment has the lengths of the segment and its footer, and the number of rows. So the place
+// of the footer is known, and the place of a row is estimated as if all rows had the same length. Frames that the
+// estimate misses are read from the place that the index gives.
 
 import { tryCall } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -17,35 +17,35 @@ import type { SegmentReads } from './segment-reads.js'
 /** Rows `start` (included) to `limit` (not included) of a segment. */
 export type RowRun = Readonly<{ ref: SegmentRef; start: number; limit: number }>
 
-/** The estimate may be wrong by what a request costs, divided by this, but at least by a frame of short rows. */
+/** The margin of the estimate is the cost of a request, divided by this, but at least one frame of short rows. */
 const SLACK_PARTS = 8
 const SLACK_BYTES_MIN = 24 * 1024
 
-/** Rows of a frame of long rows, and its text, at most (FORMAT.md, section 6): the row may be its first or its last. */
+/** Most rows and most text of a frame of long rows (FORMAT.md, section 6). The wanted row may be its first or last. */
 const FRAME_ROWS = 64
 const FRAME_BYTES = 256 * 1024
 
 export type OpeningLimits = Readonly<{
-  /** What one more request costs, see `ObjectStore`. */
+  /** The cost of one more request; see `ObjectStore`. */
   requestCostBytes: number
-  /** Bytes of frames that are wanted, at most. */
+  /** Most bytes of wanted frames. */
   windowBytes: number
-  /** Bytes of frames that are read, at most. */
+  /** Most bytes of frames that are read. */
   bytesMax: number
 }>
 
 export type Opening = Readonly<{
-  /** Where the frames of the rows probably are. */
+  /** The probable place of the frames of the rows. */
   window: ByteRange
-  /** Whether one request reads the window and the footer. Otherwise there are two, at the same time. */
+  /** Whether one request reads the window and the footer. Otherwise two requests run concurrently. */
   isOne: boolean
-  /** Whether the window was not cut before the last row. */
+  /** Whether the window reaches the last row. */
   isWhole: boolean
-  /** Memory for what follows the start of the window, in bytes. */
+  /** Memory for the bytes from the start of the window on. */
   bytes: number
 }>
 
-/** What to read of a segment to get its footer and, if that is worth its bytes, the frames of a run of rows. */
+/** What to read of a segment to get its footer and, if they are worth their bytes, the frames of some rows. */
 export function planSegmentOpening(
   { ref, start, limit }: RowRun,
   { requestCostBytes, windowBytes, bytesMax }: OpeningLimits,
@@ -59,7 +59,7 @@ export function planSegmentOpening(
   const margin = slack + Math.min(FRAME_ROWS * rowBytes, FRAME_BYTES)
   const from = Math.max(first, Math.floor(first + start * rowBytes - margin))
   const to = limit >= rowCount ? end : Math.ceil(first + limit * rowBytes + margin)
-  const firstTo = Math.ceil(first + start * rowBytes + margin) // One frame is read in any case.
+  const firstTo = Math.ceil(first + start * rowBytes + margin) // At least one frame is read.
   const cut = Math.min(end, to, Math.max(firstTo, from + windowBytes))
   const isWhole = cut === Math.min(end, to)
   if (!isMissing && end - cut <= requestCostBytes && end - from <= bytesMax) {
@@ -94,7 +94,7 @@ export async function readOpening(
     const bytes = await reads.range(ref, { start: offset, limit }, memory)
     return { footer: bytes.subarray(end - offset), frames: bytes.subarray(0, end - offset), offset }
   }
-  // Both have ended before the memory is used again, whatever comes of them.
+  // Both must end before the memory is reused, even if one fails.
   const [footer, frames] = await Promise.allSettled([
     tryCall(() => reads.range(ref, { start: end, limit })),
     tryCall(() => reads.range(ref, window, memory)),
@@ -104,14 +104,14 @@ export async function readOpening(
   return { footer: footer.value, frames: frames.value, offset }
 }
 
-/** The stored bytes of a frame; undefined: the estimate has missed it. */
+/** The stored bytes of a frame; undefined: the estimate missed it. */
 export function frameIn({ frames, offset }: Opened, place: FramePlace): Bytes | undefined {
   const start = place.offset - offset
   const limit = start + place.bytes
   return start < 0 || limit > frames.length ? undefined : frames.subarray(start, limit)
 }
 
-/** The frames of an opening from number `index` on, up to the row `limit`. */
+/** The frames of an opening from frame `index` to the row `limit`. */
 export function framesIn(
   opened: Opened,
   places: readonly FramePlace[],

@@ -10,13 +10,13 @@ import { decodeFooter, footerRange, type SegmentFooter } from '../../format/segm
 import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { ByteRange, ObjectStore } from '../../objects/objects.js'
 
-/** What a request may cost, at most. */
+/** Maximum for the cost of a request, in bytes. */
 const REQUEST_COST_BYTES_MAX = 1024 * 1024
 
 export class SegmentReads {
   /** Buffers for bytes that are copied out after the read. */
   readonly buffers: BufferPool
-  /** What one more request costs, see `ObjectStore`. With 0 nothing is read before it is needed. */
+  /** The cost of one more request, in bytes; see `ObjectStore`. With 0 nothing is read ahead. */
   readonly requestCostBytes: number
   readonly #objects: ObjectStore
   #bytesRead = 0
@@ -42,7 +42,7 @@ export class SegmentReads {
   }
 
   /**
-   * @param range - Of the segment.
+   * @param range - Offsets in the segment.
    * @param memory - Receives the bytes if it is large enough; otherwise new memory is allocated.
    * @throws {StoreError} DATA_CORRUPT: the segment is missing; STORAGE_UNAVAILABLE
    */

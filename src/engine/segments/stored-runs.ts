@@ -1,4 +1,4 @@
-// Runs of adjacent frames as they are stored, one read for each.
+// Runs of adjacent frames as they are stored, each read at once.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -14,7 +14,7 @@ export type StoredRun = Readonly<{
   /** The bytes of the segment from `offset` on. */
   bytes: Bytes
   offset: number
-  /** The memory that was given to the read. */
+  /** The memory given to the read. */
   buffer: Bytes
 }>
 
@@ -22,14 +22,14 @@ export type StoredRun = Readonly<{
 export type StoredRuns = Readonly<{
   /** @returns null: there are no more. @throws {NeedsMemory} A frame is larger than the limits allow. */
   next(): Promise<StoredRun | null>
-  /** Takes back the memory of what `next` returned last. */
+  /** Takes back the memory of the last run that `next` returned. */
   release(run: StoredRun): void
 }>
 
 /** The frames of a segment. */
 export type FrameList = Pick<SegmentFooter, 'frames' | 'frameOf'>
 
-/** Reads each run when it is asked for. */
+/** Reads each run when it is requested. */
 export function runsInTurn(
   reads: SegmentReads,
   { ref, start, limit }: RowRun,
@@ -70,7 +70,7 @@ export function runBytes(run: readonly FramePlace[]): number {
   return run.reduce((bytes, place) => bytes + place.bytes, 0)
 }
 
-/** The adjacent frames from `index` on that one read returns, up to the row `limit`. */
+/** The adjacent frames from `index` to the row `limit` that one read returns. */
 export function frameRun(
   frames: readonly FramePlace[],
   index: number,

@@ -1,12 +1,12 @@
-// Deleting files that no row names. Repeatable: a crash at any point leaves
-// work for the next garbage collection.
+// Deletes files that no row names. Repeatable: a crash at any point leaves work for the next garbage collection.
 //
 // Invariants:
-// - A file that a row names is never deleted, even with concurrent writes. Markers are read first, then the rows, and the
-//   commit that deletes checks the markers: a row that was written after the scan has changed one (file-markers.ts).
-// - A file is never deleted before `fileRetentionMs` after its completion, which is 24 hours or more.
-// - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact.
-//   Their objects are left to the garbage collection of objects, which spares those being read.
+// - A file that a row names is never deleted, even during concurrent writes. Markers are read first, then the rows,
+//   and the commit that deletes checks the markers: a row written after the scan has changed its marker
+//   (file-markers.ts).
+// - A file is never deleted before `fileRetentionMs`, at least 24 hours, after its completion.
+// - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact. It
+//   leaves their objects to the garbage collection of objects, which spares objects being read.
 import { inBatches } from '../../base/batches.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { decodeFile, decodeFilesHeadOrEmpty, encodeFilesHead } from '../../format/file-records.js'
@@ -32,33 +32,30 @@ import { collectUnreferenced, type FilePlace } from './file-marks.js'
 
 type FileContext = Pick<StoreContext, 'options' | 'segments'>
 
-/** The number of files that a garbage collection deleted. */
+/** How many files a garbage collection deleted. */
 export type FilesCollected = Readonly<{ files: number }>
 
 /** Limits of one garbage collection of a team. The next garbage collection continues where this one stopped. */
 type CollectionLimits = Readonly<{
-  /** Files that one pass holds in memory and marks, at most. */
+  /** Most files that one pass holds in memory and marks. */
   candidatesMax: number
-  /** Files that one pass scans in one view to find these, at most. */
+  /** Most files that one pass scans in one view to find candidates. */
   lookedAtMax: number
   passesMax: number
 }>
 
 const LIMITS: CollectionLimits = { candidatesMax: 10_000, lookedAtMax: 200_000, passesMax: 10 }
 
-/** Files deleted in one commit. */
+/** Files deleted in one commit; files read by one query. */
 const DELETE_COUNT = 200
 const SCAN_COUNT = 1_000
-/** Attempts to commit while others add files, or rows that name files. */
+/** Most attempts to commit while others add files, or rows that name files. */
 const TRIES_MAX = 20
 
 export class FileCollector {
   readonly #context: FileContext
   readonly #limits: CollectionLimits
-  /**
-   * The key at which the next garbage collection of a team continues, for teams that the last garbage collection did
-   * not finish.
-   */
+  /** The key at which the next garbage collection of a team continues, for unfinished teams. */
   readonly #starts = new Map<string, Bytes>()
 
   constructor(context: FileContext, limits = LIMITS) {
@@ -66,7 +63,7 @@ export class FileCollector {
     this.#limits = limits
   }
 
-  /** @param checkGoesOn - Called before each segment is read, beside what `partition` checks. */
+  /** @param checkGoesOn - Called before each segment is read, besides the checks of `partition`. */
   async collect(
     teamId: string,
     partition: KvPartition,
@@ -146,7 +143,7 @@ async function findOldFiles(
   return { candidates, manyMarker, next: null }
 }
 
-/** Deletes the candidates that have not changed since the scan. @returns the number of deleted files */
+/** Deletes the candidates that have not changed since the scan. @returns how many files were deleted */
 async function deleteCandidates(
   { random }: Pick<ResolvedOptions, 'random'>,
   partition: KvPartition,
@@ -159,7 +156,7 @@ async function deleteCandidates(
       headBytes: await view.get(FILES_HEAD_KEY),
       records: await view.getMany(left.map(({ file }) => fileKey(file))),
     }))
-    left = left.filter((_, i) => records[i] !== null) // Others collect too, and this head counts no more.
+    left = left.filter((_, i) => records[i] !== null) // Others collect too: this head is outdated.
     if (left.length === 0) return 0
     const result = await partition.commit({
       checks: [
@@ -172,7 +169,7 @@ async function deleteCandidates(
     })
     if (result.ok) return left.length
     const changed = new Set(result.failed.map(({ key }) => toHex(key)))
-    if (changed.has(toHex(MANY_FILES_MARKER_KEY))) return 0 // Any of them may be named by now.
+    if (changed.has(toHex(MANY_FILES_MARKER_KEY))) return 0 // Any of them may now be named.
     left = left.filter((one) => !checksOfCandidate(one).some(({ key }) => changed.has(toHex(key))))
     return REFUSED
   }
@@ -192,7 +189,7 @@ function headWithout(headBytes: Bytes | null, gone: readonly Candidate[]): Bytes
   return encodeFilesHead({ files: files - gone.length, bytes: bytes - goneBytes })
 }
 
-/** Deletes markers of deleted files. A commit under way while its file was deleted puts such a marker. */
+/** Deletes markers of deleted files. A commit puts such a marker if its file is deleted at the same time. */
 async function collectMarkers(partition: KvPartition): Promise<void> {
   let start = keyAfter(MANY_FILES_MARKER_KEY)
   for (;;) {

@@ -1,8 +1,8 @@
-// Garbage collection of overwritten rows, of deleted tables, and of schemas that are out of use.
+// Garbage collection of overwritten rows, deleted tables, and unused schemas.
 //
 // Invariants:
-// - A retirement is marked as being dropped by a commit before anything that it names is deleted.
-// - A dead table goes last of its records: until then all of them can be found.
+// - A commit marks a retirement as being dropped before anything that it names is deleted.
+// - The record of a deleted table is deleted last, so that the rest can be found until then.
 import { type Bytes, compareBytes, toHex } from '../../base/bytes.js'
 import { decodeChange } from '../../format/change-records.js'
 import { DEAD_TABLES_RANGE, deadTableKey, recordsOfTables } from '../../format/dead-table.js'
@@ -47,16 +47,16 @@ import type { Visit } from './team-visits.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
 
-/** Tables that hints name and that are looked at one by one, at most: for more, all tables of the team are. */
+/** Most tables that hints name and that are examined one by one. With more, all tables of the team are. */
 const TABLES_MAX = 64
 
-/** The tables that a visit looks at; null: all. */
+/** The tables that a visit examines; null: all. */
 export function tablesOf(visit: Visit): Names {
   const names = hintedNames(visit, 'table')
   return names !== null && names.length > TABLES_MAX ? null : names
 }
 
-/** Drops the generations that are past retention. @returns the number of dropped generations */
+/** Drops the generations past retention. @returns the number of dropped generations */
 export async function collectGenerations(context: StoreContext, visit: Visit): Promise<number> {
   const { partition } = visit
   const tables = tablesOf(visit)
@@ -71,7 +71,7 @@ export async function collectGenerations(context: StoreContext, visit: Visit): P
   return dropped.length
 }
 
-/** Retired generations that are past retention, or of deleted tables. */
+/** Retired generations that are past retention, or whose tables were deleted. */
 async function findOldGenerations(
   context: StoreContext,
   view: KvView,
@@ -100,7 +100,7 @@ async function findOldGenerations(
   return over
 }
 
-/** Those of the tables that were deleted, in hex. */
+/** The deleted tables among those of the generations, in hex. */
 async function findDeadTables(
   view: KvView,
   retired: readonly Retired[],
@@ -114,7 +114,7 @@ async function findDeadTables(
   return dead
 }
 
-/** Deletes what is left of deleted tables whose rows are gone. */
+/** Deletes what is left of deleted tables after their rows. */
 export async function collectDeadTables(visit: Visit): Promise<void> {
   const { partition } = visit
   const tables = tablesOf(visit)
@@ -144,7 +144,7 @@ async function readRetired(view: KvView, tables: Names): Promise<Retired[]> {
   return all
 }
 
-/** Hints of the tables that were looked at and have overwritten rows still, or were deleted and are not gone. */
+/** Hints of examined tables that still have overwritten rows, or were deleted and are not gone. */
 export async function laterTables(
   { options }: StoreContext,
   { partition, about }: Visit,
@@ -194,7 +194,7 @@ async function dropGenerations(partition: KvPartition, over: readonly Retired[])
   })
   const dropping = await commitUnchanged(partition, marks, (left) => {
     return { puts: left.map(({ key, marked }) => [key, marked] as const) }
-  }) // Without those that another garbage collection is at.
+  }) // Without those that another garbage collection drops.
   await deleteRanges(
     partition,
     dropping.map(({ rows }) => rows),
@@ -233,10 +233,10 @@ export async function collectSchemas(visit: Visit): Promise<void> {
   await deleteKeys(partition, unused)
 }
 
-/** Which schemas the histories of tables need: all from that of the first change on. */
+/** The schemas that the histories of tables need: those of the first change and all later ones. */
 class HistorySchemas {
   readonly #view: KvView
-  /** The keys of the first ones, by table; null: the table has no history. */
+  /** The keys of the first needed schemas, by table; null: the table has no history. */
   readonly #first = new Map<string, Bytes | null>()
 
   constructor(view: KvView) {

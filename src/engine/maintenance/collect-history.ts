@@ -1,7 +1,7 @@
-// The garbage collection of the history and the log of tables.
+// Garbage collection of the histories and logs of tables.
 //
-// Invariant: before anything of a history is deleted, a commit says up to which version it goes. Readers of the history
-// look at that in the view in which they read it.
+// Invariant: before anything of a history is deleted, a commit records up to which version. Readers of the history
+// check this in the view in which they read it.
 
 import { type Bytes, toHex } from '../../base/bytes.js'
 import {
@@ -39,17 +39,17 @@ import type { StoreContext } from '../context/store-context.js'
 import { hintedNames } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
 
-/** Records of one query for changes, and bytes of them, at most. */
+/** Most changes per query, and most bytes. */
 const SCAN_COUNT = 500
 const SCAN_BYTES = 4 * 1024 * 1024
 
-/** Keys that are in memory to be deleted, at most. */
+/** Most keys to delete that are held in memory. */
 const DELETE_COUNT = 10_000
 
-/** In the order in which they are deleted. */
+/** In the order of deletion. */
 const RANGES = [ROWS_BEFORE_RANGE, CHANGES_RANGE, LOG_RANGE]
 
-/** Deletes what is older than the history is kept, and histories and logs of tables that are gone. */
+/** Deletes changes past retention, and histories and logs of deleted tables. */
 export async function collectHistory(context: StoreContext, visit: Visit): Promise<void> {
   const { partition } = visit
   const tables = hintedNames(visit, 'table') ?? (await partition.read(tablesWithHistory))
@@ -69,9 +69,9 @@ export async function collectHistory(context: StoreContext, visit: Visit): Promi
 }
 
 /**
- * Whether a table has a history that this opening of the store does not shorten: it was opened without a retention, so
- * it may be a command on a store that keeps a history otherwise. A change without a history ends it, and leaves it to
- * garbage collection.
+ * Whether a table has a history that this opening of the store does not shorten. It was opened without a retention,
+ * so it may be a command on a store that otherwise keeps a history. A change made without a history ends the history
+ * and leaves it to garbage collection.
  */
 export async function isLeftAlone(
   { options }: StoreContext,
@@ -83,7 +83,7 @@ export async function isLeftAlone(
   return head !== null && (await view.get(changeKey(table, decodeTableHead(head).version))) !== null
 }
 
-/** Finds one table after the other: of each, a single key is read. */
+/** Finds one table after the other, by reading one key of each. */
 async function tablesWithHistory(view: KvView): Promise<readonly TableKey[]> {
   const tables = new Map<string, TableKey>()
   for (const range of RANGES) {
@@ -112,11 +112,11 @@ async function shortenHistory(
     const key = historyKey(table)
     const before = await partition.read((view) => view.get(key))
     const puts = [[key, encodeHistory(last.version)] as const]
-    if (!(await partition.commit({ checks: [{ key, equals: before }], puts })).ok) return // Another garbage collection is at it.
+    if (!(await partition.commit({ checks: [{ key, equals: before }], puts })).ok) return // Another garbage collection deletes it.
     for (const { version, record, key: changeKey } of over) {
       const { changed, removed } = decodeChange(record)
       for (const runs of [changed, removed]) await deleteRowsBefore(partition, table, version, runs)
-      await deleteKeys(partition, [changeKey]) // Last, so that a garbage collection after a crash finds the rows.
+      await deleteKeys(partition, [changeKey]) // Last, so that the next garbage collection finds the rows after a crash.
     }
     first = last.version + 1
   }
@@ -140,7 +140,7 @@ async function deleteRowsBefore(
 
 type Over = Readonly<{ key: Bytes; version: number; record: Bytes }>
 
-/** The oldest changes that are not to be kept any more. */
+/** The oldest changes, if they are past retention. */
 async function findOldChanges(
   context: StoreContext,
   view: KvView,
@@ -162,7 +162,7 @@ async function findOldChanges(
   return over
 }
 
-/** Deletes the entries of a log that are not to be kept any more; the newest is. */
+/** Deletes the entries of a log that are past retention. Keeps at least the newest. */
 async function shortenLog(
   context: StoreContext,
   partition: KvPartition,
@@ -174,7 +174,7 @@ async function shortenLog(
   if (first !== null) await deleteRanges(partition, [{ start: logKey(table, 0), limit: first }])
 }
 
-/** The key of the oldest entry that is kept. null: there is none. */
+/** The key of the oldest entry to keep; null: the log is empty. */
 async function firstKept(
   { options: { historyRetentionMs, clock } }: StoreContext,
   view: KvView,
@@ -191,8 +191,8 @@ async function firstKept(
 }
 
 /**
- * @param oldest - The time of an entry that is kept, at least.
- * @param firstChange - The version from which on the changes are kept, and so are the entries.
+ * @param oldest - Entries from this time on are kept.
+ * @param firstChange - Changes from this version on are kept, and so are their entries.
  */
 async function firstSince(
   view: KvView,
@@ -210,7 +210,10 @@ async function firstSince(
   return last
 }
 
-/** As `firstSince`, of so many entries, and bytes of them, as are kept without a history: from the newest on. */
+/**
+ * The key of the oldest entry to keep without a history: of the newest entries, within the limits of time, number and
+ * bytes.
+ */
 async function firstWithin(view: KvView, range: KeyRange, oldest: number): Promise<Bytes | null> {
   let kept: Bytes | null = null
   let [count, bytes] = [0, 0]

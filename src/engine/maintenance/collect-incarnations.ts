@@ -1,13 +1,13 @@
-// Ends the incarnations whose processes have ended, so that garbage collection may delete their objects.
+// Ends the incarnations of processes that have ended, so that garbage collection may delete their objects.
 //
 // Invariants:
-// - An incarnation counts as ended when it says so, or when its record has not changed for `jobLeaseMs` while this
-//   process watched: two clocks are never compared. One that lives all the same goes on as a new incarnation, and
-//   loses what it had pending.
-// - The order is: its record says that it has ended; its writer records are deleted in all teams that are listed after
-//   that; its record is deleted. A crash in between leaves the rest to the next garbage collection, of any process.
-// - One that died may have noted work for duties that it had not written (leases/due-teams): all teams are noted first.
-// - Each process looks for itself: this is no duty with a lease (duty-run), as all such leases depend on it.
+// - An incarnation has ended when its record says so, or when its record has not changed for `jobLeaseMs` while this
+//   process watched. So two clocks are never compared. A process that lives all the same continues as a new
+//   incarnation, and loses its pending work.
+// - The order is: its record is marked as ended; then its writer records are deleted in all teams listed after that;
+//   then its record is deleted. A crash in between leaves the rest to the next garbage collection of any process.
+// - A process that died may have had unwritten notes of due teams (leases/due-teams), so all teams are noted first.
+// - Each process does this by itself, not as a duty with a lease (duty-run), because all such leases depend on it.
 import { sameBytes } from '../../base/bytes.js'
 import { monotonicMs } from '../../base/clock.js'
 import { encodeIncarnation } from '../../format/incarnation-records.js'
@@ -22,26 +22,26 @@ import { readTeams } from '../context/team-entries.js'
 
 type CollectionContext = Pick<StoreContext, 'kv' | 'ids' | 'options' | 'dueTeams'>
 
-/** A record, and since when it is known to have these bytes, by a clock that nobody sets. */
+/** A record, and the monotonic time since when it is known to have these bytes. */
 type Seen = Pick<FoundIncarnation, 'bytes'> & Readonly<{ since: number }>
 
 export class IncarnationCollector {
   readonly #context: CollectionContext
   #seen: ReadonlyMap<string, Seen> = new Map()
-  /** Whether nothing is left of processes that shared the store before this opening. */
+  /** Whether nothing is left of other processes that shared the store. */
   #isAlone = false
 
   constructor(context: CollectionContext) {
     this.#context = context
   }
 
-  /** @returns the number of incarnations that were ended. */
+  /** @returns how many incarnations were ended. */
   async collect(): Promise<number> {
     const { kv, dueTeams } = this.#context
     const system = kv.partition('')
     if (!kv.shared && !this.#isAlone) await this.#deleteDuties()
     const over = this.#findOver(await system.read(readIncarnations))
-    // Before they are marked, so that a crash in between leaves it to the next garbage collection.
+    // Before the marks, so that a crash in between leaves this to the next garbage collection.
     const hasDied = over.some(({ record }) => !record.hasEnded)
     if (kv.shared && hasDied) await dueTeams.noteAll(await system.read(readTeams))
     const ended: KvCheck[] = []
@@ -53,17 +53,17 @@ export class IncarnationCollector {
       names.add(found.name)
     }
     if (ended.length === 0) return 0
-    // Listed now: a writer record that is put from here on never counts.
+    // Listed after the marks: a writer record put from now on does not count.
     for (const teamId of await system.read(readTeams)) {
       await deleteWriters(kv.partition(teamId), names)
     }
     return deleteUnchanged(system, ended)
   }
 
-  /** Deletes what only processes that share a store look at: leases of duties, and hints. */
+  /** Deletes what only a shared store needs: leases of duties, and hints. */
   async #deleteDuties(): Promise<void> {
     const { kv } = this.#context
-    const system = kv.partition('') // It has the times of the last garbage collections, but no hints.
+    const system = kv.partition('') // It has the times of garbage collections, but no hints.
     await deleteRanges(system, [DUTIES_RANGE, DUE_TEAMS_RANGE])
     for (const name of await system.read(readTeams)) {
       await deleteRanges(kv.partition(name), [DUTIES_RANGE, WORK_HINTS_RANGE])
@@ -82,7 +82,7 @@ export class IncarnationCollector {
       const before = this.#seen.get(name)
       const since = before !== undefined && sameBytes(before.bytes, bytes) ? before.since : now
       seen.set(name, { bytes, since })
-      // If no other process can write, nobody else has this store open.
+      // If no other process can write, no other has the store open.
       const isOver = record.hasEnded || !kv.shared || now - since >= options.jobLeaseMs
       if (isOver) over.push(found)
     }
@@ -90,7 +90,7 @@ export class IncarnationCollector {
     return over
   }
 
-  /** null: it has renewed its record meanwhile, or another garbage collection is at it. */
+  /** null: it has renewed its record meanwhile, or another garbage collection has marked it. */
   async #markEnded(
     system: KvPartition,
     { key, bytes, record }: FoundIncarnation,

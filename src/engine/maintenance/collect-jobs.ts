@@ -1,7 +1,7 @@
-// Deleting jobs that ended long ago, and putting open ones back on the list of open jobs should they be missing there.
+// Deletes jobs that ended long ago, and restores missing entries of the list of open jobs.
 //
-// Invariant: the parts of a result come and go after their job, so parts without one are what a garbage collection left
-// that did not come to its end.
+// Invariant: the parts of a result are written after their job and deleted after it. So parts without a job are left
+// from an unfinished garbage collection.
 import { sameBytes, toHex } from '../../base/bytes.js'
 import { decodeJob } from '../../format/job-records.js'
 import {
@@ -25,7 +25,7 @@ import type { Visit } from './team-visits.js'
 type Found = Readonly<{
   over: readonly (KvCheck & { job: JobKey })[]
   open: readonly JobKey[]
-  /** Jobs that are gone, but not all parts of their results. */
+  /** Deleted jobs that still have parts of their results. */
   gone: readonly JobKey[]
 }>
 
@@ -76,7 +76,7 @@ async function findJobs({ options }: StoreContext, partition: KvPartition): Prom
   return { over, open, gone }
 }
 
-/** As `findJobs`, of the jobs that hints name. Those that run are on the list of open jobs already. */
+/** Like `findJobs`, for the jobs that hints name. Running jobs are already on the list of open jobs. */
 async function findNamed(
   { options }: StoreContext,
   partition: KvPartition,
@@ -99,7 +99,7 @@ async function findNamed(
   return { over, open: [], gone: [...gone.values()] }
 }
 
-/** Hints of the jobs that were looked at too early. */
+/** Hints of the jobs that were examined too early. */
 export function laterJobs({ options }: StoreContext, visit: Visit): Promise<Hint[]> {
   return laterHints(visit, 'job', jobKey, (record) => {
     const { state } = decodeJob(record)

@@ -1,8 +1,7 @@
-// The garbage collection of indexes of keys that no table uses any more: of overwritten rows, and of keys that were
-// changed.
+// Garbage collection of key indexes that no table uses: those of overwritten rows and of changed keys.
 //
-// Invariant: a table names its index in its head, from the commit that makes the index on, and an index that it does not
-// name is never named again. So what a view shows to be unused may be deleted later.
+// Invariant: the head of a table names its index from the commit that makes the index on, and never names an index
+// again after dropping it. So an index that one view shows as unused stays unused.
 import { sameValue } from '../../base/bytes.js'
 import {
   type IndexPlace,
@@ -19,7 +18,7 @@ import { deleteRanges } from '../commit/delete-records.js'
 import { tablesOf } from './collect-generations.js'
 import type { Visit } from './team-visits.js'
 
-/** Bytes of a key with the name of an index. */
+/** Bytes of a key up to the end of the index's name. */
 const INDEX_KEY_BYTES = 25
 
 export async function collectKeyIndexes(visit: Visit): Promise<void> {
@@ -30,7 +29,7 @@ export async function collectKeyIndexes(visit: Visit): Promise<void> {
   await deleteRanges(partition, unused.flatMap(rangesOfIndex))
 }
 
-/** Finds one index after the other: of each, a single key is read. */
+/** Finds one index after the other, by reading one key of each. */
 async function unusedIndexes(
   view: KvView,
   tables: readonly TableKey[] | null,

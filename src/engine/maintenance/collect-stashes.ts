@@ -1,10 +1,10 @@
-// Ends expired stashes, and deletes the chunks of stashes that have ended.
+// Ends expired stashes, and deletes the chunks of ended stashes.
 //
 // Invariants:
-// - A stash is whole or has ended: its head says that it expired in the commit after which its chunks may go. Until
-//   the garbage collection runs, a stash that is past its lifetime works as any other, and none of its chunks is missing.
-// - An expired head is kept for a while, so that the rest of an import that paused for too long is refused instead of
-//   being taken for the whole. The number kept is bounded: a put into a forgotten stash creates a new one.
+// - A stash is whole or has ended: the commit that marks its head as expired comes before the deletion of its chunks.
+//   Until garbage collection runs, a stash past its lifetime works as any other, and has all its chunks.
+// - An expired head is kept for some time, so that the rest of an import that paused too long is refused instead of
+//   being taken for the whole. The number of such heads is bounded: a put into a forgotten stash creates a new one.
 import type { Bytes } from '../../base/bytes.js'
 import { fromUtf8 } from '../../base/bytes.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
@@ -29,13 +29,13 @@ import type { Visit } from './team-visits.js'
 /** How long the head of an expired stash is kept, in milliseconds (FORMAT.md, section 4). */
 const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
 
-/** Heads of expired stashes that are kept of one team, at most; the oldest are deleted first. */
+/** Most heads of expired stashes kept per team. The oldest are deleted first. */
 const EXPIRED_KEPT_MAX = 10_000
 
-/** Stashes of a team that one garbage collection ends, at most; the next garbage collection continues. */
+/** Most stashes per team that one garbage collection ends. The next one continues. */
 const ENDED_AT_ONCE_MAX = 10_000
 
-/** @returns the number of stashes that ended. */
+/** @returns how many stashes ended. */
 export async function collectStashes(context: StoreContext, visit: Visit): Promise<number> {
   const { partition } = visit
   const heads = hintedNames(visit, 'stash')?.map(headKeyOf) ?? null
@@ -45,7 +45,7 @@ export async function collectStashes(context: StoreContext, visit: Visit): Promi
   return ended
 }
 
-/** Hints of the stashes that were looked at and are there still. */
+/** Hints of the examined stashes that still exist. */
 export function laterStashes({ options }: StoreContext, visit: Visit): Promise<Hint[]> {
   return laterHints(visit, 'stash', headKeyOf, async (record, view) => {
     const head = decodeStashHead(record)
@@ -59,8 +59,8 @@ function headKeyOf(stashId: Bytes): Bytes {
 }
 
 /**
- * Ends stashes whose last chunk is older than their lifetime. A commit marks the head first, and a put clears the mark;
- * then the chunks are checked again; then a second commit expires the stash.
+ * Ends stashes whose last chunk is older than their lifetime. First a commit marks the head; a put clears this mark.
+ * Then the chunks are checked again, and a second commit expires the stash.
  */
 async function expireStashes(
   { options }: StoreContext,
@@ -104,7 +104,7 @@ async function isPast(view: KvView, head: StashHead, oldest: number): Promise<bo
   return (await lastPutAt(view, head, oldest)) <= oldest
 }
 
-/** When the last chunk was put. @param enough - A later time need not be exact. */
+/** When the last chunk was put. @param enough - Later times need not be exact. */
 async function lastPutAt(
   view: KvView,
   { nonce, since }: StashHead,

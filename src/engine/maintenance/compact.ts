@@ -2,8 +2,8 @@
 // table's version stay; readers and writers are not disturbed.
 //
 // Invariants:
-// - The commit that swaps the segment checks the extent page, and a commit that appends to a page checks it
-//   too: so neither takes back what the other wrote.
+// - The commit that swaps the segment checks the extent page, and a commit that appends to a page checks it too. So
+//   neither overwrites the other.
 // - Compacted row records are deleted only after the swap, each checked by its exact bytes: a newer one stays
 //   above the new segment. A crash in between leaves records that equal the rows of the segment.
 // - Cells are copied as they are stored; conversions on read stay necessary.
@@ -52,18 +52,18 @@ import type { Visit } from './team-visits.js'
 /** An extent and the number of its row records. */
 type Candidate = ExtentPlace & Readonly<{ recordCount: number }>
 
-/** Extents that hints name and that are looked at in one view, with queries that travel together. */
+/** Extents named by hints that are examined in one view, with concurrent queries. */
 const LOOKED_AT_ONCE = 64
 
-/** Text that a compaction holds in memory, in UTF-16 units, at most. An extent with more text is not compacted. */
+/** Most text that a compaction holds in memory, in UTF-16 units. An extent with more text is not compacted. */
 const COMPACTION_CHARS_MAX = 64 * 1024 * 1024
 
 type TeamPlace = Readonly<{ teamId: string; partition: KvPartition }>
 
-/** What a compaction did. `again`: hints of extents whose pages changed meanwhile. */
+/** The result of a compaction. `again`: hints of extents whose pages changed meanwhile. */
 type TeamCompacted = Readonly<{ compacted: number; again: readonly Hint[] }>
 
-/** Compacts extents of a team that have enough row records: all of them, or of those that hints name. */
+/** Compacts the extents of a team that have enough row records, among all extents or among those that hints name. */
 export async function compactPartition(
   context: StoreContext,
   visit: Visit,
@@ -110,7 +110,7 @@ async function findCandidates(
   return candidates
 }
 
-/** The extents of a range of row records. */
+/** The extents in a range of row records, with the number of their records. */
 async function countRecords(view: KvView, range: KeyRange): Promise<Iterable<Candidate>> {
   const counts = new Map<string, Candidate>()
   for await (const keys of scanKeys(view, range)) {
@@ -126,8 +126,8 @@ async function countRecords(view: KvView, range: KeyRange): Promise<Iterable<Can
 }
 
 /**
- * Closed extents whose rows are row records, and sealed ones with many records over them.
- * @param counted - In the order of their keys, so that those of a page follow each other: it is read once.
+ * Selects closed extents whose rows are row records, and sealed extents with many records over them.
+ * @param counted - Ordered by key, so that the extents of a page are adjacent and the page is read once.
  */
 async function selectCandidates(
   view: KvView,
@@ -139,7 +139,7 @@ async function selectCandidates(
   for (const candidate of counted) {
     if (page === null || !isOnPage(page, candidate)) page = await readPageOfExtent(view, candidate)
     if (page === null || !isRewritable(page, candidate)) continue
-    // Decodes one entry, not the whole page: a large table that changes everywhere has many candidates.
+    // Decodes one entry instead of the whole page: a large table that changes everywhere has many candidates.
     const entry = decodeExtentEntry(page.bytes, candidate.extent % PAGE_EXTENTS)
     if (entry === null) continue
     const isClosed = entry.segment === null
@@ -165,12 +165,12 @@ function isOnPage({ table, number }: Page, candidate: Candidate): boolean {
   return number === pageOf(candidate.extent) && sameBytes(table, candidate.table)
 }
 
-/** Whether an extent is a sealed or closed one of the table's generation. */
+/** Whether an extent of the table's generation is sealed or closed. */
 function isRewritable({ generation: { firstExtent, open } }: Page, { extent }: Candidate): boolean {
   return extent >= firstExtent && extent !== open?.extent
 }
 
-/** The page with the entry of an extent; null: there is none, or no such table. */
+/** The page with the entry of an extent; null: the page or the table does not exist. */
 async function readPageOfExtent(view: KvView, { table, extent }: Candidate): Promise<Page | null> {
   const head = await view.get(tableHeadKey(table))
   if (head === null) return null
@@ -217,7 +217,7 @@ async function compactExtent(
       puts: [[place.page.key, encodeExtentPage(entries)], ...hints],
     })
     ids.release(objects)
-    if (!ok) return 'refused' // The page has changed; the next compaction sees it.
+    if (!ok) return 'refused' // The page has changed: left to the next compaction.
   } catch (failure) {
     ids.releaseAfter(failure, objects)
     throw failure
@@ -227,7 +227,7 @@ async function compactExtent(
   return 'compacted'
 }
 
-/** The row records of an extent; null if they exceed FOLD_CHARS_MAX. */
+/** The row records of an extent; null: their text exceeds COMPACTION_CHARS_MAX. */
 async function readExtentRecords(
   view: KvView,
   { table, extent }: Candidate,
@@ -251,7 +251,7 @@ async function readExtentRecords(
 /** `segment`: null if no row is live. */
 type Compacted = Readonly<{ segment: SegmentRef | null; namesFiles: boolean }>
 
-/** The extent's rows as one segment. */
+/** Writes the rows of the extent as one segment. */
 async function writeCompacted(
   context: StoreContext,
   entry: ExtentEntry,
@@ -264,7 +264,7 @@ async function writeCompacted(
   let chars = 0
   const compacted = compactedSegment(entry)
   const old = compacted === null ? null : await context.segments.footer(compacted)
-  // An extent that a compaction found dead has no rows, but may still have some of its tombstones.
+  // An extent without live rows at an earlier compaction may still have some of its tombstones.
   for await (const stored of storedTexts(context, entry)) {
     for (const text of stored) {
       const slot = texts.length
@@ -282,7 +282,7 @@ async function writeCompacted(
   return putCompacted(context, texts, versions, liveRows === texts.length ? null : deleted)
 }
 
-/** The rows below the records: those of the segment, or nothing in each slot. */
+/** The rows below the records: those of the segment, or undefined for each slot. */
 async function* storedTexts(
   context: StoreContext,
   { segment, rowCount }: ExtentEntry,

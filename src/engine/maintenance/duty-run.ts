@@ -1,15 +1,17 @@
-// One run of a duty (garbage collection, compaction, garbage collection of files, deletion of objects) over the
-// partitions of a store. On a store that several processes share, each duty on each partition is done by the process
-// whose lease is there.
+// One run of a duty (garbage collection, compaction, recompression, garbage collection of files, deletion of objects)
+// over the partitions of a store. On a shared store, the process that holds the lease of a duty on a partition does
+// it.
 //
 // Invariants:
-// - Every commit of a duty checks its lease (commit/lease). A lease is taken by a commit that checks the one before, and
-//   its bytes never come back. So what decides when to take one decides about work done twice, never about data.
-// - A lease lasts as long as the incarnation of its owner (leases/incarnation), whose record is renewed anyway: a
-//   process that goes on with its duties writes no lease, and one that leaves them to others reads one record for each.
+// - Every commit of a duty checks its lease (commit/lease). A lease is taken by a commit that checks the previous
+//   one, and its bytes are never reused. So taking a lease at the wrong time can only cause double work, never harm
+//   data.
+// - A lease lasts as long as the incarnation of its owner (leases/incarnation), whose record is renewed anyway. So a
+//   process that continues its duties writes no lease, and a process that leaves them to others reads one record per
+//   duty.
 // - The record of an incarnation is durable before its first lease. An incarnation that has ended, or has no record,
 //   never lives again.
-// - Of a store that is not shared nothing of this is read or written.
+// - A store that is not shared has no leases.
 import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../format/duty-records.js'
 import { decodeIncarnation } from '../../format/incarnation-records.js'
 import { type Duty, dutyKey, incarnationKey } from '../../format/keys.js'
@@ -20,16 +22,16 @@ import type { StoreContext } from '../context/store-context.js'
 
 type DutyContext = Pick<StoreContext, 'kv' | 'ids' | 'incarnation'>
 
-/** A lease that this process has, and whether this run took it. */
+/** A lease of this process, and whether this run took it. */
 type Held = KvCheck & Readonly<{ isTaken: boolean }>
 
 export class DutyRun {
-  /** Whether also from processes that live; what this run takes, it gives back. */
+  /** Whether to take leases from living processes too. This run returns them at its end. */
   readonly takesOver: boolean
-  /** Called before each step. @throws what ends the run */
+  /** Called before each step. @throws the reason to end the run */
   readonly checkGoesOn: CheckGoesOn
   readonly #context: DutyContext
-  /** Whether incarnations live, as far as this run has looked. */
+  /** Whether incarnations live, as far as this run has checked. */
   readonly #living = new Map<string, boolean>()
 
   constructor(context: DutyContext, takesOver: boolean, checkGoesOn: CheckGoesOn) {
@@ -40,8 +42,8 @@ export class DutyRun {
 
   /**
    * Does a duty on a partition, unless another process does it.
-   * @param name - Of the partition.
-   * @param work - Commits through the partition that it gets, and no other.
+   * @param name - The name of the partition.
+   * @param work - Must commit only through the partition that it gets.
    * @returns undefined: another process does it, or has taken it over meanwhile.
    */
   async on<T>(
@@ -61,7 +63,7 @@ export class DutyRun {
       if (failure instanceof LeaseLost) return undefined
       throw failure
     } finally {
-      // If it cannot be given back, others take it over when this process has ended.
+      // If the lease cannot be returned, others take it when this process has ended.
       if (this.takesOver && held.isTaken) await giveBack(partition, held).catch(() => undefined)
     }
   }
@@ -80,7 +82,7 @@ export class DutyRun {
       checks: [{ key, equals: bytes }],
       puts: [[key, next]],
     })
-    return ok ? { key, equals: next, isTaken: true } : null // Another process was faster.
+    return ok ? { key, equals: next, isTaken: true } : null // null: another process was faster.
   }
 
   async #isLiving(name: string): Promise<boolean> {
@@ -96,7 +98,7 @@ export class DutyRun {
   }
 }
 
-/** Lets any process take a lease at its next turn. */
+/** Makes a lease free for any process. */
 async function giveBack(partition: KvPartition, { key, equals }: KvCheck): Promise<void> {
   if (equals === null) return
   const { epoch } = decodeDutyLease(equals)

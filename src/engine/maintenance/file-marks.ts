@@ -3,11 +3,11 @@
 // Invariants:
 // - The mark covers every place of rows: row records, the extents of all generations with pages (current, retired and
 //   half deleted), and chunks of stashes. One view lists these places.
-// - A segment row under a row record is skipped: the record replaces the row, and no compaction reverts that. So a value that
-//   an update or a deletion removed from a table keeps no file.
-// - Segments are read after the view. A segment that cannot be read may name any file: the mark then has no result, and
-//   the caller must keep all files. (A compaction or the end of a stash may have removed the segment's name meanwhile; the
-//   next mark sees its rows wherever they are then.)
+// - A segment row under a row record is skipped: the record replaces the row, and no compaction reverts that. So a
+//   value that an update or a deletion removed from a table keeps no file.
+// - Segments are read after the view. A segment that cannot be read may name any file: then the mark has no result,
+//   and the caller must keep all files. (The end of a stash or a compaction may have removed the segment's name
+//   meanwhile; the next mark finds its rows in their new place.)
 import { type Bytes, sameBytes, toHex, utf8 } from '../../base/bytes.js'
 import { isStoreError } from '../../base/store-error.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
@@ -29,7 +29,7 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { StoreContext } from '../context/store-context.js'
 
-/** Where rows may name files. */
+/** A partition whose rows may name files. */
 export type FilePlace = Readonly<{
   partition: KvPartition
   /** Called before each segment is read. */
@@ -38,7 +38,7 @@ export type FilePlace = Readonly<{
 
 /**
  * Marks the files among `candidates` that rows name.
- * @returns the files that no row names, in the order given; null if a segment could not be read.
+ * @returns the files that no row names, in the given order; null if a segment could not be read.
  */
 export async function collectUnreferenced(
   { segments }: Pick<StoreContext, 'segments'>,
@@ -60,9 +60,9 @@ export async function collectUnreferenced(
   return candidates.filter((file) => sought.has(file))
 }
 
-/** The candidates that no row was found to name so far. */
+/** The candidates that no row has been found to name. */
 class SoughtFiles {
-  /** By their first six bytes as a number, which is cheaper to look up than a text. */
+  /** By their first six bytes as a number, which is faster to look up than a text. */
   readonly #files = new Map<number, FileKey[]>()
 
   constructor(files: readonly FileKey[]) {
@@ -95,11 +95,12 @@ function numberOfFile(file: FileKey): number {
   return number
 }
 
-/** A segment that may name files, with the slots over which row records lie. */
+/** A segment that may name files, and its slots that row records hide. */
 type Place = Readonly<{ segment: SegmentRef; hidden: number[] }>
 
 /**
- * Marks the files that row records name, and lists the segments to read: those of stashes, without hidden rows, first.
+ * Marks the files that row records name, and lists the segments to read: first those of stashes, which have no hidden
+ * rows.
  */
 async function readPlaces(view: KvView, sought: SoughtFiles): Promise<Place[]> {
   const places: Place[] = []
@@ -120,7 +121,7 @@ async function readPlaces(view: KvView, sought: SoughtFiles): Promise<Place[]> {
   return [...places, ...extents.values()]
 }
 
-/** The sealed extents whose segments may name files, by `extentName`. */
+/** The sealed extents with segments that may name files, by `extentName`. */
 async function readExtents(view: KvView): Promise<Map<string, Place>> {
   const extents = new Map<string, Place>()
   for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
@@ -137,7 +138,7 @@ async function readExtents(view: KvView): Promise<Map<string, Place>> {
   return extents
 }
 
-/** Table and extent of the key of a row record. */
+/** The table and extent in the key of a row record. */
 function extentName(key: Bytes): string {
   return toHex(key.subarray(1, 23))
 }
@@ -157,7 +158,7 @@ async function markSegment(
   if (named.length === 0) return
   const doubtful = await namedByHidden(segments, sought, segment, hidden)
   for (const file of named) if (!doubtful.has(file)) sought.found(file)
-  // A file that a hidden row names may be named by another row too.
+  // Another row may name the same file as a hidden row.
   const isDone = (): boolean => !named.some((file) => sought.has(file))
   if (!isDone()) await markRows(segments, sought, segment, hidden, isDone)
 }

@@ -1,4 +1,4 @@
-// The records that a step of a garbage collection looks at: all of a range, or those that hints name.
+// The records that a step of a garbage collection examines: all of a range, or those that hints name.
 import type { Awaitable } from '../../base/awaitable.js'
 import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -7,19 +7,19 @@ import type { KeyRange, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Visit } from './team-visits.js'
 
-/** Records that one query reads by their keys, at most. */
+/** Most records that one query reads by their keys. */
 const READ_COUNT = 500
 
 type Entry = [key: Bytes, value: Bytes]
 
-/** Names to look at; null: everything is looked at. */
+/** Names to examine; null: everything is examined. */
 export type Names = readonly Bytes[] | null
 
 export function hintedNames({ isFull, about }: Visit, kind: HintKind): Names {
   return isFull ? null : about(kind)
 }
 
-/** The records of a range, or those of them with the keys given, in batches. */
+/** The records of a range, or only those with the given keys, in batches. */
 export async function* scanHintedRecords(
   view: KvView,
   range: KeyRange,
@@ -39,8 +39,8 @@ export async function* scanHintedRecords(
 }
 
 /**
- * Hints of what was looked at too early, of the records that are there still.
- * @param dueOf - When it is time to look again.
+ * Hints of what was examined too early, for records that still exist.
+ * @param dueOf - When to examine the record again.
  */
 export async function laterHints(
   { partition, about }: Visit,

@@ -1,12 +1,13 @@
-// When a store was collected last. A store that is opened often is not collected at each opening.
+// When garbage collections of a store last ended, so that a store that is opened often is not collected at each
+// opening.
 //
-// A store that several processes share has no such records: there each team has the time of its last scan.
+// A shared store has no such records: there each team has the time of its last scan.
 import type { Duty } from '../../format/keys.js'
 import { decodeLastScan, encodeLastScan, lastScanKey } from '../../format/work-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { isWithoutTeams } from '../context/team-entries.js'
 
-/** A garbage collection, and that of files. */
+/** The garbage collection of tables, and that of files. */
 export type CollectionDuty = Extract<Duty, 'garbageCollection' | 'files'>
 
 /** Notes that a garbage collection of all teams has ended. */
@@ -20,8 +21,8 @@ export async function noteCollected(
 }
 
 /**
- * Whether a store is to be collected when it is opened: its last garbage collection ended an interval ago or more, or
- * never did. A new store is not, so that its first import comes first.
+ * Whether to collect a store when it is opened: its last garbage collection ended at least an interval ago, or never.
+ * A new store is not collected, so that its first import comes first.
  */
 export async function isCollectionDue(
   { kv, options }: StoreContext,
@@ -36,7 +37,7 @@ export async function isCollectionDue(
   })
 }
 
-/** Whether a recorded time is less than a period ago; one that is yet to come is not, as the clock was set back. */
+/** Whether a recorded time is less than a period ago. A future time is not: the clock was set back. */
 export function isRecent(at: number, now: number, periodMs: number): boolean {
   return at <= now && now - at < periodMs
 }

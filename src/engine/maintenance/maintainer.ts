@@ -1,15 +1,15 @@
-// Deletes unreferenced and expired data. Repeatable: a crash at any point leaves work
-// for the next garbage collection, and nothing leaks permanently.
+// Deletes unreferenced and expired data. Repeatable: a crash at any point leaves work for the next garbage
+// collection, and nothing leaks permanently.
 //
 // Invariants:
-// - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a
-//   commit before anything below it is deleted.
-// - An object is deleted only if two marks, `orphanGraceMs` or more apart, found no record naming it, none
-//   between them found one, and it was pending at neither: so no reader and no commit still uses it. On a shared store
-//   this holds for the objects of all incarnations (leases/incarnation, collect-incarnations).
-//   (Objects of uploads that a PUT replaced or a completion refused are deleted at once: only those two use them.)
-// - On a shared store, each commit for a team checks the lease of its duty (duty-run), and a run looks where there is work
-//   (team-visits).
+// - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a commit before
+//   anything below it is deleted.
+// - An object is deleted only after two marks, at least `orphanGraceMs` apart, found neither a record that names it
+//   nor a pending state, and no mark in between found a record. So no reader and no commit still uses it. On a shared
+//   store this holds for the objects of all incarnations (leases/incarnation, collect-incarnations). (Objects of
+//   uploads that a PUT replaced or a completion refused are deleted at once: only these two use them.)
+// - On a shared store, each commit for a team checks the lease of its duty (duty-run), and a run goes where there is
+//   work (team-visits).
 import { inBatches } from '../../base/batches.js'
 import { monotonicMs } from '../../base/clock.js'
 import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
@@ -52,18 +52,18 @@ import { FULL_SCAN_MS, TeamVisits, type Visit } from './team-visits.js'
 
 type TablesCollected = Omit<MaintenanceReport, keyof FilesCollected | 'recompressed'>
 
-/** Objects that one call deletes, at most. */
+/** Most objects that one call deletes. */
 const DELETE_COUNT = 1_000
 
 export class Maintainer {
   readonly #context: StoreContext
-  /** Objects that the marks so far found unnamed, with the monotonic time of the first such mark. */
+  /** Objects that no mark so far found named, with the monotonic time of the first of these marks. */
   readonly #unnamed = new Map<ObjectId, number>()
   readonly #fileCollector: FileCollector
   readonly #recompressor: Recompressor
   readonly #incarnations: IncarnationCollector
   readonly #visits: Readonly<Record<(typeof TEAM_DUTIES)[number], TeamVisits>>
-  /** When objects were marked last, by a clock that nobody sets. */
+  /** The monotonic time of the last mark. */
   #markedAt: number | undefined
   readonly #running = new SharedRun<TablesCollected>()
   readonly #compacting = new SharedRun<number>()
@@ -83,11 +83,11 @@ export class Maintainer {
     }
   }
 
-  /** One garbage collection over the whole store, also of the teams that other processes collect. */
+  /** Collects the whole store once, including the teams that other processes collect. */
   async maintain(signal?: AbortSignal): Promise<MaintenanceReport> {
     const collected = await this.collectFiles(true, signal)
     const compactions = await this.compact(true, signal)
-    const recompressed = await this.recompress(true, signal) // After the compaction, so that it rewrites no segment that the compaction would.
+    const recompressed = await this.recompress(true, signal) // After the compaction, so that no segment is rewritten twice.
     return {
       ...collected,
       ...(await this.collectTables(true, signal, compactions)),
@@ -98,9 +98,9 @@ export class Maintainer {
 
   /**
    * Collects everything but files, which are collected less often. Concurrent calls share one garbage collection.
-   * @param takesOver - Also what other processes collect.
-   * @param signal - Of the caller, as that of all runs: see `SharedRun`.
-   * @param compacted - What a compaction did right before. Default: none has run.
+   * @param takesOver - Whether to collect what other processes collect, too.
+   * @param signal - Of this caller; see `SharedRun`.
+   * @param compacted - The number of compactions just done. Default: none has run, so one runs first.
    */
   collectTables(
     takesOver = false,
@@ -112,7 +112,7 @@ export class Maintainer {
     })
   }
 
-  /** Collects the files of all teams, as `collectTables` does the rest. */
+  /** Collects the files of all teams. Concurrent calls share one garbage collection. */
   collectFiles(takesOver = false, signal?: AbortSignal): Promise<FilesCollected> {
     return this.#share(this.#filing, takesOver, signal, (run) => {
       return this.#context.activity.collect(() => this.#collectAllFiles(run))
@@ -128,7 +128,7 @@ export class Maintainer {
 
   /**
    * Compresses old segments of all teams. Concurrent calls share one run.
-   * @param takesOver - Also what other processes compress; and nothing waits for its turn any more.
+   * @param takesOver - Whether to compress what other processes compress, too, without pauses.
    */
   recompress(takesOver = false, signal?: AbortSignal): Promise<number> {
     if (takesOver) this.#recompressor.hurry()
@@ -138,7 +138,7 @@ export class Maintainer {
     })
   }
 
-  /** A run that calls share. */
+  /** Runs, or joins, a run that calls share. */
   #share<T>(
     shared: SharedRun<T>,
     takesOver: boolean,
@@ -151,12 +151,12 @@ export class Maintainer {
     })
   }
 
-  /** Where no other process can write, no run leaves anything to others. */
+  /** Where no other process can write, a run leaves nothing to others. */
   #takesAll(takesOver: boolean): boolean {
     return takesOver || !this.#context.kv.shared
   }
 
-  /** Finds out which processes have ended: what they did, others take over. */
+  /** Ends the incarnations of dead processes, so that this one can take over their duties. */
   async #endOthers(): Promise<void> {
     if (this.#context.kv.shared) await this.#incarnations.collect()
   }
@@ -194,7 +194,7 @@ export class Maintainer {
     return { files }
   }
 
-  /** No record names some objects any more. */
+  /** Notes that some objects may have lost their last name. */
   #noteObjects(): void {
     if (this.#context.kv.shared) this.#context.dueTeams.note('objects', '', 0)
   }
@@ -202,7 +202,7 @@ export class Maintainer {
   async #collectAll(run: DutyRun, compacted?: number): Promise<TablesCollected> {
     const { kv, limits, uploads } = this.#context
     const all = { stashes: 0, generations: 0, uploads: 0, jobs: 0 }
-    await this.#incarnations.collect() // First, so that nothing of an ended process is spared for it.
+    await this.#incarnations.collect() // First, so that nothing is spared for ended processes.
     const compactions = compacted ?? (await this.compact(run.takesOver))
     await this.#visits.garbageCollection.each(run, async (visit) => {
       try {
@@ -217,7 +217,7 @@ export class Maintainer {
       }
     })
     if (kv.shared) {
-      limits.forgetAll() // Another process may have collected, and written.
+      limits.forgetAll() // Another process may have collected or written.
       uploads.forgetAll()
     }
     if (Object.values(all).some((count) => count > 0)) this.#noteObjects()
@@ -234,15 +234,15 @@ export class Maintainer {
     if (records === null) return 0
     const deleted = await run.on('objects', '', (system) => this.#collectObjects(system, run))
     if (deleted === undefined)
-      this.#context.activity.bytesHeld = undefined // Another process counts them.
+      this.#context.activity.bytesHeld = undefined // Another process counts it.
     else await this.#settleObjects(records)
     return deleted ?? 0
   }
 
   /**
-   * Whether to look for objects that no record names: on a shared store, if work was done for any team since the last
-   * look, or found objects wait for their end.
-   * @returns what says so; null: they need not be looked for.
+   * Whether to look for objects that no record names. On a shared store: if any team was worked on since the last
+   * look, or if unnamed objects wait for their deletion.
+   * @returns the records that say so; null: no look is needed.
    */
   async #dueObjects(run: DutyRun): Promise<readonly KvCheck[] | null> {
     const { kv, dueTeams, options } = this.#context
@@ -266,10 +266,10 @@ export class Maintainer {
 
   async #collectObjects(system: KvPartition, { checkGoesOn }: DutyRun): Promise<number> {
     const { objects, options, kv, activity } = this.#context
-    // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
+    // A store that stopped writing may hold commits with an unknown outcome: this fails, and nothing is deleted.
     await system.commit({})
     this.#markedAt = monotonicMs()
-    // An object listed before the mark that no record names is garbage or pending: what is pending is read in between.
+    // The pending objects are read between the list and the mark: an unnamed listed object is garbage or pending.
     const listed = await listAll(this.#context, checkGoesOn)
     const { isPending } = await readInUse(this.#context)
     const pending = new Set(listed.filter(isPending))
@@ -288,9 +288,9 @@ export class Maintainer {
     const before = new Map(this.#unnamed)
     this.#unnamed.clear()
     for (const id of unnamed) this.#unnamed.set(id, before.get(id) ?? now)
-    // Read after the mark: a hold that is entered later is that of a backup whose views do not name them.
-    if ((await readInUse(this.#context)).isHeld) return 0 // They are found again.
-    if (doomed.length > 0) await kv.flush?.() // A power cut must not bring back a record that names one.
+    // Read after the mark: the views of a backup that takes its hold later do not name these objects.
+    if ((await readInUse(this.#context)).isHeld) return 0 // The next mark finds them again.
+    if (doomed.length > 0) await kv.flush?.() // A power failure must not restore a record that names one.
     for (const some of inBatches(doomed, DELETE_COUNT)) {
       checkGoesOn()
       await objects.delete(some)
@@ -308,7 +308,7 @@ export async function collectTeam(
   visit: Visit,
 ): Promise<Readonly<{ collected: TeamCollected; later: Hint[] }>> {
   const uploads = await collectUploads(context, visit)
-  await collectHistory(context, visit) // First, as overwritten rows and schemas are kept for it.
+  await collectHistory(context, visit) // First, because it keeps overwritten rows and schemas.
   const generations = await collectGenerations(context, visit)
   await collectDeadTables(visit)
   await collectSchemas(visit)
@@ -339,10 +339,10 @@ async function listAll({ objects }: StoreContext, checkGoesOn: CheckGoesOn): Pro
 
 type Marked = Readonly<{ named: ReadonlySet<ObjectId>; bytesHeld: BytesHeld }>
 
-/** Lists every object that a record names, in one view for each team, and adds up their bytes. */
+/** Lists every object that a record names, in one view per team, and adds up their bytes. */
 async function markAll(partitions: readonly KvPartition[]): Promise<Marked> {
   const named = new Set<ObjectId>()
-  const sharing = new Set<ObjectId>() // The segments that share their objects, by their own IDs.
+  const sharing = new Set<ObjectId>() // IDs of segments that share an object.
   const bytesHeld = { rows: 0, stashes: 0, files: 0, uploads: 0 }
   for (const partition of partitions) {
     await partition.read(async (view) => {
@@ -361,7 +361,7 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Marked> {
   return { named, bytesHeld }
 }
 
-/** Deletes expired idempotency records, unless one was replaced meanwhile. */
+/** Deletes expired idempotency records, except those replaced meanwhile. */
 async function collectRepeats({ options }: StoreContext, { partition }: Visit): Promise<void> {
   const over = await partition.read(async (view) => {
     const found: KvCheck[] = []

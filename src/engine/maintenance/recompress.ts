@@ -1,9 +1,9 @@
-// Recompression: rewrites segments that have reached some age in a smaller form. New segments are written as they are,
-// because that is the fastest to write and to read; those that stay are worth the work. Positions, row IDs, row
-// versions, deleted rows, claims, named files and the table's version stay; readers and writers are not disturbed
-// (recompressed-pages).
+// Recompression: rewrites segments of some age in a smaller form. New segments are written uncompressed, because that
+// is the fastest to write and to read; those that stay are worth the work. Positions, row IDs, row versions, deleted
+// rows, claims, named files and the table's version stay; readers and writers are not disturbed (recompressed-pages).
 //
-// Invariant: what a run leaves, or loses in a crash, is found again by the flags of the entries alone.
+// Invariant: the flags of the extent entries alone tell what is left to do, so a run that ends early or crashes loses
+// nothing.
 
 import { inBatches } from '../../base/batches.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
@@ -38,16 +38,16 @@ import { SegmentAges } from './segment-ages.js'
 import { stagedAmong } from './staged-chunks.js'
 import type { Left, TeamVisits, Visit } from './team-visits.js'
 
-/** Bytes of segments that are rewritten before a commit names what came of them. */
+/** Bytes of segments that are rewritten before a commit names the results. */
 const COMMIT_BYTES = 64 * 1024 * 1024
 
-/** Pages whose segments may be rewritten together, and are looked for in the chunks of stashes at once. */
+/** Pages whose segments may be rewritten together, and are looked up together in the chunks of stashes. */
 const PAGES_AT_ONCE = 64
 
-/** Damaged segments that are remembered, so that they are reported once and not read by each run. */
+/** Most damaged segments that are remembered, so that each is reported once and not read by every run. */
 const DAMAGED_MAX = 10_000
 
-/** Above every extent, which is a u48. */
+/** Greater than every extent number, which is a u48. */
 const EXTENTS_MAX = 2 ** 48 - PAGE_EXTENTS
 
 /** How a run does its work. */
@@ -57,9 +57,9 @@ export class Recompressor {
   readonly #context: StoreContext
   readonly #ages: SegmentAges
   readonly #damaged = new Set<ObjectId>()
-  /** Of the run under way. */
+  /** The pace of the run in progress. */
   #pace: Pace | undefined
-  /** The commit after which nothing was left to do. */
+  /** The commit stamp at which no work was left. */
   #doneAt: object | undefined
 
   constructor(context: StoreContext) {
@@ -67,7 +67,7 @@ export class Recompressor {
     this.#ages = new SegmentAges(context)
   }
 
-  /** From here on the run under way waits for nothing. */
+  /** Makes the run in progress continue without pauses. */
   hurry(): void {
     this.#pace?.hurry()
   }
@@ -102,7 +102,7 @@ export class Recompressor {
     return sum
   }
 
-  /** @param tables - With segments that were left. */
+  /** @param tables - Tables with segments that were left. */
   #later(tables: readonly Bytes[]): Left {
     const { clock, recompressionAgeMs } = this.#context.options
     const due = clock.now() + Math.max(1, recompressionAgeMs)
@@ -149,7 +149,7 @@ export class Recompressor {
   }
 
   /**
-   * The page is read again, as those before it may have taken minutes.
+   * Reads the page again, because the pages before it may have taken minutes.
    * @returns whether no group was left for the next run.
    */
   async #recompressPage(
@@ -185,7 +185,7 @@ export class Recompressor {
   }
 }
 
-/** The pages with segments that no recompression has looked at, by their keys. */
+/** The keys of the pages with segments that no recompression has examined. */
 async function pagesToRecompression({ partition, isFull, about }: Visit): Promise<Bytes[]> {
   const ranges = isFull
     ? [EXTENT_PAGES_RANGE]
@@ -202,13 +202,13 @@ async function pagesToRecompression({ partition, isFull, about }: Visit): Promis
 }
 
 /**
- * The pace of background work that reads many bytes: it waits in between, so that readers and writers have the disk and
- * the processor, and ends early when the store closes.
+ * The pace of background work that reads many bytes. It pauses, so that readers and writers have the disk and the
+ * processor, and ends early when the store closes.
  */
 class Pace {
   readonly #lifecycle: StoreContext['lifecycle']
   readonly #bytesPerMs: number
-  /** When the next bytes may be read. */
+  /** The monotonic time at which the next bytes may be read. */
   #next = 0
   #isHurried = false
   #wake: () => void = () => undefined
@@ -222,7 +222,7 @@ class Pace {
     })
   }
 
-  /** From here on nothing waits, because a caller does. */
+  /** Ends all pauses, because a caller waits. */
   hurry(): void {
     this.#isHurried = true
     this.#wake()
@@ -233,7 +233,7 @@ class Pace {
     return this.#lifecycle.isClosing
   }
 
-  /** Waits until as many bytes may be read. */
+  /** Waits until so many bytes may be read. */
   async turn(bytes: number): Promise<void> {
     const began = Math.max(monotonicMs(), this.#next)
     this.#next = began + bytes / this.#bytesPerMs

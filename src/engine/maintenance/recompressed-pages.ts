@@ -1,13 +1,14 @@
-// The segments of some extent pages on their way into a smaller form.
+// Rewrites the segments of several extent pages in a smaller form.
 //
 // Invariants:
-// - The commit that swaps segments checks their pages, and swaps an entry only if it still has the segment that was
-//   rewritten: so it takes back nothing that a compaction, a merge or an append wrote. Chunks that name such a segment are
-//   swapped by the same commit (staged-chunks).
-// - A new segment is durable before that commit. The old one is left to garbage collection, which spares it while readers may
-//   still use it.
-// - An entry is flagged as recompressed by the commit that names the recompressed segment, or that finds its segment not worth it.
-// - Small segments that wait to be stored have their own memory, of `GATHERED_BYTES_MAX` and one object more.
+// - The commit that swaps segments checks their pages, and swaps an entry only if it still has the rewritten segment.
+//   So it undoes no compaction, merge or append. The same commit swaps the segment in the chunks that name it
+//   (staged-chunks).
+// - A new segment is durable before that commit. The old one is left to garbage collection, which spares it while
+//   readers may still use it.
+// - An entry is flagged as recompressed by the commit that names the recompressed segment, or that finds
+//   recompression not worthwhile.
+// - Small segments that wait to be stored have their own memory, of at most `GATHERED_BYTES_MAX` and one more object.
 import type { Bytes } from '../../base/bytes.js'
 import type { CodecName } from '../../base/codecs.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
@@ -37,7 +38,7 @@ import { type Found, type Group, segmentGroupBytes } from './recompression-group
 import { planChunkSwaps, type StagedSwap } from './staged-chunks.js'
 import type { Visit } from './team-visits.js'
 
-/** A page that others change in between is read again; after so many times it is left to the next run. */
+/** Most attempts to swap a page that others change. After that it is left to the next run. */
 const SWAP_TRIES_MAX = 8
 
 /** Bytes of small segments that are stored together. */
@@ -45,13 +46,13 @@ const GATHERED_BYTES_MAX = 512 * 1024
 
 const START = { start: 0, limit: PACKED_SEEN_BYTES }
 
-/** `built`: to be stored under the ID of `object`. */
+/** `built`: the bytes to store as `object`. */
 type Repacked = Found & Readonly<{ object: ObjectId; built: RepackedSegment }>
 
-/** Entries to be swapped. `after`: null if their segment stays. */
+/** An entry to be swapped. `after`: null if its segment stays. */
 type Swap = Readonly<{ found: Found; after: SegmentRef | null }>
 
-/** A commit that swaps segments, in their pages and in the chunks that name some of them. */
+/** A commit that swaps segments, in pages and in chunks that name them. */
 type SwapPlan = Readonly<{
   due: readonly Swap[]
   checks: readonly KvCheck[]
@@ -61,10 +62,10 @@ type SwapPlan = Readonly<{
 /** A page in a view. */
 type Page = Readonly<{ key: Bytes; bytes: Bytes; entries: ExtentEntry[] }>
 
-/** Counts that grow while a run goes on. */
+/** Counts that grow during a run. */
 export type Sum = { -readonly [K in keyof RecompressedCounts]: RecompressedCounts[K] }
 
-/** `noteDamaged` is told of segments that cannot be rewritten. */
+/** `noteDamaged` is called for segments that cannot be rewritten. */
 type PagesWork = Readonly<{
   codec: CodecName
   sum: Sum
@@ -72,14 +73,14 @@ type PagesWork = Readonly<{
 }>
 
 export class RecompressedPages {
-  /** Bytes of the segments that were read since the last swap. */
+  /** Bytes of segments that were read since the last swap. */
   bytes = 0
   readonly #context: StoreContext
   readonly #visit: Visit
   readonly #of: PagesWork
   readonly #segmentPuts: SegmentPuts
   #swaps: Swap[] = []
-  /** Small segments that were packed and are not stored yet, and their bytes. */
+  /** Packed small segments that are not stored yet, and their bytes. */
   readonly #small: Repacked[] = []
   #smallBytes = 0
 
@@ -90,14 +91,14 @@ export class RecompressedPages {
     this.#of = of
   }
 
-  /** Those of the table's generation: rows that were overwritten, or are of a deleted table, stay as they are. */
+  /** The entries of a page of the table's generation. Overwritten rows and rows of a deleted table stay as they are. */
   async entries(key: Bytes): Promise<readonly ExtentEntry[]> {
     return (await this.#visit.partition.read((view) => readLivePage(view, key)))?.entries ?? []
   }
 
   /**
-   * Reads the segments of an object, and packs them if one of them is not. Small ones are gathered. If one is damaged,
-   * the object stays, so the others are left too.
+   * Reads the segments of an object, and packs them if any is unpacked. Gathers small ones. If one is damaged, the
+   * object stays for it, so the others are left too.
    */
   async take(group: Group): Promise<void> {
     if (await this.#isInVain(group)) return this.#leave(group)
@@ -112,12 +113,12 @@ export class RecompressedPages {
     if (this.#smallBytes >= GATHERED_BYTES_MAX) await this.#storeSmall()
   }
 
-  /** Whether all segments are compressed, or their object would stay for others. */
+  /** Whether a rewrite is pointless: all segments are compressed already, or their object would stay for others. */
   async #isInVain(group: Group): Promise<boolean> {
     const { objects } = this.#context
     const object = group[0]?.ref.shared?.object
     if (object !== undefined) {
-      // Together they are as long as the object, unless it has more than them, or is damaged.
+      // The object is longer than its segments if it has others, or is damaged.
       const end = segmentGroupBytes(group)
       const last = await objects.get(object, { start: end - 1, limit: end + 1 })
       if (last !== null && last.length > 1) return true
@@ -129,7 +130,7 @@ export class RecompressedPages {
     return true
   }
 
-  /** @returns undefined: one of them is damaged, or gone because something has come in its place. */
+  /** @returns undefined: a segment is damaged, or was replaced and is gone. */
   async #packAll(group: Group): Promise<Repacked[] | undefined> {
     const packed: Repacked[] = []
     for (const found of group) {
@@ -145,7 +146,7 @@ export class RecompressedPages {
     return packed
   }
 
-  /** Whether an entry still names a segment: an object that is gone was not damaged if none does. */
+  /** Whether an entry still names a segment. If none does, a missing object is no damage. */
   async #isNamed({ ref, at }: Found): Promise<boolean> {
     for (const { key, index } of at) {
       if ((await this.entries(key))[index]?.segment?.object === ref.object) return true
@@ -176,7 +177,7 @@ export class RecompressedPages {
       const target = { object, codec: this.#of.codec, takeBuffer }
       const built = await repackSegment(ref, bytes, target)
       if (built.bytes.length > SMALL_SEGMENT_BYTES_MAX) return { ...found, object, built }
-      const own = built.bytes.slice() // A lent buffer is larger, and many wait.
+      const own = built.bytes.slice() // A copy: the lent buffer is larger, and many segments wait.
       buffers.give(built.bytes)
       return { ...found, object, built: { ...built, bytes: own } }
     } catch (failure) {
@@ -192,7 +193,7 @@ export class RecompressedPages {
     if (this.#small.length > 0) await this.#store(this.#small.splice(0))
   }
 
-  /** Stores all of them or, if that is not worth it, none. */
+  /** Stores all segments or, if that is not worthwhile, none. */
   async #store(all: readonly Repacked[]): Promise<void> {
     const { ids, buffers, options } = this.#context
     const bytesMax = Math.floor((1 - options.recompressionSavingMin / 100) * segmentGroupBytes(all))
@@ -203,7 +204,7 @@ export class RecompressedPages {
         this.#leave(all)
         return
       }
-      // Begun in one turn, so that small ones share an object.
+      // Begun in one turn, so that small segments share an object.
       const puts = await Promise.allSettled(all.map((one) => this.#put(one)))
       for (const put of puts) if (put.status === 'rejected') throw put.reason
       for (const [at, put] of puts.entries()) {
@@ -226,7 +227,10 @@ export class RecompressedPages {
     return putSharing({ ...this.#context, segmentPuts: this.#segmentPuts }, next, built)
   }
 
-  /** Names what was rewritten so far, where nothing else has come in its place. @returns false: the page is too busy. */
+  /**
+   * Swaps the rewritten segments into their pages, where no other has replaced the old ones. @returns false: the page
+   * is too busy.
+   */
   async swap(): Promise<boolean> {
     const { ids } = this.#context
     await this.#storeSmall()
@@ -287,7 +291,7 @@ export class RecompressedPages {
     }
   }
 
-  /** Gives up what no commit names. @param failure - Why: if its outcome is unknown, one may name it after all. */
+  /** Abandons the segments that no commit names. @param failure - If its outcome is unknown, a commit may name them. */
   abandon(failure: unknown): void {
     this.#context.ids.releaseAfter(failure, objectsOf(this.#swaps))
     this.#giveUp(this.#small.splice(0))
@@ -301,7 +305,7 @@ export class RecompressedPages {
   }
 }
 
-/** @returns null: it is not of its table's generation. */
+/** @returns null: it is no page of its table's generation. */
 async function readLivePage(view: KvView, key: Bytes): Promise<Page | null> {
   const head = await view.get(tableHeadKey(tableOfKey(key)))
   if (head === null) return null
@@ -309,7 +313,7 @@ async function readLivePage(view: KvView, key: Bytes): Promise<Page | null> {
   const first = firstExtentOfPageKey(key)
   const page = first < firstExtent || first >= nextExtent ? null : await view.get(key)
   if (page === null) return null
-  const bytes = page.slice() // Those of a view are read within it.
+  const bytes = page.slice() // A copy: bytes of a view are valid within it.
   return { key, bytes, entries: decodeExtentPage(bytes) }
 }
 

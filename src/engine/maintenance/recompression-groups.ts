@@ -1,8 +1,8 @@
-// Which segments a recompression rewrites together.
+// Selects the segments that a recompression rewrites together.
 //
 // Invariants:
-// - The segments of an object form a group, which is rewritten in one commit, or not at all. An object of which some
-//   segments were rewritten would stay for the others, beside the new form of those.
+// - The segments of an object form a group, which one commit rewrites as a whole, or not at all. Otherwise the object
+//   would stay for its other segments, and both copies would be kept.
 // - A segment is rewritten once, even if several tables name it.
 import type { Bytes } from '../../base/bytes.js'
 import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
@@ -10,20 +10,20 @@ import { storedIn } from '../../format/shared-objects.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { StagedIn } from './staged-chunks.js'
 
-/** An extent entry that names a segment: the key of its page, and its place there. */
+/** The place of an extent entry that names a segment: the key of its page, and its index there. */
 export type NamedAt = Readonly<{ key: Bytes; index: number }>
 
-/** A segment, and who names it. `staged`: where a stash does, too. */
+/** A segment, and the entries that name it. `staged`: the chunk that names it too. */
 export type Found = Readonly<{
   ref: SegmentRef
   at: readonly NamedAt[]
   staged: StagedIn | undefined
 }>
 
-/** All segments of some extent pages that are in one object. */
+/** All segments that several extent pages name in one object. */
 export type Group = readonly Found[]
 
-/** `key`: that of the first page. */
+/** `key`: the key of the first page. */
 type Gathered = {
   readonly key: Bytes
   readonly found: Map<ObjectId, { ref: SegmentRef; at: NamedAt[]; staged: undefined }>
@@ -31,8 +31,8 @@ type Gathered = {
 }
 
 /**
- * Groups the segments of extent pages.
- * @returns those groups with a segment that no recompression has looked at, by the page that names their first segment.
+ * Groups the segments of extent pages by object.
+ * @returns the groups with a segment that no recompression has examined, by the page that names their first segment.
  */
 export function groupsByPage(
   pages: Iterable<readonly [key: Bytes, entries: readonly ExtentEntry[]]>,
@@ -70,7 +70,7 @@ export function withStaged(
   })
 }
 
-/** Whether a page still names what it has named of a group. @param entries - Those that it has now. */
+/** Whether a page still names all that it named of a group. @param entries - The current entries of the page. */
 export function isNamedBy(entries: readonly ExtentEntry[], page: Bytes, group: Group): boolean {
   return group.every(({ ref, at }) => {
     return at.every(({ key, index }) => {
@@ -79,12 +79,12 @@ export function isNamedBy(entries: readonly ExtentEntry[], page: Bytes, group: G
   })
 }
 
-/** The keys of all pages that name segments of some groups. */
+/** The keys of all pages that name segments of the groups. */
 export function pagesOf(groups: readonly Group[]): ReadonlySet<Bytes> {
   return new Set(groups.flat().flatMap(({ at }) => at.map(({ key }) => key)))
 }
 
-/** Bytes of segments as they are stored. */
+/** Bytes of the segments as they are stored. */
 export function segmentGroupBytes(group: Group): number {
   return group.reduce((sum, { ref }) => sum + ref.objectBytes, 0)
 }

@@ -1,4 +1,4 @@
-// How old segments are, as far as this process can tell: objects have no time, but their IDs count up.
+// The ages of segments, as far as this process can tell: objects have no time, but their IDs count up.
 //
 // Invariant: a segment is never taken for older than it is, unless another process of a shared store wrote it.
 
@@ -6,15 +6,15 @@ import { counterOf, incarnationOf } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { StoreContext } from '../context/store-context.js'
 
-/** At this monotonic time the objects of the incarnation with lower counters were there. */
+/** At this monotonic time the objects of the incarnation with lower counters existed. */
 type Mark = Readonly<{ at: number; incarnation: string; count: number }>
 
-/** Marks are kept for ages that differ by this share of `recompressionAgeMs`, so that there are few. */
+/** Most marks per `recompressionAgeMs`. */
 const MARKS_MAX = 1_000
 
 export class SegmentAges {
   readonly #context: Pick<StoreContext, 'ids' | 'options'>
-  /** Ascending by time: one that is older than the age that counts, and all that are younger. */
+  /** Ascending by time: the newest mark that is old enough, and all younger ones. */
   #marks: Mark[] = []
 
   constructor(context: Pick<StoreContext, 'ids' | 'options'>) {
@@ -22,7 +22,7 @@ export class SegmentAges {
     this.mark()
   }
 
-  /** Notes what there is now. */
+  /** Marks the objects that exist now. */
   mark(): void {
     const { ids, options } = this.#context
     const now = options.clock.monotonicMs()
@@ -35,7 +35,10 @@ export class SegmentAges {
     this.#marks = marks.slice(Math.max(0, old))
   }
 
-  /** Whether an object is there for `recompressionAgeMs`. Of objects of other openings only the present one counts. */
+  /**
+   * Whether an object has existed for `recompressionAgeMs`. For objects of other openings only the time since this
+   * opening counts.
+   */
   isOld(object: ObjectId): boolean {
     const { ids, options } = this.#context
     if (options.recompressionAgeMs === 0) return true

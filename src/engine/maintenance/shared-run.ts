@@ -1,17 +1,17 @@
-// Runs of a duty, of which one is under way at a time.
+// Runs of a duty, one at a time, which callers share.
 import { aborted, checkNotAborted } from '../../base/signals.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 
 /** What callers wait for, in messages. */
 const WHAT = 'garbageCollection'
 
-/** One run at a time, which calls share; one that takes duties over waits for one that does not, and follows it. */
+/** Calls share a run. A call that takes duties over starts a run of its own after one that does not. */
 export class SharedRun<T> {
   #last: Readonly<{ takesOver: boolean; callers: Callers; result: Promise<T> }> | undefined
 
   /**
-   * @param run - Calls `checkGoesOn` between its steps, which fails when all its callers have aborted.
-   * @throws {StoreError} ABORTED: by this caller. The run goes on for the others.
+   * @param run - Calls `checkGoesOn` between its steps; this throws when all callers have aborted.
+   * @throws {StoreError} ABORTED: by this caller. The run continues for the others.
    */
   async join(
     { takesOver }: Readonly<{ takesOver: boolean }>,
@@ -36,16 +36,16 @@ export class SharedRun<T> {
   }
 }
 
-/** Those who wait for one run. */
+/** The callers that wait for one run. */
 class Callers {
   /** How many have not aborted. */
   #count = 0
   #hasBegun = false
-  /** Of the last caller who has aborted, if all have. */
+  /** The reason of the last caller to abort, if all have. */
   #reason: unknown
   #areGone = false
 
-  /** Whether all have aborted: then the run ends, and nobody joins it any more. */
+  /** Whether all have aborted: then the run ends, and nobody joins it. */
   get areGone(): boolean {
     return this.#areGone
   }
@@ -59,7 +59,7 @@ class Callers {
     return run(checkGoesOn)
   }
 
-  /** The result of the run. A caller who aborts waits for its end only if it ends because of that. */
+  /** The result of the run. A caller that aborts does not wait, unless its abort ends the run. */
   wait<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     this.#count++
     if (signal === undefined) return result
@@ -70,7 +70,7 @@ class Callers {
         this.#reason = signal.reason
         if (!this.#areGone || !this.#hasBegun) reject(aborted(WHAT, signal.reason))
       }
-      if (signal.aborted) onAbort() // By the first step of the run, which has begun.
+      if (signal.aborted) onAbort() // Aborted by the first step of the run, which has begun.
       signal.addEventListener('abort', onAbort, { once: true })
       const end = (): void => signal.removeEventListener('abort', onAbort)
       result.then(resolve, reject).then(end, end)

@@ -1,11 +1,11 @@
-// Segments that chunks of stashes name beside extents. A recompression swaps them there too, in the same commit: else
-// the old objects would stay as long as the stashes.
+// Segments that chunks of stashes name, besides extents. The commit that swaps a segment swaps it there too:
+// otherwise the old objects would stay as long as the stashes.
 //
 // Invariants:
-// - A commit that stores a chunk anew checks its record and the head of its stash, and raises the number of the head. So
-//   who has read the chunk before, to link its rows or to replace it, is refused and reads it again: no commit names
-//   an old object after the one that has swapped it.
-// - A stash that has ended, or has lost chunks, is left as it is, as nobody uses it.
+// - A commit that rewrites the record of a chunk checks this record and the head of its stash, and increments the
+//   number of the head. So a commit that read the chunk before, to link its rows or to replace it, is refused, and
+//   the chunk is read again. No commit names an old object after the swap.
+// - A stash that has ended or lost chunks stays as it is, because nobody uses it.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import { decodeChunkSegments, withSegments } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -16,16 +16,16 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 import { isWhole } from '../import/stash-records.js'
 
-/** Where a segment is staged: the keys of the chunk, and of the head of its stash. */
+/** Where a segment is staged: the keys of the chunk and of the head of its stash. */
 export type StagedIn = Readonly<{ chunk: Bytes; head: Bytes }>
 
-/** A segment that another one replaces. */
+/** A segment in a chunk, and its replacement. */
 export type StagedSwap = Readonly<{ staged: StagedIn; before: SegmentRef; after: SegmentRef }>
 
 /** The part of a commit that swaps segments in their chunks. */
 export type ChunkSwaps = Readonly<{ checks: KvCheck[]; puts: (readonly [Bytes, Bytes])[] }>
 
-/** Finds the chunks that name some of a team's segments: it reads all chunks. */
+/** The chunks that name some of a team's segments. Reads all chunks. */
 export async function stagedAmong(
   partition: KvPartition,
   segments: ReadonlySet<ObjectId>,
@@ -48,7 +48,7 @@ export async function stagedAmong(
   return staged
 }
 
-/** The keys of the heads of stashes, by the nonces of their chunks. */
+/** The keys of the heads of stashes, by the nonces of the stashes. */
 async function headKeys(view: KvView): Promise<ReadonlyMap<string, Bytes>> {
   const keys = new Map<string, Bytes>()
   for await (const heads of scanBatches(view, STASH_HEADS_RANGE)) {
@@ -73,7 +73,7 @@ export async function planChunkSwaps(
       const record = await view.get(key)
       if (record === null) continue
       const next = withSegments(record, (segment) => replaceSwapped(segment, ofChunk))
-      if (sameBytes(next, record)) continue // It was replaced.
+      if (sameBytes(next, record)) continue // The chunk was replaced.
       chunks.checks.push({ key, equals: record })
       chunks.puts.push([key, next])
     }

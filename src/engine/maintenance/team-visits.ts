@@ -1,13 +1,12 @@
-// The visits of a duty to teams. Of a store that several processes share, it goes to the teams that have hints which
-// are due, and looks at what they name; once a day, and when it is told to collect garbage, it goes to every team and
-// looks at all.
+// The visits of a duty to teams. On a shared store the duty goes to the teams with due hints, and examines what these
+// name. Once a day, and when garbage collection is requested, it goes to every team and examines everything.
 //
 // Invariants:
-// - A hint is deleted by a commit under the lease of the duty, after what it names was looked at, and only if nobody has
-//   put it again meanwhile. So a visit that dies anywhere is made again.
-// - A hint says where to look, and nothing else. What is deleted, and when, follows from the records alone: a hint that
-//   is missing delays work until the daily scan, one too many costs a look.
-// - A store that is not shared has no hints: each run looks at everything.
+// - A hint is deleted by a commit under the lease of the duty, after what it names was examined, and only if nobody
+//   has put it again meanwhile. So a visit that is cut short is made again.
+// - A hint only says where to look. The records alone decide what is deleted, and when: a missing hint delays work
+//   until the daily scan, and a superfluous one costs a read.
+// - A store that is not shared has no hints: each run examines everything.
 import { inBatches } from '../../base/batches.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { monotonicMs } from '../../base/clock.js'
@@ -31,13 +30,13 @@ import type { TEAM_DUTIES } from '../leases/due-teams.js'
 import type { DutyRun } from './duty-run.js'
 import { isRecent } from './last-collections.js'
 
-/** How often a duty looks at everything, in milliseconds: what no hint names is found so late. */
+/** How often a duty examines everything, in milliseconds: the longest time until it finds work without a hint. */
 export const FULL_SCAN_MS = 24 * 3_600_000
 
-/** Hints that one visit works on, at most; the next visit comes at the next run. */
+/** Most hints that one visit works on. The next run visits the team again. */
 const HINTS_MAX = 10_000
 
-/** Hints that one commit puts, at most. */
+/** Most hints that one commit puts. */
 const PUT_COUNT = 500
 
 type TeamDuty = (typeof TEAM_DUTIES)[number]
@@ -45,19 +44,19 @@ type TeamDuty = (typeof TEAM_DUTIES)[number]
 /** What a duty has to do in a team. */
 export type Visit = Readonly<{
   teamId: string
-  /** Work commits through it, and no other. */
+  /** The work must commit only through this partition. */
   partition: KvPartition
-  /** Whether all records are looked at, not only what hints name. */
+  /** Whether to examine all records, not only those that hints name. */
   isFull: boolean
-  /** What hints of a kind name. */
+  /** The names in the hints of a kind. */
   about(kind: HintKind): readonly Bytes[]
 }>
 
-/** What a visit leaves. */
+/** What a visit leaves to do. */
 export type Left = Readonly<{
-  /** To be looked at later. */
+  /** Hints for later visits. */
   hints?: readonly Hint[]
-  /** Whether the next run visits the team again, whatever its hints are. */
+  /** Whether the next run visits the team again, even without hints. */
   isDue?: boolean
 }>
 
@@ -66,7 +65,7 @@ type FoundHint = KvCheck & Readonly<{ hint: ReturnType<typeof decodeHintKey> }>
 export class TeamVisits {
   readonly #context: StoreContext
   readonly #duty: TeamDuty
-  /** When all teams were visited last, by a clock that nobody sets. */
+  /** The monotonic time of the last visit to all teams. */
   #visitedAll: number | undefined
 
   constructor(context: StoreContext, duty: TeamDuty) {
@@ -76,7 +75,7 @@ export class TeamVisits {
 
   /**
    * Visits the teams that have work for the duty, unless other processes do it.
-   * @param work - Does it in one team.
+   * @param work - Does the duty in one team.
    */
   async each(run: DutyRun, work: (visit: Visit) => Promise<Left>): Promise<void> {
     const { kv, dueTeams } = this.#context
@@ -138,7 +137,7 @@ export class TeamVisits {
   }
 }
 
-/** What hints of a kind name, each once. */
+/** The names in the hints of a kind, each once. */
 function namesOfHints(found: readonly FoundHint[], kind: HintKind): readonly Bytes[] {
   const names = found.flatMap(({ hint }) => (hint?.kind === kind ? [hint.about] : []))
   return [...new Map(names.map((name) => [toHex(name), name])).values()]
@@ -164,7 +163,7 @@ async function readDue(view: KvView, duty: TeamDuty, now: number): Promise<Due> 
   return { scannedAt, found }
 }
 
-/** When the first hint that is left is due. */
+/** When the first remaining hint is due. */
 async function readNext(view: KvView, duty: TeamDuty): Promise<number | null> {
   const [first] = await view.scan({ ...hintsRange(duty), count: 1, keysOnly: true })
   return first === undefined ? null : (decodeHintKey(first[0])?.due ?? null)

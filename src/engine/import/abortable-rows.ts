@@ -1,4 +1,4 @@
-// Rows of a caller who may abort the operation that takes them.
+// Rows whose caller may abort the operation that reads them.
 import { isAsyncIterable, isIterable } from '../../base/options.js'
 import { checkNotAborted, untilAborted } from '../../base/signals.js'
 import type { SourceFormat } from '../../base/source-format.js'
@@ -6,8 +6,8 @@ import type { RowInput, RowStream, RowsInput } from '../types/row-types.js'
 import { chunksOf, findRowStream, type GivenStream } from './stream-rows.js'
 
 /**
- * Rows whose reading ends when the caller aborts, also while the next row, or the next piece of a stream, is awaited. A
- * body that is in memory is returned as it is.
+ * Rows whose reading ends when the caller aborts, even while the next row, or the next piece of a stream, is awaited.
+ * Returns a body in memory as it is.
  * @param what - The operation, for the message of the error.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR; ABORTED, from the rows
  */

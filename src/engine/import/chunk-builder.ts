@@ -1,5 +1,5 @@
-// Turns scanned rows into row texts and column summaries, a segment's worth at a time: exact-rows and scanned-rows feed
-// one set of columns, and a chunk may have rows of both.
+// Turns scanned rows into row texts and column summaries, one segment at a time. exact-rows and scanned-rows feed the
+// same columns, so a chunk may have rows of both.
 import type { Steps } from '../../base/time-slices.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
 import type { ClaimRun } from '../../format/claims.js'
@@ -13,11 +13,11 @@ import { ExactRows } from './exact-rows.js'
 import type { LongValues } from './long-values.js'
 import { addScannedJson, addScannedText } from './scanned-rows.js'
 
-/** Rows of one segment, not yet stored, with what is known of their columns. */
+/** Rows of one segment that is not stored yet, and their column summaries. */
 export type RowBatch = Readonly<{
   texts: readonly string[]
   columns: readonly ColumnSummary[]
-  /** `$rowID`s that the rows carried; row numbers count from the batch's first. */
+  /** The `$rowID`s of the rows. Row numbers count from the first row of the batch. */
   claims: readonly ClaimRun[]
 }>
 
@@ -25,7 +25,7 @@ export class ChunkBuilder {
   readonly #columns: ColumnsOfChunk
   readonly #exact: ExactRows
 
-  /** @param header - Columns known before any row, in order; only of CSV and TSV. */
+  /** @param header - Columns known before any row, in order; only for CSV and TSV. */
   constructor(limits: BuilderLimits, header: readonly string[] | null) {
     this.#columns = new ColumnsOfChunk(limits, header)
     this.#exact = new ExactRows(this.#columns)
@@ -41,7 +41,7 @@ export class ChunkBuilder {
     return { rows, chars }
   }
 
-  /** How much was done so far, in characters; empty rows and cells cost some too. */
+  /** The work done so far, in characters. Empty rows and cells count too. */
   get work(): number {
     return this.#columns.work
   }
@@ -51,7 +51,7 @@ export class ChunkBuilder {
     return rows >= limits.segmentRowsMax || chars >= limits.segmentBytesMax
   }
 
-  /** Values that are not judged yet: the caller does that in steps, else `take` does. */
+  /** Values to be judged later: by the caller in steps, otherwise by `take`. */
   get longValues(): LongValues {
     return this.#columns.longValues
   }
@@ -72,41 +72,41 @@ export class ChunkBuilder {
   }
 
   /**
-   * The texts of rows that are ready, in order, each given once. Rows of CSV and TSV are ready only when
-   * their segment ends, as all of its cells decide in which form they are stored.
+   * The texts of finished rows, in order, each given once. Rows of CSV and TSV are finished only when their segment
+   * ends, because all of its cells decide in which form they are stored.
    */
   drain(): readonly string[] {
     return this.#exact.drain()
   }
 
-  /** Ends the segment being built and begins the next; gives the rows that were not drained. */
+  /** Ends the current segment and begins the next. Returns the rows that were not drained. */
   take(): RowBatch {
     const texts = this.#exact.take(this.#columns.judgeAll())
     return { texts, ...this.#columns.endSegment() }
   }
 
-  /** As `take`, but the rows that were not drained go to `write`. */
+  /** Like `take`, but gives the rows that were not drained to `write`. */
   *takeInSteps(write: (texts: readonly string[]) => void): Steps<RowBatch> {
     yield* this.#exact.takeInSteps(this.#columns.judgeAll(), write)
     return { texts: [], ...this.#columns.endSegment() }
   }
 
-  /** What it counts for to look at `columnsOfSegment`. */
+  /** The work of a look at `columnsOfSegment`. */
   get workOfColumns(): number {
     return this.#columns.workOfColumns
   }
 
-  /** As `columns`, of the segment being built, as far as its values are judged. */
+  /** Summaries of the columns of the current segment, without values that wait to be judged. */
   get columnsOfSegment(): ChunkColumn[] {
     return this.#columns.ofSegment
   }
 
-  /** Summaries of the columns of all segments that were taken. */
+  /** Summaries of the columns of all taken segments. */
   get columns(): ChunkColumn[] {
     return this.#columns.summaries
   }
 
-  /** Whether a row of a segment that was taken carried a `$rowID`. */
+  /** Whether a row of a taken segment had a `$rowID`. */
   get hasClaims(): boolean {
     return this.#columns.hasClaims
   }

@@ -1,8 +1,8 @@
-// The columns of a chunk with what is known of their values, and the counts of its rows. Rows are fed to it by
-// exact-rows, which has their tokens, and by scanned-rows, which leaves them where a byte scanner found them.
+// The columns of a chunk with the summaries of their values, and the counts of its rows. exact-rows feeds rows as
+// tokens; scanned-rows feeds rows in place, where a byte scanner found them.
 //
 // Invariants:
-// - A column is listed in order of first appearance, also when all its cells are empty.
+// - Columns are listed in order of first appearance, even if all their cells are empty.
 // - Empty cells are in no summary.
 import { dataError } from '../../base/data-error.js'
 import type { ErrorPlace, StoreError } from '../../base/store-error.js'
@@ -28,50 +28,50 @@ export type Column = {
   readonly key: string
   readonly index: number
   firstRow: number
-  /** Over the whole chunk. */
+  /** The summary over the whole chunk. */
   readonly merged: ColumnSummary
-  /** The summary in the segment that is being built. */
+  /** The summary in the current segment. */
   summary: ColumnSummary
-  /** Kinds of values of which more would add nothing to the summary, see `settledBit`. */
+  /** Kinds of values that add nothing more to the summary; see `settledBit`. */
   knownKinds: number
-  /** From text: every cell so far is a number or boolean token that reads back as it is. */
+  /** For text: every cell so far is a number or boolean token that can be written back unchanged. */
   exact: boolean
 }
 
-/** What a row counts for in time slices. @param chars - Characters or bytes that were read or written for it. */
+/** The work of a row, for time slices. @param chars - Characters or bytes that were read or written for it. */
 export function workOfRow(chars: number, cellCount = 0): number {
   return chars + ITEM_WORK * (1 + cellCount)
 }
 
 export class ColumnsOfChunk {
   readonly limits: BuilderLimits
-  /** CSV or TSV: the columns are those of the header, and cells are text. */
+  /** Whether the rows are CSV or TSV: the header names the columns, and cells are text. */
   readonly isText: boolean
-  /** The columns of a byte scanner, by its numbers; those of a header are all there. */
+  /** The columns by a byte scanner's numbers; those of a header are all there. */
   readonly scanned: Column[] = []
-  /** Values that are not judged yet: the caller does that in steps, else `endSegment` does. */
+  /** Values to be judged later: by the caller in steps, otherwise by `endSegment`. */
   readonly longValues = new LongValues()
-  /** Rows and UTF-16 units of the segment that is being built. */
+  /** Rows and UTF-16 units of the current segment. */
   rows = 0
   chars = 0
   rowCount = 0
-  /** How much was done so far, in characters; empty rows and cells cost some too. */
+  /** The work done so far, in characters. Empty rows and cells count too. */
   work = 0
-  /** The row that was added last was a scanner's, and more rows like it would add nothing to the summaries. */
+  /** Whether the last row came from a scanner, and similar rows would add nothing to the summaries. */
   isSettled = false
   readonly #columns = new Map<string, Column>()
   #claims: ClaimRun[] = []
   #hasClaims = false
   #line: { first: number; regular: boolean } = { first: 0, regular: true }
 
-  /** @param header - Columns known before any row, in order; only of CSV and TSV. */
+  /** @param header - Columns known before any row, in order; only for CSV and TSV. */
   constructor(limits: BuilderLimits, header: readonly string[] | null) {
     this.limits = limits
     this.isText = header !== null
     for (const id of header ?? []) this.scanned.push(this.column(id))
   }
 
-  /** The column with an ID, which is entered if it is new. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+  /** The column with an ID; a new column is entered. @throws {StoreError} REQUEST_VALIDATION_ERROR */
   column(id: string): Column {
     const known = this.#columns.get(id)
     if (known !== undefined) return known
@@ -97,19 +97,19 @@ export class ColumnsOfChunk {
     return column
   }
 
-  /** Notes the columns of a header as there from the first row on, when the first row comes. */
+  /** Called with the first row: notes the columns of a header as present from it on. */
   beginText(): void {
     if (this.rowCount === 0) for (const column of this.#columns.values()) column.firstRow = 0
   }
 
-  /** Before the row is counted. */
+  /** Called before the row is counted. */
   noteLine(line: number | undefined): void {
     if (line === undefined) return
     if (this.rowCount === 0) this.#line = { first: line, regular: true }
     else if (line !== this.#line.first + this.rowCount) this.#line.regular = false
   }
 
-  /** Before the row is counted. @param rowId - What the row has as its `$rowID`; what is no row ID is ignored. */
+  /** Called before the row is counted. @param rowId - The row's `$rowID`. Ignored if it is not a row ID. */
   noteClaim(rowId: string): void {
     const id = parseRowId(rowId)
     if (id !== null) addClaim(this.#claims, this.rows, id)
@@ -123,13 +123,16 @@ export class ColumnsOfChunk {
     this.rowCount++
   }
 
-  /** Judges what was put off, so that the summaries are whole. @returns the columns, for the texts of the segment */
+  /**
+   * Judges the values that wait, so that the summaries are complete. @returns the columns, for the texts of the
+   * segment
+   */
   judgeAll(): readonly Column[] {
     runAtOnce(this.longValues.judgeInSteps())
     return [...this.#columns.values()]
   }
 
-  /** Ends the segment being built and begins the next. */
+  /** Ends the current segment and begins the next. */
   endSegment(): Readonly<{ columns: readonly ColumnSummary[]; claims: readonly ClaimRun[] }> {
     const columns: ColumnSummary[] = []
     for (const column of this.#columns.values()) {
@@ -148,17 +151,17 @@ export class ColumnsOfChunk {
     return { columns, claims }
   }
 
-  /** What it counts for to look at all columns. */
+  /** The work of a look at all columns. */
   get workOfColumns(): number {
     return ITEM_WORK * this.#columns.size
   }
 
-  /** The column summaries of the segment that is being built. */
+  /** The column summaries of the current segment. */
   get ofSegment(): ChunkColumn[] {
     return [...this.#columns.values()].map(({ summary, firstRow }) => ({ summary, firstRow }))
   }
 
-  /** The merged column summaries of all segments that have ended. */
+  /** The merged column summaries of all ended segments. */
   get summaries(): ChunkColumn[] {
     return [...this.#columns.values()].map(({ merged, firstRow }) => ({
       summary: merged,
@@ -166,7 +169,7 @@ export class ColumnsOfChunk {
     }))
   }
 
-  /** Whether a row of a segment that has ended carried a `$rowID`. */
+  /** Whether a row of an ended segment had a `$rowID`. */
   get hasClaims(): boolean {
     return this.#hasClaims
   }

@@ -1,4 +1,4 @@
-// Rows as text whose caller says how it is written, or wants that detected: read through the intake.
+// Rows as text in a dialect that the caller names or wants detected, read through the intake.
 import { type Bytes, bytesOf, utf8 } from '../../base/bytes.js'
 import { checkFunctionOption, isRecord, optionError } from '../../base/options.js'
 import { partsOfRun } from '../../base/record-cutter.js'
@@ -17,7 +17,7 @@ import type { DialectOptions, RowsInput } from '../types/row-types.js'
 import { keepLines, SourceLines } from './source-lines.js'
 import { piecesOfBytes, runLimits } from './stream-rows.js'
 
-/** Rows and bytes that are rewritten in one turn of the event loop. */
+/** Most rows, and most bytes, that are rewritten in one turn of the event loop. */
 const TURN_ROWS_MAX = 4_096
 const TURN_BYTES_MAX = 256 * 1024
 
@@ -28,12 +28,12 @@ const OTHER_NAMES = [
   'onReport',
 ] as const satisfies (keyof DialectOptions)[]
 
-/** The names of what may be said beside rows. */
+/** The names of the options beside rows. */
 export const DIALECT_OPTION_NAMES = [...DIALECT_NAMES, ...OTHER_NAMES]
 
 /**
- * The rows as the formats of bodies have them; rows of which nothing is said as they are.
- * @param kindsOf - The kinds of the columns that are known.
+ * The rows in the formats of bodies. Rows without dialect options are returned as they are.
+ * @param kindsOf - The kinds of the known columns.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function withoutDialect(
@@ -61,13 +61,13 @@ export function withoutDialect(
   return keepLines({ csv: plain, allowEmpty } as RowsInput & object, lines)
 }
 
-/** What reads sources: its turns of the event loop, and how long a row may be. */
+/** What reads sources: its turns of the event loop, and its limit of the length of a row. */
 export type IntakeTeam = Readonly<{
   slices: TeamContext['slices']
   options: Pick<TeamContext['options'], 'rowBytesMax'>
 }>
 
-/** How rows are written, as far as it is said. */
+/** The dialect options of rows. */
 export type SaidOfRows = Readonly<{
   dialect: Dialect
   detects: boolean
@@ -91,7 +91,7 @@ export function parseDialectOptions(given: Readonly<Record<string, unknown>>): S
   }
 }
 
-/** What is said and is of other formats; undefined: nothing. */
+/** The name of an option that belongs to other formats; undefined: there is none. */
 export function foreignOption(
   { dialect, at, nested }: SaidOfRows,
   format: SourceFormat,
@@ -108,17 +108,17 @@ export function foreignOption(
   return name && { name, problem: `is of csv and tsv only, not of ${format}` }
 }
 
-/** A source of rows, and what is known of them. */
+/** A source of rows, with its format. */
 export type DialectSource = Readonly<{
   pieces: AsyncIterable<Bytes>
   format: SourceFormat
-  /** Whether a source of blanks has no rows, and is no fault. Default: false. */
+  /** Whether a source that is blank counts as a source without rows, instead of a fault. Default: false. */
   allowEmpty?: boolean
-  /** The kinds of the columns that are known. Default: none is. */
+  /** The kinds of the known columns. Default: none are known. */
   kindsOf?: (() => Promise<ColumnKinds | undefined>) | undefined
 }>
 
-/** The rows of a source as the formats of bodies have them. @throws {SourceFault} while they are read */
+/** The rows of a source in the formats of bodies. @throws {SourceFault} while they are read */
 export function readDialect(
   team: IntakeTeam,
   source: DialectSource,
@@ -126,7 +126,7 @@ export function readDialect(
 ): Readonly<{ pieces: AsyncIterable<Bytes>; format: 'csv' | 'json'; lines?: SourceLines }> {
   if (isJson(source.format)) return { pieces: bytesOfRows(team, source, said), format: 'json' }
   const lines = new SourceLines()
-  return { pieces: bytesOfRows(team, source, said, lines), format: 'csv', lines } // Of tsv the records get commas.
+  return { pieces: bytesOfRows(team, source, said, lines), format: 'csv', lines } // The records of TSV get commas.
 }
 
 async function* bytesOfRows(
@@ -138,7 +138,7 @@ async function* bytesOfRows(
   const { rowBytesMax } = isJson(given) ? runLimits(options) : recordLimit(options)
   const limits = { rowsMax: TURN_ROWS_MAX, bytesMax: TURN_BYTES_MAX, rowBytesMax }
   const isTabbed = given === 'tsv'
-  // TSV as CSV whose delimiter is a tab, so that its rows are written with commas as all others are.
+  // TSV is read as CSV with tabs as delimiters, so that its rows are written with commas as all others are.
   const format = isTabbed ? 'csv' : given
   const dialect = isTabbed ? { delimiter: '\t', ...said } : said
   const turns = slices.begin()
@@ -165,7 +165,7 @@ async function* bytesOfRows(
   onReport?.(isTabbed ? { ...intake.report, format: given } : intake.report)
 }
 
-/** Pieces between which others have turns. */
+/** Pieces with turns for others in between. */
 async function* pacedPieces(
   pieces: AsyncIterable<Bytes>,
   turns: TimeSlices,
@@ -176,10 +176,10 @@ async function* pacedPieces(
   }
 }
 
-/** A record in its source is at most so many times as long as the row may be: each character is a quote. */
+/** A record in its source may be so many times as long as the row: each character may be a quote. */
 const RECORD_BYTES_FACTOR = 2
 
-/** The bytes of a record of csv or tsv, at most. */
+/** The limit of the bytes of a record of CSV or TSV. */
 function recordLimit({ rowBytesMax }: IntakeTeam['options']): Readonly<{ rowBytesMax: number }> {
   return { rowBytesMax: Math.max(TURN_BYTES_MAX, RECORD_BYTES_FACTOR * rowBytesMax) }
 }

@@ -1,4 +1,4 @@
-// The digests of the rows of an operation, chunk by chunk, as the table will return them.
+// The digests of the rows of an operation, chunk by chunk, as the table will return the rows.
 import { utf8 } from '../../base/bytes.js'
 import { openHash } from '../../base/platform.js'
 import type { TimeSlices } from '../../base/time-slices.js'
@@ -8,13 +8,13 @@ import type { Column } from '../../schema/column-kind.js'
 import type { TeamContext } from '../context/store-context.js'
 import { CHUNK_WORK, type LinkableRows, type OperationRows } from './rows-reader.js'
 
-/** Rows that are hashed at once. */
+/** Rows that are hashed together. */
 const ROWS_AT_ONCE = 64
 
 /**
- * @param source - The rows as they came, which says where chunks end: no row is added or dropped on the way.
+ * @param source - The rows as they came. Its chunks say where the chunks of `rows` end: no row is added or dropped.
  * @param rows - The rows as they are linked. Their segments are read.
- * @param columns - Of the table, under which rows that are stored in another form read.
+ * @param columns - The columns of the table, which convert rows stored in another form.
  */
 export async function digestChunks(
   team: TeamContext,

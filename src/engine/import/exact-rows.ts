@@ -1,9 +1,9 @@
-// Feeds rows to the columns of a chunk whose cells are there as tokens or as text, and keeps their row texts.
+// Feeds rows whose cells are tokens or texts to the columns of a chunk, and keeps the row texts.
 //
 // Invariants:
 // - Empty cells are in no row text.
-// - From CSV and TSV, a column of a segment is stored as number tokens or booleans only if every
-//   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
+// - A column of a segment from CSV or TSV is stored as number tokens or booleans only if every non-empty cell is
+//   exactly such a token; otherwise as strings. So quoting a token restores the text that was sent.
 import { utf8 } from '../../base/bytes.js'
 import { runAtOnce, type Steps } from '../../base/time-slices.js'
 import { NO_ROW } from '../../format/chunk-records.js'
@@ -19,13 +19,13 @@ const NO_CELLS: TextCells = Object.freeze({ columns: [], texts: [] })
 /** Bytes of a text cell besides its key and its content: a comma, a colon and two quotes. */
 export const TEXT_CELL_CHARS = 4
 
-/** Bytes of UTF-8 to a UTF-16 unit. */
+/** Most UTF-8 bytes per UTF-16 unit. */
 export const UTF8_BYTES_MAX = 3
 
 export class ExactRows {
   readonly #columns: ColumnsOfChunk
   #texts: string[] = []
-  /** Rows of CSV and TSV, whose form all cells of the segment decide. */
+  /** Rows of CSV and TSV. All cells of the segment decide their form. */
   #cells: TextCells[] = []
 
   constructor(columns: ColumnsOfChunk) {
@@ -48,14 +48,14 @@ export class ExactRows {
     columns.endRow(chars, Math.max(chars, row.work ?? 0), row.ids.length)
   }
 
-  /** The texts of rows that are ready, in order, each given once. */
+  /** The texts of finished rows, in order, each given once. */
   drain(): readonly string[] {
     const texts = this.#texts
     this.#texts = []
     return texts
   }
 
-  /** The texts that were not drained, when the segment ends and its summaries are whole. */
+  /** The texts that were not drained, at the end of the segment, when its summaries are complete. */
   take(columns: readonly Column[]): readonly string[] {
     const taken: string[] = []
     runAtOnce(
@@ -66,13 +66,13 @@ export class ExactRows {
     return taken
   }
 
-  /** As `take`: the texts go to `write`, those of some rows at a time. */
+  /** Gives the texts to `write`, some rows at a time; see `take`. */
   *takeInSteps(columns: readonly Column[], write: (texts: readonly string[]) => void): Steps<void> {
     if (!this.#columns.isText) {
       write(this.drain())
       return
     }
-    columns.forEach(noteStoredForm) // The form decides how the cells are rendered.
+    columns.forEach(noteStoredForm) // The form decides how cells are rendered.
     const rows = this.#cells
     this.#cells = []
     for (const cells of rows) {
@@ -82,7 +82,7 @@ export class ExactRows {
     }
   }
 
-  /** Text that may be longer in bytes than in UTF-16 units is counted. */
+  /** Whether the last row is too long. Its bytes are counted only if they may exceed the limit. */
   #isTooLong(chars: number): boolean {
     const { rowBytesMax } = this.#columns.limits
     if (UTF8_BYTES_MAX * chars <= rowBytesMax) return false
@@ -133,7 +133,7 @@ export function noteText({ longValues }: ColumnsOfChunk, column: Column, text: s
   column.exact &&= isExactToken(text)
 }
 
-/** Whether CSV text may be stored as a token: what is refused here would not read back as it was sent. */
+/** Whether CSV text may be stored as a token: only text that can be written back unchanged. */
 function isExactToken(text: string): boolean {
   if (text === 'true' || text === 'false') return true
   return isNumberToken(text) && !(text.startsWith('-') && Number(text) === 0)

@@ -1,4 +1,4 @@
-// Finds every value of an input that does not fit its column. Column summaries decide which segments are read.
+// Finds all values of an input that do not fit their columns. Column summaries tell which segments must be read.
 //
 // Invariant: the first problem of an input is the one that the operation fails with (`findMisfit` in stored-form).
 import { isSync } from '../../base/awaitable.js'
@@ -20,13 +20,13 @@ import {
   type ValueRules,
 } from './stored-form.js'
 
-/** Problems that are listed; more are only counted. */
+/** Most problems that are listed. Further ones are only counted. */
 export const PROBLEMS_MAX = 1_000
 
-/** The rules that the rows are checked against. */
+/** The rules for the rows. */
 export type ProblemRules = ValueRules &
   Readonly<{
-    /** The column of an ID; undefined: the rows may not have it. */
+    /** The column with an ID; undefined: rows must not have it. */
     columnOf: (id: string) => Column | undefined
   }>
 
@@ -43,13 +43,16 @@ export class ChunkProblems {
   readonly #rules: ProblemRules
   readonly #slices: TimeSlices
   readonly #onProblem: (column: string, rule: string) => void
-  /** Of values, by row, then in the order of the row; unknown columns stand where a row shows them first. */
+  /**
+   * Problems of values, by row, then in the order of the cells. Unknown columns are placed at the first row that
+   * shows them.
+   */
   readonly #found: RowProblem[] = []
   readonly #unknownSeen = new Set<string>()
   #valueCount = 0
   #rows = 0
 
-  /** @param onProblem - Called for each problem, also for those that are not listed. Default: none. */
+  /** @param onProblem - Called for each problem, including those that are not listed. Default: none. */
   constructor(
     rules: ProblemRules,
     slices: TimeSlices,
@@ -101,11 +104,11 @@ export class ChunkProblems {
 
   #noteUnknown(column: string, row: number): void {
     if (this.#unknownSeen.has(column)) return
-    this.#unknownSeen.add(column) // At most `columnsMax`: a chunk has no more.
+    this.#unknownSeen.add(column) // At most `columnsMax`, as in a chunk.
     this.#found.push({ row, column, rule: UNKNOWN_COLUMN_RULE })
   }
 
-  /** @param chunk - Whose segments were added. @param serial - Of a chunk of a stash. */
+  /** @param chunk - The chunk of the added segments. @param serial - The serial of a chunk of a stash. */
   end(
     { columns, firstLine }: Pick<StoredChunk, 'columns' | 'firstLine'>,
     serial?: string,
@@ -129,7 +132,9 @@ export class ChunkProblems {
     return { problems, count: this.#valueCount + unknown.size }
   }
 
-  /** A column may be named by empty cells, which no text shows, and before the first segment that was read. */
+  /**
+   * Adds unknown columns that only empty cells name, which no text shows, or that came before the first segment read.
+   */
   #withUnknown(
     unknown: ReadonlyMap<string, number>,
     columns: StoredChunk['columns'],
@@ -163,7 +168,7 @@ function columnOfProblem({ column }: RowProblem): string {
   return column
 }
 
-/** Whether some value does not fit its column; values of unknown columns are not looked at. */
+/** Whether some value does not fit its column. Values of unknown columns are not examined. */
 export function hasMisfit(rules: ProblemRules, columns: readonly ColumnSummary[]): boolean {
   return columns.some((summary) => {
     const column = rules.columnOf(summary.id)

@@ -1,4 +1,4 @@
-// What is staged: the chunks of a stash, and the stashes of a team.
+// Lists the chunks of a stash, and the stashes of a team.
 import { fromUtf8 } from '../../base/bytes.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
 import { chunksRange, STASH_HEADS_RANGE } from '../../format/keys.js'
@@ -11,7 +11,7 @@ import { OWN_STASH } from '../limits/team-limits.js'
 import type { StashChunk, StashEntry } from '../types/row-types.js'
 import { firstNumber, readStash } from './stash-records.js'
 
-/** The chunks of a stash in their order. @throws {StoreError} STASH_NOT_FOUND as an operation that uses it */
+/** The chunks of a stash in order. @throws {StoreError} STASH_NOT_FOUND, as an operation that uses it */
 export async function listChunks(
   team: TeamContext,
   stashId: string,
@@ -23,7 +23,7 @@ export async function listChunks(
   return chunks.map(({ serial, chunk }) => ({ serial, rows: chunk.rowCount }))
 }
 
-/** The stashes of callers that operations can use, in the order of their IDs. */
+/** The stashes of callers that operations can use, ordered by ID. */
 export async function listStashes(team: TeamContext): Promise<readonly StashEntry[]> {
   const first = firstNumber(versionBase(team))
   return team.partition.read(async (view) => {

@@ -1,5 +1,5 @@
-// Reads the rows of an operation into stored segments, or, when they are few, into row texts that the
-// operation writes itself. Memory is bounded by one segment, whatever the length of the input.
+// Reads the rows of an operation into stored segments or, if they are few, into row texts that the operation writes
+// itself. Memory is bounded by one segment, whatever the length of the input.
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, bytesOf, utf8 } from '../../base/bytes.js'
 import { isAsyncIterable, isIterable, shown } from '../../base/options.js'
@@ -23,37 +23,37 @@ import { scanRowObject } from './row-object.js'
 import { SegmentSink, type SegmentTarget, storedSegments } from './segment-sink.js'
 import { findRowStream, openStream } from './stream-rows.js'
 
-/** Rows that were read. Their objects are pending until the operation settles them. */
+/** Rows that were read. Their objects are pending until the operation releases them. */
 export type PreparedRows = Readonly<{
   chunk: StoredChunk
-  /** The rows themselves when they are few enough to become row records; then no segment was written. */
+  /** The rows themselves, if they are few enough to become row records; then no segment was written. */
   inline: RowBatch | null
-  /** Files that the segments name, to be marked by the commit that names the segments. */
+  /** Files that the segments name. The commit that names the segments marks them. */
   files: FileIds
-  /** Rows that follow were not read, because `areRefused` said so. */
+  /** Whether the reading ended early, because `areRefused` said so. */
   isCut: boolean
 }>
 
-/** Whether an operation is refused for rows with these columns, so that reading ends. */
+/** Whether an operation refuses rows with these columns, so that reading ends. */
 export type AreRefused = (columns: readonly ChunkColumn[]) => Awaitable<boolean>
 
-/** Rows that are collected before they are handed to the segment, about. */
+/** Rows that are collected before the segment takes them, approximately. */
 const DRAIN_ROWS = 64
 
 type Preparation = Readonly<{
-  /** Whether few rows may stay out of a segment. */
+  /** Whether few rows may become row records instead of a segment. */
   mayInline?: boolean
-  /** As of `scanRowObject`. */
+  /** See `scanRowObject`. */
   drops?: boolean
-  /** Default: the object store. */
+  /** Where segments go. Default: the object store. */
   target?: SegmentTarget
-  /** Asked every few rows of an iterable or a stream. Default: all rows are read. */
+  /** Called every few rows of an iterable or a stream. Default: all rows are read. */
   areRefused?: AreRefused | undefined
 }>
 
 /**
- * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
- *   COLUMN_HAS_INVALID_VALUE (objects only: what JSON has no token for), STORAGE_…
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE, COLUMN_HAS_INVALID_VALUE
+ *   (objects only: a value without a JSON token), STORAGE_…
  */
 export async function prepareRows(
   team: TeamContext,
@@ -93,8 +93,8 @@ function isFew(
 }
 
 /**
- * As `prepareRows`, for bytes; those of JSON must not be few. null: they must be read the exact way, which
- * also reports what is wrong with them.
+ * Reads bytes by a byte scanner. A JSON body must not be small. null: the exact path must read them, which also
+ * reports their problems.
  */
 async function prepareFast(
   team: TeamContext,
@@ -112,7 +112,7 @@ async function prepareFast(
   const { bytes, delimiter } = checkCsv(input)
   const scanner = openCsvBytes(bytes, delimiter, team.options, team.buffers)
   if (scanner !== null) return prepareCsv(team, scanner, { delimiter, mayInline, target })
-  await team.slices.begin().admit(bytes.length) // The header may be as long as the body.
+  await team.slices.begin().admit(bytes.length) // The header may be the whole body.
   return null
 }
 
@@ -192,7 +192,7 @@ type OpenedRows = Readonly<{
   rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>
 }>
 
-/** Of rows that are no stream. */
+/** Opens rows that are not a stream. */
 function openRows(input: RowsInput, limits: ScanLimits, drops: boolean): OpenedRows {
   if (isTextRows(input)) return openTextRows(input, limits)
   if (isAsyncIterable(input)) return { header: null, rows: scanAsync(input, drops) }
@@ -212,7 +212,7 @@ function isTextRows(input: RowsInput): input is TextRows {
 
 const TEXT_FORMS = ['json', 'csv', 'tsv'] as const
 
-/** Two texts, or one with an option that there is not, would be taken in part, without a word. */
+/** Two texts, or a text with an unknown option, would otherwise be accepted in part, silently. */
 function checkMembers(input: object, form: (typeof TEXT_FORMS)[number]): void {
   const known: readonly string[] = [form, 'offset', 'allowEmpty']
   const other = Object.keys(input).find((name) => !known.includes(name))
@@ -248,7 +248,7 @@ function checkCsv(input: Exclude<TextRows, { json: unknown }>): CsvBody {
   return { bytes: typeof text === 'string' ? utf8(text) : text, delimiter }
 }
 
-/** A string with a lone surrogate could not be stored as it is. */
+/** A string with a lone surrogate could not be stored unchanged. */
 function checkRowsText(text: unknown): Bytes | string {
   const bytes = bytesOf(text)
   if (bytes !== undefined) return bytes
@@ -275,7 +275,7 @@ async function* scanAsync(
   for await (const row of rows) yield scanRowObject(row, drops, index++)
 }
 
-/** Ends a segment of rows of the exact path: no row of it is left to be written at once. */
+/** Ends a segment of the exact path. None of its rows stays behind to be written later. */
 async function endExactly(
   builder: ChunkBuilder,
   sink: SegmentSink,
@@ -284,14 +284,14 @@ async function endExactly(
   await sink.end(await slices.run(builder.takeInSteps((texts) => sink.add(texts))))
 }
 
-/** `isInline`: while it is true the rows stay with the builder. */
+/** `isInline`: while it is true, the rows stay with the builder. */
 type Reading = Readonly<{
   isInline: () => boolean
   areRefused: AreRefused | undefined
   slices: TimeSlices
 }>
 
-/** @returns whether it ended before the rows did, because they are refused */
+/** @returns whether reading ended early, because the rows are refused */
 async function readAll(
   rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>,
   builder: ChunkBuilder,
@@ -302,7 +302,7 @@ async function readAll(
   let work = 0
   let judgedWork = 0
   let isOver = false
-  // Not more often than the rows cost as much as it does, however many columns there are.
+  // Only as often as the rows cost as much as the check, however many columns there are.
   const isJudged = (): boolean =>
     areRefused !== undefined &&
     (builder.isFull ||

@@ -1,4 +1,4 @@
-// All values of stored or inline rows that do not fit. Column summaries decide which segments are read.
+// All values of stored or inline rows that do not fit. Column summaries tell which segments must be read.
 import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 import type { TeamContext } from '../context/store-context.js'
@@ -7,7 +7,7 @@ import { ChunkProblems, hasMisfit, PROBLEMS_MAX, type ProblemRules } from './fin
 import type { OperationRows } from './rows-reader.js'
 import type { RowPolicy } from './stored-form.js'
 
-/** The first problems, and how many there are. */
+/** The first problems, and the number of all. */
 export type Problems = Readonly<{ problems: readonly PreflightProblem[]; count: number }>
 
 export function rulesOf({ schema, formatChecks, inferred }: RowPolicy): ProblemRules {
@@ -18,7 +18,7 @@ export function rulesOf({ schema, formatChecks, inferred }: RowPolicy): ProblemR
 /** How a search for problems is done. */
 export type ProblemSearch = Readonly<{
   slices: TimeSlices
-  /** Called for each problem, in no order. */
+  /** Called for each problem, in no particular order. */
   onProblem?: (column: string, rule: string) => void
   /** Called before each segment is read. */
   checkGoesOn?: CheckGoesOn
@@ -32,7 +32,7 @@ export async function problemsOfRows(
 ): Promise<Problems> {
   const listed: PreflightProblem[] = []
   let count = 0
-  let rows = 0 // Of the chunks before: a chunk without a serial is a part of one input.
+  let rows = 0 // Of the previous chunks: without a serial they are parts of one input.
   for (const { chunk, serial } of chunks) {
     const found = new ChunkProblems(rules, slices, onProblem)
     const summaries = chunk.columns.map(({ summary }) => summary)

@@ -1,5 +1,5 @@
-// Reads a CSV or TSV body by the byte scanner, a segment at a time: all rows of a segment are judged before
-// the first is written, as all cells of a column decide in which form they are stored.
+// Reads a CSV or TSV body by the byte scanner, a segment at a time. All rows of a segment are judged before the first
+// is written, because all cells of a column decide in which form they are stored.
 import { sliceReader } from '../../base/platform.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import { CsvRowWriter } from '../../format/scanned-csv-text.js'
@@ -11,11 +11,10 @@ import { workOfRow } from './columns-of-chunk.js'
 import type { RowSink } from './read-json-bytes.js'
 
 /**
- * Reads all rows but those of the last segment: `take` of the builder reports those, and the scanner has
- * their cells.
- *
- * @returns false: something of the body is not sure. Then nothing of it counts, and the exact path must read
- *   all of it.
+ * Reads all rows except those of the last segment: `take` of the builder returns these, and the scanner has their
+ * cells.
+ * @returns false: the scanner is unsure of a row. Then its results do not count, and the exact path must read the
+ *   whole body.
  */
 export async function readCsvBytes(
   scanner: CsvByteScanner,
@@ -37,7 +36,7 @@ export async function readCsvBytes(
   }
 }
 
-/** Writes the rows that the scanner has kept, and ends their segment. */
+/** Writes the rows that the scanner holds, and ends their segment. */
 export async function endSegment(
   scanner: CsvByteScanner,
   batch: RowBatch,
@@ -62,7 +61,7 @@ export async function endSegment(
   await sink.end(batch)
 }
 
-/** The texts of the rows that the scanner has kept; for few of them. */
+/** The texts of the rows that the scanner holds. Meant for few rows. */
 export function textsOfRows(scanner: CsvByteScanner, { columns }: RowBatch): readonly string[] {
   const rows = new CsvRowWriter(scanner, columns)
   const writer = new TextBuffer()

@@ -1,4 +1,4 @@
-// Reads a JSON body row by row: by the byte scanner, and by the exact path wherever that is not sure.
+// Reads a JSON body row by row: by the byte scanner, and by the exact path wherever the scanner is unsure.
 import { type Bytes, fromUtf8, plainView } from '../../base/bytes.js'
 import { isUtf8, sliceReader } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -10,20 +10,19 @@ import { JsonByteScanner } from '../../schema/scan-json-bytes.js'
 import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
 import type { BuilderLimits } from './columns-of-chunk.js'
 
-/** Where the texts of rows go, in order. */
+/** Receives the texts of rows, in order. */
 export interface RowSink {
   add(texts: readonly string[]): void
-  /** @param scanned - The scanner that stands at the row, if it does. */
+  /** @param scanned - The scanner at the row, if there is one. */
   addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void
-  /** Ends a segment: the rows of `batch` that were not added come last. */
+  /** Ends a segment, after the rows of `batch` that were not added yet. */
   end(batch: RowBatch): Promise<void>
 }
 
 /**
- * Reads all rows but those that `builder` still holds when it ends: `take` gives them.
- *
- * @returns false: some row is refused, or the body is not one that can be read by rows. Then nothing of it
- *   counts, and the exact path must read all of it to say what is wrong.
+ * Reads all rows except those that `builder` still holds at the end: `take` returns these.
+ * @returns false: a row is refused, or the body cannot be read by rows. Then its results do not count, and the exact
+ *   path must read the whole body to report the problem.
  */
 export async function readJsonBytes(
   body: Bytes,
@@ -53,7 +52,7 @@ export async function readJsonBytes(
   }
 }
 
-/** Adds the scanner's row as it stands. @returns false: it is refused, for a column too many perhaps. */
+/** Adds the scanner's row in place. @returns false: the row is refused, perhaps for one column too many */
 function addAsScanned(
   scanner: JsonByteScanner,
   textOf: (from: number, to: number) => string,
@@ -67,7 +66,7 @@ function addAsScanned(
   }
 }
 
-/** Adds the scanner's row by the exact path. @returns false: it is refused. */
+/** Adds the scanner's row by the exact path. @returns false: the row is refused */
 function addExactly(
   { bytes, rowStart, rowEnd }: JsonByteScanner,
   { columnsMax, rowBytesMax }: BuilderLimits,

@@ -1,4 +1,4 @@
-// Row objects of the library ⇄ cells: each value as the JSON token that is stored.
+// Converts row objects of the library to cells: each value to the JSON token that is stored.
 import { dataError } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
 import { cellToken, membersOf, ValueFault } from '../../base/plain-value.js'
@@ -8,10 +8,9 @@ import type { ScannedRow } from '../../schema/scanned-row.js'
 import { reservedColumn } from '../../schema/table-schema.js'
 
 /**
- * The cells of a row object, as the scanners give them. Names are data here: `__proto__` is a column
- * like any other.
- * @param drops - Whether values that mean nothing are left to be dropped, as others that do not fit.
- * @param index - 0-based place of the row in its input, for errors; none for the cells of an update.
+ * The cells of a row object, in the form of the scanners. Names are data here: `__proto__` is an ordinary column.
+ * @param drops - Whether values without meaning are passed on to be dropped later, as others that do not fit.
+ * @param index - 0-based place of the row in its input, for errors; undefined for the cells of an update.
  */
 export function scanRowObject(row: unknown, drops: boolean, index?: number): ScannedRow {
   const place: ErrorPlace = index === undefined ? {} : { row: index }
@@ -35,7 +34,7 @@ export function scanRowObject(row: unknown, drops: boolean, index?: number): Sca
   return { ids, tokens, rowId }
 }
 
-/** As `cellToken`. @throws {StoreError} COLUMN_HAS_INVALID_VALUE */
+/** The token of a cell. @throws {StoreError} COLUMN_HAS_INVALID_VALUE */
 function readCellToken(
   members: Readonly<Record<string, unknown>>,
   id: string,
@@ -51,14 +50,14 @@ function readCellToken(
   }
 }
 
-/** The error for what holds no cells, such as a Map or a Date: it would be stored as an empty row. */
+/** The error for an object without cells, such as a Map or a Date, which would be stored as an empty row. */
 function noRow(row: unknown, place: ErrorPlace): StoreError {
   const phrase = place.row === undefined ? 'Invalid cells' : 'Invalid row'
   const rule = 'an object of cells by column ID'
   return dataError('REQUEST_VALIDATION_ERROR', phrase, { ...place, rule, value: shown(row) })
 }
 
-/** The error of a value that does not fit its column. Clients know the beginning of its message. */
+/** The error for a value that does not fit its column. Clients rely on the beginning of its message. */
 export function invalidValue(
   column: string,
   details: ErrorPlace & Readonly<{ isField?: boolean; cause?: unknown }>,
@@ -68,8 +67,9 @@ export function invalidValue(
 }
 
 /**
- * The error of a column that the table lacks. Clients know the beginning of its message.
- * @param known - The columns of the table, by ID: the message lists them, and names the one that was probably meant.
+ * The error for a column that the table lacks. Clients rely on the beginning of its message.
+ * @param known - The columns of the table, by ID. The message lists them, and suggests the one that was probably
+ *   meant.
  */
 export function unknownColumn(
   column: string,

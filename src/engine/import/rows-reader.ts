@@ -1,5 +1,5 @@
-// The rows of a table operation, from a body or from a stash, made ready to be linked: checked against a policy in
-// O(chunks), misfits named, chunks that need another form rewritten.
+// The rows of an operation, from a body or a stash, made linkable: checked against a policy in O(chunks), misfits
+// reported, chunks that need another form rewritten.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -52,18 +52,18 @@ export function knownColumnKinds(
   return { kinds, areFixed: onSchemaError !== 'updateSchema' }
 }
 
-/** What a chunk counts for besides its rows: its records, an object that is read, a hash. */
+/** The work of a chunk besides its rows: its records, an object to read, a hash. */
 export const CHUNK_WORK = 4 * 1024
 
-/** Rows as they came, judged by nothing yet. */
+/** Rows as they came, not yet judged. */
 export type OperationRows = Readonly<{
   chunks: readonly Readonly<{ serial?: string; chunk: SerialChunk['chunk'] }>[]
   inline: RowBatch | null
-  /** Holds as long as the stash has the same chunks. */
+  /** Holds while the stash has the same chunks. */
   check: KvCheck | null
 }>
 
-/** The rows that an operation gets: of a caller, or of a source that the store reads itself. */
+/** The rows of an operation: from a caller, or from a source that the store reads itself. */
 export type GivenRows = RowsInput | Stash | SourceRows
 
 /** What the rows of an operation must fit. */
@@ -73,7 +73,7 @@ export type ExpectedRows = Readonly<{
   onSchemaError: OnSchemaError
 }>
 
-/** Where an operation's rows come from; bodies are read once, stashes again for every try. */
+/** The rows of an operation. A body is read once, a stash again for each attempt. */
 export class RowsReader {
   readonly #team: TeamContext
   readonly #what: string
@@ -83,9 +83,9 @@ export class RowsReader {
   #schema: IndexedSchema | null | undefined
   #prepared: OperationRows | null = null
   readonly #objects: ObjectId[] = []
-  /** Files named by the segments that the operation writes: those of a stash were marked when they were put. */
+  /** Files that the operation's own segments name. Those of a stash were marked when they were put. */
   readonly #files = newMarkedFiles()
-  /** Of rows that were written anew. */
+  /** The lines of rows that were rewritten. */
   #lines: SourceLines | undefined
 
   /**
@@ -115,7 +115,7 @@ export class RowsReader {
     checkNotAborted(this.#what, this.#signal)
   }
 
-  /** Reads a body; nothing for a stash. */
+  /** Reads a body; does nothing for a stash. */
   async prepare(given: GivenRows): Promise<void> {
     if (this.#stash !== null) return
     if (given instanceof SourceRows) return this.#prepareSource(given)
@@ -139,7 +139,7 @@ export class RowsReader {
     if (isCut) await this.#refuse(this.#prepared)
   }
 
-  /** The kinds of the columns that are known. */
+  /** The kinds of the known columns. */
   #kindsOf = async (): Promise<ColumnKinds | undefined> => {
     if (this.#expected === undefined) return undefined
     return knownColumnKinds(await this.#schemaOf(this.#expected), this.#expected.onSchemaError)
@@ -189,11 +189,11 @@ export class RowsReader {
     await this.#end(chunks, isCut)
   }
 
-  /** @returns whether the rows are refused, so that no others are read */
+  /** @returns whether the rows are refused, so that no more are read */
   #take({ segments, columns }: StoredChunk, files: FileIds): Promise<boolean> {
     this.#files.addAll(files)
     for (const { object } of segments) this.#objects.push(object)
-    this.checkGoesOn() // When its objects are known, which are released.
+    this.checkGoesOn() // Now that its objects are known, which are then released.
     if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
     return this.#areRefused(columns)
   }
@@ -213,7 +213,7 @@ export class RowsReader {
     return lineOfRow(this.#lines, this.#prepared?.chunks ?? [], row)
   }
 
-  /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
+  /** The rows in this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
   read(view: KvView): Awaitable<OperationRows> {
     return this.#prepared ?? this.#readStash(view)
   }
@@ -237,7 +237,7 @@ export class RowsReader {
     }
   }
 
-  /** Makes rows linkable; the objects that this writes are pending until `released`. */
+  /** Makes rows linkable. The objects that this writes are pending until `released`. */
   async toStoredForm(source: OperationRows, policy: RowPolicy): Promise<LinkableRows> {
     if (source.inline !== null) return inlineToStoredForm(this.#team, source, source.inline, policy)
     const segments: LinkableSegment[] = []
@@ -252,7 +252,7 @@ export class RowsReader {
     return { segments, files: this.#files }
   }
 
-  /** The verdict on each chunk, before any is rewritten. @throws the error of the first misfit */
+  /** Judges all chunks before any is rewritten. @throws the error of the first misfit */
   async #decideAll(
     source: OperationRows,
     policy: RowPolicy,
@@ -260,7 +260,7 @@ export class RowsReader {
     const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
     let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
     const slices = this.#team.slices.begin()
-    let rows = 0 // Of the chunks before: a chunk without a serial is a part of one input.
+    let rows = 0 // Of the previous chunks: without a serial they are parts of one input.
     for (const { chunk, serial } of source.chunks) {
       const { columns } = chunk
       if (judged?.columns !== columns) {
@@ -288,7 +288,7 @@ export class RowsReader {
     return conformed.chunk
   }
 
-  /** Another object of the operation, pending until `released`. */
+  /** Adds an object to those of the operation, which are pending until `released`. */
   add(written: Readonly<{ object: ObjectId }> | null | undefined): void {
     if (written) this.#objects.push(written.object)
   }
@@ -298,24 +298,24 @@ export class RowsReader {
     return this.#objects
   }
 
-  /** The operation has ended: its objects are named by a commit, or are garbage collection's. */
+  /** Ends the operation. A commit names its objects, or garbage collection deletes them. */
   released<T>(result: T): T {
     this.#team.ids.release(this.#objects)
     return result
   }
 
-  /** The operation has failed. */
+  /** Ends the operation after a failure. */
   releaseAfter(failure: unknown): void {
     this.#team.ids.releaseAfter(failure, this.#objects)
   }
 }
 
-/** The records that `RowsReader.read` and `sourceHolds` ask for, beside the chunks of a stash. */
+/** The keys of the records that `RowsReader.read` and `sourceHolds` read, besides the chunks of a stash. */
 export function recordsOfSource(rows: GivenRows): readonly Bytes[] {
   return rows instanceof TeamStash ? [stashHeadKey(rows.id)] : []
 }
 
-/** Whether a plan may still link what was read: its stash must not have changed. */
+/** Whether a plan may still link what was read: its stash has not changed. */
 export function sourceHolds(
   { check }: OperationRows,
   read: (key: Bytes) => Awaitable<Bytes | null>,
@@ -346,12 +346,12 @@ async function inlineToStoredForm(
 export type LinkableRows =
   | Readonly<{
       segments: readonly LinkableSegment[]
-      /** Files named by the segments that the operation wrote itself. */
+      /** Files that the operation's own segments name. */
       files: FileIds
     }>
   | Readonly<{ texts: readonly string[] }>
 
-/** `needsQuoting`: some stored numbers or booleans must be read back as text. */
+/** `needsQuoting`: some stored numbers or booleans must be served as text. */
 export type LinkableSegment = Readonly<{
   ref: SegmentRef
   needsQuoting: boolean

@@ -1,6 +1,6 @@
-// Feeds rows to the columns of a chunk that stay where a byte scanner found them: no text of a row is made here.
+// Feeds rows to the columns of a chunk in place, where a byte scanner found them, without making texts of rows.
 //
-// Invariant: what is summarized is what exact-rows would say of the same rows.
+// Invariant: the summaries equal those that exact-rows would make of the same rows.
 
 import { utf16Length } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
@@ -16,8 +16,8 @@ import type { Column, ColumnsOfChunk } from './columns-of-chunk.js'
 import { noteText, TEXT_CELL_CHARS, UTF8_BYTES_MAX } from './exact-rows.js'
 
 /**
- * Adds the row of JSON that a byte scanner stands at.
- * @returns false: it is too large, which the exact path tells.
+ * Adds the scanner's current row of JSON.
+ * @returns false: it is too large; the exact path reports that
  */
 export function addScannedJson(
   columns: ColumnsOfChunk,
@@ -33,8 +33,8 @@ export function addScannedJson(
 }
 
 /**
- * Adds the row of CSV or TSV that a byte scanner stands at; its cells stay with the scanner.
- * @returns false: it may be too large, which the exact path tells.
+ * Adds the scanner's current row of CSV or TSV. Its cells stay with the scanner.
+ * @returns false: it may be too large; the exact path reports that
  */
 export function addScannedText(
   columns: ColumnsOfChunk,
@@ -81,7 +81,7 @@ function judgeCells(
     const from = cells[place + CELL.from] ?? 0
     const to = cells[place + CELL.to] ?? 0
     if (!columns.longValues.mayJudge(to - from)) {
-      columns.longValues.add(column.summary, textOf(from, to)) // White space in an array does not matter.
+      columns.longValues.add(column.summary, textOf(from, to)) // White space in an array is harmless.
       isSettled = false
     } else if (summarizeCell(column.summary, row, number, from, to, what, textOf)) {
       column.knownKinds |= bit
@@ -97,7 +97,7 @@ function addScannedColumn(columns: ColumnsOfChunk, number: number, row: JsonByte
   return column
 }
 
-/** A bit for each form of a cell, and of arrays for each mix of elements. */
+/** One bit for each form of a cell, and for arrays, for each mix of elements. */
 function kindKnownBit(what: number): number {
   const form = what & 0xff
   return 1 << (form === FORM.array ? FIRST_ARRAY_BIT + ((what >> 8) & 0xff) : form)
@@ -107,7 +107,7 @@ function kindKnownBit(what: number): number {
 const FIRST_ARRAY_BIT = 16
 
 /**
- * Checks a cell of a byte scanner, and sets the kinds to look for in the column's next texts.
+ * Judges a cell of a byte scanner, and sets the kinds to look for in the next texts of the column.
  * @returns as `judgeBytes`
  */
 function summarizeCell(
@@ -121,7 +121,7 @@ function summarizeCell(
 ): boolean {
   const ruled = summary.scalarMask & RULED_TEXT_KINDS
   let form = what & 0xff
-  // The first texts of a segment are asked for all kinds, whatever those of the last one were.
+  // The first texts of a segment are checked for all kinds, whatever those of the previous segment were.
   if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
   const isSettled = summarizeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
   ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS

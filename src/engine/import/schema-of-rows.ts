@@ -1,5 +1,5 @@
 // The schema of an operation's rows, from the summaries of their columns alone: inferred, or the table's own, widened
-// where `onSchemaError` asks for it.
+// if `onSchemaError` demands it.
 import { StoreError } from '../../base/store-error.js'
 import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
@@ -14,7 +14,7 @@ import type { StoreContext } from '../context/store-context.js'
 import type { OnSchemaError } from '../types/row-types.js'
 import type { RowPolicy } from './stored-form.js'
 
-/** What is known of the columns of an operation's rows. */
+/** The column summaries of an operation's rows. */
 type ColumnsOfRows = Readonly<{
   chunks: readonly Readonly<{ chunk: Readonly<{ columns: readonly ChunkColumn[] }> }>[]
 }>
@@ -22,7 +22,7 @@ type ColumnsOfRows = Readonly<{
 /**
  * The schema that the rows of an operation must fit, and what happens to cells that do not, by `onSchemaError`:
  * `updateSchema` widens the existing columns and adds the others with their inferred types.
- * @param base - The schema of the table; null: it is inferred from the rows alone.
+ * @param base - The schema of the table; null: the schema is inferred from the rows alone.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
  *   that is too large
  */
@@ -47,13 +47,13 @@ export async function planRowPolicy(
 type MergedColumns = Readonly<{
   known: ReadonlyMap<string, Column>
   columnsMax: number
-  /** Columns whose IDs no schema may have are left out. */
+  /** Whether columns whose IDs no schema may have are left out. */
   drops: boolean
 }>
 
 /**
- * The columns of all chunks in order of first appearance, with the summaries of all their values. Each chunk may have
- * others: no more are kept than a table may have.
+ * The columns of all chunks in order of first appearance, with the summaries of all their values. Chunks may differ
+ * in their columns: at most as many are kept as a table may have.
  */
 async function mergeColumns(
   { chunks }: ColumnsOfRows,
@@ -64,7 +64,7 @@ async function mergeColumns(
   let count = known.size
   let last: readonly ChunkColumn[] | undefined
   for (const { chunk } of chunks) {
-    if (chunk.columns === last) continue // The same summaries once more add nothing.
+    if (chunk.columns === last) continue // The same summaries add nothing.
     last = chunk.columns
     for (const { summary } of chunk.columns) {
       const { id } = summary
@@ -102,7 +102,7 @@ export function widenColumns(
   return columns
 }
 
-/** Values that fit no type do not decide a column's type; the check of the rows names them. */
+/** Values that fit no type do not affect a column's type. The check of the rows reports them. */
 function inferredType(summary: ColumnSummary): ColumnType {
   const seen = summary.seen & ~(SEEN.object | SEEN.misfit)
   return inferType({ ...summary, seen }) ?? { kind: 'string' }

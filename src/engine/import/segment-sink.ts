@@ -1,4 +1,4 @@
-// Rows as stored segments: built one after the other, each under a new, pending object ID, and handed to a target.
+// Stores rows as segments, one after the other, each under a new, pending object ID, and gives them to a target.
 import type { Bytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { StoreError } from '../../base/store-error.js'
@@ -17,12 +17,12 @@ import type { RowBatch } from './chunk-builder.js'
 import { workOfRow } from './columns-of-chunk.js'
 import type { RowSink } from './read-json-bytes.js'
 
-/** Where finished segments go. */
+/** Receives finished segments. */
 export interface SegmentTarget {
-  /** The rows are read from their beginning; what was taken before does not count. */
+  /** Begins anew: the rows are read again from their beginning, and earlier segments do not count. */
   begin(): void
   /**
-   * Takes a segment. Its bytes may be used until the promise settles.
+   * Takes a segment. Its bytes must not change until the promise settles.
    * @returns the segment with its place.
    */
   take(segment: FinishedSegment): Promise<SegmentRef>
@@ -31,7 +31,7 @@ export interface SegmentTarget {
 export type FinishedSegment = Readonly<{
   ref: SegmentRef
   bytes: Bytes
-  /** The codecs of its frames, a bit for each, see `codecBit`. */
+  /** The codecs of the frames, one bit each; see `codecBit`. */
   codecs: number
   columns: readonly ColumnSummary[]
 }>
@@ -44,7 +44,7 @@ export function storedSegments(team: TeamContext): SegmentTarget {
   }
 }
 
-/** Where rows become segments, one after the other, under new, pending object ids. */
+/** Turns rows into segments, one after the other, under new, pending object IDs. */
 export class SegmentSink implements RowSink {
   readonly segments: SegmentRef[] = []
   readonly files = newMarkedFiles()
@@ -65,7 +65,7 @@ export class SegmentSink implements RowSink {
     for (const text of texts) builder.add(text)
   }
 
-  /** As `add`, of any number of rows. */
+  /** Adds any number of rows in steps; see `add`. */
   *addInSteps(texts: readonly string[]): Steps<void> {
     for (const text of texts) {
       this.add([text])
@@ -85,7 +85,7 @@ export class SegmentSink implements RowSink {
     return this.#builder
   }
 
-  /** Adds the last rows of a segment and stores it; nothing happens if it has none. */
+  /** Adds the last rows of a segment and stores it. Does nothing if it has none. */
   async end({ texts, columns, claims }: RowBatch): Promise<void> {
     this.add(texts)
     const object = this.#object
@@ -102,7 +102,7 @@ export class SegmentSink implements RowSink {
     for (const buffer of used) this.#context.buffers.give(buffer) // The target has its copy.
   }
 
-  /** Gives up all that was stored, and what was on the way. */
+  /** Abandons all segments, stored or in progress. */
   abandon(): void {
     const objects = this.segments.map(({ object }) => object)
     this.#context.ids.release(this.#object === undefined ? objects : [...objects, this.#object])
@@ -110,7 +110,7 @@ export class SegmentSink implements RowSink {
   }
 }
 
-/** Segments of one operation: with as many, one commit still does it. */
+/** Most segments of one operation, so that a single commit is enough. */
 export const SEGMENTS_MAX = 65_535
 
 export function tooManySegments(): StoreError {
@@ -121,8 +121,8 @@ export function tooManySegments(): StoreError {
 }
 
 /**
- * Stores rows as a segment under a new, pending object id.
- * @param files - Takes up what they name.
+ * Stores rows as a segment under a new, pending object ID.
+ * @param files - Collects the files that the rows name.
  */
 export async function storeSegment(
   team: TeamContext,

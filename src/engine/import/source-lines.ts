@@ -1,17 +1,17 @@
-// The lines of a source whose rows were written anew: where in it each row begins.
+// The lines on which the rows of a rewritten source begin.
 import { withLine } from '../../base/data-error.js'
 import { isStoreError } from '../../base/store-error.js'
 
-/** Rows that do not begin on the line behind that of the row before, at most. Of rows behind them no line is known. */
+/** Most rows that do not begin on the line after the previous row. The lines of later rows are unknown. */
 const STEPS_MAX = 65_536
 
 export class SourceLines {
-  /** Those rows, with their lines. */
+  /** These rows, with their lines. */
   readonly #steps: { readonly row: number; readonly line: number }[] = []
   #rows = 0
   #expected = 0
 
-  /** Takes the line of the next row. */
+  /** Notes the line of the next row. */
   note(line: number): void {
     if (line !== this.#expected && this.#steps.length <= STEPS_MAX) {
       this.#steps.push({ row: this.#rows, line })
@@ -20,7 +20,7 @@ export class SourceLines {
     this.#rows++
   }
 
-  /** undefined: it is not known. */
+  /** undefined: the line is unknown. */
   lineOf(row: number): number | undefined {
     let [low, high] = [0, this.#steps.length]
     while (low < high) {
@@ -33,14 +33,14 @@ export class SourceLines {
     return step.line + row - step.row
   }
 
-  /** The line of the first of some rows; 0: they are not on lines that follow each other. */
+  /** The line of the first of some rows; 0: the rows are not on consecutive lines. */
   firstLine(row: number, count: number): number {
     const line = this.lineOf(row)
     if (line === undefined || count === 0) return 0
     return this.lineOf(row + count - 1) === line + count - 1 ? line : 0
   }
 
-  /** A failure with the line of its row in the source. Others stay. */
+  /** The failure, with the line in the source if it has a row. */
   located(failure: unknown): unknown {
     if (!isStoreError(failure) || failure.row === undefined) return failure
     return withLine(failure, this.lineOf(failure.row))
@@ -49,7 +49,7 @@ export class SourceLines {
 
 /**
  * The line of a row of a body.
- * @param lines - Of rows that are written anew; undefined: the chunks of the body know where they begin.
+ * @param lines - The lines of rewritten rows; undefined: the chunks of the body have their lines.
  */
 export function lineOfRow(
   lines: SourceLines | undefined,
@@ -67,14 +67,14 @@ export function lineOfRow(
   return undefined
 }
 
-/** Where rows that are written anew have their lines. */
+/** The property of rewritten rows that has their lines. */
 const LINES = Symbol('lines')
 
 export function keepLines<T extends object>(rows: T, lines: SourceLines): T {
   return Object.assign(rows, { [LINES]: lines })
 }
 
-/** undefined: the rows are as they were given, or of JSON. */
+/** undefined: the rows are as given, or are JSON. */
 export function linesOf(rows: unknown): SourceLines | undefined {
   return (Object(rows) as { [LINES]?: SourceLines })[LINES]
 }

@@ -1,5 +1,5 @@
-// Rows of a source of any length, as its bytes come: cut into runs of rows, each of which becomes a chunk as one of a
-// stash would. Memory is bounded by a run, whatever the length of the source.
+// Rows of a source of any length, read as its bytes arrive: cut into runs of rows, each of which becomes a chunk.
+// Memory is bounded by a run, whatever the length of the source.
 import type { Bytes } from '../../base/bytes.js'
 import { shiftPlace } from '../../base/data-error.js'
 import { cutRecords } from '../../base/record-cutter.js'
@@ -26,9 +26,9 @@ export type SourceProgress = Readonly<{ rows: number; bytes: number }>
 export class SourceRows {
   readonly pieces: AsyncIterable<Bytes>
   readonly format: SourceFormat
-  /** Whether a source of blanks has no rows, and is no fault; undefined: its owner cannot say so. */
+  /** Whether a blank source counts as a source without rows, instead of a fault; undefined: its owner cannot say. */
   readonly allowEmpty: boolean | undefined
-  /** Of rows that were written anew. */
+  /** The lines of rows that were rewritten. */
   readonly lines: SourceLines | undefined
   readonly onProgress: (progress: SourceProgress) => void
 
@@ -52,11 +52,11 @@ export class SourceRows {
   }
 }
 
-/** Takes up the chunks of a source, in order, as they are stored. @returns whether it takes more */
+/** Receives the chunks of a source, in order, once they are stored. @returns whether it takes more */
 export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => Promise<boolean>
 
 /**
- * Reads a source to its end, or until the taker wants no more. What was handed over before a failure stays with it.
+ * Reads a source to its end, or until the taker wants no more. The taker keeps what it received before a failure.
  * @throws {StoreError} as `prepareRows`; what the source throws
  */
 export async function readSource(
@@ -66,7 +66,7 @@ export async function readSource(
 ): Promise<void> {
   const limits = runLimits(team.options)
   let rows = 0
-  let lineBreaks = 0 // Of the source before the run; those of the header are counted with its first run.
+  let lineBreaks = 0 // Before the run; line breaks of the header count for the first run.
   const place = new CharacterPlace()
   let columns: readonly ChunkColumn[] = []
   try {
@@ -106,7 +106,7 @@ async function prepareRun(
   }
 }
 
-/** The columns of a chunk: the list of the chunk before if it is the same, as most are, so that they share it. */
+/** The columns of a chunk: the list of the previous chunk if it is equal, as usual, so that they share it. */
 export function sharedColumns(
   before: readonly ChunkColumn[] | undefined,
   { columns }: Pick<StoredChunk, 'columns'>,

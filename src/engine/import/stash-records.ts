@@ -1,13 +1,13 @@
 // The records of a stash: its head, its chunk references and their column lists.
 //
 // Invariants:
-// - A chunk counts from the commit of its reference on; its objects are durable before that.
-// - A stash that may have lost chunks with the commits of a power cut, or whose chunks have expired, is neither used
-//   nor added to until it is deleted: what was put before and after would pass for all of it.
-// - Replacing a chunk raises the head's number; so a finalize, which checks the head, links exactly
-//   the references that it read.
-// - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted
-//   stash never belong to a later one of the same ID.
+// - A chunk exists from the commit of its reference on; its objects are durable before.
+// - A stash that may have lost chunks after a power failure, or whose chunks have expired, is neither used nor
+//   extended until it is deleted. Otherwise the chunks before and after the loss would pass for the whole.
+// - Replacing a chunk increments the head's number. So a finalize, which checks the head, links exactly the
+//   references that it read.
+// - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted stash never
+//   belong to a later stash with the same ID.
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
@@ -42,27 +42,27 @@ import { firstBatch, scanBatches, scanKeys } from '../../kv/scan-batches.js'
 
 export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
 
-/** A stash as one view sees it: its chunks in order, and the check that they are still those. */
+/** A stash in one view: its chunks in order, and the check that these are unchanged. */
 export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
 
 /**
- * The number of a stash that begins. One that began before commits may have been lost has a lower one than the
- * version base is now: chunks of it may be gone.
+ * The number of a new stash. A stash with a lower number began before commits may have been lost, so some of its
+ * chunks may be gone.
  */
 export function firstNumber(base: number): number {
   return Math.min(base, FIRST_NUMBER_MAX)
 }
 
-/** A number has 48 bits; half of them are left for chunks that are replaced. */
+/** A number has 48 bits. Half of the numbers are left for replaced chunks. */
 const FIRST_NUMBER_MAX = 2 ** 47
 
-/** What a stash had at least, as a job knows it that began with it. */
+/** The number and chunks of a stash when a job began with it. */
 export type Staged = Readonly<{ number: number; chunks: number }>
 
 /**
  * @param base - The version base of the store.
- * @param staged - With it, the stash is used below the version base too, if it has all that. Default: it is not.
- * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or has lost some.
+ * @param staged - Allows a number below that of a new stash if the stash still has all this. Default: not allowed.
+ * @throws {StoreError} STASH_NOT_FOUND if it has no chunk, or has lost some
  */
 export async function readStash(
   view: KvView,
@@ -86,12 +86,15 @@ export async function readStash(
   }
 }
 
-/** Whether a stash may be used: it has not expired, nor lost chunks. @param base - The version base of the store. */
+/** Whether a stash may be used: it has neither expired nor lost chunks. @param base - The version base of the store. */
 export function isWhole({ state, number }: StashHead, base: number): boolean {
   return state !== 'expired' && number >= firstNumber(base)
 }
 
-/** What a stash has now; undefined: it may have lost some. @param base - The version base of the store. */
+/**
+ * The current number and chunks of a stash; undefined: it may have lost some. @param base - The version base of the
+ * store.
+ */
 export async function readStaged(
   view: KvView,
   stashId: string,
@@ -115,13 +118,13 @@ function checkIsWhole(stashId: string, head: StashHead, base: number): void {
   )
 }
 
-/** Scans both ranges at once: each is a trip to another thread, or to another machine. */
+/** Scans both ranges at the same time: each is a round trip to another thread or machine. */
 function readAllChunks(view: KvView, nonce: Bytes): Awaitable<SerialChunk[]> {
   const scans = [columnListsRange(nonce), chunksRange(nonce)].map(firstBatch)
   return readAhead(view, { keys: [], scans }, (known) => readChunks(known, nonce))
 }
 
-/** Columns that are decoded in one turn of the event loop, about: each chunk may have a thousand of its own. */
+/** Columns that are decoded in one turn of the event loop, approximately. A chunk may have a thousand of its own. */
 const COLUMNS_AT_ONCE = 4_096
 
 async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
@@ -164,7 +167,7 @@ function listName(bytes: Bytes): string {
   return bytes.join('.')
 }
 
-/** The state that a put finds before it writes. */
+/** What a put reads before it writes. */
 export type PutState = Readonly<{
   headBytes: Bytes | null
   head: StashHead
@@ -172,8 +175,8 @@ export type PutState = Readonly<{
 }>
 
 /**
- * The records that the plan of a put asks for: its head is read, as the others are under its nonce.
- * @param fresh - The head of the stash if there is none yet.
+ * The records that the plan of a put needs. Reads the head, because the other keys contain its nonce.
+ * @param fresh - The head of the stash if it is new.
  */
 export async function aheadOfPut(
   view: KvView,
@@ -190,8 +193,8 @@ export async function aheadOfPut(
 }
 
 /**
- * @param fresh - The head of the stash if there is none yet.
- * @throws {StoreError} STASH_NOT_FOUND if it has lost chunks.
+ * @param fresh - The head of the stash if it is new.
+ * @throws {StoreError} STASH_NOT_FOUND if it has lost chunks
  */
 export async function readPutState(
   view: KvView,
@@ -250,7 +253,9 @@ type Put = readonly [Bytes, Bytes]
 
 type FoundList = Readonly<{ name: ColumnListName; put: Put | null }>
 
-/** The stash's record of this column list, or the one to put. A crc that is taken counts `probe` up. */
+/**
+ * The stash's record of this column list, or the one to put. `probe` is incremented past a CRC that another list has.
+ */
 async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): Promise<FoundList> {
   const record = columnListOf(chunk)
   const crc = columnListCrc(record)
@@ -266,7 +271,7 @@ function columnListOf({ columns }: StoredChunk): Bytes {
   return encodeColumnList(columns.map(({ summary }) => summary.id))
 }
 
-/** The commit that ends a stash whose time is over: its head stays and says so. */
+/** The commit that expires a stash. Its head stays, marked as expired. */
 export function planExpire(stashId: string, headBytes: Bytes, now: number): KvCommit {
   const key = stashHeadKey(stashId)
   const head = decodeStashHead(headBytes)
@@ -280,7 +285,7 @@ export function planExpire(stashId: string, headBytes: Bytes, now: number): KvCo
   }
 }
 
-/** The commit that ends a stash; garbage collection then deletes what lies under its nonce. */
+/** The commit that ends a stash. Garbage collection then deletes the records under its nonce. */
 export function planDelete(stashId: string, headBytes: Bytes): KvCommit {
   const key = stashHeadKey(stashId)
   return {
@@ -293,8 +298,8 @@ export function planDelete(stashId: string, headBytes: Bytes): KvCommit {
 const DIGITS = /^[0-9]+$/
 
 /**
- * The order of the serials of one stash: by number if all are digits, however many, else by code point.
- * `1` and `01` are two serials; equal numbers go by code point. CONTRACT.md, section 7.
+ * The order of the serials of a stash: numeric if all are digits, however many, otherwise by code point. `1` and `01`
+ * are two serials; equal numbers are ordered by code point. CONTRACT.md, section 7.
  */
 export function compareSerials(
   serials: readonly string[],
@@ -302,14 +307,14 @@ export function compareSerials(
   return serials.every((serial) => DIGITS.test(serial)) ? compareNumbers : compareTexts
 }
 
-/** Without leading zeros, more digits are a greater number; no float is involved. */
+/** Compares without floats: of two numbers without leading zeros, the longer one is greater. */
 function compareNumbers(left: string, right: string): number {
   const a = left.replace(/^0+/, '')
   const b = right.replace(/^0+/, '')
   return a.length - b.length || compareTexts(a, b) || compareTexts(left, right)
 }
 
-/** Serials are ASCII, so UTF-16 order is code point order. */
+/** Serials are ASCII, so the order of UTF-16 is that of code points. */
 function compareTexts(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }

@@ -1,4 +1,4 @@
-// Stashes: chunks of rows that are put in parallel and used later in one table operation.
+// Stashes: chunks of rows that are put in parallel and used later by one table operation.
 import { isSync } from '../../base/awaitable.js'
 import { toHex } from '../../base/bytes.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -37,23 +37,23 @@ type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 
 export class TeamStash implements Stash {
   readonly id: string
-  /** What it had when a job began with it; undefined: it is for no job, or may have lost some before. */
+  /** What the stash had when a job began with it; undefined: there is no job, or it may have lost chunks before. */
   readonly staged: Staged | undefined
   readonly #team: TeamContext
 
-  /** @param id - Of a caller, and checked; or of the store's own, which no caller's can be. */
+  /** @param id - A checked ID of a caller, or an ID of the store's own, which no caller can have. */
   constructor(team: TeamContext, id: string, staged?: Staged) {
     this.#team = team
     this.id = id
     this.staged = this.isWhole() ? OWN_STAGED : staged
   }
 
-  /** Its one chunk is the whole input of an operation: errors count its rows without a chunk. */
+  /** Whether its one chunk is the whole input of an operation: errors count its rows without naming a chunk. */
   isWhole(): boolean {
     return this.id.startsWith(OWN_STASH)
   }
 
-  /** What it has now, for a job. */
+  /** What the stash has now, for a job. */
   stagedNow(): Promise<Staged | undefined> {
     return this.#team.partition.read((view) => readStaged(view, this.id, versionBase(this.#team)))
   }
@@ -109,8 +109,8 @@ export class TeamStash implements Stash {
   }
 
   /**
-   * Adding a chunk changes nothing that other puts check, so that any number are under way at once. Replacing one
-   * changes the head, which all puts check: replacements take turns, and so do puts that one of them refused.
+   * Adding a chunk changes nothing that other puts check, so any number run concurrently. Replacing a chunk changes
+   * the head, which all puts check. So replacements take turns, and so do puts that one of them refused.
    */
   async #commitChunk(serial: string, prepared: PreparedChunk): Promise<void> {
     if (await this.#tryPut(serial, prepared, { mayReplace: false })) return
@@ -123,7 +123,7 @@ export class TeamStash implements Stash {
     )
   }
 
-  /** @returns Whether the chunk is stored; false if another commit refused it, or it would replace one and may not. */
+  /** @returns whether the chunk is stored; false: another commit refused it, or it would replace a chunk and may not */
   async #tryPut(
     serial: string,
     { chunk, files }: PreparedChunk,
@@ -158,7 +158,7 @@ export class TeamStash implements Stash {
     const planned = await partition.read(kv.shared ? planAhead : plan)
     if (planned === undefined) return false
     const { commit, state } = planned
-    // Not in the view: counting opens one of its own.
+    // Outside the view, because counting opens another view.
     await limits.checkChunk(this.#team, this.id, bytes, state.reference)
     const { ok } = await incarnation.commit(this.#team, objects, commit)
     if (ok) limits.storeChunk(this.#team, this.id, bytes, state.reference)
@@ -166,7 +166,7 @@ export class TeamStash implements Stash {
     return ok
   }
 
-  /** One chunk too many is refused here; chunks in flight beside it may still pass, finalize counts all. */
+  /** Refuses one chunk too many. Concurrent chunks may pass; finalize counts all. */
   async #checkCount(view: KvView, { headBytes, head, reference }: PutState): Promise<void> {
     if (headBytes === null || reference !== null) return
     const { stashChunksMax } = this.#team.options
@@ -187,7 +187,7 @@ export function tooManyChunks(stashId: string, stashChunksMax: number): StoreErr
   )
 }
 
-/** Its head and its chunk are of one commit. */
+/** One commit writes its head and its chunk. */
 const OWN_STAGED: Staged = { number: 0, chunks: 1 }
 
 const BUSY = 'The stash is too busy'

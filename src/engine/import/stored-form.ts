@@ -1,6 +1,5 @@
-// Holding stored rows against a schema: a chunk is judged by its column summaries alone; only a chunk
-// with a misfit is read to name the first one, and only a chunk whose cells are stored in a form that
-// its columns do not take is rewritten.
+// Checks stored rows against a schema. Column summaries alone judge a chunk. A chunk with a misfit is read to name
+// the first one, and a chunk is rewritten only if some cells are not stored in the form of their columns.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Steps } from '../../base/time-slices.js'
@@ -30,20 +29,20 @@ import { workOfRow } from './columns-of-chunk.js'
 import { invalidValue, unknownColumn } from './row-object.js'
 import { storeSegment } from './segment-sink.js'
 
-/** The rules that rows are checked against. */
+/** The rules for rows. */
 export type RowPolicy = Readonly<{
   schema: IndexedSchema
   formatChecks: boolean
   /**
-   * The schema was inferred from these very rows, or widened for them: so every value fits, but for
-   * those that no type holds (objects, numbers beyond a double).
+   * Whether the schema was inferred from, or widened for, these rows. Then every value fits, except those that no
+   * type holds (objects, numbers beyond a double).
    */
   inferred: boolean
-  /** Misfits are left out rather than refused. */
+  /** Whether misfits are left out rather than refused. */
   drops: boolean
 }>
 
-/** The work that a chunk needs before its segments may be linked. */
+/** The work that a chunk needs before its segments can be linked. */
 export type Verdict = 'link' | 'convert' | 'rewrite' | 'misfit'
 
 /** Judges a chunk, or a batch of rows, by the summaries of its columns. */
@@ -63,8 +62,8 @@ export function decideColumns(policy: RowPolicy, columns: StoredChunk['columns']
 }
 
 /**
- * Whether an operation with rows of these columns is refused, whatever rows follow.
- * @param schema - Of the table; null: it is inferred from the rows.
+ * Whether an operation refuses rows with these columns, whatever rows follow.
+ * @param schema - The schema of the table; null: it is inferred from the rows.
  */
 export function areRefused(
   { options: { formatChecks } }: StoreContext,
@@ -80,7 +79,7 @@ export function areRefused(
   return decideColumns(policy, columns) === 'misfit'
 }
 
-/** The rules of a policy that single values are checked by. */
+/** The part of a policy that checks single values. */
 export type ValueRules = Pick<RowPolicy, 'formatChecks' | 'inferred'>
 
 /** Whether all values of a column fit it, by their summary. */
@@ -89,23 +88,23 @@ export function columnFits(policy: ValueRules, type: ColumnType, summary: Column
   return summaryFits(type, summary, policy.formatChecks)
 }
 
-/** Whether some cell must be dropped or stored in another form before the reader may take it as it is. */
+/** Whether some cell must be dropped, or stored in another form, before it can be served. */
 function needsRewrite(type: ColumnType, summary: ColumnSummary): boolean {
   const { seen } = summary
   const isPlain = type.kind === 'string' || type.kind === 'markdown'
-  if (seen & SEEN.emptyText && !isPlain) return true // `""` is an empty cell in every other kind.
-  // An element that was taken as text is one for good, also when the column becomes `string` later.
+  if (seen & SEEN.emptyText && !isPlain) return true // `""` is an empty cell in all other kinds.
+  // An element that was taken as text stays text, even if the column becomes `string` later.
   if (type.kind === 'array' && needsTextForm(type, summary)) return true
   const storedText = (seen & SEEN.fromText) !== 0 && (seen & SEEN.storedText) !== 0
   return storedText && takesTokens(type)
 }
 
-/** Whether CSV text in a column of this type may have to become another token than a string. */
+/** Whether CSV text in a column of this type may need another token than a string. */
 function takesTokens({ kind }: ColumnType): boolean {
   return kind === 'number' || kind === 'boolean' || kind === 'array' || kind === 'duration'
 }
 
-/** The texts of rows in the form that the schema's columns take, without misfits. */
+/** The texts of rows in the form of the schema's columns, without misfits. */
 function* rowsToStoredForm(
   policy: RowPolicy,
   texts: readonly string[],
@@ -140,7 +139,7 @@ export function toStoredToken(token: string, type: ColumnType, fromText: boolean
   return convertToken(token, type)
 }
 
-/** The token for CSV text that fits a column which stores tokens. */
+/** The token for CSV text, in a column that stores tokens. */
 function tokenOfText(text: string, { kind }: ColumnType): string {
   if (kind === 'array') return compactToken(text.trim())
   if (kind === 'boolean') return text.toLowerCase()
@@ -148,7 +147,7 @@ function tokenOfText(text: string, { kind }: ColumnType): string {
   return isNumberToken(trimmed) ? compactToken(trimmed) : JSON.stringify(text)
 }
 
-/** Rewrites a chunk so that its segments can be linked as they are. `files`: what they name. */
+/** Rewrites a chunk so that its segments can be linked. `files`: the files that they name. */
 export async function chunkToStoredForm(
   context: TeamContext,
   chunk: StoredChunk,
@@ -177,7 +176,7 @@ export async function chunkToStoredForm(
   return { chunk: { ...chunk, segments, namesFiles: !files.isEmpty }, files }
 }
 
-/** The summaries of rows that were rewritten, as no flag of the old ones may be taken over. */
+/** The summaries of rewritten rows. They are made anew, because no flag of the old ones may be reused. */
 export function* summarizeRows(
   texts: readonly string[],
   before: readonly ColumnSummary[],
@@ -193,7 +192,7 @@ export function* summarizeRows(
   return [...columns.values()]
 }
 
-/** The inline twin of `conformChunk`: rows that become row records. */
+/** Like `chunkToStoredForm`, for inline rows, which become row records. */
 export function batchToStoredForm(
   { slices }: StoreContext,
   { texts, columns }: RowBatch,
@@ -206,7 +205,7 @@ export function isFromText(columns: readonly ColumnSummary[]): boolean {
   return columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
 }
 
-/** Where rows that must be searched for a misfit are, in order. */
+/** The rows to search for a misfit, in order. */
 export type SearchedRows = AsyncIterable<
   Readonly<{ columns: readonly ColumnSummary[]; texts: readonly string[] }>
 >
@@ -220,8 +219,8 @@ export async function* rowsOfChunk(context: StoreContext, chunk: StoredChunk): S
 }
 
 /**
- * The error of the first misfit of a chunk: by row, then by column in the order of the row.
- * @param serial - The chunk's serial, when it comes from a stash.
+ * The error of the first misfit of a chunk, by row, then by column in the order of the row.
+ * @param serial - The serial of a chunk of a stash.
  */
 export async function findMisfit(
   context: StoreContext,
@@ -255,7 +254,7 @@ export async function findMisfit(
   return new StoreError('DATA_CORRUPT', 'The column summary of a chunk does not match its values')
 }
 
-/** Returns whichever of two errors of a row has the earlier column. */
+/** The error with the earlier column, of two errors of a row. */
 function pickEarlierError(
   { columns }: StoredChunk,
   left: StoreError | null,
@@ -285,7 +284,7 @@ function* rowMisfit(
   return null
 }
 
-/** Whether one stored cell fits its column, by the rules of the body that it came in. */
+/** Whether one stored cell fits its column, by the rules of the format that it came in. */
 export function* cellFits(
   policy: ValueRules,
   { id, type }: Column,
@@ -293,7 +292,7 @@ export function* cellFits(
   fromText: boolean,
 ): Steps<boolean> {
   if (policy.inferred) {
-    const summary = { ...newSummary(id), ...NO_KINDS } // Only what no type holds counts.
+    const summary = { ...newSummary(id), ...NO_KINDS } // Only values that no type holds count.
     if (!fromText) yield* summarizeTokenInSteps(summary, token)
     return columnFits(policy, type, summary)
   }
@@ -302,7 +301,7 @@ export function* cellFits(
 
 const NO_KINDS = { scalarMask: 0, elementMask: 0 }
 
-/** The rule that a cell breaks which does not fit. */
+/** The rule that a misfit breaks. */
 export function brokenRule(
   { inferred }: ValueRules,
   { type }: Column,
@@ -317,7 +316,7 @@ export function fieldOf(token: string): string {
   return token.startsWith('"') ? String(JSON.parse(token)) : token
 }
 
-/** A column that the table lacks and of which only empty cells came, which no row's text shows. */
+/** The first column that the table lacks and that has only empty cells, which no row's text shows. */
 function firstUnknownColumn(
   policy: RowPolicy,
   chunk: StoredChunk,

@@ -1,5 +1,5 @@
-// Rows that callers give as a stream of text: found among the forms of rows, and scanned run by run, for callers that
-// take one row after the other. Memory is bounded by a run.
+// Rows that callers give as a stream of text: recognised among the forms of rows, and scanned run by run for callers
+// that take row after row. Memory is bounded by a run.
 import { type Bytes, bytesOf, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { isAsyncIterable, isIterable, shown, typeName } from '../../base/options.js'
@@ -23,14 +23,14 @@ export type GivenStream = Readonly<{
   allowEmpty: boolean
 }>
 
-/** Rows and bytes of a run. A run is held in memory about four times: in the window, cut, scanned, as a segment. */
+/** Most rows and bytes of a run. Memory holds a run about four times: in the window, cut, scanned, and as a segment. */
 const RUN_ROWS_MAX = 65_536
 const RUN_BYTES_MAX = 8 * 1024 * 1024
 
-/** The text of a row in its source is at most so many times as long as it may be: each character is an escape. */
+/** The text of a row may be so many times as long in its source: each character may be an escape. */
 const ROW_BYTES_FACTOR = 6
 
-/** Where a source of rows is cut. */
+/** The limits at which a source of rows is cut. */
 export function runLimits({ rowBytesMax }: Pick<ResolvedOptions, 'rowBytesMax'>): CutLimits {
   return {
     rowsMax: RUN_ROWS_MAX,
@@ -40,8 +40,8 @@ export function runLimits({ rowBytesMax }: Pick<ResolvedOptions, 'rowBytesMax'>)
 }
 
 /**
- * The stream among the members of rows; null: they are given in another form.
- * @param readBy - What the pieces of the caller are read through.
+ * The stream among the forms of rows; null: they are given in another form.
+ * @param readBy - Wraps the pieces of the caller.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function findRowStream(
@@ -71,7 +71,7 @@ export function findRowStream(
 }
 
 /**
- * The texts that are given as chunks; null: the rows are given in another form.
+ * Texts given as chunks; null: the rows are given in another form.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function chunksOf(rows: unknown): AsyncIterable<TextRows> | null {
@@ -86,7 +86,7 @@ export function chunksOf(rows: unknown): AsyncIterable<TextRows> | null {
   throw invalidRowsInput(`chunks must be an async iterable of texts, not ${typeName(chunks)}`)
 }
 
-/** A text that has no rows in any format. Bytes of CSV and TSV are left to the scanner, as bodies of HTTP are. */
+/** A text without rows in any format. Bytes of CSV and TSV are left to the scanner, as bodies of HTTP are. */
 const BLANK_TEXT = /^\ufeff?[ \t\r\n]*$/
 
 function pathForText(text: string, format: SourceFormat): StoreError {
@@ -95,7 +95,7 @@ function pathForText(text: string, format: SourceFormat): StoreError {
   return invalidRowsInput(`${problem}: ${advice}; a header alone ends with a line end`)
 }
 
-/** Bytes of a text that are scanned for the ends of rows in one turn of the event loop. */
+/** Bytes of a text that are scanned for ends of rows in one turn of the event loop. */
 const PIECE_BYTES = 256 * 1024
 
 export async function* piecesOfBytes(bytes: Bytes): AsyncGenerator<Bytes, void> {
@@ -126,7 +126,7 @@ export type StreamedRows = Readonly<{
   rows: AsyncIterable<ScannedRow>
 }>
 
-/** Reads a stream up to its header. @throws {StoreError} as the scanners; what the stream throws */
+/** Reads a stream up to and including its header. @throws {StoreError} as the scanners; what the stream throws */
 export async function openStream(
   { pieces, format, allowEmpty }: GivenStream,
   options: ResolvedOptions,
@@ -190,7 +190,7 @@ function openRun(
   return openCsv(typeof bytes === 'string' ? utf8(bytes) : bytes, { delimiter }, limits)
 }
 
-/** Where the runs of a source of JSON begin, in characters as messages count them: those of a string. */
+/** The place in a JSON source where the next run begins, in characters of a string, as messages count them. */
 export class CharacterPlace {
   /** How many more bytes than characters the rows had so far. Between rows each character has one byte. */
   #moreBytes = 0
@@ -199,20 +199,20 @@ export class CharacterPlace {
     return offset - this.#moreBytes
   }
 
-  /** @param run - Its rows are read, so they are valid UTF-8. */
+  /** @param run - Its rows have been read, so they are valid UTF-8. */
   pass({ bytes }: CutRun): void {
     this.#moreBytes += bytes.length - utf8StringLength(bytes)
   }
 }
 
-/** The rows of a run as one body. @param charsBefore - Of the source, of JSON. */
+/** The rows of a run as one body. @param charsBefore - Characters of a JSON source before the run. */
 export function textOfRun(run: CutRun, format: SourceFormat, charsBefore: number): TextRows {
   const whole = concatBytes(partsOfRun(run, format))
-  if (isJson(format)) return { json: whole, offset: charsBefore - 1 } // Before it stands a bracket.
+  if (isJson(format)) return { json: whole, offset: charsBefore - 1 } // A bracket precedes it.
   return format === 'csv' ? { csv: whole } : { tsv: whole }
 }
 
-/** @param canAllow - Whether the caller can say that an empty text is meant. */
+/** @param canAllow - Whether the caller can declare an empty text as intended. */
 export function makeFaultError({ message, line, isEmpty }: SourceFault, canAllow = true): unknown {
   const meant = 'the text of rows is empty; allowEmpty: true beside it says that this is meant'
   const problem = isEmpty && canAllow ? meant : message
@@ -220,15 +220,15 @@ export function makeFaultError({ message, line, isEmpty }: SourceFault, canAllow
   return dataError('REQUEST_VALIDATION_ERROR', phrase, line === undefined ? {} : { line })
 }
 
-/** How URLs, absolute paths and explicit relative ones begin. */
+/** The beginnings of URLs, absolute paths and explicit relative paths. */
 const BEGINNING = /^(?:[a-z][a-z\d+.-]*:[\\/]|(?:blob|data|file):|(?:\.{1,2}|~)?[\\/])/i
 const EXTENSION = /\.(?:csv|tsv|tab|txt|json|ndjson|jsonl|parquet|xlsx?|gz|zst|zip)$/i
-/** How JSON and quoted fields begin. */
+/** The beginnings of JSON and quoted fields. */
 const CONTENT = /^["[{]/
 
 /**
- * Whether a text of rows is probably a path or a URL: a caller who passes the name of a file means its content. A text
- * with a line end is none.
+ * Whether a text of rows is probably a path or a URL, from a caller who meant the content of the file. A text with a
+ * line end is not.
  */
 function looksLikePath(text: string): boolean {
   if (text.length > PATH_CHARS_MAX || /[\r\n]/.test(text)) return false

@@ -7,16 +7,16 @@ import { validatorOf } from '../../schema/define-schema.js'
 import type { StandardIssue, StandardSchema } from '../../schema/standard-schema.js'
 import type { RowInput, RowsInput, Stash } from '../types/row-types.js'
 
-/** The issues of a row that a message names, at most. */
+/** Most issues of a row that a message names. */
 const ISSUES_MAX = 3
 
-/** Characters of an issue that a message has, at most. */
+/** Most characters of an issue in a message. */
 const ISSUE_CHARS_MAX = 300
 
 /**
- * The rows as the validator of a schema returns them; without a validator, the rows.
+ * The rows as the validator of a schema returns them; without a validator, the rows as they are.
  * @param schema - As a caller gives it.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR if the rows are no objects that a validator could take
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR if the rows are not objects that a validator could take
  */
 export function validatedRows(schema: unknown, rows: RowsInput | Stash): RowsInput | Stash {
   const validator = validatorOf(schema)
@@ -36,13 +36,13 @@ async function* validated(
   for await (const row of rows) yield await validatedRow(validator, row, index++)
 }
 
-/** The row ID is no cell: it passes by the validator, which may not know it. */
+/** The row ID is not a cell: it bypasses the validator, which may not know it. */
 async function validatedRow(
   validator: StandardSchema,
   given: RowInput,
   index: number,
 ): Promise<RowInput> {
-  if (membersOf(given) === undefined) return given // It is refused as no row.
+  if (membersOf(given) === undefined) return given // The reader refuses it as a row.
   const { $rowID, ...cells } = given as Readonly<Record<string, unknown>>
   const result = await validator['~standard'].validate($rowID === undefined ? given : cells)
   if (result.issues !== undefined) throw refusedRow(result.issues, index)

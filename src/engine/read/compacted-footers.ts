@@ -1,11 +1,11 @@
 // The footers of compacted segments, which say which of their rows are deleted. Where a view keeps a connection, they
-// are not read within it: a plan goes on without those that are not at hand, and is made again when they are.
+// are not read within it: a plan continues without the missing footers, and is repeated when they are read.
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 
-/** Footers that are read at once, at most. */
+/** Most footers that are read concurrently. */
 const READS_MAX = 8
 
 export class CompactedFooters {
@@ -17,19 +17,19 @@ export class CompactedFooters {
     this.#segments = segments
   }
 
-  /** Whether a plan asked for footers that were not at hand. */
+  /** Whether a plan asked for footers that are not in memory. */
   get isIncomplete(): boolean {
     return this.#missing.length > 0
   }
 
-  /** undefined: it is not at hand, and will be read. */
+  /** undefined: the footer is not in memory, and will be read. */
   get(ref: SegmentRef): SegmentFooter | undefined {
     const known = this.#known.get(ref.object) ?? this.#segments.footerNow(ref)
     if (known === undefined) this.#missing.push(ref)
     return known
   }
 
-  /** Reads those that are missing. @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
+  /** Reads the missing footers. @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
   async read(): Promise<void> {
     const missing = this.#missing.splice(0)
     const readNext = async (): Promise<void> => {

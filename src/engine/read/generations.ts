@@ -1,5 +1,4 @@
-// Which rows a walk reads: those of the table now, or those of a generation that an overwrite retired
-// and that is still retained.
+// Selects the rows that a walk reads: those of the table now, or those of a retired generation within retention.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -20,7 +19,7 @@ import type { StoreContext, TablePlace, TeamContext } from '../context/store-con
 /** A generation, with the version of its rows as a whole. */
 export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
 
-/** Retirements of a table, at most: garbage collection ends all but the newest. */
+/** Most retirements of a table. Garbage collection ends all but the newest. */
 export const RETIREMENTS_MAX = 10_000
 
 export function readHead(
@@ -35,7 +34,7 @@ export function readHead(
   })
 }
 
-/** The schema of a table as it is now, and the commit that it is of. @throws {StoreError} TABLE_NOT_FOUND */
+/** The current schema of a table, and its commit. @throws {StoreError} TABLE_NOT_FOUND */
 export function readSchemaOfCommit({
   team,
   table,
@@ -48,12 +47,12 @@ export function readSchemaOfCommit({
   })
 }
 
-/** The schema of a table as it is now. @throws {StoreError} TABLE_NOT_FOUND */
+/** The current schema of a table. @throws {StoreError} TABLE_NOT_FOUND */
 export async function readSchema(place: TablePlace): Promise<IndexedSchema> {
   return (await readSchemaOfCommit(place)).schema
 }
 
-/** As `readHead`; null: there is no such table. */
+/** The head of a table; null: there is no such table. */
 export function readHeadOrNull(
   { heads }: Pick<StoreContext, 'heads'>,
   view: KvView,
@@ -65,7 +64,7 @@ export function readHeadOrNull(
 }
 
 /**
- * Finds the generation with a nonce: the table's own or a retired one within retention.
+ * Finds the generation with a nonce: the table's own, or a retired one within retention.
  * @param head - null: the table was deleted, so only a generation that a scan has pinned can be read.
  * @throws {StoreError} CONTINUATION_INVALID, TABLE_NOT_FOUND
  */
@@ -90,11 +89,11 @@ export async function findGeneration(
   throw continuationInvalid('the rows it continues were overwritten and are no longer kept')
 }
 
-/** Moves of a table to another generation while one is being pinned, at most: each needs an overwrite just then. */
+/** Most attempts to pin a generation. Each fails only if an overwrite comes at that moment. */
 const PIN_TRIES_MAX = 20
 
 /**
- * Keeps the rows of a table as they are readable until `unpin` is called, once; it resolves when others know.
+ * Keeps the current rows of a table readable until `unpin` is called, once. Resolves when other processes know.
  * @throws {StoreError} TABLE_NOT_FOUND; STORAGE_UNAVAILABLE if the table is overwritten again and again
  */
 export async function pinGeneration({
@@ -111,7 +110,7 @@ export async function pinGeneration({
     try {
       await team.incarnation.publish()
       const head = await read()
-      // Others that drop a generation look for pins after they saw that it was retired.
+      // Other processes look for pins after they found a generation retired, before they drop it.
       if (sameBytes(head.generation.nonce, generation.nonce)) {
         return { generation, unpin: () => unpinned(team, unpin) }
       }
@@ -127,7 +126,7 @@ export async function pinGeneration({
 
 async function unpinned({ incarnation }: TeamContext, unpin: () => void): Promise<void> {
   unpin()
-  await incarnation.publish().catch(() => undefined) // The next renewal says it.
+  await incarnation.publish().catch(() => undefined) // The next renewal publishes it.
 }
 
 /** A generation without rows. */

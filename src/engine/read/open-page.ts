@@ -1,4 +1,4 @@
-// A page of a table, from what a caller asks for to what it gets: whole, or in pieces.
+// A page of a table, from the request to the answer: whole, or in pieces.
 import { type Bytes, NO_BYTES, sameBytes } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
@@ -24,33 +24,33 @@ import { type PagePlan, type PlannedPage, planPage, readPagePiece } from './page
 import type { PageLimits } from './page-writer.js'
 import { aheadOfPlan, type PageWanted } from './record-scan.js'
 
-/** A page whose rows are chosen. */
+/** A page whose rows are selected. */
 export type ChosenPage = Readonly<{
   team: TeamContext
   plan: PagePlan
   limits: PageLimits
   version: number
-  /** The token with which the page after this one begins. */
+  /** The token of the page after a position. */
   tokenAt: (position: Position) => string
 }>
 
-/** Where a page begins, and what it may show. */
+/** Where a page begins, and its limits. */
 export type PageStart = Readonly<{
-  /** undefined: at the first row of the table as it is now. null: the caller's text is no token. */
+  /** undefined: at the first row of the table as it is now. null: the caller's text is not a token. */
   token: Continuation | null | undefined
-  /** Rows of the page, at most. */
+  /** Most rows of the page. */
   rows: number
   reserve?: PageWanted['reserve']
-  /** Whether the schema is read also if nothing has to be converted. */
+  /** Whether to read the schema even if nothing has to be converted. */
   wantsSchema?: boolean
   recordBytesMax?: PageWanted['recordBytesMax']
-  /** The generation that a scan has pinned: it is read although its table was deleted. */
+  /** The generation that a scan has pinned: it is readable even after its table was deleted. */
   pinned?: Bytes | undefined
-  /** The view in which the page is chosen. Default: one of its own. */
+  /** The view in which the page is selected. Default: a new one. */
   view?: KvView | undefined
 }>
 
-/** @param pinned - As in `PageStart`. */
+/** @param pinned - See `PageStart`. */
 export function openPage(
   place: TablePlace,
   { limit, continuation, reserve }: OpenPageRequest,
@@ -61,7 +61,7 @@ export function openPage(
   return choosePage(place, { token: parsePageToken(team, continuation), rows, reserve, pinned })
 }
 
-/** The position that a continuation names; null: it is none, undefined: none is given. */
+/** The position that a continuation names; null: it is not a token; undefined: none is given. */
 export function parsePageToken(
   team: TeamContext,
   continuation: string | undefined,
@@ -70,13 +70,13 @@ export function parsePageToken(
   return parseContinuation(checkText('continuation', continuation), versionBase(team))
 }
 
-/** Chooses the rows of a page, as they were at one commit. */
+/** Selects the rows of a page, all of one commit. */
 export async function choosePage(
   place: TablePlace,
   { token, rows, reserve, pinned, view: given, wantsSchema = false, recordBytesMax }: PageStart,
 ): Promise<ChosenPage> {
   const { team, table, tableId } = place
-  let start = token?.position // Where the page begins, as far as it is known.
+  let start = token?.position // Where the page begins, if it is known.
   const planIn: PlanIn = async (view, footers) => {
     const head = await readHeadOrNull(team, view, table)
     if (head === null && pinned === undefined) throw tableNotFound(tableId)
@@ -113,7 +113,7 @@ export function resolvePageStart(
   throw continuationInvalid('it points outside of the rows')
 }
 
-/** @param version - As it is stored. */
+/** @param version - As stored. */
 export function chosenPage(
   { team, table }: TablePlace,
   plan: PagePlan,
@@ -131,15 +131,15 @@ export function chosenPage(
   }
 }
 
-/** Plans a page in a view; without `footers`, footers are read in it. */
+/** Plans a page in a view. Without `footers` it reads footers within the view. */
 type PlanIn = (view: KvView, footers?: CompactedFooters) => Promise<PlannedPage>
 
-/** Views in which a page is planned, of which each asks for footers that the one before did not know of, at most. */
+/** Most views in which a page is planned. Each asks for the footers that the previous one found missing. */
 const VIEWS_MAX = 4
 
 /**
- * Plans a page. Of a shared store no object is read within a view, unless the table changes all the time.
- * @param aheadOf - What the plan will ask for.
+ * Plans a page. On a shared store no object is read within a view, unless the table changes all the time.
+ * @param aheadOf - What the plan reads first.
  */
 export async function planOpenPage(
   { segments, kv, partition }: TeamContext,
@@ -162,13 +162,13 @@ export async function planOpenPage(
   return partition.read((view) => planIn(view))
 }
 
-/** What a page asks for of which only the start is known. */
+/** What the plan of a page reads, if only the start of the page is known. */
 function aheadOfStart(table: TableKey, from: Position): Ahead {
   const { keys, scans } = aheadOfPlan(table, null, from)
   return { keys: [tableHeadKey(table), ...keys], scans }
 }
 
-/** All of a page. @param memory - As in `PageBytesRequest`. */
+/** A whole page. @param memory - See `PageBytesRequest`. */
 export async function readPage(
   { team, plan, limits, version, tokenAt }: ChosenPage,
   memory: Bytes | undefined,
@@ -198,7 +198,7 @@ export async function readPiece(
   }
 }
 
-/** Rows of a page, at most. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** Most rows of a page. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function rowsOfPage({ options }: TeamContext, limit: number | undefined): number {
   const { pageRowsMax } = options
   if (limit === undefined) return pageRowsMax

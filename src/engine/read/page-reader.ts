@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - A page sees one commit: head, extent entries and row records are read in one view.
-// - A page has a continuation if and only if a live row follows; so no page with one is empty.
+// - A page has a continuation if and only if a live row follows. So no continuation leads to an empty page.
 import type { Bytes } from '../../base/bytes.js'
 import type { ForwardMap } from '../../format/forward.js'
 import type { Position, TableKey } from '../../format/keys.js'
@@ -38,18 +38,18 @@ export type Run = Readonly<{
   limit: number
   records: ReadonlyMap<number, RowRecord>
   liveRows: number
-  /** The stored rows of the segment are not all in the form of the schema. */
+  /** Whether some stored rows of the segment must be converted to the form of the schema. */
   converts: boolean
 }>
 
-/** The rows that a page will show, decided within the view. */
+/** The rows that a page will show, selected within the view. */
 export type PlannedPage = Readonly<{
   runs: readonly Run[]
   version: number
   generation: Generation
-  /** Read only when something has to be converted, or the caller wants it. */
+  /** Read only if something has to be converted, or the caller wants it. */
   schema: IndexedSchema | null
-  /** The runs have all live rows up to the end. */
+  /** Whether the runs have all live rows up to the end. */
   isEnd: boolean
 }>
 
@@ -61,12 +61,13 @@ export type ReadPiece = Readonly<{
   rowCount: number
   /** Where the next piece begins; null: the page ends with this one. */
   next: PieceStart | null
-  /** At the end of the page: where the first live row after it is, or before it; null when the walk is done. */
+  /** At the end of the page: the position of the next live row, or one before it; null: no row follows. */
   after: Position | null
 }>
 
 /**
- * Finds enough live rows from a position on for a page of `limit` rows, and one to know of more.
+ * Finds the live rows of a page of `limit` rows from a position on, and one more to know whether the page is the
+ * last.
  * @param footers - undefined: footers are read in the view.
  */
 export async function planPage(
@@ -114,7 +115,10 @@ function withFooter(
   return { extent, nonce, rowCount, entry, isDeleted, versionOf }
 }
 
-/** Says which rows of a segment a compaction found deleted, and their versions; of other segments none is deleted. */
+/**
+ * The footer of a segment that a compaction wrote: its deleted rows, and the versions of rows. Other segments have
+ * neither.
+ */
 async function compactedFooter(
   { segments }: StoreContext,
   { entry }: Extent,
@@ -148,8 +152,8 @@ async function planRun(
 }
 
 /**
- * Reads one piece of the rows of a plan: a JSON array if all pieces are put together. A page has rows up to its limits,
- * but at least one if there is one; so has a piece.
+ * Reads one piece of the rows of a plan. All pieces together are a JSON array. A page has rows up to its limits, but
+ * at least one if there is one; so has a piece.
  * @param start - null: the first piece.
  * @throws {NeedsMemory}
  */
@@ -172,7 +176,7 @@ export async function readPagePiece(
   }
 }
 
-/** What a piece reads of segments, in order: without a run that begins where the page is full. */
+/** What a piece reads of segments, in order, without a run that begins where the page is full. */
 function segmentRuns(
   { runs }: PagePlan,
   { rows }: PageLimits,
@@ -196,7 +200,7 @@ export function segmentRunFrom({ extent, limit }: Run, start: number): RowRun | 
   return ref === null ? null : { ref, start, limit }
 }
 
-/** A smaller piece is read in smaller parts, so that little is held beside it. */
+/** A smaller piece is read in smaller parts, so that little other memory is used. */
 function makeWalkBounds(
   { bytes, memoryBytes = Number.POSITIVE_INFINITY }: PieceTarget & Partial<ReadBounds>,
   writer: PageWriter,
@@ -231,7 +235,7 @@ async function takeRuns(
     if (run === undefined) break
     const { extent } = run.extent
     const first = index === start?.run ? start.slot : run.first
-    // A whole run has a live row, so there is a next one: without reading on to find it.
+    // A whole run has a live row, so a next row exists; there is no need to read further.
     if (writer.rowCount === limits.rows && first === run.first) return end({ extent, slot: first })
     const texts = makeRunTexts(run, plan)
     const { slot, isPageFull } = await takeRun({ walk, writer, bounds, texts }, run, first)
@@ -252,10 +256,10 @@ async function takeRuns(
   return end(null)
 }
 
-/** A run on its way into a piece. */
+/** A run that is written into a piece. */
 type RunReading = Pick<PieceReading, 'walk' | 'writer' | 'bounds'> & Readonly<{ texts: Texts }>
 
-/** How far a run was taken: to its end, until the piece was full, or up to a row that is not on the page any more. */
+/** How far a run was written: to its end, until the piece was full, or to a row beyond the page. */
 type Taken = Readonly<{ slot: number; isPageFull: boolean }>
 
 async function takeRun(reading: RunReading, run: Run, first: number): Promise<Taken> {
@@ -273,11 +277,11 @@ async function takeRun(reading: RunReading, run: Run, first: number): Promise<Ta
   return { slot: run.limit, isPageFull: false }
 }
 
-/** How the texts of a run read now: as they are stored, or converted to what their columns became. */
+/** How the texts of a run are served: as stored, or converted to the current types of their columns. */
 export type Texts = Readonly<{
   /** null: the row is deleted. */
   ofRecord(record: RowRecord): string | null
-  /** null: rows of the segment read as they are stored. */
+  /** null: rows of the segment are served as stored. */
   ofStored: ((text: string, slot: number) => string) | null
 }>
 
@@ -319,7 +323,7 @@ function takeText(
   return writer.takeText(extent, slot, text)
 }
 
-/** Appends rows of a frame, under what is laid over them. */
+/** Appends rows of a frame, except where row records lie over them. */
 function takeFrame(
   reading: RunReading,
   { extent, records }: Run,

@@ -1,10 +1,9 @@
-// An array of rows as answers show them, `[{"$rowID":"…",…},…]`, put together in UTF-8 in one run of bytes, or
-// in several pieces, of which each has a writer. In an export, lines of rows instead, without their IDs unless they are
-// asked for.
+// Writes an array of rows as answers show them, `[{"$rowID":"…",…},…]`, in UTF-8: in one run of bytes, or in several
+// pieces with a writer each. An export has lines of rows instead, without IDs unless they are requested.
 //
-// A page is copied, never parsed: the texts of a frame go to the end of the space that their row objects
-// will take, and from there each to its place. A row object is longer than its text, so no text is
-// written over before it was moved.
+// A page is copied, never parsed: the texts of a frame go to the end of the space that their row objects will take,
+// and from there each to its place. A row object is longer than its text, so no text is overwritten before it was
+// moved.
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -21,39 +20,42 @@ import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../../format/row-id.
 import type { Frame } from '../../format/segment-reader.js'
 import type { FrameRows } from '../segments/frame-runs.js'
 
-/** The extent that rows are in: its number and nonce are in their IDs. */
+/** The extent of rows. Their IDs contain its number and nonce. */
 export type RowExtent = Readonly<{ extent: number; nonce: Bytes }>
 
 const OPENING = utf8('{"$rowID":"')
 
-/** A comma before it or a line end behind it, the ID's member and its quote, a comma after it, and the closing brace. */
+/**
+ * The bytes around a row's text: a comma before or a line end after, the ID's member with its quote, a comma, and the
+ * closing brace.
+ */
 const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1
 
-/** Three bytes of UTF-8 to a UTF-16 unit at most. */
+/** Most bytes of UTF-8 per UTF-16 unit. */
 const UNIT_BYTES_MAX = 3
 
 const FIRST_BYTES = 4 * 1024
 
-/** For a longer text its exact bytes are counted first, rather than room for the most they could be made. */
+/** Longer texts are counted exactly first, instead of reserving the most bytes that they may need. */
 const SHORT_TEXT_UNITS = 16 * 1024
 
 const encoder = new TextEncoder()
 
-/** The size of a page: rows, bytes of their texts. */
+/** The limits of a page: its rows, and the bytes of their texts. */
 export type PageLimits = Readonly<{ rows: number; bytes: number }>
 
-/** The rows and bytes of a page before one of its pieces. */
+/** The rows and bytes of a page before a piece. */
 export type PageStart = Readonly<{ rowCount: number; textBytes: number }>
 
 export const PAGE_START: PageStart = { rowCount: 0, textBytes: 0 }
 
-/** Where a piece is written. */
+/** Where and how a piece is written. */
 export type PieceTarget = Readonly<{
-  /** The piece is full with the first row that ends here or behind it. */
+  /** The piece is full with the first row that ends here or later. */
   bytes: number
-  /** Where the bytes go as long as it has room, if there is some; nobody else may use it meanwhile. */
+  /** Receives the bytes while it has room. No other user may use it meanwhile. */
   memory?: Bytes | undefined
-  /** Default: an array, of objects with row IDs. */
+  /** Default: `array`, of objects with row IDs. */
   form?: 'array' | 'lines' | 'linesWithIds' | undefined
 }>
 
@@ -67,11 +69,11 @@ export class PageWriter {
   #length = 0
   #rowCount: number
   #textBytes: number
-  /** `{"$rowID":"`, an ID of this extent, and `"`: of the next row, only the end of the ID is another. */
+  /** `{"$rowID":"`, an ID of this extent, and `"`. For the next row only the end of the ID is replaced. */
   readonly #head = new Uint8Array(OPENING.length + ROW_ID_CHARS + 1)
   #extent = -1
 
-  /** @param kept - The row IDs that rows brought with them, if some did. */
+  /** @param kept - Preserved row IDs, if rows have some. */
   constructor(
     limits: PageLimits,
     kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null,
@@ -91,12 +93,12 @@ export class PageWriter {
     this.#head[this.#head.length - 1] = QUOTE
   }
 
-  /** Rows of the page up to here. */
+  /** Rows of the page so far. */
   get rowCount(): number {
     return this.#rowCount
   }
 
-  /** Bytes of texts up to here. */
+  /** Bytes of texts so far. */
   get textBytes(): number {
     return this.#textBytes
   }
@@ -105,12 +107,12 @@ export class PageWriter {
     return this.#length >= this.#pieceBytes
   }
 
-  /** Bytes that the piece still takes, or the texts of the page, at most. */
+  /** Most bytes that the piece, or the texts of the page, still take. */
   get bytesLeft(): number {
     return Math.min(this.#pieceBytes - this.#length, this.#limits.bytes - this.#textBytes)
   }
 
-  /** Makes room for rows of these frames at once, as growing means copying. */
+  /** Makes room for all rows of these frames at once, because growing means copying. */
   expect(frames: readonly FrameRows[]): void {
     let count = 0
     for (const { frame, first, limit } of frames) {
@@ -120,7 +122,7 @@ export class PageWriter {
     this.#reserve(count + 1)
   }
 
-  /** Appends rows of a frame until the page is full. @returns how many it took. */
+  /** Appends rows of a frame until the page is full. @returns how many rows were appended */
   takeStored(place: RowExtent, { frame, first, limit, slot }: FrameRows): number {
     const last = this.#lastFitting(frame, first, limit)
     if (last === first) return 0
@@ -175,7 +177,7 @@ export class PageWriter {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** The first of the rows from `first` to `limit` that does not fit any more; a page has at least one row. */
+  /** The first row from `first` to `limit` that no longer fits. A page has at least one row. */
   #lastFitting(frame: Frame, first: number, limit: number): number {
     const last = Math.min(limit, first + this.#limits.rows - this.#rowCount)
     const textMax = frame.endOf(first - 1) + this.#limits.bytes - this.#textBytes
@@ -195,7 +197,7 @@ export class PageWriter {
     return end
   }
 
-  /** Begins a row object: what is before its cells. */
+  /** Begins a row object: writes what precedes its cells. */
   #open(place: RowExtent, slot: number): void {
     if (this.#rowCount++ > 0 && this.#isArray) this.#bytes[this.#length++] = COMMA
     if (!this.#hasIds) {
@@ -230,7 +232,7 @@ export class PageWriter {
   }
 }
 
-/** How many bytes of UTF-8 a well-formed text has at most. */
+/** The most bytes of UTF-8 that a well-formed text has. */
 export function textBytesMax(text: string): number {
   if (text.length <= SHORT_TEXT_UNITS) return UNIT_BYTES_MAX * text.length
   let bytes = text.length

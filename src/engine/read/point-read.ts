@@ -1,7 +1,7 @@
-// Point reads: of a table that is as it was when it was last read, without the database.
+// Point reads. A table that has not changed since its last read is read without the database.
 //
-// Invariant: a row is taken from its segment only if no row record is over it. This way is left out for a table
-// with a row record anywhere, and for rows that are not served as they are stored.
+// Invariant: a row is taken from its segment only if no row record lies over it. This path is not taken for a table
+// with any row record, nor for rows that must be converted.
 
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -35,10 +35,7 @@ export function readRowJson(
   return noted(team, head, rowId, found)
 }
 
-/**
- * The row with an ID, of a head that is the one now; null: there is none; undefined: it has to be looked for in the
- * records.
- */
+/** The row with an ID, under a head that is current; null: there is none; undefined: the records must be read. */
 function readLatestRow(
   latest: PointReadEntry,
   { team, table }: TablePlace,
@@ -73,7 +70,7 @@ function noted(
   return row
 }
 
-/** As `readRowJson`, with the records read in one view; what they say of the table is remembered. */
+/** Reads the row through its records, in one view, and remembers what they say about the table. */
 function readRowRecords(
   place: TablePlace,
   latest: PointReadEntry,
@@ -103,10 +100,10 @@ function readRowRecords(
   )
 }
 
-/** Looks at the records of a row, of which each asks for what the one before did not know of, at most. */
+/** Most looks at the records of a row. Each asks for what the previous one found missing. */
 const LOOKS_MAX = 8
 
-/** As `readRecords`, but objects are read when the view is closed. undefined: the table changes all the time. */
+/** Like `readRecords`, but reads objects after the view is closed. undefined: the table changes all the time. */
 async function readLooked(
   { team, table, tableId }: TablePlace,
   rowId: string,
@@ -133,7 +130,7 @@ async function readLooked(
   return undefined
 }
 
-/** Whether it is known that a table has no row records, which is found out if it was never tried. */
+/** Whether a table is known to have no row records. Scans for them if that was never tried. */
 function isFreeOfRecords(
   view: KvView,
   table: TableKey,
@@ -144,7 +141,7 @@ function isFreeOfRecords(
   if (stamp === undefined || view.isEmpty === undefined) return false
   const { firstExtent, nextExtent } = generation
   const start = { extent: firstExtent, slot: 0 }
-  // Walks have found out about the extents that there are. A look goes on to the end, for those that will be added.
+  // Walks show whether existing extents are empty. The scan below goes to the end, and so covers extents added later.
   const toEnd = rowsRange(table, start, EXTENTS_MAX)
   if (view.isEmpty(toEnd) || view.isEmpty(rowsRange(table, start, nextExtent))) return true
   if (!latest.shouldLook(generation)) return false

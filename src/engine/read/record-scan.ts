@@ -1,4 +1,4 @@
-// The row records of a walk: read in batches, as many as a page needs.
+// The row records of a walk, read in batches, as many as a page needs.
 import {
   decodeRowKey,
   EXTENTS_MAX,
@@ -19,22 +19,22 @@ const SCAN_COUNT_FIRST = 4
 const SCAN_COUNT_MAX = 1_000
 const SCAN_BYTES = 4 * 1024 * 1024
 
-/** Memory that a record takes beside its bytes, estimated. */
+/** Estimated memory of a record besides its bytes. */
 const RECORD_BYTES = 200
 
 export type PageWanted = Readonly<{
   from: Position
   limit: number
-  /** Called with the bytes of records that are held or about to be; undefined: nobody counts them. */
+  /** Called with the bytes of records that are held or about to be read; undefined: nobody counts them. */
   reserve?: ReserveMemory | undefined
-  /** Whether the schema is read also if nothing has to be converted. */
+  /** Whether to read the schema even if nothing has to be converted. */
   wantsSchema?: boolean
-  /** Bytes of row records that a plan holds, about, at most. Default: those of a page. */
+  /** Most bytes of row records that a plan holds, approximately. Default: those of a page. */
   recordBytesMax?: number | undefined
 }>
 
 /**
- * What `planPage` asks for first.
+ * What `planPage` reads first.
  * @param generation - null: not known yet.
  */
 export function aheadOfPlan(
@@ -49,16 +49,16 @@ export function aheadOfPlan(
 }
 
 /**
- * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth
- * of text were read, the page is sure to end before the next batch, and nothing more is read. Text is
- * counted here as the rows of a page count it: a page that ends with the plan would have no continuation.
+ * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth of text were
+ * read, the page ends before the next batch, and nothing more is read. Text is counted as in a page: otherwise a page
+ * could end with the plan, without a continuation.
  */
 export class RecordScan {
   readonly #view: KvView
   readonly #table: TableKey
   readonly #limitExtent: number
   readonly #textMax: number
-  /** Where the next batch begins; null when all records were read. */
+  /** Where the next batch begins; null: all records were read. */
   #from: Position | null
   #count = SCAN_COUNT_FIRST
   #text = 0
@@ -83,14 +83,14 @@ export class RecordScan {
     this.#textMax = textMax
   }
 
-  /** Whether records at this position were left unread, as the page is full before it. */
+  /** Whether records at this position were left unread, because the page is full before it. */
   isBeyondBudget({ extent, slot }: Position): boolean {
     const from = this.#from
     if (from === null || !this.#isFull) return false
     return extent > from.extent || (extent === from.extent && slot >= from.slot)
   }
 
-  /** The records of an extent; extents are asked for in ascending order. */
+  /** The records of an extent. The caller asks for extents in ascending order. */
   async ofExtent(extent: number): Promise<Map<number, RowRecord>> {
     const records = new Map<number, RowRecord>()
     for (;;) {
@@ -133,7 +133,7 @@ export class RecordScan {
   }
 }
 
-/** The position that follows in the order of rows. */
+/** The next position in the order of rows. */
 export function positionAfter({ extent, slot }: Position): Position {
   return slot === 0xffff ? { extent: extent + 1, slot: 0 } : { extent, slot: slot + 1 }
 }

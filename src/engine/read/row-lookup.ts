@@ -1,4 +1,4 @@
-// Reading one row by its ID: arithmetic on the ID, then the row record or the segment.
+// Reads one row by its ID: arithmetic on the ID, then the row record or the segment.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -31,9 +31,9 @@ import type { StoreContext } from '../context/store-context.js'
 export type FoundRow = Readonly<{
   position: Position
   version: number
-  /** As it reads: in the kinds that its columns have now. */
+  /** The text as served, with the current types of its columns. */
   text: string
-  /** As it is stored, the number of the schema it was stored under, and the version that wrote it. */
+  /** The text as stored, the number of its schema, and the version that wrote it. */
   stored: Readonly<{ text: string; schemaNumber: number; version: number }>
 }>
 
@@ -41,7 +41,9 @@ export type FoundRow = Readonly<{
 export type RowSources = Pick<StoreContext, 'extents' | 'forwards' | 'schemas'> &
   Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'compactedRow' | 'rowText'> }>
 
-/** The row with an ID in a generation; null when there is none, or not any more. At once, if all is in memory. */
+/**
+ * The row with an ID in a generation; null: there is none, or it is deleted. Synchronous if everything is in memory.
+ */
 export function findRow(
   context: RowSources,
   read: ReadRecord,
@@ -54,7 +56,7 @@ export function findRow(
   )
 }
 
-/** The row at a position of a generation; null when there is none, or not any more. */
+/** The row at a position of a generation; null: there is none, or it is deleted. */
 export function findRowAt(
   context: RowSources,
   read: ReadRecord,
@@ -90,7 +92,7 @@ function readPlace(
   })
 }
 
-/** Where the row with an ID is, as `findRow` finds it; its text is not read. */
+/** The position of the row with an ID, as `findRow` finds it. Does not read its text. */
 export function findPosition(
   context: RowSources,
   read: ReadRecord,
@@ -114,7 +116,7 @@ export function findPosition(
 
 type StoredRow = Omit<FoundRow, 'text'>
 
-/** A row of a segment, over which there is no record. */
+/** A row of a segment without a row record over it. */
 function readStored(
   context: RowSources,
   read: ReadRecord,
@@ -144,8 +146,8 @@ function readStored(
 }
 
 /**
- * The row of a segment as a row record: as it is stored, with the version that changed it last. For a live row with no
- * record over it.
+ * The row of a segment in the form of a row record: its stored text, and the version that changed it last. Only for a
+ * live row without a record over it.
  */
 export function recordBelow(
   { extents, segments }: RowSources,
@@ -186,8 +188,7 @@ function asItReads(
 }
 
 /**
- * The head of a table and the records that `findRow` asks for, as far as the ID tells: to be read in one query where
- * each is a round trip.
+ * The keys of the head and of the records that `findRow` reads, as far as the ID tells them, to be read in one query.
  */
 export function recordsOfRow(table: TableKey, rowId: string): readonly Bytes[] {
   const id = parseRowId(rowId)
@@ -199,7 +200,7 @@ export function recordsOfRow(table: TableKey, rowId: string): readonly Bytes[] {
 
 type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>
 
-/** Where an ID points: to the row that this generation minted it for, or that kept it. It may be deleted. */
+/** The position that an ID names: the row was created there in this generation, or is preserved. It may be deleted. */
 function findPlace(
   context: RowSources,
   read: ReadRecord,
@@ -218,7 +219,7 @@ function findPlace(
   })
 }
 
-/** As `findPlace`, in a generation that kept row IDs. @param minted - Where the ID was minted for. */
+/** Like `findPlace`, in a generation with preserved row IDs. @param minted - The position that the ID was made for. */
 function findKept(
   { extents }: RowSources,
   read: ReadRecord,

@@ -1,4 +1,4 @@
-// What tables are, from their records: heads, schemas and extent pages, whatever the number of rows.
+// The descriptions of tables, from heads, schemas and extent pages, whatever the number of rows.
 import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
@@ -29,7 +29,7 @@ import { segmentBytes } from '../limits/team-limits.js'
 import type { TableEntry, TableInfo, TableNamesOptions } from '../types/life-types.js'
 import { readHead } from './generations.js'
 
-/** Records that one query reads by their keys, at most. */
+/** Most records that one query reads by their keys. */
 const READ_COUNT = 500
 
 /** @throws {StoreError} TABLE_NOT_FOUND */
@@ -63,13 +63,13 @@ export function readTableInfos(team: TeamContext): Promise<TableInfo[]> {
   })
 }
 
-/** Memory of an entry besides the bytes of its name, and of a character of the name, in bytes. */
+/** Memory of an entry besides its name, and of a character of the name, in bytes. */
 const ENTRY_BYTES = 200
 const CHAR_BYTES = 2
 
 /**
- * @param name - null: of any name.
- * @param reserve - Called with the memory of the entries before it is taken. Default: nothing is reserved.
+ * @param name - null: any name.
+ * @param reserve - Called before the memory of entries is allocated. Default: nothing is reserved.
  */
 export function readTableNames(
   team: TeamContext,
@@ -155,7 +155,7 @@ function readInfoKey(
   return { key: decodeKeyIndex(record).columns }
 }
 
-/** The extent pages of a generation: one for each 256 extents. */
+/** The keys of the extent pages of a generation: one per 256 extents. */
 function listPageKeys(table: TableKey, { firstExtent, nextExtent, open }: Generation): Bytes[] {
   const keys: Bytes[] = []
   const limit = open?.extent ?? nextExtent

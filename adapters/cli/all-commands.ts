@@ -1,4 +1,4 @@
-// All commands, in the order in which the help lists them.
+// All commands, in the order of the help.
 
 import type { CommandIo } from './command/command.js'
 import type { CommandSpec } from './command/command-spec.js'
@@ -30,12 +30,12 @@ import {
 import { runTorture, TORTURE_COMMAND } from './commands/torture.js'
 import { runVerify, VERIFY_COMMAND } from './commands/verify.js'
 
-/** The environment of a command of a process. */
+/** The environment of a command in its own process. */
 export type ProcessIo = CommandIo & Pick<Terminal, 'rows' | 'progress'>
 
 export type Command = Readonly<{
   spec: CommandSpec
-  /** @returns the exit code, if it is another than 0. */
+  /** @returns the exit code, unless it is 0. */
   run(args: readonly string[], io: ProcessIo): Promise<unknown>
 }>
 

@@ -4,13 +4,13 @@ import { ProgramFailure } from './command/program-failure.js'
 import { openTerminal, type Terminal } from './command/terminal.js'
 import { runCommandLine } from './run-command.js'
 
-/** Time for the output of an interrupted command, in milliseconds. Work that goes on then is cut off. */
+/** Time to write the output of an interrupted command, in milliseconds. Work that takes longer is cut off. */
 const OUTPUT_MS = 200
 
 /** Runs the command line of this process. @returns the exit code. */
 async function runProcess(): Promise<number> {
   const ended = new AbortController()
-  // Once each: a second Ctrl-C ends the process at once.
+  // Once per signal: a second Ctrl-C ends the process at once.
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => ended.abort(new ProgramFailure(name, `Stopped by ${name}`)))
   }
@@ -22,10 +22,10 @@ async function runProcess(): Promise<number> {
   return output.exitCode ?? code
 }
 
-/** The exit code once the output could not be written, which may show after the command is done. */
+/** The exit code after the output could not be written. The failure may appear after the command has ended. */
 type Output = { exitCode: number | undefined }
 
-/** If the reader of the output stops, as `head` does, the command stops too, silently. */
+/** If the reader of the output stops, as `head` does, the command stops silently. */
 function watchOutput(ended: AbortController, { warn }: Terminal): Output {
   const output: Output = { exitCode: undefined }
   process.stdout.on('error', (failure: NodeJS.ErrnoException) => {
@@ -41,7 +41,7 @@ function watchOutput(ended: AbortController, { warn }: Terminal): Output {
   return output
 }
 
-// Files of commands are private to their user, also those that LevelDB writes itself.
+// Files are private to their user, including those that LevelDB writes itself.
 process.umask(0o077)
 
 process.exitCode = await runProcess()

@@ -1,4 +1,4 @@
-// A command line: the command that it names, and how its failure is told.
+// Runs a command line, and reports its failure.
 import { isStoreError } from '../../src/index.js'
 import { didYouMean, withNameGiven } from '../base/arguments.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
@@ -15,7 +15,7 @@ import { ProgramFailure } from './command/program-failure.js'
 import { printLines } from './command/terminal.js'
 import { faultText } from './server/failure-log.js'
 
-/** What a command line without a command asks for; undefined: nothing that there is. */
+/** The help or version that a command line without a command requests; undefined: none. */
 function renderAnswer([name, of, extent]: readonly string[]): string | undefined {
   if (name === '--version') return PACKAGE_VERSION
   if (name !== '--help' && name !== '-h' && name !== 'help') return undefined
@@ -62,12 +62,12 @@ export async function runCommandLine(args: readonly string[], io: ProcessIo): Pr
   }
 }
 
-/** Whether a store failed. Other failures of an interrupted command are consequences of the interruption. */
+/** Whether the store failed. Other failures of an interrupted command only follow from the interruption. */
 function isOfStore(failure: unknown): boolean {
   return isStoreError(failure) && failure.code !== 'ABORTED'
 }
 
-/** Shows failures that the user can act on as one line, and faults of this program with their stack. */
+/** Shows failures that the user can act on as one line, and faults of the program with their stack. */
 function reportFailure(
   failure: unknown,
   {

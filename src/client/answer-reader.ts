@@ -13,36 +13,36 @@ import {
 } from '../base/ascii.js'
 import { fromUtf8 } from '../base/bytes.js'
 
-/** Bytes of a text that are kept, at most. A table ID is shorter; all other texts are only counted. */
+/** The most bytes of a string that are kept. A table ID is shorter; other strings are only counted. */
 const TEXT_BYTES_MAX = 1_024
 
-/** Digits of a count, at most. */
+/** The most digits of a count. */
 const DIGITS_MAX = 15
 
 const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d])
 
-/** Members of `data` are two levels deep, row IDs three. */
+/** Nesting depth of the members of `data`; row IDs are one level deeper. */
 const MEMBER_DEPTH = 2
 
 export class AnswerReader {
   tableId: string | undefined
   rowCount = 0
-  /** Members of `data` that are numbers, by their names: what a merge did. */
+  /** The numeric members of `data`, by name: the counts of a merge. */
   readonly counts = new Map<string, number>()
   #depth = 0
-  /** The first byte that is no space. */
+  /** The first byte that is not white space. */
   #first: number | undefined
   #hasMembers = false
   #hasRowIds = false
   #inString = false
   #isEscaped = false
-  /** The last text at the depth of members, as its JSON bytes without quotes. */
+  /** The last string at the depth of members: its JSON bytes without quotes. */
   #text: number[] = []
   #key = ''
   #digits = ''
 
-  /** Whether the bytes that were read are an answer, from its beginning to its end. One without data is `{}`. */
+  /** Whether a complete answer was read. An answer without data is `{}`. */
   get isWhole(): boolean {
     const isObject = this.#first === OPEN_BRACE && this.#depth === 0
     return isObject && (this.#hasRowIds || !this.#hasMembers)

@@ -1,5 +1,4 @@
-// Reads the answer to a request. Between a client and its server there are proxies: a body may be cut, stall, have no
-// end, or be the page of something else.
+// Reads the answer to a request. A proxy may cut or stall a body, send one without end, or answer with its own page.
 import { concatBytes, utf8 } from '../base/bytes.js'
 import { monotonicMs, systemClock } from '../base/clock.js'
 import { isRecord } from '../base/options.js'
@@ -8,26 +7,26 @@ import { ClientError, type RowProblems } from './client-error.js'
 /** The longest silence within a body, in milliseconds. */
 const SILENCE_MS_MAX = 30_000
 
-/** What is read of the body of an error, in bytes, and for how long, in milliseconds. */
+/** Most bytes of an error's body that are read, and the time for it in milliseconds. */
 const ERROR_BYTES_MAX = 256 * 1024
 const ERROR_MS_MAX = 5_000
 
-/** Characters of the message of an error that are shown. */
+/** Most characters of an error message that are shown. */
 const ERROR_CHARACTERS_MAX = 10_000
 
-/** Characters of a body that are shown if it is not an answer of the contract. */
+/** Characters shown of a body that is not an answer of the contract. */
 const SHOWN_CHARACTERS = 40
 
-/** A pause that a server asks for is at most so long, in milliseconds. */
+/** The longest pause that a server can ask for, in milliseconds. */
 const RETRY_AFTER_MS_MAX = 120_000
 
-/** The whole message of the contract for a key that is not known, whose status is that of a missing table. */
+/** The contract's whole message for an unknown key. Its status, 404, is also that of a missing table. */
 const UNKNOWN_KEY = /^API key not found, or duplicate \S+$/
 
-/** The type of the failure whose answer is not one of the contract. */
+/** The error type of an answer that does not follow the contract. */
 export const ANSWER_INVALID = 'answer_invalid'
 
-/** An ETag. Proxies that compress make it weak, or add the name of the coding (Apache, Jetty). */
+/** An ETag. Compressing proxies make it weak, or append the name of the coding (Apache, Jetty). */
 const ETAG = /^(?:W\/)?"(.*?)(?:--?(?:gzip|br|deflate|zstd))?"$/
 
 /** The version in an ETag, without its quotes; empty if a proxy has removed the ETag. */
@@ -35,7 +34,7 @@ export function versionOf({ headers }: Response): string {
   return ETAG.exec(headers.get('etag') ?? '')?.[1] ?? ''
 }
 
-/** The headers of a condition on versions. */
+/** The conditional headers for versions. */
 export function conditionHeaders(
   ifMatch: string | undefined,
   ifNoneMatch?: string | undefined,
@@ -52,7 +51,7 @@ export async function changedVersion(answer: Response): Promise<Readonly<{ versi
   return { version: versionOf(answer) }
 }
 
-/** As `versionOf`, of an answer that is asked for its version. @throws {ClientError} answer_invalid */
+/** The version in an answer that must have one. @throws {ClientError} answer_invalid */
 export function neededVersionOf(answer: Response): string {
   const version = versionOf(answer)
   const isPage = /^text\/html\b/i.test(answer.headers.get('content-type') ?? '')
@@ -63,7 +62,7 @@ export function neededVersionOf(answer: Response): string {
   )
 }
 
-/** The pieces of a body. @throws what breaks it off; an Error if it stalls */
+/** The pieces of a body. @throws the error that cut it off; an Error if it stalls */
 export async function* answerPieces(
   answer: Response,
   silenceMsMax = SILENCE_MS_MAX,
@@ -103,7 +102,7 @@ function decodePieces(pieces: readonly Uint8Array[]): string {
   return new TextDecoder().decode(concatBytes(pieces))
 }
 
-/** The object of JSON that an answer is; `{}` for one without content. @throws {ClientError} answer_invalid */
+/** The JSON object of an answer; `{}` if it has no content. @throws {ClientError} answer_invalid */
 export async function readAnswerJson(
   answer: Response,
   parse: (text: string) => unknown = JSON.parse,
@@ -122,11 +121,11 @@ function parsedBy(parse: (text: string) => unknown, text: string): unknown {
   try {
     return parse(text)
   } catch {
-    return undefined // What is wrong with it says nothing about where it comes from.
+    return undefined // The syntax error does not help: the caller reports what answered.
   }
 }
 
-/** What `data` must be: a list, or an object with members of these types. */
+/** The shape that `data` must have: a list, or an object with members of these types. */
 type Shape = 'list' | Readonly<Record<string, 'list' | 'object' | 'string' | 'number'>>
 
 /** The `data` of an answer. @throws {ClientError} answer_invalid */
@@ -138,7 +137,7 @@ export async function readAnswerData<T>(
   return dataIn<T>(answer, await readAnswerJson(answer, parse), shape)
 }
 
-/** As `dataOf`, of the object that the answer is. */
+/** The `data` of an answer that has been parsed. @throws {ClientError} answer_invalid */
 export function dataIn<T>(
   answer: Response,
   { data }: Readonly<Record<string, unknown>>,
@@ -156,7 +155,7 @@ function isOfShape(data: unknown, shape: Shape): boolean {
   })
 }
 
-/** The failure of an answer that comes from something else than a server of the contract. */
+/** The failure for an answer that did not come from a server of the contract. */
 export function invalidAnswer(answer: Response, problem: string): ClientError {
   const { status, redirected, url } = answer
   const [place] = redirected ? url.split('?', 1) : ['']
@@ -207,12 +206,12 @@ async function errorText(answer: Response): Promise<string> {
       if (bytes > ERROR_BYTES_MAX || monotonicMs() > endMs) break
     }
   } catch {
-    // The status says that the request failed; what has come of the reason is shown.
+    // The status already says that the request failed; the part that arrived is shown.
   }
   return decodePieces(pieces)
 }
 
-/** The message for an answer that is no error of the contract. */
+/** The message for an error that does not follow the contract. */
 function statusMessage(status: number, target: string | URL): string {
   if (status !== 404 || target instanceof URL) return `The server answered with status ${status}`
   const { origin, pathname } = new URL(target)
@@ -240,7 +239,7 @@ function errorIn(text: string): Told {
       }
     }
   } catch {
-    // It is no error of the contract: a proxy has answered, for example.
+    // Not an error of the contract; perhaps a proxy answered.
   }
   return { type: '', message: undefined }
 }

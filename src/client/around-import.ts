@@ -1,4 +1,4 @@
-// What is read before an import and after it: the kinds of the columns of its table, and its receipt.
+// What an import reads before and after: the kinds of the table's columns, and its receipt.
 import type { ColumnKinds } from '../intake/conversions.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { readAnswerData } from './answers.js'
@@ -7,7 +7,7 @@ import type { ImportSettings } from './import-options.js'
 import type { Requests } from './requests.js'
 import { tablePath } from './table-operation.js'
 
-/** The kinds of the columns that the table has or gets; undefined: they are inferred. */
+/** The kinds of the columns that the table has or will have; undefined: they are inferred. */
 export async function kindsIn(
   requests: Requests,
   {
@@ -27,7 +27,7 @@ export async function kindsIn(
     )
     return { kinds: kindsOfSchema(found.schema), areFixed }
   } catch (failure) {
-    if (failure instanceof ClientError) return { kinds: new Map(), areFixed: true } // A server that does not tell them: no cell is converted.
+    if (failure instanceof ClientError) return { kinds: new Map(), areFixed: true } // The server does not describe tables: no cell is converted.
     throw failure
   }
 }
@@ -39,8 +39,8 @@ function kindsOfSchema({ columns }: TableSchema): ReadonlyMap<string, string> {
 }
 
 /**
- * What an operation did; undefined: there is none, as of a merge that changed nothing, or it cannot be read: the
- * operation is done, so this is no failure of it.
+ * The receipt of an operation. undefined: there is none, as after a merge that changed nothing, or it cannot be read,
+ * which is no failure of the completed operation.
  */
 export async function fetchReceipt<T = Readonly<Record<string, unknown>>>(
   requests: Requests,

@@ -1,5 +1,5 @@
-// Checks the options of a call before anything is sent. An option has one name and one rule in all calls, so the rules
-// are one table.
+// Checks the options of a call before anything is sent. An option has the same rule in every call, so one table has all
+// rules.
 import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../base/limits.js'
 import { didYouMean } from '../base/nearest-word.js'
 import {
@@ -24,7 +24,7 @@ import { whereText } from './row-text.js'
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 type Rule = (name: string, value: unknown) => void
 
-/** Serials of chunks stay far below 2^53. */
+/** Keeps the serials of chunks far below 2^53. */
 const CHUNKS_MAX = 2 ** 30
 
 const MODES = ['add', 'overwrite', 'merge'] as const
@@ -36,7 +36,7 @@ export const PARALLEL = { default: 4, min: 1, max: 64 }
 export const START_AT = { default: 0, min: 0, max: CHUNKS_MAX }
 
 const text = matching(/^/, 'a string')
-/** What a header can have, in quotes: fetch refuses others as if the server did not answer. */
+/** Characters allowed in a quoted header value. For others, fetch fails as if the server had not answered. */
 const version = matching(/^[!#-~]*$/, 'a version as text, as the client returns it')
 const nonEmpty = matching(/./s, 'a string that is not empty')
 const choice = (choices: readonly [string, ...string[]]): Rule => {
@@ -63,7 +63,7 @@ const columnList: Rule = (name, value) => {
     throw optionError(name, `must be a list of column IDs, not ${shown(value)}`)
 }
 
-/** Options that are lists of columns of `groups`. */
+/** The options of `groups` that are lists of columns. */
 export const GROUP_COLUMNS = Object.freeze(['by', 'sum', 'least', 'greatest'])
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -121,8 +121,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 }
 
 /**
- * Checks the options of a call: their names, and their values where they are given.
- * @param known - The options that the call takes, each of which has a rule.
+ * Checks the options of a call: names, and values that are given.
+ * @param known - The options that the call takes; each must have a rule.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function checkCall(call: string, given: unknown, known: readonly string[]): void {
@@ -134,7 +134,7 @@ export function checkCall(call: string, given: unknown, known: readonly string[]
   }
 }
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED for a name that is not known. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED for an unknown name. */
 export function checkNames(call: string, given: object, known: readonly string[]): void {
   const unknown = Object.keys(given).find((name) => !known.includes(name))
   if (unknown !== undefined) throw notTaken(call, unknown, known)
@@ -147,7 +147,7 @@ export function notTaken(call: string, name: string, known: readonly string[]): 
 }
 
 /**
- * The ID in the path of a request. An empty one, or one of dots, would make it the path of something else.
+ * The ID in the path of a request. An empty ID, or one of dots, would change the path.
  * @throws {ClientError} argument_invalid
  */
 export function checkIdArgument(what: string, given: unknown): asserts given is string {
@@ -155,7 +155,7 @@ export function checkIdArgument(what: string, given: unknown): asserts given is 
   if (problem !== undefined) throw invalidCall(`${what} ${problem}`)
 }
 
-/** The name of a table. @throws {ClientError} argument_invalid */
+/** Checks the name of a table. @throws {ClientError} argument_invalid */
 export function checkNameArgument(given: unknown): asserts given is string {
   if (typeof given === 'string') return
   throw invalidCall(`The name of a table must be a string, not ${shown(given)}`)
@@ -179,7 +179,7 @@ function matching(pattern: RegExp, rule: string): Rule {
 }
 
 function isTextList(given: unknown): given is readonly string[] {
-  return Array.isArray(given) && Array.from(given).every((id) => typeof id === 'string') // Of holes, too.
+  return Array.isArray(given) && Array.from(given).every((id) => typeof id === 'string') // `every` would skip holes of the array.
 }
 
 function checkKeyList(name: string, given: unknown): void {

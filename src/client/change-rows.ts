@@ -1,4 +1,4 @@
-// Many rows of a table of a server, changed, deleted or converted by one request. Loaded when it is needed.
+// Requests that change, delete or convert many rows of a table. Loaded on first use.
 import { typeName } from '../base/options.js'
 import type { PreflightReport } from '../engine/types/preflight-types.js'
 import { conditionHeaders, dataIn, readAnswerJson, versionOf } from './answers.js'
@@ -10,14 +10,14 @@ import type { Requests } from './requests.js'
 import { rowText, whereText } from './row-text.js'
 import { schemaQuery, tablePath } from './table-operation.js'
 
-/** The rows of a table. */
+/** The table whose rows change. */
 export type ChangedRows = Readonly<{ requests: Requests; tableId: string; hasKeys: boolean }>
 
 type Change = 'updateRows' | 'deleteRows'
 
 type Conversion = 'convertColumn' | 'checkConversion'
 
-/** @returns Of `updateRows`, the version alone. */
+/** @returns for `updateRows`, only the version. */
 export async function changeRows(
   { requests, tableId, hasKeys }: ChangedRows,
   call: Change,
@@ -30,8 +30,8 @@ export async function changeRows(
     throw invalidCall(`${call} takes an array of rows, not ${typeName(given)}`)
   }
   const { onSchemaError, signal } = options
-  // With a condition, a repeat of a change whose answer was lost would be refused because of that change; a row that is
-  // deleted is missing, whatever its version was.
+  // A repeated conditional request, after a lost answer, would fail because of its own change. The deletion of a
+  // missing row ignores the condition.
   let isRepeatable = true
   const rows = Array.from(given, (each: unknown, index) => {
     const what = `Row ${index} (counted from 0) of ${call}`
@@ -65,7 +65,7 @@ export async function changeRows(
   })
 }
 
-/** @returns Of `convertColumn`, the version alone. */
+/** @returns for `convertColumn`, only the version. */
 export async function convertColumn(
   { requests, tableId }: Pick<ChangedRows, 'requests' | 'tableId'>,
   call: Conversion,

@@ -1,4 +1,4 @@
-// Cuts the input of an import into chunks, always the same for the same input.
+// Cuts the input of an import into chunks. The same input always yields the same chunks.
 import { type Bytes, bytesOf, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { typeName } from '../base/options.js'
 import { type CutLimits, cutRecords } from '../base/record-cutter.js'
@@ -23,26 +23,26 @@ import { isBlob } from './own-realm.js'
 import { BYTES_ADVICE, rowText } from './row-text.js'
 
 export type ChunkSettings = Readonly<{
-  /** Default: that of a Blob; objects. */
+  /** Default: detected for a Blob; otherwise objects. */
   format?: SourceFormat | undefined
-  /** Bytes of a chunk, at most. */
+  /** Most bytes of a chunk. */
   chunkBytes: number
   /** Default: false. */
   allowEmpty?: boolean | undefined
   /** Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
-  /** Default: `detect` of a Blob, `plain` of a stream. */
+  /** Default: `detect` for a Blob, `plain` for a stream. */
   dialect?: 'plain' | 'detect' | undefined
   at?: string | undefined
   nested?: 'flatten' | 'text' | undefined
-  /** The kinds of the columns that are known. Default: none. */
+  /** The known kinds of columns. Default: none. */
   kindsOf?: () => Promise<ColumnKinds | undefined>
-  /** Told what was read, if it was read through the intake. */
+  /** Called with the report of the intake, if the intake read the input. */
   onReport?: (report: IntakeReport) => void
 }> &
   Dialect
 
-/** @throws {ClientError} if it is no input, the format of a Blob is not known, or its content is not of it */
+/** @throws {ClientError} if the input has a wrong type, a Blob's format is unknown, or its content is malformed */
 export function chunkInput(
   input: ImportInput,
   settings: ChunkSettings,
@@ -111,7 +111,7 @@ async function* chunksOfBytes(
     for await (const run of runs) {
       isEmpty = false
       const chunk = makeCountedChunk(run, run.format ?? format)
-      // What is unpacked, decoded or written anew has not the bytes that were read for it.
+      // For input that was unpacked, decoded or converted, bytes are those read from the source.
       yield isPlain ? chunk : { ...chunk, bytes: bytesRead - bytesTold }
       bytesTold = bytesRead
     }
@@ -125,7 +125,7 @@ async function* chunksOfBytes(
   }
 }
 
-/** Whether a source is read as its format says, and nothing else is said of it. */
+/** Whether a source is plain: of the stated format, without options for the intake. */
 function isPlainSource({ dialect, at, nested, ...settings }: ChunkSettings): boolean {
   const isSaid = (at ?? nested) !== undefined
   return dialect !== 'detect' && !isSaid && saidOf(settings) === undefined
@@ -137,7 +137,7 @@ function saidOf(settings: Dialect): Dialect | undefined {
   return Object.fromEntries(said.map((name) => [name, settings[name]]))
 }
 
-/** Only who needs the intake loads it. */
+/** The intake is loaded on first use. */
 async function* runsOfIntake(
   source: AsyncIterable<Bytes>,
   format: SourceFormat,

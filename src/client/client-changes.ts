@@ -2,19 +2,20 @@
 import type { ChangeEntry } from '../engine/types/history-types.js'
 import type { Abortable } from './import-types.js'
 
-/** What one commit did to a table, as a server of rowstash tells it. */
+/** What one commit did to a table. */
 export type ClientChange = Omit<ChangeEntry, 'version'> &
   Readonly<{
     /** The version that the commit made, as an ETag without quotes. */
     version: string
   }>
 
-/** How a table of a server is followed; a part of `ClientTable`. */
+/** The methods of `ClientTable` that follow changes. */
 export interface ClientChanges {
   /**
-   * What each commit after a version did, one entry for each, up to now. Only a rowstash server tells it.
+   * One entry per commit after a version, up to now. Needs a rowstash server.
    * @param request - `since`: a `version` that was read before.
-   * @throws {ClientError} from the iterator: `history_gone`, if the entries are not kept from there on: read the rows again
+   * @throws {ClientError} from the iterator: `history_gone` if entries after `since` were discarded: read the rows
+   * again
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const since = await client.table(tableId).version()
@@ -24,10 +25,10 @@ export interface ClientChanges {
    */
   changes(request: Abortable & Readonly<{ since: string }>): AsyncIterableIterator<ClientChange>
   /**
-   * As `changes`, then goes on with new commits as they are made, each once and in order. A connection that ends is opened
-   * again where it ended, as requests are repeated.
+   * The entries of `changes`, then those of new commits as they are made, each once and in order. A lost connection is
+   * reopened where it ended, with the retries of requests.
    * @param options - `since`: a `version` that was read before. Default: the version when the first entry is asked for.
-   * @throws {ClientError} from the iterator: as `changes`; `table_not_found`; the reason of `signal`
+   * @throws {ClientError} from the iterator: `history_gone`; `table_not_found`; the reason of `signal`
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const since = await client.table(tableId).version()

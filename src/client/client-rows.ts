@@ -8,11 +8,11 @@ import type { Abortable, OnSchemaError } from './import-types.js'
 /** A row: its ID and its non-empty cells, as JSON.parse returns them. */
 export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
 
-/** The description of a table. Times are in milliseconds since 1970 UTC; null: not known. */
+/** The description of a table. Times are in milliseconds since 1970 UTC; null: unknown. */
 export type ClientTableInfo = Readonly<{
   /** The ID of the table. */
   id: string
-  /** Its name, which other tables may have too. */
+  /** Its name; other tables may have the same. */
   name: string
   /** Its columns. */
   schema: TableSchema
@@ -20,11 +20,11 @@ export type ClientTableInfo = Readonly<{
   key?: readonly string[]
   /** The number of rows. */
   rowCount: number
-  /** Bytes of the rows as they are stored. */
+  /** Bytes of the stored rows. */
   bytes: number
   /** The version, as an ETag without quotes. */
   version: string
-  /** When the table was made. */
+  /** When the table was created. */
   createdAt: number | null
   /** When it was last changed. */
   updatedAt: number | null
@@ -45,18 +45,15 @@ export type ClientPage = Readonly<{
   total?: number
 }>
 
-/**
- * Which rows and cells of a table are read. Only a server of rowstash knows these; others may answer with all rows, or
- * refuse them.
- */
+/** Which rows and cells are read. Needs a rowstash server; others may return all rows or reject the request. */
 export type ClientFind = Readonly<{
-  /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
+  /** Conditions by column ID, in the form of `table.scan`. Default: all rows. */
   where?: Where | undefined
-  /** As `search` of `table.scan`. Default: all rows. */
+  /** A search, in the form of `table.scan`. Default: all rows. */
   search?: string | Search | undefined
   /** The columns whose cells are returned. Default: all. */
   columns?: readonly string[] | undefined
-  /** The columns that rows are sorted by, as `orderBy` of `table.page`. Default: the rows are in order of insertion. */
+  /** The columns that rows are sorted by, in the form of `table.page`. Default: order of insertion. */
   orderBy?: OrderBy | undefined
 }>
 
@@ -64,24 +61,24 @@ export type ClientFind = Readonly<{
 export type IfNoneMatch = Readonly<{
   /**
    * A `version` that was read before. If it is still the current one, the call fails with the type `not_modified` and
-   * reads no rows. Only a server of rowstash evaluates it. Default: no condition.
+   * reads no rows. Needs a rowstash server. Default: no condition.
    */
   ifNoneMatch?: string | undefined
 }>
 
-/** Which of the rows are on a page. */
+/** Which rows a page has. */
 export type PagePart = Readonly<{
-  /** A positive integer. Default: as many as the server allows. */
+  /** Rows per page, a positive integer. Default: as many as the server allows. */
   limit?: number | undefined
-  /** Of the page before. Default: the page begins at `from`. */
+  /** The `continuation` of the previous page. Default: the page begins at `from`. */
   continuation?: string | undefined
   /** The number of the first row, in the order of the page. Default: 0. Range: 0 to 2^53 - 1. */
   from?: number | undefined
-  /** Whether the page says how many rows match. Default: false. */
+  /** Whether to count all rows that match. Default: false. */
   total?: boolean | undefined
 }>
 
-/** A row that is to be as it was read; a part of what `updateRows` and `deleteRows` take. */
+/** A row and the version it must still have, for `updateRows` and `deleteRows`. */
 type NamedRow = Readonly<{
   /** The ID of the row. */
   rowId: string
@@ -89,20 +86,20 @@ type NamedRow = Readonly<{
   ifMatch?: string | undefined
 }>
 
-/** A column and the type that it is to have; a part of what `convertColumn` takes. */
+/** A column and its new type, for `convertColumn`. */
 type ColumnConversion = NonNullable<AlterRequest['convert']> &
   Readonly<{
     /** A `version` that was read. If the table has changed since, nothing is done. Default: no condition. */
     ifMatch?: string | undefined
   }>
 
-/** Changes of many rows, all or none, in one version; a part of `ClientTable`. Only a server of rowstash makes them. */
+/** Changes of many rows, all or none, in one version. Needs a rowstash server. */
 export interface ClientManyRows<Cells = ClientCells> {
   /**
    * Changes cells of at most 10,000 rows. No row may occur twice.
    * @param options - `onSchemaError`: what the server does with cells that do not fit. Default: `abort`.
-   * @throws {ClientError} `row_not_found`, `precondition_failed` (412), or what does not fit; `problems` of the error says
-   *   which rows, and what is wrong with each
+   * @throws {ClientError} `row_not_found`, `precondition_failed` (412), or the type of a misfit; `problems` of the error lists
+   *   the rows
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows, version } = await client.table(tableId).page()
@@ -117,8 +114,8 @@ export interface ClientManyRows<Cells = ClientCells> {
   /**
    * Deletes at most 10,000 rows.
    * @param rows - Their IDs, or objects with `ifMatch`.
-   * @returns how many rows were deleted, and how many were not there
-   * @throws {ClientError} `precondition_failed` (412), with `problems`, as `updateRows`
+   * @returns how many rows were deleted, and how many were missing
+   * @throws {ClientError} `precondition_failed` (412), with `problems`
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows } = await client.table(tableId).page({ where: { id: 1 } })
@@ -130,9 +127,9 @@ export interface ClientManyRows<Cells = ClientCells> {
     options?: Abortable,
   ): Promise<Readonly<{ version: string; deleted: number; missing: number }>>
   /**
-   * Gives a column another type, and its cells the form of that type: texts are read as fields of CSV are, numbers become
-   * their text. A column that has the type stays as it is.
-   * @throws {ClientError} `column_has_invalid_value`, with `problems`, as `updateRows`
+   * Gives a column another type, and its cells the form of that type: strings are parsed like fields of CSV; numbers
+   * become strings. A column that already has the type does not change.
+   * @throws {ClientError} `column_has_invalid_value`, with `problems`
    * @example
    * const { tableId } = await client.importRows([{ total: '5' }, { total: '7.50' }], { name: 'Orders' })
    * await client.table(tableId).convertColumn({ column: 'total', type: 'number' })
@@ -143,9 +140,9 @@ export interface ClientManyRows<Cells = ClientCells> {
     options?: Abortable,
   ): Promise<Readonly<{ version: string }>>
   /**
-   * Finds the cells for which `convertColumn` would fail, and changes nothing.
-   * @returns the first 1,000 of them, the number of all, and the version that was checked
-   * @throws {ClientError} as `convertColumn`, but for the cells that it finds
+   * Finds the cells that `convertColumn` would reject. Changes nothing.
+   * @returns the first 1,000 of them, their total number, and the version that was checked
+   * @throws {ClientError} for errors of `convertColumn` other than such cells
    * @example
    * const { tableId } = await client.importRows([{ total: '5' }, { total: 'x' }], { name: 'Orders' })
    * const { problems } = await client.table(tableId).checkConversion({ column: 'total', type: 'number' })

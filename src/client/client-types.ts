@@ -39,31 +39,30 @@ export type * from './client-changes.js'
 export type * from './client-rows.js'
 export type * from './import-types.js'
 
-/** Options of `createClient`. Unknown names are refused. */
+/** Options of `createClient`. Unknown names are rejected. */
 export interface ClientOptions {
   /** The http or https URL of the server, with its base path. */
   readonly url: string
-  /** A key of a team, which is sent with every request. */
+  /** The API key of a team, sent with every request. */
   readonly key: string
   /**
-   * Maximum number of attempts for each request. A request is repeated if the answer was 429, or if it was 408 or 5xx
-   * or there was none that could be read and a repeat is safe. Pauses are random: up to 0.5 seconds, then up to twice
-   * as long each time, at most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to
-   * 46 seconds without `Retry-After`; but 3 where no server of the API listens, until one has answered this client.
-   * Range: 1 to 100.
+   * Maximum number of attempts for each request. A request is repeated after a 429, and, if a repeat is safe, after a
+   * 408, a 5xx, or no readable answer. Pauses are random: up to 0.5 seconds, then up to twice as long each time, at
+   * most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to 46 seconds without
+   * `Retry-After`; but 3 until the API has answered this client once, if no server listens. Range: 1 to 100.
    */
   readonly triesMax?: number | undefined
   /**
-   * Whether the server knows `Idempotency-Key`, as rowstash does. If not, creates and adds are not repeated when it
-   * is unknown whether they took effect. Default: true.
+   * Whether the server supports `Idempotency-Key`, as rowstash does. If not, creates and adds whose outcome is unknown
+   * are not repeated. Default: true.
    */
   readonly idempotencyKeys?: boolean | undefined
   /**
-   * Called before each pause between attempts, with what failed and the length of the pause in milliseconds. An error
-   * that it throws ends the call. Default: none.
+   * Called before each pause between attempts, with the failure and the pause in milliseconds. An error that it throws
+   * ends the call. Default: none.
    */
   readonly onRetry?: ((failure: ClientError, pauseMs: number) => void) | undefined
-  /** Replaces `fetch`, for tests and proxies. Default: that of the platform. */
+  /** Replaces `fetch`, for tests and proxies. Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
@@ -77,19 +76,17 @@ export type UploadOptions = Abortable &
     /** The media type of the file. Default: the type of the Blob, or `application/octet-stream`. */
     contentType?: string | undefined
     /**
-     * Called with the bytes that were handed to the connection, from 0 to the size of the file; from 0 again if the
-     * upload is repeated. A browser cannot send a file as a stream: there it is called at the end.
-     * Default: none.
+     * Called with the number of bytes handed to the connection, from 0 to the size of the file; from 0 again if the
+     * upload is repeated. In a browser, which cannot stream a file, only at the end. Default: none.
      */
     onProgress?: ((bytes: number) => void) | undefined
   }>
 
 /**
- * A client of a server of the contract. Failures are `ClientError`: with the `status` and the `type` of the answer,
- * which the contract lists; with the type `answer_cut` or `answer_invalid` if a good answer could not be read; with the
- * status 0 and no `type` if there was no answer; with the status 0 and a `type` if
- * the client refused the call itself, such as `argument_invalid` of an argument that cannot be sent. Options that are
- * unknown or out of their range are a `StoreError` with the code OPTION_NOT_ALLOWED, before anything is sent.
+ * A client of a server of the contract. Failures are `ClientError`, with the `status` of the answer and a `type` that
+ * the contract lists. `answer_cut` or `answer_invalid`: a successful answer could not be read. Status 0 without a
+ * `type`: there was no answer. Status 0 with a `type`, such as `argument_invalid`: the client rejected the call.
+ * Unknown or out-of-range options are a `StoreError` with the code OPTION_NOT_ALLOWED, before anything is sent.
  */
 export interface Client {
   /**
@@ -100,9 +97,8 @@ export interface Client {
    */
   tables(options?: Abortable): Promise<readonly Readonly<{ id: string; name: string }>[]>
   /**
-   * As `table`, with rows that the compiler knows. It is not checked whether the table has these columns, and the
-   * validator of the schema is not called.
-   * @param schema - What `defineSchema` returns.
+   * A table with typed rows. Neither are the table's columns checked, nor is the schema's validator called.
+   * @param schema - The result of `defineSchema`.
    * @example
    * import { defineSchema } from 'rowstash/client'
    *
@@ -118,7 +114,7 @@ export interface Client {
    * console.log((await client.table(tableId).page()).rows.length) // 2
    */
   table(tableId: string): ClientTable
-  /** The oldest table with a name, typed if a schema is given, as `table`; null: there is none. */
+  /** The oldest table with a name, typed if a schema is given; null: there is none. */
   tableByName<S extends AnySchema>(
     name: string,
     schema: S,
@@ -133,13 +129,13 @@ export interface Client {
    */
   tableByName(name: string, schema?: undefined, options?: Abortable): Promise<ClientTable | null>
   /**
-   * Puts rows as chunks of a stash, several at the same time, and then creates, extends, overwrites or merges into a
-   * table in one step. Chunks that the server finds too large are halved. The input is read once, in bounded memory.
+   * Puts rows into a stash, several chunks at the same time, and then creates, extends, overwrites or merges into a
+   * table in one step. Halves chunks that are too large for the server. The input is read once, in bounded memory.
    *
-   * If it fails or is aborted, a stash without a `stashId` of the caller is deleted. A stash with one stays until it
-   * expires: the same call with `resume`, or with `startAt` from the last progress, continues. Nothing is done twice.
-   * @throws {ClientError} with `place` if it is about rows of the input; `argument_invalid`: the input has what is no
-   *   row; `stash_differs`: the stash has other chunks
+   * After a failure or an abort, a stash without a given `stashId` is deleted. One with a `stashId` stays until it
+   * expires: the same call continues with `resume`, or with `startAt` from the last progress. Nothing is done twice.
+   * @throws {ClientError} with `place` if rows of the input cause it; `argument_invalid`: the input has a value that is
+   *   no row; `stash_differs`: the stash has other chunks
    * @throws {StoreError} OPTION_NOT_ALLOWED
    * @example
    * const file = new File(['id,total\n1,34.50\n2,12\n'], 'orders.csv')
@@ -149,10 +145,10 @@ export interface Client {
    */
   importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult>
   /**
-   * Finds all values of an input that do not fit, as `importRows` would meet them, and changes no table. The rows are
-   * in a stash for a while. Only a server of rowstash can do it. If all values of a merge fit, it compares the keys too,
-   * and counts in `merged` what the merge would do.
-   * @throws {ClientError} as `importRows`, such as `key_not_unique` of a merge
+   * Finds all values that `importRows` would reject, and changes no table. The rows are in a stash meanwhile. If all
+   * values of a merge fit, it also compares keys and counts in `merged` what the merge would do. Needs a rowstash
+   * server.
+   * @throws {ClientError} for other errors of `importRows`, such as `key_not_unique`
    * @example
    * const schema = { columns: [{ id: 'total', type: { kind: 'number' } }] } as const
    * const { problems } = await client.checkRows([{ total: 1 }, { total: 'x' }], { name: 'Orders', schema })
@@ -160,15 +156,15 @@ export interface Client {
    */
   checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck>
   /**
-   * The stashes of the team, in the order of their IDs. Only a server of rowstash lists them.
+   * The stashes of the team, in the order of their IDs. Needs a rowstash server.
    * @example
    * await team.stash('orders').put(0, [{ id: 1 }]) // on the server
    * console.log((await client.stashes()).map(({ id, chunks }) => `${id}: ${chunks}`)) // ["orders: 1"]
    */
   stashes(options?: Abortable): Promise<readonly StashEntry[]>
   /**
-   * The chunks of a stash that the server has acknowledged, in their order. Only a rowstash server reports them; if it
-   * has no such stash, the call fails with the type `stash_not_found`.
+   * The acknowledged chunks of a stash, in order. Fails with `stash_not_found` if there is no such stash. Needs a
+   * rowstash server.
    * @example
    * await team.stash('orders').put(0, [{ id: 1 }]) // on the server
    * console.log(await client.stashChunks('orders')) // [{"serial":"0","rows":1}]
@@ -187,7 +183,7 @@ export interface Client {
   deleteStash(stashId: string, options?: Abortable): Promise<void>
   /**
    * Uploads a file.
-   * @returns the URL under which it is read. Put it into a row: a file that no row names is deleted after the server's
+   * @returns the URL to read it. Put it into a row: a file that no row names is deleted after the server's
    *   `fileRetentionMs`, by default 7 days.
    * @example
    * const file = new File(['a picture'], 'cat.png', { type: 'image/png' })
@@ -197,12 +193,12 @@ export interface Client {
   upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>>
 }
 
-/** A table of a server. Failures are `ClientError`, as of `Client`; a missing table has the type `table_not_found`. */
+/** A table of a server. Failures are `ClientError`; a missing table has the type `table_not_found`. */
 export interface ClientTable extends ClientChanges, ClientManyRows {
   /** The ID of the table. */
   readonly id: string
   /**
-   * The description of the table. Only a rowstash server has it.
+   * The description of the table. Needs a rowstash server.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { name, rowCount } = await client.table(tableId).info()
@@ -210,7 +206,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
    */
   info(options?: Abortable): Promise<ClientTableInfo>
   /**
-   * Renames the table. Only a rowstash server can do it.
+   * Renames the table. Needs a rowstash server.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * await client.table(tableId).rename('Orders of 2026')
@@ -218,7 +214,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
    */
   rename(name: string, options?: Abortable): Promise<Readonly<{ version: string }>>
   /**
-   * Deletes the table with all its rows. Also succeeds if there is none. Only a rowstash server can do it.
+   * Deletes the table with all its rows. Also succeeds if there is none. Needs a rowstash server.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * await client.table(tableId).delete()
@@ -235,7 +231,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
    */
   version(options?: Abortable): Promise<string>
   /**
-   * Some rows, from the beginning, a continuation or a number on.
+   * Some rows, starting at the beginning, a continuation or a number.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows, continuation } = await client.table(tableId).page({ limit: 1 })
@@ -244,7 +240,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
    */
   page(request?: Abortable & ClientFind & IfNoneMatch & PagePart): Promise<ClientPage>
   /**
-   * The number of rows, or of those that match a condition, which a server of rowstash counts.
+   * The number of rows. Counting the rows that match a condition needs a rowstash server.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * console.log(await client.table(tableId).count({ id: { gt: 1 } })) // 1
@@ -254,16 +250,16 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
     options?: Abortable & Pick<ClientFind, 'search'>,
   ): Promise<number>
   /**
-   * As `groups` of a table of the library. Only a server of rowstash has it.
+   * Groups of rows, as from `groups` of the library. Needs a rowstash server.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 1 }], { name: 'Orders' })
    * console.log((await client.table(tableId).groups({ by: ['id'] }))[0]) // {"values":{"id":1},"count":2}
    */
   groups(request: GroupsRequest): Promise<readonly Group[]>
   /**
-   * All rows, or those that match, in order, page by page.
-   * @param options - `limit`: rows at most, a positive integer. Default: all. `pageSize`: rows that are asked for at once,
-   *   a positive integer. Default: as many as the server allows. `signal` ends the rows at the next one. `ifNoneMatch`: the
+   * All rows, or the rows that match, in order, page by page.
+   * @param options - `limit`: most rows, a positive integer. Default: all. `pageSize`: rows per request, a positive
+   *   integer. Default: as many as the server allows. `signal` ends the rows at the next one. `ifNoneMatch`: the
    *   `version` of the table, which `version` and `page` return.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
@@ -275,13 +271,13 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
       IfNoneMatch &
       Readonly<{ limit?: number | undefined; pageSize?: number | undefined }>,
   ): AsyncIterableIterator<ClientRow>
-  /** @deprecated The name of `scan` in programs of earlier checkouts. */
+  /** @deprecated The former name of `scan`. */
   rows: ClientTable['scan']
   /**
-   * Rows as CSV, as `table.toCSV` of the library, a page at a time. Rows that are changed meanwhile are as they were or
-   * as they are.
-   * @param options - `limit`: rows at most, a positive integer, by default all; `delimiter`: between fields, a comma
-   *   or a tab, by default a comma; `$rowID` in `columns` puts the row IDs in front.
+   * Rows as CSV, as from `table.toCSV` of the library, a page at a time. A row that changes meanwhile is in its old or
+   * its new state.
+   * @param options - `limit`: most rows, a positive integer, by default all; `delimiter`: a comma (default) or a tab;
+   *   `$rowID` in `columns` puts the row IDs first.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''
@@ -294,7 +290,8 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
       Readonly<{ limit?: number | undefined; delimiter?: ',' | '\t' | undefined }>,
   ): AsyncIterableIterator<string>
   /**
-   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`. Every digit is kept.
+   * Rows as one JSON object per line, with the options as in `toCSV`. Row IDs only if `columns` has `$rowID`.
+   * Numbers keep all digits.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''
@@ -306,8 +303,8 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   ): AsyncIterableIterator<string>
   /**
    * A row and its version; null: there is none.
-   * @param row - Its ID; or the values of all key columns of a table with a key, such as `{ email: 'a@b.example' }`,
-   *   which a server of rowstash finds without a scan. It refuses others with the status 400.
+   * @param row - Its ID; or, on a rowstash server, the values of all key columns, such as `{ email: 'a@b.example' }`,
+   *   found without a scan. Other columns are rejected with the status 400.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rowIds } = await client.table(tableId).addRows([{ id: 3 }])
@@ -332,11 +329,11 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   ): Promise<Readonly<{ rowIds: readonly string[]; version: string }>>
   /**
    * Changes cells of a row.
-   * @param change - The cells; or a function that makes them of the row as it is. If others change the row meanwhile, it is
-   *   called again, 10 times in all. If it returns null, nothing is changed.
+   * @param change - The cells; or a function that makes them from the current row. If the row changes meanwhile, it is
+   *   called again, 10 times in all. null: nothing is changed.
    * @returns the version of the table, or of the row if nothing was changed
-   * @throws {ClientError} `row_not_found`; `precondition_failed` (412): the row changed, with `ifMatch` or during 10
-   *   calls
+   * @throws {ClientError} `row_not_found`; `precondition_failed` (412): the row changed, with `ifMatch` or during each
+   *   of 10 calls
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const [row] = (await client.table(tableId).page()).rows
@@ -350,7 +347,8 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
       Readonly<{
         /**
          * The `version` that `get` or `page` returned. If the row has changed since, the call fails with
-         * `precondition_failed`. Not with a function, which has that of the row that it got. Default: no condition.
+         * `precondition_failed`. Not with a function: its change applies to the version that it received. Default: no
+         * condition.
          */
         ifMatch?: string | undefined
         /** What the server does with cells that do not fit. Default: `abort`. */
@@ -368,7 +366,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   deleteRow(rowId: string, options?: Abortable): Promise<Readonly<{ version: string }>>
 }
 
-/** As `ClientFind`, with the columns of a schema; `limit`: rows at most. */
+/** Options as in `ClientFind`, with the columns of a schema; `limit`: most rows. */
 type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
   IfNoneMatch &
   Readonly<{
@@ -379,9 +377,7 @@ type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
     limit?: number | undefined
   }>
 
-/**
- * A table of a server with the rows of a schema. Its methods, their options and errors are as those of `ClientTable`.
- */
+/** A table with the rows of a schema. Its methods, options and errors are as those of `ClientTable`. */
 export interface TypedClientTable<S extends AnySchema>
   extends Pick<
       ClientTable,
@@ -404,7 +400,7 @@ export interface TypedClientTable<S extends AnySchema>
   scan<Column extends ColumnOf<S> = ColumnOf<S>>(
     options?: TypedFind<S, Column> & Readonly<{ pageSize?: number | undefined }>,
   ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>
-  /** @deprecated The name of `scan` in programs of earlier checkouts. */
+  /** @deprecated The former name of `scan`. */
   rows: TypedClientTable<S>['scan']
   get(
     row: string | KeyValues,

@@ -1,4 +1,4 @@
-// Runs of records as chunks, which know how a server counts their rows.
+// Chunks of records, with the row numbers by which a server counts.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { type Bytes, concatBytes } from '../base/bytes.js'
 import { type CutRun, partsOfRun } from '../base/record-cutter.js'
@@ -6,21 +6,21 @@ import type { SourceFault } from '../base/record-scanner.js'
 import { BODY_TYPE_OF_FORMAT, isJson, type SourceFormat } from '../base/source-format.js'
 import type { RowChunk } from './import-types.js'
 
-/** Rows of a chunk, at most. */
+/** Most rows of a chunk. */
 export const ROWS_MAX = 10_000
 
 /** The longest row, in bytes of the input. */
 export const ROW_BYTES_MAX = 16 * 1024 * 1024
 
-/** A chunk that the client cut, which knows how a server counts its rows. */
+/** A chunk cut by the client, with the row numbers by which a server counts. */
 export interface CountedChunk extends RowChunk {
-  /** The rows in front of a record, of which blank lines of CSV are some. */
+  /** The rows before a record. Blank lines of CSV count. */
   rowsBefore(record: number): number
 }
 
 export type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'> &
   Readonly<{
-    /** Default: that of the source. */
+    /** Default: the format of the source. */
     format?: SourceFormat
   }>
 
@@ -46,7 +46,7 @@ export function makeCountedChunk(
   }
 }
 
-/** The blank lines that a record of CSV begins with. */
+/** The number of blank lines at the beginning of a CSV record. */
 function blankLines(bytes: Bytes, start: number, end: number): number {
   let lines = 0
   for (let at = start; at < end; at++) {
@@ -57,7 +57,7 @@ function blankLines(bytes: Bytes, start: number, end: number): number {
   return lines
 }
 
-/** The message of a fault with its place. */
+/** The message of a fault, with its place. */
 export function placeOfFault({ line, offset, message }: SourceFault): string {
   if (line !== undefined) return ` at line ${line}: ${message}`
   return offset === undefined ? `: ${message}` : ` at byte ${offset}: ${message}`

@@ -1,5 +1,5 @@
-// All rows of a table of a server as text, a page at a time. Tokens go out as the server sent them, so that a number
-// keeps its digits, which JSON.parse would not.
+// All rows of a table as text, a page at a time. Tokens are passed on as the server sent them, so numbers keep digits
+// that JSON.parse would lose.
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.js'
 import type { RowsWriter } from '../format/rows-writer.js'
 import {
@@ -13,16 +13,16 @@ import {
   skipValue,
 } from '../schema/json-cursor.js'
 
-/** Rows that are asked for at once. */
+/** Rows per request. */
 const PAGE_ROWS = 1_000
 
-/** Levels of arrays and objects around a row of a page. */
+/** Nesting depth of the rows of a page. */
 const ROW_LEVEL = 2
 
-/** A row without its ID, and without braces: servers of the contract send the ID first. */
+/** The row ID at the beginning of a row: servers of the contract send it first. */
 const ROW_ID = /^\{\s*"\$rowID"\s*:\s*"[^"]*"\s*,?\s*/
 
-/** What stands before the ID of a row. */
+/** The text before the row ID. */
 const BRACE = /^\{\s*/
 
 type ReadPage = (bounds: Readonly<{ limit: number; continuation?: string }>) => Promise<PageTexts>
@@ -51,10 +51,10 @@ export async function* exportRows(
   }
 }
 
-/** The rows of a page, as the server sent them. */
+/** The texts of a page's rows, as sent by the server. */
 export type PageTexts = Readonly<{ rows: readonly string[]; continuation: string | undefined }>
 
-/** @throws if it is not the text of a page */
+/** @throws if the text is no page */
 export function rowsOf(page: string): PageTexts {
   const cursor = openCursor(page)
   let rows: readonly string[] | undefined

@@ -1,4 +1,4 @@
-// Checks the options of an import: which of them are for which target.
+// Checks the options of an import, which depend on its target.
 import { integerOption, isRecord, optionError } from '../base/options.js'
 import { DIALECT_NAMES } from '../intake/dialect.js'
 import { CHUNK_BYTES, checkCall, notTaken, PARALLEL, START_AT } from './call-options.js'
@@ -8,7 +8,7 @@ import { ownSignal } from './own-realm.js'
 export type ImportSettings = ImportOptions &
   Readonly<{ startAt: number; chunkBytes: number; parallel: number }>
 
-/** The options of each target. One of another target is refused: it would have no effect. */
+/** The options of each target. Options of another target would have no effect, so they are rejected. */
 const OF_TARGET = {
   name: ['name', 'schema'],
   add: ['tableId', 'mode'],
@@ -34,7 +34,7 @@ const OF_SENDING = [
 
 const OF_IMPORT = ['stashId', 'resume', 'startAt', 'receipt'] as const
 
-/** @returns the options that are given, with defaults. @throws {StoreError} OPTION_NOT_ALLOWED */
+/** @returns the given options, and defaults for the others. @throws {StoreError} OPTION_NOT_ALLOWED */
 export function checkImportOptions(
   call: 'importRows' | 'checkRows',
   given: unknown,
@@ -58,7 +58,7 @@ export function checkImportOptions(
   }
 }
 
-/** The options but those of a dialect, which the intake checks: other calls have others of the same names. */
+/** The options without those of a dialect, which the intake checks: other calls have options with the same names. */
 function withoutDialect(given: object): object {
   if (!isRecord(given)) return given
   const ofDialect: readonly string[] = DIALECT_NAMES
@@ -97,7 +97,7 @@ function checkNewTable(call: string, target: ImportTarget): void {
   throw optionError(wrong, `cannot be combined with \`name\` in ${call}: ${advice}`)
 }
 
-/** The first option of another target. */
+/** The first option that belongs to another target. */
 function unknownIn(target: object, known: readonly string[]): string | undefined {
   return Object.keys(target).find((name) => OF_TARGETS.includes(name) && !known.includes(name))
 }

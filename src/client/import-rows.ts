@@ -1,8 +1,8 @@
-// An import: chunks of a stash, several at the same time, and one operation that uses them.
+// An import: puts chunks into a stash, several at the same time, and sends one operation that uses them.
 //
 // Invariants:
-// - The operation is sent when all chunks are acknowledged, and with the stash's ID as idempotency key.
-// - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
+// - The operation is sent after all chunks are acknowledged, with the stash's ID as idempotency key.
+// - A stash with a random ID is always deleted, after its last chunk was answered or aborted.
 import { conditionHeaders, readAnswerData, readAnswerJson, versionOf } from './answers.js'
 import { fetchReceipt, kindsIn } from './around-import.js'
 import { chunkInput } from './chunks.js'
@@ -26,7 +26,7 @@ import {
   type TableOperation,
 } from './table-operation.js'
 
-/** The deletion of a stash does not go on for longer, in milliseconds, and has so many attempts. */
+/** Time for the deletion of a stash, in milliseconds, and its attempts. */
 const CLEANUP_MS_MAX = 10_000
 const CLEANUP_TRIES_MAX = 3
 
@@ -55,7 +55,7 @@ export async function checkRows(
   })
 }
 
-/** Puts the input into a stash, uses it and deletes it. A stash that somebody can go on with stays if this fails. */
+/** Puts the input into a stash, uses it and deletes it. After a failure, a stash stays if the caller can continue it. */
 async function throughStash<T>(
   stash: RemoteStash,
   requests: Requests,
@@ -77,7 +77,7 @@ async function throughStash<T>(
   } catch (failure) {
     throw failure instanceof ClientError ? stash.locate(failure) : failure
   } finally {
-    // It expires by itself, so a failure here is none of the import.
+    // The stash expires by itself, so this failure does not fail the import.
     const isLeft = stash.mayHoldChunks && (isUsed || settings.stashId === undefined)
     if (isLeft) await cleanUp(requests, stash.id)
   }
@@ -126,7 +126,7 @@ async function finalize(
   const { hasReceipt, ...made } = await requests.send(request, async (answer) => ({
     ...(await readAnswer(answer, settings)),
     version: versionOf(answer),
-    // A merge that changes nothing makes no version, so that a receipt of this version would be an older one.
+    // A merge that changes nothing makes no version: the receipt of the version would be an older one.
     hasReceipt: answer.headers.get('preference-applied')?.includes('return=receipt') === true,
   }))
   if (receipt !== true || !hasReceipt) return made
@@ -151,7 +151,7 @@ async function check(
   )
   let merged: MergeCounts | undefined
   if (data.problemCount === 0 && settings.mode === 'merge') {
-    // Only a check of the merge itself compares keys.
+    // Only the check of a merge compares keys.
     merged = await sendCheck<MergeCounts>(
       requests,
       makeTableOperation(settings, stash.id),

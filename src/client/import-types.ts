@@ -9,40 +9,39 @@ import type { ChunkPlace } from './client-error.js'
 
 export type { Abortable, Dialect, IntakeReport, MergeCounts, OnSchemaError }
 
-/** How far an import has come. */
+/** The progress of an import. */
 export type ImportProgress = Readonly<{
   /** Rows of the input that are on the server. */
   rows: number
   /**
-   * Bytes of the input that are on the server. Of a Blob or a stream that the intake reads, bytes that were read for its
-   * rows, as they are in the file.
+   * Bytes of the input that are on the server. For a Blob or a stream read by the intake: bytes of the file, before
+   * unpacking and decoding.
    */
   bytes: number
   /**
-   * All chunks below this number are on the server: what `startAt` takes to go on. Chunks are sent at the same time, so
-   * it is 0 until the first is there, whatever `rows` is.
+   * All chunks below this number are on the server: the value of `startAt` to continue. Chunks are sent at the same
+   * time, so it is 0 until the first has arrived, whatever `rows` is.
    */
   chunks: number
 }>
 
-/** A condition on the table that an import changes. */
+/** A condition on the version of the table. */
 type IfVersion = Readonly<{
   /**
-   * A version of the table, as `version` of a result or `table.version()`. If the table's version is greater when all
-   * chunks are sent, nothing is changed and the call fails with the status 412. The operation is then repeated after a
-   * lost response only where an idempotency key makes that harmless. Default: no condition.
+   * A `version` of a result or of `table.version()`. If the table's version is greater once all chunks are sent,
+   * nothing is changed and the call fails with the status 412. After a lost response, the operation is repeated only if
+   * an idempotency key makes that harmless. Default: no condition.
    */
   ifMatch?: string | undefined
 }>
 
-/** Options of another target. */
+/** Marks options of another target as not allowed. */
 type Without<Option extends string> = Readonly<{ [name in Option]?: undefined }>
 
 /**
- * What an import makes: a new table with a `name` of 1 to 1,000 characters, or a change of the table with a `tableId`:
- * more rows, other rows, or a merge, as its `mode` says, which has no default. Options of another target are refused,
- * such as the `mode` of a new table. `schema`: the columns that the table gets. Default: inferred from all rows; an
- * overwrite keeps those of the table.
+ * The target of an import: a `name` of 1 to 1,000 characters creates a table; a `tableId` with a `mode`, which has no
+ * default, adds rows, overwrites or merges. Options of another target are rejected, such as the `mode` of a new table.
+ * `schema`: the columns of the table. Default: inferred from all rows; an overwrite keeps the table's.
  */
 export type ImportTarget =
   | (Without<'tableId' | 'mode' | 'key' | 'missing' | 'unnamed' | 'ifMatch'> &
@@ -57,36 +56,34 @@ export type ImportTarget =
       Readonly<{
         /** The table that is changed. */
         tableId: string
-        /** Only a server of rowstash knows merges. */
+        /** Needs a rowstash server. */
         mode: 'merge'
-        /**
-         * The IDs of the key columns, 1 to 16: a row with a key that the table has changes that row, others are added.
-         */
+        /** The IDs of the key columns, 1 to 16. A row with a key in the table changes that row; others are added. */
         key: readonly string[]
-        /** What becomes of rows of the table whose keys the input does not have. Default: `keep`. */
+        /** What happens to rows of the table with keys that the input lacks. Default: `keep`. */
         missing?: 'keep' | 'delete' | undefined
         /**
-         * What becomes of cells in columns that no row of the input names, in rows whose keys the input has. Default:
+         * What happens, in rows with a key of the input, to cells of columns that the input does not name. Default:
          * `keep`.
          */
         unnamed?: 'keep' | 'empty' | undefined
       }>)
 
-/** Rows that are sent together, for inputs that their owner cuts. */
+/** Rows sent together, for inputs that the caller cuts. */
 export interface RowChunk {
   /** The number of rows: 1 or more, or 0 in the only chunk of an input. */
   readonly rows: number
-  /** For the progress. */
+  /** The number of bytes that the progress adds. */
   readonly bytes: number
   /** The media type of its bodies: `application/json`, `text/csv` or `text/tab-separated-values`. */
   readonly type: string
-  /** The body with the rows from `first` up to `limit`, which are counted from 0 in the chunk. */
+  /** A body with the rows from `first` up to `limit`, counted from 0 in the chunk. */
   body(first: number, limit: number): Uint8Array<ArrayBuffer>
 }
 
 /**
- * Objects of cells; a Blob with CSV, TSV, JSON or NDJSON, also of gzip unless its dialect is `plain`; a stream of the bytes of one, which needs `format`; or chunks,
- * which must be the same again when an import goes on.
+ * Objects of cells; a Blob with CSV, TSV, JSON or NDJSON, also compressed with gzip unless its dialect is `plain`; a
+ * stream of such bytes, which needs `format`; or chunks, which must be the same when an import continues.
  */
 export type ImportInput =
   | Iterable<object>
@@ -95,40 +92,41 @@ export type ImportInput =
   | Blob
   | Readonly<{ chunks: AsyncIterable<RowChunk> }>
 
-/** How the rows of an import reach the server, and how a Blob or a stream of csv or tsv is written. */
+/** How the rows of an import are sent, and how CSV or TSV is written. */
 export type SendOptions = Abortable &
   Dialect &
   Readonly<{
     /**
-     * Whether what is not said of a Blob or a stream is detected from its first megabyte; `read` of the result tells what
-     * was. Default: `detect` of a Blob, `plain` of a stream.
+     * Whether what the options leave open is detected from the first megabyte of a Blob or a stream; `read` of the
+     * result reports it. Default: `detect` for a Blob, `plain` for a stream.
      */
     dialect?: 'plain' | 'detect' | undefined
     /**
-     * Of json: the path to the array of rows in an object, such as `data.items`. Default: detected, or the text itself.
+     * For json: the path to the array of rows in an object, such as `data.items`. Default: detected, or the text
+     * itself.
      */
     at?: string | undefined
     /**
-     * Of json and ndjson: what becomes of objects in rows. `flatten`: their members become columns, as in `customer.name`;
-     * `text`: they become the text of their JSON, as arrays with objects or arrays in them do in both. Default: a row with
-     * one is refused.
+     * For json and ndjson: what happens to objects in rows. `flatten`: their members become columns, such as
+     * `customer.name`; `text`: they become JSON text. In both, arrays that contain objects or arrays become JSON text.
+     * Default: such a row is rejected.
      */
     nested?: 'flatten' | 'text' | undefined
     /** What the server does with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
     /**
      * The format of a Blob, or of a stream of Uint8Array, such as the `body` of a response or a file of Node. Default:
-     * of a Blob, by the extension of its `name`, if it is a File, in front of `.gz` as well, or by its type; a stream is one of objects.
+     * for a Blob, by the extension of a File's `name`, also before `.gz`, or by its type; a stream consists of objects.
      */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson' | undefined
     /**
-     * Whether a Blob or a stream of 0 bytes, or of nothing but spaces, tabs and line ends, has no rows. Default: false;
-     * it fails with `argument_invalid`, because it may be a file whose writer failed, and would empty a table.
+     * Whether a Blob or a stream without content (0 bytes, or only spaces, tabs and line ends) has no rows. Default:
+     * false: it fails with `argument_invalid`, because its writer may have failed, and it would empty a table.
      */
     allowEmpty?: boolean | undefined
-    /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
+    /** Most bytes of a chunk; a single row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
     chunkBytes?: number | undefined
-    /** Chunks that are sent at the same time. Default: 4. Range: 1 to 64. */
+    /** Chunks sent at the same time. Default: 4. Range: 1 to 64. */
     parallel?: number | undefined
     /** Called after each chunk. Default: none. */
     onProgress?: ((progress: ImportProgress) => void) | undefined
@@ -139,73 +137,70 @@ export type ImportOptions = ImportTarget &
   SendOptions &
   Readonly<{
     /**
-     * The stash of the chunks, and the idempotency key of what is done with them: 1 to 64 letters, digits, `-` and `_`,
-     * beginning with a letter or a digit. Name one to be able to go on after the program has ended. Default: random.
+     * The stash of the chunks, also the idempotency key of the operation: 1 to 64 letters, digits, `-` and `_`,
+     * beginning with a letter or a digit. Give one to continue after the program has ended. Default: random.
      */
     stashId?: string | undefined
     /**
-     * Goes on with an import of the same `stashId` and the same input, wherever it ended, or begins it. Chunks that are
-     * on the server are not sent again; they are recognised by digests of their bodies. A server that does not tell
-     * what a stash has gets all chunks again. Within 24 hours nothing is done twice, also if the import was complete
-     * already. If the stash has chunks of another input, the call fails with the type `stash_differs`. Default: false.
+     * Continues an import of the same `stashId` and input, or begins it. Chunks on the server are not sent again;
+     * digests of their bodies identify them. A server that cannot list a stash gets all chunks again. Within 24 hours
+     * nothing is done twice, even if the import was already complete. If the stash has chunks of another input, the
+     * call fails with the type `stash_differs`. Default: false.
      */
     resume?: boolean | undefined
     /**
-     * Chunks below this number are on the server already; the input must be the same. Not with `resume`. Default: 0.
+     * Chunks below this number are already on the server; the input must be the same. Not with `resume`. Default: 0.
      * Range: 0 to 2^30.
      */
     startAt?: number | undefined
-    /** Asks for a receipt of what was done. Only a server of rowstash has them. Default: false. */
+    /** Whether to return a receipt. Needs a rowstash server. Default: false. */
     receipt?: boolean | undefined
   }>
 
-/** What an import has made. */
+/** The result of an import. */
 export type ImportResult = Readonly<{
-  /** The table that was made or changed. */
+  /** The table that was created or changed. */
   tableId: string
   /** Its version. */
   version: string
   /** Rows of the input. */
   rows: number
-  /** Chunks that were on the server already. */
+  /** Chunks that were already on the server. */
   skipped: number
-  /** What was read of a Blob or a stream, and how. */
+  /** How a Blob or a stream was read. */
   read?: IntakeReport
-  /** Of a merge. */
+  /** The counts of a merge. */
   merged?: MergeCounts
-  /** What `receipt` asked for, as section 5 of the contract describes it. */
+  /** The receipt, if it was requested, as in section 5 of the contract. */
   receipt?: Readonly<Record<string, unknown>>
 }>
 
 /** A value that does not fit its column. */
 export type ImportProblem = Readonly<{
-  /**
-   * Where the counting of `row` begins, and the `inputRow` that it is in the whole input. Absent: the server names no
-   * chunk.
-   */
+  /** The chunk in which `row` counts, and the number of the row in the whole input. Absent: the server names no chunk. */
   place?: ChunkPlace
-  /** As the server counts: blank lines of CSV are rows. */
+  /** The number of the row. Blank lines of CSV count. */
   row: number
   /** The ID of the column. */
   column: string
-  /** Its text, cut at 200 characters. Absent: the table has no such column. */
+  /** Its text, cut to 200 characters. Absent: the table has no such column. */
   value?: string
-  /** What the value must be, as a noun phrase. */
+  /** The rule that the value breaks, as a noun phrase. */
   rule: string
 }>
 
-/** What an import would meet. */
+/** The result of `checkRows`. */
 export type ImportCheck = Readonly<{
   /** Rows of the input. */
   rows: number
   /** The first 1,000. */
   problems: readonly ImportProblem[]
-  /** All of them. */
+  /** The number of all problems. */
   problemCount: number
-  /** The columns that the table would have. */
+  /** The columns that the import would give the table. */
   schema: TableSchema
-  /** What was read of a Blob or a stream, and how. */
+  /** How a Blob or a stream was read. */
   read?: IntakeReport
-  /** What the merge would do. Only of a merge whose values all fit. */
+  /** The counts of the merge, if all values fit. */
   merged?: MergeCounts
 }>

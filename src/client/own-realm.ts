@@ -1,4 +1,4 @@
-// Values of another realm or implementation, as fetch of this realm takes them.
+// Converts values of another realm or implementation into those that fetch of this realm accepts.
 import { bytesOf } from '../base/bytes.js'
 import { hasMethods, tagOf } from '../base/options.js'
 import { readWebStream } from '../base/web-stream.js'
@@ -7,7 +7,7 @@ export function isBlob(given: unknown): given is Blob {
   return hasMethods(given, ['stream']) && /^(?:Blob|File)$/.test(tagOf(given as object))
 }
 
-/** The same content; of another realm it is a copy, for which fetch would send the name of its type. */
+/** The same Blob, or a copy if it is of another realm: fetch would send its type name instead of its content. */
 export async function ownBlob(given: Blob): Promise<Blob> {
   if (given instanceof Blob) return given
   const pieces: BlobPart[] = []
@@ -17,7 +17,7 @@ export async function ownBlob(given: Blob): Promise<Blob> {
   return new Blob(pieces)
 }
 
-/** The same signal, or one that follows it: fetch refuses those of another realm. */
+/** The same signal, or one that follows it if it is of another realm: fetch rejects those. */
 export function ownSignal(given: AbortSignal | undefined): AbortSignal | undefined {
   if (given === undefined || given instanceof AbortSignal) return given
   const signal = given as AbortSignal

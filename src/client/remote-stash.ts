@@ -1,10 +1,10 @@
-// The stash of an import at its server: puts the chunks that are not there yet, several at the same time.
+// The stash of an import on its server: puts the chunks that are missing, several at the same time.
 //
 // Invariants:
-// - The serials of a chunk follow from its number, and those of its halves lie within them, so that their numeric order
-//   is that of the input, and a repeat replaces what is there.
-// - An import that can go on appends the digest of the body to the serial, so that the list of a stash tells which
-//   chunks it has. Only where a server has such a list: elsewhere a chunk of another content would stay beside it.
+// - The number of a chunk determines its serials, and its halves have serials among them. So their numeric order is the
+//   order of the input, and a repeat replaces the same chunk.
+// - A resumable import appends the digest of the body to the serial, so that the list of a stash identifies the chunks.
+//   Not on a server without that list: there, a chunk with changed content would not replace the old one.
 import { readUint32 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
 import { readAnswerData, readAnswerJson } from './answers.js'
@@ -13,19 +13,19 @@ import type { CountedChunk } from './counted-chunk.js'
 import type { ImportProgress, RowChunk } from './import-types.js'
 import type { Requests } from './requests.js'
 
-/** Serials of one chunk: more than its rows, so that each half has one. */
+/** Serials per chunk: more than its rows, so that each half has its own. */
 const SERIALS_PER_CHUNK = 2 ** 20
 
 /** Digits of a digest of 64 bits. */
 const DIGEST_DIGITS = 20
 
-/** How long the answer to a chunk is waited for once the import has ended: a deletion before it would be too early. */
+/** How long to wait for the answer to a chunk after the import has ended: the stash must not be deleted before it. */
 const LAST_ANSWER_MS_MAX = 5_000
 
 export type StashSettings = Readonly<{
   stashId?: string | undefined
   resume?: boolean | undefined
-  /** Whether nothing was ever put under its ID, so that no list of it is asked for. */
+  /** Whether the stash is new, so that its list need not be requested. */
   isNew?: boolean
   startAt: number
   parallel: number
@@ -33,7 +33,7 @@ export type StashSettings = Readonly<{
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
-/** Rows of a chunk that are put under one serial, and `width` serials for their halves. */
+/** Rows put under one serial, which has `width` serials for their halves. */
 type Part = Readonly<{
   chunk: RowChunk | CountedChunk
   first: number
@@ -42,14 +42,14 @@ type Part = Readonly<{
   width: number
 }>
 
-/** A row in the message of a server, which counts it in its chunk. */
+/** A row number in a server's message, counted within its chunk. */
 const ROW =
   /\brow (\d{1,15}) \(counted from 0\)(?! of the input)(?: of chunk '(\d{1,40})')?(, line \d{1,15})?/gi
 
-/** A character is counted in its chunk, too. */
+/** A character position, also counted within the chunk. */
 const CHARACTER = / at character \d{1,15}(?: of the input,)?(?= in row \d)/
 
-/** The chunks of a stash that a server has, in their order. */
+/** The chunks of a stash on the server, in order. */
 export async function requestChunks(
   requests: Requests,
   stashId: string,
@@ -65,16 +65,16 @@ export async function requestChunks(
 
 export class RemoteStash {
   readonly id: string
-  /** Chunks that were there already. */
+  /** Chunks that were already on the server. */
   skipped = 0
   mayHoldChunks = false
   readonly #requests: Requests
   readonly #settings: StashSettings
-  /** Serials that the server has and that this import has not met; undefined: it does not tell. */
+  /** Serials on the server that this import has not reached; undefined: the server cannot list them. */
   #known: Set<string> | undefined
-  /** The first record of each part that is not the beginning of its chunk, by serial without digest. */
+  /** The first record of each part that does not begin its chunk, by serial without digest. */
   readonly #firstRows = new Map<number, Readonly<{ record: number; rowsBefore: number }>>()
-  /** The rows in front of each chunk, as a server counts them; NaN: not known. */
+  /** The rows before each chunk, as a server counts them; NaN: unknown. */
   readonly #rowsBefore: number[] = []
 
   constructor(requests: Requests, settings: StashSettings) {
@@ -84,8 +84,8 @@ export class RemoteStash {
   }
 
   /**
-   * Where the rows of a serial begin in the input; undefined: it is none of this import.
-   * @param wanted - The row from there on that is meant, as a server counts it.
+   * Where the rows of a serial begin in the input; undefined: not a serial of this import.
+   * @param wanted - The number of a row from there, as a server counts it.
    */
   placeOf(serial: string, wanted?: number): ChunkPlace | undefined {
     if (!/^[0-9]{1,40}$/.test(serial)) return undefined
@@ -98,9 +98,8 @@ export class RemoteStash {
   }
 
   /**
-   * The failure of a request, with the place of the rows that it is about. Its message numbers them in the whole input,
-   * where this is known.
-   * @param part - The serial of the request; undefined: the message names it.
+   * The failure with the places of its rows. Its message then numbers them in the whole input, if that is known.
+   * @param part - The serial of the request; undefined: taken from the message.
    */
   locate(failure: ClientError, part?: string): ClientError {
     if (failure.place !== undefined) return failure
@@ -109,11 +108,11 @@ export class RemoteStash {
       const place = serial === undefined ? undefined : this.placeOf(serial, Number(row))
       if (place !== undefined) places.push(place)
       if (place?.inputRow === undefined) return text
-      // The lines of the first chunk are those of the input.
+      // Lines in the first chunk are those of the input.
       return `row ${place.inputRow} (counted from 0)${place.inputRow === Number(row) ? line : ''}`
     })
     const serial = / of chunk '([0-9]{1,40})'/.exec(failure.message)?.[1] ?? part
-    // A part that is still too large has one row.
+    // A part that is too large and was not halved has one row.
     const only = failure.status === 413 && part !== undefined ? 0 : undefined
     const place = places[0] ?? (serial === undefined ? undefined : this.placeOf(serial, only))
     if (place === undefined) return failure
@@ -122,7 +121,10 @@ export class RemoteStash {
     return placed(failure, found, isMoved ? message.replace(CHARACTER, '') : message)
   }
 
-  /** Puts all chunks. A failure stops the rest; of several refusals that of the earliest chunk is thrown. @returns their rows */
+  /**
+   * Puts all chunks. A failure stops the rest; of several rejected chunks, the earliest is thrown. @returns the number
+   * of rows
+   */
   async putAll(chunks: AsyncIterable<RowChunk | CountedChunk>): Promise<number> {
     const { startAt, parallel, signal, onProgress, resume, isNew } = this.#settings
     if (resume === true) this.#known = isNew === true ? new Set() : await this.#list()
@@ -168,7 +170,7 @@ export class RemoteStash {
     return this.#putPart(part, signal)
   }
 
-  /** Puts a part, or its halves where the server finds it too large. */
+  /** Puts a part; if it is too large for the server, its halves. */
   async #putPart(part: Part, signal: AbortSignal): Promise<void> {
     const { chunk, first, limit, serial } = part
     if (first > 0) {
@@ -218,7 +220,7 @@ export class RemoteStash {
     }
   }
 
-  /** The serials of the stash; undefined: the server has no such list. */
+  /** The serials of the stash; undefined: the server cannot list them. */
   async #list(): Promise<Set<string> | undefined> {
     const { signal } = this.#settings
     const path = `/stashes/${this.id}`
@@ -228,7 +230,7 @@ export class RemoteStash {
     } catch (failure) {
       if (!(failure instanceof ClientError)) throw failure
       if (failure.type === 'stash_not_found') {
-        // One that has expired, or may have lost chunks, takes no others until it is deleted.
+        // A stash that has expired, or may have lost chunks, accepts none until it is deleted.
         await this.#requests.send(
           { method: 'DELETE', path, isRepeatable: true, signal },
           readAnswerJson,
@@ -252,19 +254,19 @@ export class RemoteStash {
   }
 }
 
-/** NaN: the caller cut the chunk, who alone knows how its rows are counted. */
+/** The rows before a record. NaN: the caller cut the chunk, and only it knows how rows are counted. */
 function rowsBeforeIn(chunk: RowChunk | CountedChunk, record: number): number {
   return 'rowsBefore' in chunk ? chunk.rowsBefore(record) : Number.NaN
 }
 
-/** The first 64 bits of the SHA-256 of a body, as digits of one length. */
+/** The first 64 bits of the SHA-256 of a body, as a fixed number of digits. */
 async function digestOfBody(body: Uint8Array): Promise<string> {
   const digest = await sha256(body)
   const number = (BigInt(readUint32(digest, 0)) << 32n) | BigInt(readUint32(digest, 4))
   return String(number).padStart(DIGEST_DIGITS, '0')
 }
 
-/** The halves of a part; none: it has one row. */
+/** The halves of a part; none if it has one row. */
 function halvesOf({ chunk, first, limit, serial, width }: Part): readonly Part[] {
   if (limit - first < 2) return []
   const middle = first + ((limit - first) >> 1)
@@ -275,10 +277,10 @@ function halvesOf({ chunk, first, limit, serial, width }: Part): readonly Part[]
   ]
 }
 
-/** The number of no chunk: a failure that is not about the rows of one. */
+/** The chunk number of a failure that concerns no chunk. */
 const NOWHERE = -1
 
-/** Statuses that tell that the rows of a chunk are wrong. */
+/** Statuses that mean wrong rows in a chunk. */
 const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 
 function isRefusal(reason: unknown): boolean {
@@ -286,8 +288,8 @@ function isRefusal(reason: unknown): boolean {
 }
 
 /**
- * Why an import ends, where several chunks fail. Chunks in front of a refused one are still waited for: what is wrong
- * may begin in one of them, such as a quote that is not closed, and its answer may come later.
+ * The failure to report when several chunks fail. Chunks before a rejected one are awaited: the fault may begin in one
+ * of them, such as an unclosed quote, and its answer may arrive later.
  */
 class FirstFailure {
   readonly #signal: AbortSignal | undefined
@@ -302,7 +304,7 @@ class FirstFailure {
     return this.#failure !== undefined
   }
 
-  /** @returns what aborts the chunk */
+  /** @returns the signal that aborts the chunk */
   begin(number: number): AbortSignal {
     const cut = new AbortController()
     this.#underWay.set(number, cut)
@@ -326,7 +328,7 @@ class FirstFailure {
 
 class Progress {
   readonly #onProgress: ((progress: ImportProgress) => void) | undefined
-  /** Chunks that are put beyond the first that is not. */
+  /** Finished chunks after the first unfinished one. */
   readonly #beyond = new Set<number>()
   #chunks: number
   #rows = 0

@@ -39,7 +39,7 @@ import { keyQuery, rowText, whereText } from './row-text.js'
 import { schemaQuery, tablePath } from './table-operation.js'
 import type { changesOf, WatchOptions } from './watch-changes.js'
 
-/** Calls of a function that makes new cells of a row, at most. */
+/** The most calls of a function that makes new cells of a row. */
 const CHANGES_MAX = 10
 
 type Many = ClientManyRows
@@ -79,7 +79,7 @@ export class RemoteTable implements ClientTable {
     return this.#describe(options.signal)
   }
 
-  /** The published contract has no such route: a server that speaks no more than that has none. */
+  /** The published contract does not describe tables, so a server of only that contract has no such route. */
   async #describe(signal: AbortSignal | undefined): Promise<ClientTableInfo> {
     const request = { method: 'GET', path: tablePath(this.id), signal }
     try {
@@ -116,7 +116,7 @@ export class RemoteTable implements ClientTable {
       await this.#send({ method: 'DELETE', path: tablePath(this.id), signal }, readAnswerJson)
     } catch (failure) {
       const isGone = failure instanceof ClientError && failure.type === 'table_not_found'
-      if (!isGone) throw failure // Its answer may have been lost, and the request repeated.
+      if (!isGone) throw failure // The row is gone: a repeated request may follow a lost answer.
     }
   }
 
@@ -356,7 +356,7 @@ export class RemoteTable implements ClientTable {
     return (await import('./change-rows.js')).convertColumn(of, call, ...given)
   }
 
-  /** With a condition, a repeat of a change whose answer was lost would be refused because of that change. */
+  /** A repeated conditional request, after a lost answer, would fail because of its own change. */
   async #patch(
     rowId: string,
     cells: ClientCells,
@@ -389,7 +389,7 @@ export class RemoteTable implements ClientTable {
   }
 }
 
-/** Few programs ask for changes: what reads them is loaded then. */
+/** The reader of changes is loaded on first use: few programs need it. */
 async function* loadedChanges(
   ...given: Parameters<typeof changesOf>
 ): ReturnType<typeof changesOf> {
@@ -405,7 +405,7 @@ async function pageTextsOf(answer: Response): Promise<PageTexts> {
   }
 }
 
-/** The query that asks for rows, with its question mark. */
+/** The query for rows, with its question mark. */
 function queryOf(bounds: object): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(bounds)) {
@@ -427,9 +427,12 @@ function checkedRowId(rowId: string): string {
   return rowId
 }
 
-/** Whether an answer is not about the table or the key; one without a type comes from no API. */
+/**
+ * Whether the server lacks the route, as opposed to the table or the key. An answer without a type does not come from
+ * the API.
+ */
 function isUnknownRoute({ status, type, message }: ClientError): boolean {
   if (status === 405) return true
-  const isOfKey = message.startsWith('API key not found') // The published contract has no type of its own for it.
+  const isOfKey = message.startsWith('API key not found') // The published contract has no type for this error.
   return status === 404 && type !== '' && type !== 'table_not_found' && !isOfKey
 }

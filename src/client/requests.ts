@@ -1,4 +1,4 @@
-// Requests to a server of the contract, repeated where that does no harm.
+// Sends requests to a server of the contract, and repeats them if that is safe.
 import { openBackoff } from '../base/backoff.js'
 import { toHex } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
@@ -9,14 +9,14 @@ import { ANSWER_INVALID, type Failed, failedAnswer } from './answers.js'
 import { ClientError, givenUp } from './client-error.js'
 import { ownSignal } from './own-realm.js'
 
-/** Between attempts. */
+/** Pauses between attempts. */
 export const BACKOFF = { firstMs: 500, maxMs: 15_000 }
 
 const ID_BYTES = 16
 
 export type ClientRequest = Readonly<{
   method: string
-  /** Below the URL of the server, or a URL of its own, which gets no key. */
+  /** A path below the URL of the server; or a URL of its own, which gets no key. */
   path: string | URL
   headers?: Readonly<Record<string, string>>
   body?: Uint8Array<ArrayBuffer> | Blob | string
@@ -24,15 +24,15 @@ export type ClientRequest = Readonly<{
   isRepeatable: boolean
   signal?: AbortSignal | undefined
   /**
-   * How long the answer is still waited for when `signal` is aborted, in milliseconds; the request is then not repeated.
+   * How long to wait for the answer after `signal` is aborted, in milliseconds; the request is then not repeated.
    * Default: 0.
    */
   lingerMs?: number
-  /** Told of each failed attempt. */
+  /** Called with each failed attempt. */
   onFailure?: (failure: ClientError) => void
-  /** Attempts, at most. Default: as for all requests. */
+  /** Most attempts. Default: `triesMax` of the client. */
   triesMax?: number
-  /** Told the bytes of a Blob that were handed to the connection, where the platform sends streams. */
+  /** Called with the number of bytes of a Blob handed to the connection, if the platform streams request bodies. */
   onProgress?: ((bytes: number) => void) | undefined
 }>
 
@@ -40,11 +40,11 @@ export type Sending = Readonly<{
   url: string
   key: string
   triesMax: number
-  /** As `triesMax`, of requests that no server took, until one has answered. Default: as `triesMax`. */
+  /** Most attempts for requests that no server took, until a server has answered. Default: `triesMax`. */
   unreachedTriesMax?: number
   onRetry: (failure: ClientError, pauseMs: number) => void
   fetch: typeof fetch
-  /** What a message says after the number of attempts. Default: nothing. */
+  /** Text after the number of attempts in a message. Default: none. */
   advice?: string
 }>
 
@@ -59,13 +59,13 @@ export class Requests {
     this.#sending = sending
   }
 
-  /** A random ID. Pages on plain HTTP have no `crypto.randomUUID`. */
+  /** A random ID. Pages on plain HTTP lack `crypto.randomUUID`. */
   newId(): string {
     return toHex(this.#random.bytes(ID_BYTES))
   }
 
   /**
-   * @param read - Reads a good answer, within the attempt: if it throws, the attempt has failed.
+   * @param read - Reads a successful answer, as part of the attempt: if it throws, the attempt has failed.
    * @returns what `read` made of the answer
    * @throws {ClientError} for every other answer; the signal's reason
    */
@@ -138,7 +138,7 @@ export class Requests {
   }
 }
 
-/** Browsers and their workers, which have a location, send streams over some connections only. */
+/** Browsers and their workers, which have a `location`, stream request bodies only over some connections. */
 const SENDS_STREAMS = typeof location === 'undefined'
 
 type Body = NonNullable<ClientRequest['body']>
@@ -148,7 +148,7 @@ function isWatched(body: Body | undefined, onProgress: OnProgress): body is Blob
   return SENDS_STREAMS && onProgress !== undefined && body instanceof Blob
 }
 
-/** A stream has no length by itself, without which a server could not say at once that it is too long. */
+/** The length of a stream: without it, a server could not reject a body that is too long at once. */
 function watchedLengthHeader(
   body: Body | undefined,
   onProgress: OnProgress,
@@ -173,7 +173,7 @@ function watchedUpload(body: Body, onProgress: OnProgress): RequestInit {
 
 type End = Readonly<{ signal: AbortSignal | undefined; forget(): void }>
 
-/** A signal that ends a request some time after another one. */
+/** A signal that ends a request some time after the given signal. */
 function makeLateSignal(signal: AbortSignal | undefined, lingerMs = 0): End {
   if (signal === undefined || lingerMs === 0) return { signal, forget: () => undefined }
   const late = new AbortController()
@@ -189,7 +189,7 @@ function makeLateSignal(signal: AbortSignal | undefined, lingerMs = 0): End {
   return { signal: late.signal, forget }
 }
 
-/** The failure of an attempt without an answer, or whose answer could not be read. */
+/** The failure of an attempt whose answer is missing or could not be read. */
 function attemptFailure(cause: unknown, answer: Response | undefined): ClientError {
   if (answer === undefined) {
     return new ClientError(`The server did not answer${transportReason(cause)}`, 0, '', cause)
@@ -199,22 +199,22 @@ function attemptFailure(cause: unknown, answer: Response | undefined): ClientErr
   return new ClientError(problem, answer.status, 'answer_cut', cause)
 }
 
-/** fetch says only that it failed; its cause says why. */
+/** The reason is in the cause: the error of fetch says only that it failed. */
 function transportReason(failure: unknown): string {
   const { cause = failure } = failure as { cause?: unknown }
-  // A host of several addresses has a failure for each, and no message of its own.
+  // A host with several addresses has one failure per address, and no message of its own.
   const { errors = [cause] } = Object(cause) as { errors?: readonly unknown[] }
   const reasons = errors.map((each) => firstLine(messageOf(each)))
   const reason = reasons.filter((text) => text !== '').join(', ')
   return reason === '' ? '' : `: ${reason}`
 }
 
-/** Messages of TLS go on with lines about the program. */
+/** TLS messages continue with lines about the program. */
 function firstLine(text: string): string {
   return /^.*/.exec(text.trim())?.[0] ?? ''
 }
 
-/** 429 and 503 say that nothing was done, unless the outcome is unknown. Below 300, an answer could not be read. */
+/** A 429 means that nothing was done. A status below 300 means an answer that is missing or could not be read. */
 function mayRepeat(failure: ClientError, { isRepeatable }: ClientRequest): boolean {
   const { status } = failure
   if (isRefusedByFetch(failure)) return false
@@ -222,7 +222,7 @@ function mayRepeat(failure: ClientError, { isRepeatable }: ClientRequest): boole
   return isRepeatable && (status < 300 || status === 408 || status >= 500)
 }
 
-/** Whether fetch refuses the URL itself, as it does for ports of other protocols, or where it leads. */
+/** Whether fetch itself rejects the URL, as it does ports of other protocols, or its redirects. */
 function isRefusedByFetch({ cause }: ClientError): boolean {
   const { cause: reason } = Object(cause) as { cause?: unknown }
   return /^(?:bad port|redirect count exceeded)$/.test(messageOf(reason))

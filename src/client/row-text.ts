@@ -1,4 +1,4 @@
-// The JSON of rows and conditions that a caller hands in, and keys in a query.
+// The JSON of rows and conditions that a caller gives, and the query for a key.
 import { optionError, typeName } from '../base/options.js'
 import { cellToken, membersOf, plainJson, ValueFault } from '../base/plain-value.js'
 import { isWellFormed } from '../base/well-formed.js'
@@ -6,13 +6,13 @@ import type { KeyValues } from '../engine/types/call-types.js'
 import { type ChunkPlace, type ClientError, invalidCall } from './client-error.js'
 import type { OnSchemaError } from './import-types.js'
 
-/** What the message says to whoever has bytes or a text of rows. */
+/** Advice for a caller with bytes or a text of rows. */
 export const BYTES_ADVICE =
   "; rows as bytes or text are given as a Blob or a stream of bytes, with `format`, such as 'csv'"
 
 /**
  * The JSON of a row.
- * @param what - The row, for the message.
+ * @param what - The name of the row in messages.
  * @throws {ClientError} argument_invalid
  */
 export function rowText(
@@ -44,8 +44,8 @@ function noCells(row: unknown, what: string, place: ChunkPlace | undefined): Cli
 }
 
 /**
- * The JSON of a condition, of which no member may be undefined.
- * @param option - What the error names.
+ * The JSON of a condition, in which no member may be undefined.
+ * @param option - The name of the option in errors.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function whereText(where: object, option = 'where'): string {
@@ -60,7 +60,7 @@ export function whereText(where: object, option = 'where'): string {
 }
 
 /**
- * The query that asks for the row of a key.
+ * The query for the row with a key.
  * @throws {ClientError} with the type `argument_invalid`
  */
 export function keyQuery(values: KeyValues): string {

@@ -44,8 +44,8 @@ export function makeTableOperation(target: ImportTarget, stashId: string): Table
 }
 
 /**
- * What is checked before an operation. The check of a merge counts what it would do, but does not list the values that do
- * not fit; that of an overwrite does. That of an add would refuse rows with keys that the table has.
+ * The operation whose check is sent. A merge is checked as an overwrite: the check of a merge counts its effects, but
+ * does not list values that do not fit, and the check of an add rejects keys that the table has.
  */
 export function checkedAs(target: ImportTarget): ImportTarget {
   if (target.mode !== 'merge') return target
@@ -60,7 +60,7 @@ type OperationAnswer = Readonly<{
   merged?: MergeCounts
 }>
 
-/** Reads the answer of an operation in bounded memory: it may have the row IDs of millions of rows. */
+/** Reads the answer of an operation in bounded memory: it may have millions of row IDs. */
 export async function readAnswer(answer: Response, target: ImportTarget): Promise<OperationAnswer> {
   const reader = new AnswerReader()
   for await (const piece of answerPieces(answer)) reader.read(piece)

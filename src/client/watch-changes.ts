@@ -1,7 +1,6 @@
-// The changes of a table of a server: pages of them, and the feed, which is opened again where it ended. Loaded when it
-// is needed.
+// Reads the changes of a table: pages of them, and the feed, which is reopened where it ended. Loaded on first use.
 //
-// Invariant: a change is passed on once. The version of the last one is where the next request begins.
+// Invariant: each change is yielded once. The next request begins at the version of the last change.
 import { openBackoff } from '../base/backoff.js'
 import { pause } from '../base/pause.js'
 import { openSystemRandom } from '../base/random.js'
@@ -13,21 +12,21 @@ import { ownSignal } from './own-realm.js'
 import { BACKOFF, type Requests } from './requests.js'
 import { tablePath } from './table-operation.js'
 
-/** A feed that says nothing for so long is dead, in milliseconds: a server sends a comment every 15 seconds. */
+/** A feed is considered dead after this silence, in milliseconds: a server sends a comment every 15 seconds. */
 const SILENCE_MS_MAX = 45_000
 
-/** Feeds one after the other that end before their first line, at most. */
+/** Most consecutive feeds that may end before their first line. */
 const SILENT_FEEDS_MAX = 8
 
-/** Characters of one event, at most. */
+/** Most characters of an event. */
 const EVENT_CHARACTERS_MAX = 64 * 1024
 
 export type WatchOptions = Parameters<ClientChanges['watch']>[0] & {}
 
 type WantedChanges = Readonly<{
-  /** Of the changes of the table. */
+  /** The path of the table's changes. */
   path: string
-  /** undefined: the version now. */
+  /** undefined: the current version. */
   since: string | undefined
   signal: AbortSignal | undefined
 }>
@@ -57,7 +56,7 @@ function wantedOf(tableId: string, { since, signal }: WatchOptions): WantedChang
 
 type Entry = Omit<ClientChange, 'version'> & Readonly<{ version: number }>
 
-/** The changes after a version, up to the last. */
+/** The changes after a version, up to now. */
 async function* pagesOfChanges(
   requests: Requests,
   { path, since, signal }: WantedChanges,
@@ -78,7 +77,7 @@ async function* pagesOfChanges(
   }
 }
 
-/** The changes after a version, and those that are made from then on. */
+/** The changes after a version, then new ones as they are made. */
 async function* feedOfChanges(
   requests: Requests,
   { path, since, signal }: WantedChanges,
@@ -94,7 +93,7 @@ async function* feedOfChanges(
       isRepeatable: true,
       signal,
     }
-    const answer = await requests.send(request, checkedFeed) // A refusal, as of a version that is gone, is thrown here.
+    const answer = await requests.send(request, checkedFeed) // Throws an error answer, such as that of a version whose changes were discarded.
     silent++
     let cause: unknown
     try {
@@ -134,7 +133,7 @@ function checkedFeed(answer: Response): Response {
   throw invalidAnswer(answer, 'is no feed of changes')
 }
 
-/** What stands between two blank lines, WHATWG HTML 9.2.6. An event without data says where the feed is. */
+/** Events are separated by blank lines, WHATWG HTML 9.2.6. An event without data only gives the position of the feed. */
 async function* eventsIn(
   pieces: AsyncIterable<Uint8Array>,
   answer: Response,
@@ -154,7 +153,7 @@ async function* eventsIn(
 const LINE_END = /\r\n|\n|\r/
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/
 
-/** Events of other types than changes have no data for us: a new request finds out what they say. */
+/** Data of other event types is ignored: the next request reports their cause. */
 function parseEvent(block: string): Readonly<{ id: string; data: string }> {
   const fields = { id: '', data: '', event: '' }
   for (const line of block.split(LINE_END)) {

@@ -36,7 +36,7 @@ const router = createRouter<Guarded>(
   }),
 )
 
-/** Routes of one table begin so. */
+/** The prefix of routes of one table. */
 const ONE_TABLE = '/tables/{tableID}'
 const ONE_ROW = `${ONE_TABLE}/rows/{rowID}`
 
@@ -44,14 +44,14 @@ const ONE_ROW = `${ONE_TABLE}/rows/{rowID}`
 export type TeamServices = Readonly<{
   store: Store
   options: ResolvedContractOptions
-  /** Memory of answers in flight. */
+  /** The memory budget of answers in flight. */
   answers: MemoryBudget
   feeds: OpenFeeds
   receive: ReceiveFor
   watch: BodyWatch
 }>
 
-/** Answers a request. Its failures are those of the key, of the request and of the operation. */
+/** Answers a request. Fails if the key, the request or the operation fails. */
 export type AnswerTeam = (request: ContractRequest, onRoute: OnRoute) => Promise<ContractResponse>
 
 export function createTeamAnswer(services: TeamServices): AnswerTeam {
@@ -100,7 +100,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       operation(call, ...parameters).catch((failure: unknown) => {
         throw shownFailure(caller, failure)
       })
-    const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
+    const isRead = request.method === 'GET' // Reads may be repeated, and HEAD sends no body.
     const made = await turns.run(holder, () =>
       isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
     )
@@ -108,7 +108,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
   }
 }
 
-/** Whether a key that was found again may still do what it was admitted to. */
+/** Checks that a key, looked up again, still allows what was admitted. */
 function checkStill(now: Caller, { caller, access, parameters }: Admitted): void {
   checkAccess(now, access)
   const [tableId = ''] = parameters
@@ -116,7 +116,7 @@ function checkStill(now: Caller, { caller, access, parameters }: Admitted): void
   if (isHidden || now.teamId !== caller.teamId) throw tableNotFound(tableId)
 }
 
-/** The name of a key for limits. Names of keys may be unique in their team only, and like those of teams be any text. */
+/** The holder of a key's limits. Team names may be any text, and key names may be unique only within their team. */
 function holderOf({ teamId, keyId }: Caller): string {
   return `${keyId.length} ${keyId} ${teamId}`
 }
@@ -126,12 +126,12 @@ function resolveBaseUrls({ origin }: ContractRequest, options: ResolvedContractO
   return { api, files: options.publicBaseUrl ?? api }
 }
 
-/** What one key may do: requests at the same time and in a second, and fetches from URLs. Only known keys get here. */
+/** Limits per key: requests at the same time, requests per second, and fetches from URLs. Applies to known keys only. */
 type KeyLimits = Readonly<{
   /** Counts a request. @throws {Refusal} RATE_LIMITED */
   checkRate: (key: string) => void
   turns: KeyTurns
-  /** For fetches of files from URLs. */
+  /** Turns for fetches from URLs. */
   sources: KeyTurns
 }>
 

@@ -1,4 +1,4 @@
-// The HTTP contract over a store (CONTRACT.md): a function from requests to responses that never throws.
+// The HTTP contract over a store (CONTRACT.md): a function from requests to responses that never rejects.
 import { monotonicMs } from '../base/clock.js'
 import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
@@ -24,7 +24,7 @@ import { OpenFeeds } from './memory/open-feeds.js'
 import { Metrics, NO_OPERATION } from './metrics/metrics.js'
 import { ROUTES } from './routes.js'
 
-/** Headers of all answers, which those of the answer itself replace. */
+/** Headers of all answers. An answer's own headers replace them. */
 const SECURITY_HEADERS = Object.freeze({
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-cache',
@@ -43,15 +43,15 @@ export interface Contract {
   /** Handles a request. Never rejects: every failure becomes a response. */
   handle(request: ContractRequest): Promise<ContractResponse>
   /**
-   * Whether a path, as in `ContractRequest`, is one of the contract: so that a host can give all others to its own
-   * routes. The IDs in it need not exist.
+   * Whether a path, as in `ContractRequest`, belongs to the contract, so that a host can route all others itself. IDs
+   * in the path need not exist.
    */
   isRoute(path: string): boolean
   /** All metrics in the text format of Prometheus, as `GET /metrics` returns them for an admin key. */
   metrics(): string
   /**
-   * Counts the bytes of an answer whose body is text or bytes, for the metrics. An adapter calls it for each answer that
-   * it sends, because it knows the length of the encoded text. Pieces are counted as they are read.
+   * Counts the bytes of an answer for the metrics, if its body is text or bytes. The adapter calls it for each such
+   * answer, because it knows the encoded length. Pieces are counted as they are read.
    */
   countSent(bytes: number): void
 }
@@ -110,7 +110,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   }
 }
 
-/** What answers the groups of routes, and counts what they answer. */
+/** Opens the services that answer the groups of routes, and the metrics. */
 function openServices(
   store: Store,
   options: ResolvedContractOptions,
@@ -135,7 +135,10 @@ function openServices(
   return { metrics, entryOf: createEntries(services, options) }
 }
 
-/** A client without a key may not hold a connection; a failed lookup of keys says nothing about the client. */
+/**
+ * Closes the connection of a client without a known key, but not after a failed lookup, which says nothing about the
+ * client.
+ */
 function failed(
   failure: unknown,
   isKeyRefused: boolean,
@@ -163,7 +166,7 @@ function makeBodyLimits(store: Store, options: ResolvedContractOptions): BodyLim
   }
 }
 
-/** Whether an adapter passed a complete request. */
+/** Whether the request from the adapter is complete. */
 function isRequest(given: unknown): given is ContractRequest {
   if (!isRecord(given) || !Array.isArray(given['headers'])) return false
   const { origin } = given
@@ -176,7 +179,7 @@ function noRequest(given: unknown): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-/** Memory of a page beyond its bytes: row records that are read but not on the page, and copies of a piece. */
+/** Memory of a page beyond its bytes: row records read but not on the page, and copies of a piece. */
 const PAGE_BYTES_MORE = 8 * 1024 * 1024
 
 function answerBudget(

@@ -1,5 +1,5 @@
-// Which group of routes a request belongs to: routes without a key, preflights, routes of the operator, routes of a
-// team. Those without a key are recognized by their path before a key is looked for.
+// Finds the group of routes that a request belongs to: routes without a key, preflights, routes of the operator, routes
+// of a team. Routes without a key are recognized by their path, before a key is looked for.
 import type { Store } from '../engine/types/store-types.js'
 import type { AnswerTeam } from './answer-team.js'
 import type { Receive } from './bodies/read-body.js'
@@ -15,7 +15,7 @@ import { createServeDocument } from './openapi/serve-document.js'
 import { answerAdmin } from './operations/admin.js'
 import { answerOpenly, type BodyWatch } from './operations/public-routes.js'
 
-/** How a request is answered. */
+/** How to answer a request. */
 export type Entry = Readonly<{
   isKeyless: boolean
   /** Which pages may read the answer; undefined: none of another origin. */
@@ -25,7 +25,7 @@ export type Entry = Readonly<{
    * @param onRoute - Called with the route, if it needs a key.
    */
   answer: (onKey: OnKey, onRoute: OnRoute) => Promise<ContractResponse>
-  /** Method and route, for metrics; undefined for routes with a key, which know it when they were found. */
+  /** Method and route, for metrics; undefined for routes with a key, which determine it later. */
   operation: string | undefined
 }>
 
@@ -76,12 +76,12 @@ export function createEntries(
   }
 }
 
-/** Whoever has the URL of a file reads it; only a key deletes it. */
+/** Reading a file needs only its URL; deleting it needs a key. */
 function isFileDeletion({ method, path }: ContractRequest): boolean {
   return method === 'DELETE' && /^\/files\/[^/]+\/?$/.test(path)
 }
 
-/** Never has a text of the client: a method may be any. */
+/** The name of an operation. It never contains text of the client, because a method may be any text. */
 function nameOperation(methods: readonly string[], method: string, route: string): string {
   return methods.includes(method) ? `${method} ${route}` : NO_OPERATION
 }

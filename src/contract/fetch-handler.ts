@@ -1,10 +1,10 @@
-// The contract as a function from a Request to a Response, for frameworks and runtimes that have those of the platform:
-// Hono, Next.js, Bun, Deno, Lambda, workers.
+// The contract as a function from a Request to a Response, for frameworks and runtimes with these classes: Hono,
+// Next.js, Bun, Deno, Lambda, workers.
 //
 // Invariants:
 // - Bodies are streamed both ways, at the pace of the slower side.
-// - An answer of which the rest will not come fails its stream, so that the runtime cuts the connection: a client never
-//   takes a part for the whole.
+// - An answer that cannot be completed fails its stream, so that the runtime cuts the connection: a client never
+//   mistakes a part for the whole.
 
 import { createTell } from '../base/hooks.js'
 import {
@@ -22,30 +22,30 @@ import { createContract } from './contract.js'
 import { errorResponse } from './http/error-response.js'
 import type { ContractRequest, ContractResponse } from './http/message.js'
 
-/** Statuses of answers that end with their headers. */
+/** Statuses of answers without a body. */
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
 
-/** Options of `fetchHandler`. Unknown names are refused. */
+/** Options of `fetchHandler`. Unknown names are rejected. */
 export interface FetchHandlerOptions extends ContractOptions {
   /**
-   * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one. Leave it out if
-   * the framework removes it from the URL of the request. Default: none.
+   * Path under which the handler is mounted, such as `/api/v2`: starts with a slash and ends without one. Leave it out
+   * if the framework removes it from the request's URL. Default: none.
    */
   readonly basePath?: string | undefined
   /**
-   * Returns the client of a request, such as its address, which `refusedKeysPerMinuteMax` counts by; a Request does
-   * not have it. undefined: unknown, and not counted. Default: every client is unknown.
+   * Returns the client of a request, such as its address, by which `refusedKeysPerMinuteMax` counts; a Request does not
+   * contain it. undefined: unknown, and not counted. Default: every client is unknown.
    */
   readonly clientOf?: ((request: Request) => string | undefined) | undefined
 }
 
-/** Answers a request. It never rejects, but for an argument that is no Request. */
+/** Answers a request. Rejects only if the argument is no Request. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
- * Serves a store to frameworks and runtimes whose handlers take a Request and return a Response. The runtime has the
- * connections: how many there are, and how slow a client may be, is limited by it, or by a proxy. On `node:http`, use
- * `nodeHandler` and `hardenServer` of `rowstash/node`, which limit both.
+ * Serves a store to frameworks and runtimes whose handlers take a Request and return a Response. The runtime, or a
+ * proxy, must limit the number of connections and the time of slow clients. On `node:http`, use `nodeHandler` and
+ * `hardenServer` of `rowstash/node`, which limit both.
  *
  * @throws {StoreError} OPTION_NOT_ALLOWED
  * @example
@@ -58,7 +58,7 @@ export type FetchHandler = (request: Request) => Promise<Response>
  * await store.close()
  */
 export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchHandler {
-  checkOptionNames('fetchHandler', options ?? {}, () => true) // The contract knows the names.
+  checkOptionNames('fetchHandler', options ?? {}, () => true) // The contract checks the names.
   const { basePath: path, clientOf = noClient, ...contractOptions } = options ?? {}
   const basePath = basePathOption(path)
   checkFunctionOption('clientOf', clientOf)
@@ -80,11 +80,11 @@ export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchH
   }
 }
 
-/** @param given - What `clientOf` has returned. @throws {TypeError} */
+/** @param given - The result of `clientOf`. @throws {TypeError} */
 function clientIn(given: unknown): string | undefined {
   if (typeof given === 'string') return given
   if (given === undefined || given === null) return undefined
-  Promise.resolve(given).catch(() => undefined) // It may be a promise, which nobody waits for.
+  Promise.resolve(given).catch(() => undefined) // A promise by mistake: its rejection must not be unhandled.
   throw new TypeError(`clientOf must return a text or undefined, not ${typeName(given)}`)
 }
 
@@ -117,7 +117,7 @@ function makeFetchRequest(
   }
 }
 
-/** What is left of a body when its reader stops is for the runtime: it must deliver the answer first. */
+/** When its reader stops, the rest of a body is left to the runtime, which must deliver the answer first. */
 async function* requestPieces(body: Request['body']): AsyncGenerator<Uint8Array> {
   if (body !== null) yield* readWebStream(body, 'leave')
 }
@@ -139,7 +139,7 @@ function makeResponse(
   })
 }
 
-/** A Response takes bytes whose memory is not shared with other threads, as ours never is. */
+/** A Response takes only bytes of memory that is not shared with other threads. Ours never is. */
 function unsharedBytes(bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null {
   return bytes as Uint8Array<ArrayBuffer> | null
 }

@@ -1,5 +1,5 @@
-// The routes of a team, as CONTRACT.md, section 1, lists them. An operation gets the parameters of its path in their
-// order. HEAD is answered as GET where it has no route of its own. Each route states what it demands of a key.
+// The routes of a team, as listed in CONTRACT.md, section 1. An operation gets its path parameters in order. HEAD is
+// answered like GET unless it has its own route. Each route states the rights that it requires.
 
 import type { Access } from './auth/caller.js'
 import type { Operation } from './calls/call.js'
@@ -44,8 +44,8 @@ import { listTables } from './operations/table-list.js'
 import { answerCreateTable, overwriteTable, readChange, readReceipt } from './operations/tables.js'
 
 /**
- * A route of a team: method, path, what it demands of a key, and its operation; if it is ours, also the parameters of its
- * query: others are refused.
+ * A route of a team: method, path, required rights, and operation; for our routes also the query parameters, and others
+ * are refused.
  */
 export type TeamRoute = readonly [
   method: string,
@@ -58,21 +58,21 @@ export type TeamRoute = readonly [
 const READ: Access = { scopes: ['read'], reach: 'tables', stores: false }
 const WRITE: Access = { scopes: ['write'], reach: 'tables', stores: true }
 const WRITE_TEAM: Access = { scopes: ['write'], reach: 'team', stores: true }
-/** With `validate=only`, they write nothing. */
+/** With `validate=only`, these write nothing. */
 const FILL: Access = { ...WRITE, stores: 'unlessChecked' }
 const CREATE: Access = { ...WRITE_TEAM, stores: 'unlessChecked' }
 const DELETE: Access = { ...WRITE, stores: false }
-/** Of what a table is, without its rows. */
+/** For changes of a table itself rather than of its rows. */
 const ALTER: Access = DELETE
-/** To see what is staged, or to give up what the team has beside its tables. */
+/** For reading and deleting stashes. */
 const STASH: Access = { ...WRITE_TEAM, stores: false }
-/** What a whole team has. Whoever reads it knows the URLs of all files. */
+/** For lists of a whole team. Their reader knows the URLs of all files. */
 const READ_TEAM: Access = { ...READ, reach: 'team' }
-/** A key that may start a job may read its status too. */
+/** A key that may start a job may also read its status. */
 const READ_JOB: Access = { ...READ, scopes: ['read', 'write'] }
 /** Files belong to no table. */
 const UPLOAD: Access = { scopes: ['upload'], reach: 'tables', stores: true }
-/** Its bytes are there already; the store's own hook decides on the file. */
+/** The bytes are already stored; the store's own hook decides on the file. */
 const COMPLETE: Access = { ...UPLOAD, stores: false }
 
 const NONE: readonly string[] = []

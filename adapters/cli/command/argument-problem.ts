@@ -1,9 +1,9 @@
-// The arguments of a command: a directory without its option, and what is wrong with them, in words for people.
+// The arguments of a command: adds the option to a bare directory, and describes faults for people.
 import { parseArgs } from 'node:util'
 import { didYouMean } from '../../base/arguments.js'
 import type { CommandSpec, OptionSpecs } from './command-spec.js'
 
-/** Whether a failure is one of util.parseArgs, by the prefix of its code. */
+/** Whether util.parseArgs threw a failure, by the prefix of its code. */
 export function isArgumentError(failure: unknown): failure is NodeJS.ErrnoException {
   return (
     failure instanceof Error &&
@@ -13,9 +13,9 @@ export function isArgumentError(failure: unknown): failure is NodeJS.ErrnoExcept
 }
 
 /**
- * The problem, without a full stop, and what was probably meant.
- * @param options - Those of the command.
- * @param args - The arguments that were given.
+ * The problem, without a full stop, and a suggestion.
+ * @param options - The options of the command.
+ * @param args - The given arguments.
  */
 export function argumentProblem(
   { code, message }: NodeJS.ErrnoException,
@@ -41,13 +41,13 @@ export function argumentProblem(
   return / argument missing$/.test(problem) ? `${option} needs a value` : problem
 }
 
-/** Options that say where a store is, and which table is meant. One of them is enough. */
+/** Options that name a store or a table. One of them is enough. */
 const PLACES: readonly string[] = ['directory', 'url', 'postgres']
 const TABLES: readonly string[] = ['table', 'table-id']
 
 /**
- * The arguments of a command in which a DIR alone stands for `--directory DIR`: the command takes nothing else without
- * an option, no place is given, and if it needs a table, that is.
+ * The arguments, with a bare DIR replaced by `--directory DIR`. The command must take no operands, no place may be
+ * given, and a table must be, if the command needs one.
  */
 export function withDirectoryOption(
   { options, hasOperands }: Pick<CommandSpec, 'options' | 'hasOperands'>,
@@ -65,7 +65,7 @@ export function withDirectoryOption(
   return [...args.slice(0, index), `--directory=${args[index]}`, ...args.slice(index + 1)]
 }
 
-/** The option that an argument without one was meant for: first the place of the store, then the table. */
+/** The option that a bare argument was meant for: first the place of the store, then the table. */
 function optionMeant(options: OptionSpecs, args: readonly string[]): string | undefined {
   const isGiven = (name: string) =>
     args.some((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`))
@@ -79,7 +79,7 @@ function meantOption(word: string, options: OptionSpecs): string {
   return didYouMean(word.slice(2), [...Object.keys(options), 'help'], (name) => `--${name}`)
 }
 
-/** A problem and where to read more, as one line. */
+/** A problem and a pointer to the help, in one line. */
 export function withHelp(problem: string, help: string): string {
   return /[.?!]$/.test(problem) ? `${problem} See ${help}` : `${problem}; see ${help}`
 }

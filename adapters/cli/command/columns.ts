@@ -1,8 +1,8 @@
-// Lines of fields: with tabs for programs, as columns for people.
+// Lines of fields: separated by tabs for programs, in columns for people.
 import { escapeControls } from '../../base/arguments.js'
 import type { CommandIo } from './command.js'
 
-/** The lines with their fields one below the other. */
+/** The lines with their fields aligned in columns. */
 export function alignColumns(lines: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = []
   for (const line of lines) {
@@ -19,8 +19,8 @@ export function alignColumns(lines: readonly (readonly string[])[]): readonly st
 }
 
 /**
- * Prints lines of fields: to a terminal as columns, else with tabs between them.
- * @param header - Names of the fields, which only a terminal gets.
+ * Prints lines of fields: in columns to a terminal, otherwise separated by tabs.
+ * @param header - Names of the fields, printed only to a terminal.
  */
 export function printFields(
   { print, isTerminal }: Pick<CommandIo, 'print' | 'isTerminal'>,

@@ -1,15 +1,15 @@
-// What a command takes: one description, of which its parser and its help are made.
+// The description of a command, from which its parser and its help are made.
 
-/** An option of a command, as `util.parseArgs` takes it, with what the help says of it. */
+/** An option of a command: the properties for `util.parseArgs`, and its help. */
 export type OptionSpec = Readonly<{
   type: 'string' | 'boolean'
   short?: string
   multiple?: boolean
   default?: string | boolean | string[]
-  /** What stands for its value in the help, such as `DIR` or `create|add`: choices have `|` between them. */
+  /** Placeholder of the value in the help, such as `DIR`, or choices such as `create|add`. */
   value?: string
   help: string
-  /** Only `--help all` tells it. Default: false. */
+  /** Whether only `--help all` shows it. Default: false. */
   isRare?: boolean
 }>
 
@@ -17,26 +17,26 @@ export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 
 export type CommandSpec = Readonly<{
   name: string
-  /** What it does, in a few words, for the list of commands. */
+  /** A short description for the list of commands. */
   summary: string
-  /** Its forms, without `rowstash`. */
+  /** The forms of the command line, without `rowstash`. */
   usage: readonly string[]
   about: string
   options: OptionSpecs
-  /** Whether it takes words that belong to no option, such as files. Default: false. */
+  /** Whether the command takes operands, such as files. Default: false. */
   hasOperands?: boolean
-  /** A line behind the options. */
+  /** A line after the options. */
   notes?: string
-  /** Paragraphs that only `--help all` tells. */
+  /** Paragraphs that only `--help all` shows. */
   details?: readonly string[]
 }>
 
-/** DIR as an option: commands that take it alone accept it as the others do. */
+/** DIR as an option, for the commands that take it as an operand. */
 export const DIR_OPTION = {
   directory: { type: 'string', value: 'DIR', help: 'the same as DIR', isRare: true },
 } as const satisfies OptionSpecs
 
-/** What stands behind the options of a command with `DIR_OPTION`: DIR first, however it was given. */
+/** The operands of a command with `DIR_OPTION`: DIR first, however it was given. */
 export function withDirectory(
   directory: string | undefined,
   positionals: readonly string[],
@@ -44,14 +44,14 @@ export function withDirectory(
   return directory === undefined ? positionals : [directory, ...positionals]
 }
 
-/** Lines of a help, and characters of a line, at most: those of a terminal as it opens. */
+/** Most lines of a help, and most characters per line: the default size of a terminal. */
 export const HELP_LINES_MAX = 24
 const LINE_CHARS_MAX = 80
 
-/** A label that is longer stands on a line of its own. */
+/** A longer label has a line of its own. */
 const LABEL_CHARS_MAX = 20
 
-/** Whether a command line asks for help, and for all of it; undefined: it does not. */
+/** The help that a command line requests; undefined: none. */
 export function askedHelp(args: readonly string[]): 'short' | 'all' | undefined {
   const end = args.indexOf('--')
   const options = end < 0 ? args : args.slice(0, end)
@@ -60,7 +60,7 @@ export function askedHelp(args: readonly string[]): 'short' | 'all' | undefined 
   return options[at] === '--help=all' || options[at + 1] === 'all' ? 'all' : 'short'
 }
 
-/** The help of a command, which fits a screen unless all of it is asked for. */
+/** The help of a command. The short one fits a screen. */
 export function renderHelp(spec: CommandSpec, extent: 'short' | 'all'): string {
   const { usage, about, options, notes, details = [] } = spec
   const all = Object.entries(options)
@@ -108,7 +108,7 @@ function renderLines(lines: readonly Line[]): readonly string[] {
   })
 }
 
-/** A text in lines that begin with an indent. */
+/** A text, wrapped into indented lines. */
 function wrapped(text: string, indent: string): readonly string[] {
   const lines: string[] = []
   let line = ''

@@ -2,7 +2,7 @@
 import { didYouMean, either } from '../../base/arguments.js'
 import { type FailureKind, ProgramFailure } from './program-failure.js'
 
-/** The exit codes of all commands. A signal has 128 and its number, as shells report it. */
+/** The exit codes of all commands. After a signal: 128 plus its number, as in shells. */
 export const EXIT_CODE = {
   done: 0,
   failed: 1,
@@ -18,15 +18,15 @@ export const EXIT_CODE = {
   SIGTERM: 143,
 } as const satisfies Record<FailureKind | 'done' | 'damaged' | 'misfits' | 'notOpened', number>
 
-/** The environment of a command, so that tests can run it in process. That of a process is `openTerminal`. */
+/** The environment of a command, so that tests can run it in their process. `openTerminal` makes the real one. */
 export type CommandIo = Readonly<{
   /** Writes a line to stdout, for scripts. */
   print(line: string): void
-  /** Writes rows to stdout, which a file or a pipe gets as they are. Default: `print`. */
+  /** Writes rows to stdout; a file or a pipe gets them unchanged. Default: `print`. */
   printRows?(text: string): void
   /** Writes a line to stderr, for people. */
   warn(line: string): void
-  /** Whether a person reads what is printed. Default: false. */
+  /** Whether the output is a terminal. Default: false. */
   isTerminal?: boolean
   env: Readonly<Record<string, string | undefined>>
   /** Ends the command early, as Ctrl-C does. */
@@ -36,10 +36,10 @@ export type CommandIo = Readonly<{
 /** A day, in milliseconds. */
 export const DAY_MS = 86_400_000
 
-/** The team of a store that has one team. */
+/** The default team of a store. */
 export const TEAM_DEFAULT = 'default'
 
-/** Reads an option's text as an integer from `min` to `max`. @throws {ProgramFailure} */
+/** Parses an option as an integer from `min` to `max`. @throws {ProgramFailure} */
 export function parseIntegerOption(option: string, text: string, min: number, max: number): number {
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return value
@@ -47,7 +47,7 @@ export function parseIntegerOption(option: string, text: string, min: number, ma
   throw new ProgramFailure('usage', problem)
 }
 
-/** Reads an option's text as one of a few words. @throws {ProgramFailure} */
+/** Parses an option as one of several words. @throws {ProgramFailure} */
 export function parseChoice<Word extends string>(
   option: string,
   text: string,
@@ -59,7 +59,7 @@ export function parseChoice<Word extends string>(
   throw new ProgramFailure('usage', problem)
 }
 
-/** Resolves when a command is to end. */
+/** Resolves when the signal is aborted. */
 export function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     if (signal.aborted) done()
@@ -67,7 +67,7 @@ export function whenAborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Prints a result: as a line of JSON, or as text for people. */
+/** Prints a result as a line of JSON, or as text for people. */
 export function printResult(
   { print }: CommandIo,
   json: boolean,

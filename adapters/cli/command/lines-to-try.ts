@@ -1,12 +1,12 @@
-// Lines of curl that try a server, for `npm start` and `rowstash demo`.
+// Example curl commands for a server, for `npm start` and `rowstash demo`.
 import type { TableEntry, Team } from '../../../src/index.js'
 
-/** Each answer is followed by a line end. */
+/** Prints a line end after each answer. */
 const CURL = `curl -sS -w '\\n'`
 
 /**
- * Lines for a shell, which work as they stand.
- * @param name - Of the table that they read; another one if there is none of this name.
+ * Shell commands that work without changes.
+ * @param name - The name of the table to read; if there is none, another table.
  */
 export async function linesToTry(
   team: Team,
@@ -46,7 +46,7 @@ async function linesOfTable(
   const version = (await table.get(row.$rowID))?.version ?? 0
   const cell = Object.entries(row).find(([id]) => id !== '$rowID')
   const [columnId, value] = cell ?? []
-  // Another value of the same kind where that is easy, so that the change shows.
+  // If it is easy, another value of the same kind, so that the change is visible.
   const changed = typeof value === 'number' ? value + 1 : value
   const change = JSON.stringify(columnId === undefined ? {} : { [columnId]: changed })
   return [

@@ -1,13 +1,10 @@
 /**
- * Why a program ended early: `usage`: it was called wrongly, as with an unknown format; `failed`: it could not do its
- * work; a signal: that signal ended it.
+ * Why a program ended early. `usage`: a wrong command line, such as an unknown format; `failed`: it could not do its
+ * work; otherwise the signal that ended it.
  */
 export type FailureKind = 'usage' | 'failed' | 'SIGINT' | 'SIGPIPE' | 'SIGTERM'
 
-/**
- * A failure that the person at the terminal can act on: shown as one line, without a stack. Its exit code is up to the
- * command (`cli-command`).
- */
+/** A failure that the user can act on: shown as one line, without a stack. The command determines its exit code. */
 export class ProgramFailure extends Error {
   override readonly name = 'ProgramFailure'
 

@@ -1,34 +1,34 @@
-// Shows the progress of a command: a bar on a terminal, otherwise a line of JSON from time to time.
+// Shows the progress of a command: a bar on a terminal, otherwise an occasional line of JSON.
 import { shownLine } from './terminal.js'
 
 const BAR_CELLS = 24
 const REDRAW_MS = 100
 const LINE_MS = 5_000
 
-/** Back to the first column, and clear the line (ECMA-48). */
+/** Moves to the first column and clears the line (ECMA-48). */
 const CLEAR_LINE = '\r\u001b[2K'
 
 export type ProgressState = Readonly<{
   rows: number
   bytes: number
-  /** 0: not known. */
+  /** 0: unknown. */
   bytesTotal: number
   elapsedMs: number
 }>
 
 export interface Progress {
-  /** @param rows - And bytes: so far. */
+  /** @param rows - Rows so far; `bytes` likewise. */
   show(rows: number, bytes: number): void
-  /** Writes a line that stays, without breaking the bar. */
+  /** Writes a permanent line without breaking the bar. */
   note(line: string): void
-  /** Takes the bar away. */
+  /** Removes the bar. */
   close(): void
 }
 
-/** The part of a stream that is needed here: `process.stderr` is one. */
+/** The required part of a stream such as `process.stderr`. */
 export type ProgressOutput = Readonly<{ isTTY?: boolean; write(text: string): unknown }>
 
-/** @param asJson - Notes are lines of JSON too. */
+/** @param asJson - Whether notes are lines of JSON too. */
 export function openProgress(output: ProgressOutput, bytesTotal: number, asJson = false): Progress {
   const isTerminal = output.isTTY === true && !asJson
   const startMs = performance.now()
@@ -62,7 +62,7 @@ function renderKnownBar(bytes: number, bytesTotal: number): string {
 type Shown = Readonly<{
   rows: number
   bytes: number
-  /** Absent: not known, as of the standard input. */
+  /** Absent: unknown, as for the standard input. */
   bytesTotal?: number
   rowsPerSecond: number
   secondsLeft?: number
@@ -82,7 +82,7 @@ export function renderBar(bytes: number, bytesTotal: number): string {
   return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}]`
 }
 
-/** One line: share done, rows, megabytes, rows a second, time left at the pace so far. */
+/** One line: share done, rows, megabytes, rows per second, estimated time left. */
 export function renderProgress(state: ProgressState): string {
   const { rows, bytes, bytesTotal, rowsPerSecond, secondsLeft } = progressOf(state)
   const counts = `${renderCount(rows)} rows`
@@ -109,7 +109,7 @@ function renderDuration(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** Separators between rows are not counted as done, so the share is cut, never above 1. */
+/** Rounded down and at most 1: separators between rows are not counted. */
 function share(bytes: number, bytesTotal: number): number {
   return bytesTotal > 0 ? Math.min(1, bytes / bytesTotal) : 1
 }

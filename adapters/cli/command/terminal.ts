@@ -1,13 +1,13 @@
-// All that the programs write to their terminal, or to the file or pipe in its place.
+// The output of the programs to a terminal, a file or a pipe.
 //
 // Invariants:
-// - Nothing of a server or of the data acts on a terminal: `shownLine` alone decides what of a text is shown there.
-// - A line is a line: no name, value or message begins another one.
+// - No text of a server or of the data can control the terminal: only `shownLine` decides what is shown.
+// - A line stays one line: no name, value or message can begin another.
 // - Rows that go to a file or a pipe keep their bytes.
 import { Writable } from 'node:stream'
 import { escapeControls } from '../../base/arguments.js'
 
-/** The part of a stream of the process that is needed here. */
+/** The required part of a stream of the process. */
 export type OutputStream = NodeJS.WritableStream & Readonly<{ isTTY?: boolean }>
 
 /** The output of a process. */
@@ -20,26 +20,26 @@ export type Terminal = Readonly<{
   warn(line: string): void
   /** Whether stdout is a terminal. */
   isTerminal: boolean
-  /** Takes rows in bulk: stdout, or what escapes them for a terminal. */
+  /** The target of rows in bulk: stdout, or a stream that escapes them for a terminal. */
   rows: OutputStream
-  /** Takes the progress of a command, which `openProgress` draws. */
+  /** The target of the progress that `openProgress` draws. */
   progress: OutputStream
 }>
 
 /**
- * A text as a line of a terminal or of a log. What could act on either, or be read otherwise than it is, becomes the
- * escape that JSON has for it, so that a line of JSON keeps its meaning. Tabs stay: they separate fields.
+ * A text as one line of a terminal or a log. Characters that could control either, or be misread, become JSON escapes,
+ * so that JSON keeps its meaning. Tabs stay: they separate fields.
  */
 export function shownLine(text: string): string {
   return text.split('\t').map(escapeControls).join('\t')
 }
 
-/** Rows, whose line breaks stay too. */
+/** Rows; their line breaks stay too. */
 function shownRows(text: string): string {
   return text.split('\n').map(shownLine).join('\n')
 }
 
-/** @param stdout - And stderr: of the process. */
+/** @param stdout - The stdout of the process; `stderr` likewise. */
 export function openTerminal(stdout: OutputStream, stderr: OutputStream): Terminal {
   const isTerminal = stdout.isTTY === true
   const rows = isTerminal ? rowsOnTerminal(stdout) : stdout
@@ -53,7 +53,7 @@ export function openTerminal(stdout: OutputStream, stderr: OutputStream): Termin
   }
 }
 
-/** Writes a text of several lines, by a function that takes one. */
+/** Writes a text of several lines with a function that writes one line. */
 export function printLines(print: (line: string) => void, text: string): void {
   for (const line of text.split('\n')) print(line)
 }
@@ -65,6 +65,6 @@ function rowsOnTerminal(terminal: OutputStream): OutputStream {
       terminal.write(shownRows(decoder.decode(piece, { stream: true })), done)
     },
   })
-  shown.on('error', () => undefined) // The terminal itself tells of it.
+  shown.on('error', () => undefined) // The terminal itself reports it.
   return Object.assign(shown, { isTTY: true })
 }

@@ -1,4 +1,4 @@
-/** The lines of a text that comes in pieces, without empty ones. What follows the last line end is no line. */
+/** The non-empty lines of a text that arrives in pieces. Text after the last line end is dropped. */
 export async function* linesOf(
   pieces: AsyncIterable<string | Uint8Array>,
 ): AsyncGenerator<string, void> {

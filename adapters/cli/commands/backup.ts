@@ -70,7 +70,7 @@ export const RESTORE_COMMAND: CommandSpec = {
     'Exit code 0: the store is restored; 1: it is not, and NEWDIR is unchanged; 2: a usage error.',
 }
 
-/** What to do if a program of others has the store open. */
+/** Advice if another program has the store open. */
 const BACKUP_INSTEAD =
   'call backupToFile(store, FILE) in it, or POST /admin/backup of its handler with one of its adminKeys'
 

@@ -1,4 +1,4 @@
-// `rowstash rename` and `rowstash delete`: a table gets another name, or ends.
+// `rowstash rename` and `rowstash delete`.
 import { parseArgs } from 'node:util'
 import { type CommandIo, printResult } from '../command/command.js'
 import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'

@@ -104,7 +104,7 @@ async function serveDemo(
 
 type DemoTable = Readonly<{ tableId: string; rows: number }>
 
-/** The first table; of a team without tables, a new one. */
+/** The first table of the team; if there is none, a new one. */
 async function tableOf(team: Team): Promise<DemoTable> {
   const [first] = await team.tables()
   if (first !== undefined) return { tableId: first.id, rows: first.rowCount }

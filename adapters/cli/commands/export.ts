@@ -80,16 +80,16 @@ type Target = Readonly<{
   path: string
   format: Format
   isCompressed: boolean
-  /** Whether the text begins with a byte order mark. */
+  /** Whether to begin with a byte order mark. */
   isMarked: boolean
-  /** Whether text that looks like a formula gets an apostrophe. */
+  /** Whether text that looks like a formula gets a leading apostrophe. */
   isEscaped: boolean
 }>
 
 type Writing = Readonly<{
   output: NodeJS.WritableStream
   progress: Progress
-  /** Whether the file may replace another one. */
+  /** Whether an existing file may be replaced. */
   mayReplace: boolean
 }>
 
@@ -125,7 +125,7 @@ export async function runExport(
   if (format === 'parquet' && options.columns?.includes('$rowID') === true) {
     throw new ProgramFailure('usage', '$rowID cannot be written to Parquet')
   }
-  // A bar would be drawn into rows that a terminal shows.
+  // In a terminal, a bar would be mixed with the rows.
   const isShown = path !== '-' || output.isTTY !== true
   const progress = openProgress(isShown ? progressOutput : { write: () => true }, 0, values.json)
   const how = { output, progress, mayReplace: values.overwrite }
@@ -138,7 +138,7 @@ export async function runExport(
   else io.warn(`${rows} ${rows === 1 ? 'row' : 'rows'}, ${bytes} bytes in ${path}`)
 }
 
-/** A directory among the files is the store: other commands take it alone. @throws {ProgramFailure} */
+/** A directory given as a file is probably the store: other commands take it without an option. @throws {ProgramFailure} */
 async function checkNoDirectory(
   paths: readonly string[],
   { directory, url, postgres }: TeamValues,
@@ -151,7 +151,7 @@ async function checkNoDirectory(
   }
 }
 
-/** @throws {ProgramFailure} where something is that the file may not replace */
+/** @throws {ProgramFailure} if something exists that may not be replaced */
 async function checkPlace(path: string, mayReplace: boolean): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) return
@@ -194,7 +194,7 @@ async function writeExport(
   const temporary = temporaryPath(path)
   try {
     await send(createWriteStream(temporary, { flush: true, flags: 'wx' }), true)
-    await checkPlace(path, mayReplace) // Again: somebody may have made the file meanwhile.
+    await checkPlace(path, mayReplace) // Again: the file may have been made meanwhile.
     await rename(temporary, path)
     return rowCount()
   } catch (failure) {

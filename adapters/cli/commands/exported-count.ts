@@ -1,11 +1,11 @@
-// Counts the rows of an export while its text goes by.
+// Counts the rows of an export as its text passes.
 
-/** Passes text of NDJSON, or of CSV with a header, and counts its rows. */
+/** Counts the rows of NDJSON, or of CSV with a header. */
 export class ExportedCount {
   #lines = 0
   #isQuoted = false
 
-  /** Lines that ended outside of quotes; of CSV, the header is one. */
+  /** Lines that ended outside quotes. The header of CSV counts. */
   get lines(): number {
     return this.#lines
   }
@@ -15,7 +15,7 @@ export class ExportedCount {
     isCsv: boolean,
   ): AsyncGenerator<string | Uint8Array, void> {
     for await (const piece of pieces) {
-      // One unit for each byte: quotes and line feeds are no part of other characters.
+      // One unit per byte: the bytes of quotes and line feeds occur in no other character.
       const text = typeof piece === 'string' ? piece : Buffer.from(piece).toString('latin1')
       if (isCsv && (this.#isQuoted || text.includes('"'))) this.#countQuoted(text)
       else this.#countLines(text)

@@ -1,4 +1,4 @@
-// `--where`, `--search`, `--columns` and `--sort` of the commands that read rows.
+// The options `--where`, `--search`, `--columns` and `--sort`.
 import type { ExportOptions, Where } from '../../../src/index.js'
 import type { OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'

@@ -31,7 +31,7 @@ const PARALLEL_MAX = 64
 
 export type TableName = Readonly<{ name: string } | { tableId: string }>
 
-/** What is done with a table, and with which. */
+/** The table, and what to do with it. */
 export type GivenTarget = Readonly<
   | { mode: 'create'; name: string; isNameShared: boolean }
   | { mode: 'add' | 'overwrite'; table: TableName }
@@ -51,10 +51,10 @@ export type ImportCommand = Pick<
   Readonly<{
     place: GivenServer | Readonly<{ directory: string; team: string | undefined }>
     target: GivenTarget
-    /** The file with the schema of the table. */
+    /** The file with the table's schema. */
     schemaPath: string | undefined
     isCheck: boolean
-    /** The file for rows that do not fit. */
+    /** The file for rejected rows. */
     rejectsPath: string | undefined
     isResumable: boolean
     isJson: boolean
@@ -218,7 +218,7 @@ export function parseImportArgs(args: readonly string[], env: CommandIo['env']):
   }
 }
 
-/** @throws {ProgramFailure} for a file of rejects that is read, too, or options by which rows are lost */
+/** @throws {ProgramFailure} if the file for rejected rows is an input, or other options would lose rows */
 function checkRejects(
   path: string,
   paths: readonly string[],
@@ -235,7 +235,7 @@ function checkRejects(
   const [other] = [
     ...(check ? ['--check'] : []),
     ...(onError === 'abort' || onError === 'strict' ? [] : [`--on-error ${onError}`]),
-    // The rows of the table that the rejected ones mean would be deleted.
+    // Would delete the table's rows that correspond to rejected rows.
     ...(missing === 'delete' ? ['--missing delete'] : []),
   ]
   if (other === undefined) return
@@ -278,7 +278,7 @@ function parseSourceFile(path: string, { format: given, values }: GivenFormat): 
   }
 }
 
-/** Its index is at its end, and it says itself how it is compressed. @throws {ProgramFailure} */
+/** A Parquet file has its index at the end and states its own compression. @throws {ProgramFailure} */
 function checkParquet({ path, encoding }: SourceFile): void {
   const compression = compressionOf(path)
   if (path === STANDARD_INPUT) {
@@ -316,7 +316,7 @@ function parseImportTarget(values: TargetValues, paths: readonly string[]): Give
   return targetIn(mode ?? (tableId === undefined ? 'create' : undefined), { ...values, table })
 }
 
-/** The name of a file without its extensions. @throws {ProgramFailure} if there is no file with a name, or several */
+/** The name of the file without extensions. @throws {ProgramFailure} unless exactly one file has a name */
 function tableNameOf(paths: readonly string[]): string {
   const [path = STANDARD_INPUT, ...others] = paths
   if (path === STANDARD_INPUT || others.length > 0) {
@@ -331,7 +331,7 @@ const MODES = ['create', 'add', 'overwrite', 'merge'] as const
 
 type Mode = (typeof MODES)[number]
 
-/** The target of a mode, with the options that go with it. */
+/** The target of a mode, with the options that belong to it. */
 function targetIn(mode: Mode | undefined, values: TargetValues): GivenTarget {
   const { table: name, 'table-id': tableId, by, missing = 'keep', unnamed = 'keep' } = values
   if (mode !== 'merge' && (by ?? values.missing ?? values.unnamed) !== undefined) {
@@ -360,7 +360,7 @@ function targetIn(mode: Mode | undefined, values: TargetValues): GivenTarget {
   }
 }
 
-/** By their names on the command line, and in the library. */
+/** The library's names, by those of the command line. */
 const ON_ERROR: ReadonlyMap<string, OnSchemaError> = new Map([
   ['abort', 'abort'],
   ['strict', 'abort'],

@@ -1,5 +1,5 @@
-// The reports of `rowstash import`: on a new table the inferred types, and warnings; with `--check` the same, and the
-// values that do not fit.
+// The reports of `rowstash import`: inferred types of a new table, and warnings; with `--check` also the values that do
+// not fit.
 import { ClientError } from '../../../src/client/client.js'
 import type { Column, ReceiptDropped } from '../../../src/index.js'
 import type { CommandIo } from '../command/command.js'
@@ -13,19 +13,19 @@ import { renderPlace } from '../import/source-file.js'
 import { openClient } from '../stores/command-client.js'
 import { renderType } from './table-types.js'
 
-/** Columns that are listed, at most; further ones are only counted. */
+/** Most columns that are listed; further ones are only counted. */
 const COLUMNS_SHOWN_MAX = 100
 const WARNINGS_MAX = 20
 const DROPPED_SHOWN_MAX = 10
 
-/** Problems of one column and rule that are listed, at most. */
+/** Most problems listed per column and rule. */
 const PROBLEMS_ALIKE_MAX = 3
 const GROUPS_SHOWN_MAX = 100
 
-/** The table is there already: where its types cannot be had, the import has not failed. */
+/** Few tries: the table already exists, so the import succeeds without its types. */
 const TRIES_MAX = 3
 
-/** Prints what an import did; of a new table also its columns, and warnings. */
+/** Prints the result of an import: also the columns of a new table, and warnings. */
 export async function reportImport(
   io: CommandIo,
   given: FileImport,
@@ -69,7 +69,7 @@ export async function reportImport(
   printWarnings(io, warnings)
 }
 
-/** What was read, without what the warnings say. */
+/** A report without the part that warnings contain. */
 function withoutAdvice({ advice: _, ...read }: FileReport): Omit<FileReport, 'advice'> {
   return read
 }
@@ -81,7 +81,7 @@ function printWarnings(io: CommandIo, warnings: readonly ImportWarning[]): void 
   if (more > 0) io.warn(`and ${renderCount(more)} more warnings, which --json lists`)
 }
 
-/** The values that did not fit and were left out, of a server that tells it. */
+/** The dropped values, from a server that reports them. */
 type Dropped = Pick<ReceiptDropped, 'count' | 'columns'>
 
 function droppedOf({ receipt }: FileImported): Dropped | undefined {
@@ -102,9 +102,9 @@ function renderDropped({ count, columns }: Dropped): string {
 }
 
 type TableColumns = Readonly<{
-  /** undefined: the table is not new, or the server does not tell them. */
+  /** undefined: the table is not new, or the server does not report them. */
   columns: readonly Column[] | undefined
-  /** Why the server does not. */
+  /** Why the server does not report them. */
   unread: readonly ImportWarning[]
 }>
 
@@ -123,7 +123,7 @@ async function readTableColumns(given: FileImport, tableId: string): Promise<Tab
 }
 
 /**
- * Prints the result of `--check`: of a new table also its columns, and the warnings that its import would print.
+ * Prints the result of `--check`: also the columns of a new table, and the warnings of an import.
  * @param before - Warnings that need no rows.
  */
 export function reportProblems(
@@ -170,12 +170,12 @@ type ProblemGroup = {
   readonly first: FoundProblem[]
 }
 
-/** Problems by column and rule, in the order in which they are found. */
+/** Problems by column and rule, in the order found. */
 function groupProblems(problems: readonly FoundProblem[]): readonly ProblemGroup[] {
   const groups = new Map<string, ProblemGroup>()
   for (const problem of problems) {
     const { column, rule } = problem
-    // Of lines with too many fields, the rule has their number.
+    // The rule for a line with too many fields contains their number.
     const kind = JSON.stringify(column === undefined ? [] : [column, rule])
     const of = column === undefined ? {} : { column }
     const group = groups.get(kind) ?? { ...of, rule, count: 0, first: [] }

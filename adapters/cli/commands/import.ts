@@ -104,7 +104,7 @@ async function importInto(
   }
 }
 
-/** Imports under a stash ID that the same command with the same files has again. @throws {ProgramFailure} */
+/** Resumes an import: the same command with the same files has the same stash ID. @throws {ProgramFailure} */
 async function resumed(
   given: FileImport,
   client: Client,
@@ -122,10 +122,10 @@ async function resumed(
   }
 }
 
-/** Bytes of a digest in the ID of a stash. */
+/** Bytes of the digest in a stash ID. */
 const STASH_ID_BYTES = 16
 
-/** The stash of an import: of its target, and of its files as they are. */
+/** The stash ID of an import: a digest of its target and its files. */
 async function stashOf({
   target,
   files,
@@ -161,7 +161,7 @@ async function resolveImportTarget(
     : readSchemaFile(schemaPath))
   const schema = given === undefined ? {} : { schema: given }
   if (target.mode === 'create') {
-    // A resumed import may have made its table already, which the server knows by the ID of its stash.
+    // A resumed import may already have made its table, which the server recognizes by the stash ID.
     const mayBeTaken = command.isCheck || command.isResumable || target.isNameShared
     const taken = mayBeTaken ? undefined : await takenBy(target.name, client, server, signal)
     if (taken !== undefined) throw new ProgramFailure('failed', taken)
@@ -181,10 +181,10 @@ async function resolveImportTarget(
     : { tableId, mode: 'overwrite', ...schema }
 }
 
-/** Statuses of a server that lists no tables, or not with this key. */
+/** Statuses of a server that cannot list tables, or not with this key. */
 const STATUSES_WITHOUT_LIST: ReadonlySet<number> = new Set([403, 404, 405])
 
-/** What a check warns of before it reads rows: an import would be refused. */
+/** Warnings of a check before it reads rows: reasons why an import would be refused. */
 async function warningsBefore(
   { target, isResumable }: ImportCommand,
   client: Client,
@@ -196,7 +196,7 @@ async function warningsBefore(
   return message === undefined ? [] : [{ type: 'nameTaken', message }]
 }
 
-/** What to do about a name that another table of the team has; undefined: none has it. */
+/** Advice about a name that another table of the team has; undefined: none has it. */
 async function takenBy(
   name: string,
   client: Client,
@@ -214,7 +214,7 @@ async function takenBy(
   return `A table "${name}" exists (${taken.id}); ${what}`
 }
 
-/** The schema that the table has or gets; undefined: it is inferred. */
+/** The schema that the table has or will have; undefined: it is inferred. */
 async function readTargetSchema(
   { schema, tableId }: ImportTarget,
   client: Client,
@@ -225,7 +225,7 @@ async function readTargetSchema(
   return askTableSchema(client, tableId, server, signal)
 }
 
-/** The kinds of its columns. */
+/** The kinds of the columns in the schema. */
 function kindsIn(
   schema: TableSchema | undefined,
   { onSchemaError }: ImportCommand,
@@ -262,7 +262,7 @@ async function tableIdIn(
   }
 }
 
-/** The schema that all files tell; undefined: they tell none, or not the same. */
+/** The schema that all files contain; undefined: they contain none, or differ. */
 async function schemaOfFiles(
   files: ImportCommand['files'],
   isNew: boolean,
@@ -276,23 +276,23 @@ async function schemaOfFiles(
   return schemas.every((schema) => schema === first) ? (JSON.parse(first) ?? undefined) : undefined
 }
 
-/** The schema in a file, judged before any row is sent. @throws {ProgramFailure} */
+/** The schema in a file, validated before any row is sent. @throws {ProgramFailure} */
 async function readSchemaFile(path: string): Promise<TableSchema> {
   try {
     const given: TableSchema & Partial<CheckResult> = JSON.parse(await readFile(path, 'utf8'))
-    // What `--check --json` prints has the columns among others.
+    // The output of `--check --json` contains columns too.
     const isChecked = given?.problemCount !== undefined
     const schema = isChecked ? { columns: given.columns } : given
     await using store = await openMemory({ columnsMax: STORE_LIMITS.columnsMax.max })
     const { tableId } = await store.team('t').createTable({ name: 't', schema, rows: [] })
-    return await store.team('t').table(tableId).schema() // The short form written out.
+    return await store.team('t').table(tableId).schema() // Expands the short form.
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ProgramFailure('failed', `The schema ${path} cannot be read: ${reason}`, { cause })
   }
 }
 
-/** The bytes of the files; 0: of a file it is not known. @throws {ProgramFailure} */
+/** The total size of the files; 0 if the size of one is unknown. @throws {ProgramFailure} */
 async function sumFileBytes(files: ImportCommand['files']): Promise<number> {
   let bytes = 0
   let isKnown = true

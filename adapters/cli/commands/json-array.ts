@@ -1,14 +1,14 @@
-// Rows of NDJSON as an array of JSON, one row a line.
+// Converts NDJSON to a JSON array with one row per line.
 
 const LINE_FEED = 0x0a
 const COMMA = 0x2c
 
-/** @param lines - NDJSON, cut anywhere. A line feed ends a row: within JSON it is escaped. */
+/** @param lines - NDJSON in pieces cut anywhere. A line feed always ends a row: within JSON it is escaped. */
 export async function* jsonArrayOf(
   lines: AsyncIterable<string | Uint8Array>,
 ): AsyncGenerator<string | Uint8Array, void> {
   yield '['
-  let isPending = false // A row has ended; what follows it is not known yet.
+  let isPending = false // Whether a row has ended and it is unknown what follows.
   for await (const piece of lines) {
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
     if (bytes.length === 0) continue

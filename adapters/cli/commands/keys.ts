@@ -1,4 +1,4 @@
-// The API keys that a store keeps: of a directory that nobody has open, or through the server that has it open.
+// `rowstash keys`: the API keys in a store, opened directly or through the server that has it open.
 import { parseArgs } from 'node:util'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../../../src/index.js'
 import {
@@ -68,10 +68,10 @@ const DAYS_MAX = 36_500
 
 type OptionName = keyof typeof OPTIONS
 
-/** The options of all of them: those that name a store, and `--json`. */
+/** The options of all key commands: those that name a store, and `--json`. */
 const ALWAYS: readonly string[] = ['directory', 'json', ...Object.keys(PLACE_OPTIONS)]
 
-/** The options of each command, beside those. */
+/** Further options of each command. */
 const TAKES: Readonly<Record<string, readonly OptionName[]>> = {
   add: ['team', 'label', 'scope', 'table', 'expires'],
   list: ['team'],
@@ -143,10 +143,10 @@ function parseExpiry(days: string): number {
   return Date.now() + count * DAY_MS
 }
 
-/** What to do if a program of others has the store open. */
+/** Advice if another program has the store open. */
 const KEYS_INSTEAD = 'use store.keys in it, or /admin/keys of its handler with one of its adminKeys'
 
-/** Opens the store; or, if a server has it open, asks that one. */
+/** Opens the store, or uses the server that has it open. */
 async function withOpenKeys(
   place: StorePlace,
   io: CommandIo,

@@ -1,4 +1,4 @@
-// `rowstash maintain`: the maintenance of a store that no server has open.
+// `rowstash maintain`: the maintenance of a store without a server.
 import { parseArgs } from 'node:util'
 import type { MaintenanceReport, StoreOptions } from '../../../src/index.js'
 import { NO_MAINTENANCE } from '../../../src/internal.js'
@@ -35,7 +35,7 @@ export const MAINTAIN_COMMAND: CommandSpec = {
   details: [PLACE_ENVIRONMENT],
 }
 
-/** The command does not live until segments have their age, so none is too young. */
+/** The command ends before segments reach their age, so it compresses them at any age. */
 const OPTIONS_OF_STORE: StoreOptions = {
   maintenance: { ...NO_MAINTENANCE, recompressionAgeMs: 0 },
 }
@@ -49,7 +49,7 @@ export async function runMaintain(args: readonly string[], io: CommandIo): Promi
   }
   const place = parseStorePlace(values, io)
   const isDirectory = typeof place === 'string'
-  // Nobody else reads a directory that is open here, so nothing is kept for readers.
+  // No other process reads a directory that is open here, so nothing is kept for readers.
   const options = isDirectory ? { ...OPTIONS_OF_STORE, orphanGraceMs: 0 } : OPTIONS_OF_STORE
   const store = await openAlone(
     place,
@@ -59,7 +59,7 @@ export async function runMaintain(args: readonly string[], io: CommandIo): Promi
   )
   try {
     const first = await store.maintain()
-    // What it has released, a second one deletes, where nothing waits for readers.
+    // Without readers to wait for, a second run deletes what the first released.
     const report = isDirectory ? addCounts(first, await store.maintain()) : first
     if (values.json) io.print(JSON.stringify(report))
     else for (const [name, count] of Object.entries(report)) io.print(`${name}\t${count}`)

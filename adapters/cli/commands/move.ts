@@ -1,4 +1,4 @@
-// Moves a store between a directory and PostgreSQL: a backup of the one, restored into the other as it is made.
+// Moves a store between a directory and PostgreSQL: restores a backup into the target while it is made.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { RestoreResult } from '../../../src/index.js'
@@ -150,9 +150,9 @@ function incomplete({ s3, schema }: PostgresPlace): string {
   return `${remains}; before another attempt, drop the schema ${schema ?? 'rowstash'}${bucket}`
 }
 
-/** An empty store in PostgreSQL that is filled. */
+/** The empty target store in PostgreSQL. */
 class Target {
-  /** Whether it has the mark of an incomplete store. */
+  /** Whether it is marked as incomplete. */
   isFilling = false
   readonly #place: PostgresPlace
   readonly #io: CommandIo
@@ -163,12 +163,12 @@ class Target {
     this.#io = io
   }
 
-  /** As `RestoreTarget.open`. */
+  /** See `RestoreTarget.open`. */
   async open(versionBaseMin: number): Promise<SharedPorts> {
     const warn = (message: string): void => this.#io.warn(`rowstash: ${message}`)
     const found = await openSharedPorts(this.#place, { warn })
     try {
-      await checkTargetEmpty(found) // Before the version base is raised, which would end the servers of a store.
+      await checkTargetEmpty(found) // Checked before the version base is raised: that would end the servers of an existing store.
     } finally {
       await closePorts(found)
     }
@@ -177,7 +177,7 @@ class Target {
     return this.#ports
   }
 
-  /** Verifies what was restored, and lets it be opened. @throws {StoreError} DATA_CORRUPT */
+  /** Verifies the copy, and then allows it to be opened. @throws {StoreError} DATA_CORRUPT */
   async finish(): Promise<void> {
     if (this.#ports === undefined) return
     await verifyRestored(this.#ports, this.#io.signal)

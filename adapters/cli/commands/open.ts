@@ -30,7 +30,7 @@ import { openExistingStore, openStoreOrServer } from '../stores/store-place.js'
 import { TEAM_OPTION } from '../stores/table-options.js'
 import { chooseTeam } from '../stores/team.js'
 
-/** How long a writable page keeps what is changed in it, and the rows of before. */
+/** How many days a writable page keeps history. */
 const HISTORY_DAYS = 7
 
 const OPTIONS = {
@@ -123,7 +123,7 @@ function parseOpenArgs(args: readonly string[]): OpenCommand {
   }
 }
 
-/** A store that is only looked at is there, and does no work in the background. @throws {ProgramFailure} */
+/** Opens the store. A store that is only shown must exist, and does no work in the background. @throws {ProgramFailure} */
 async function openShown({ directory, writable }: OpenCommand, io: CommandIo): Promise<Store> {
   const hint = '; with --write, open creates one'
   const opened = await openStoreOrServer(directory, io, 'stop it', (wait) =>
@@ -138,12 +138,12 @@ async function openShown({ directory, writable }: OpenCommand, io: CommandIo): P
 
 type Listening = Readonly<{ address: string; server: Server }>
 
-/** Nobody else knows these; they end with the process. */
+/** A random secret that lasts as long as the process. */
 function secret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Serves a store to whoever opens the address first. */
+/** Serves a store to the first user of the address. */
 async function serveToOpener(
   store: Store,
   { directory, writable, team, port }: OpenCommand & Readonly<{ team: string }>,

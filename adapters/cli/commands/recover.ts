@@ -53,7 +53,7 @@ export async function runRecover(args: readonly string[], io: CommandIo): Promis
     options: OPTIONS,
   })
   const { schema, table, pgbouncer } = values
-  const env = { [POSTGRES_VARIABLE]: io.env[POSTGRES_VARIABLE] } // It needs no objects.
+  const env = { [POSTGRES_VARIABLE]: io.env[POSTGRES_VARIABLE] } // Objects are not needed.
   const place = parsePostgresPlace({ postgres: values.postgres }, env)
   if (place === null) throw new ProgramFailure('usage', 'Specify the database with --postgres')
   const options: PostgresKvOptions = {

@@ -1,4 +1,4 @@
-// `rowstash rows`: some rows of a table, for people and scripts. `rowstash watch`: its changes, as they are made.
+// `rowstash rows`: some rows of a table. `rowstash watch`: changes of a table as they are made.
 import { buffer, text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import type { ExportOptions } from '../../../src/index.js'
@@ -17,7 +17,7 @@ import { FIND_OPTIONS, parseFind } from './find-options.js'
 const LIMIT_DEFAULT = '20'
 const LIMIT_MAX = 10_000
 
-/** Characters of a cell that a table shows, at most. */
+/** Most characters of a cell in a table. */
 const CELL_CHARS_MAX = 40
 
 const FORMATS = ['table', 'csv', 'tsv', 'ndjson', 'json'] as const
@@ -85,7 +85,7 @@ async function renderRowLines(
   return format === 'ndjson' ? rows : [`[${rows.join(',\n')}]`]
 }
 
-/** The records of CSV below each other. In CSV numbers are as they were sent; JSON.parse would round them. */
+/** The records of CSV in columns. CSV has numbers as they were sent; JSON.parse would round them. */
 function renderTable(csv: Uint8Array): readonly string[] {
   const lines: string[][] = []
   const bounds: number[] = []

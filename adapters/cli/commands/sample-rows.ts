@@ -1,4 +1,4 @@
-// Rows for a demonstration: always the same, of every common kind.
+// Deterministic demo rows, with every common kind.
 
 import { DAY_MS } from '../command/command.js'
 
@@ -7,10 +7,10 @@ const ITEMS = ['bolt, M8', 'clamp', 'gasket', 'hinge', 'rivet', 'washer "A2"']
 
 const FIRST_DAY_MS = Date.UTC(2024, 0, 1)
 
-/** Steps that share no factor with what they are taken modulo, so that values do not repeat in step. */
+/** Steps that are coprime to their modulus, so that values do not repeat in step. */
 const [CITY_STEP, PRICE_STEP, DAY_STEP, MINUTE_STEP] = [7, 7_919, 37, 61]
 
-/** The JSON of the rows from `first` up to `limit`, as an array. */
+/** The rows from `first` up to `limit`, as a JSON array. */
 export function sampleRows(first: number, limit: number): Buffer {
   const rows = Array.from({ length: limit - first }, (_, i) => JSON.stringify(sampleRow(first + i)))
   return Buffer.from(`[${rows.join(',')}]`)

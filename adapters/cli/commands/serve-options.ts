@@ -1,4 +1,4 @@
-// The options of `rowstash serve`, and what its help says of them.
+// The options of `rowstash serve`, and their help.
 import { TEAM_DEFAULT } from '../command/command.js'
 import type { CommandSpec, OptionSpecs } from '../command/command-spec.js'
 import { KEY_VARIABLE } from '../server/key-file.js'

@@ -37,7 +37,7 @@ import { SERVE_OPTIONS } from './serve-options.js'
 
 const DIRECTORY_DEFAULT = './rowstash-data'
 const PORT_DEFAULT = '8080'
-/** As `adminKeys` of the handler demands. */
+/** The minimum for `adminKeys` of the handler. */
 const ADMIN_KEY_CHARS_MIN = 16
 
 /** Runs `rowstash serve` until the signal. @throws {ProgramFailure} */
@@ -77,14 +77,14 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     await takeBack?.()
   } finally {
     const close = server.close().catch((failure: unknown) => {
-      if (failure instanceof ProgramFailure) warn(failure.message) // The exit code tells the signal.
+      if (failure instanceof ProgramFailure) warn(failure.message) // The exit code reports the signal.
       throw failure
     })
     await close.finally(() => failures.close())
   }
 }
 
-/** Opens the store that is served. */
+/** Opens the store to serve. */
 function openServed(
   { directory, postgres, allowPrivateSources, acceptLoss }: ServeCommand,
   { store, maintenance }: GivenLimits,
@@ -111,15 +111,15 @@ function jsonLines({ print }: CommandIo): Logger {
 /** A key and its source: an option, the environment variable, or a file. */
 type SourcedKey = ContractKey & Readonly<{ source: string }>
 
-/** Replaces the positions of keys in a warning by their sources. */
+/** Replaces the indexes of keys in a warning by their sources. */
 function withSources(warning: string, keys: readonly SourcedKey[]): string {
   return warning.replace(/\bkeys\[([0-9]+)\]/g, (place, index) => keys[index]?.source ?? place)
 }
 
 type ServeCommand = Readonly<{
-  /** undefined: in memory, or in PostgreSQL. */
+  /** undefined: the store is in memory or in PostgreSQL. */
   directory: string | undefined
-  /** null: elsewhere. */
+  /** null: the store is elsewhere. */
   postgres: PostgresPlace | null
   host: string
   port: number
@@ -131,7 +131,7 @@ type ServeCommand = Readonly<{
   corsOrigins: readonly string[] | undefined
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
-  /** Limits that have options of their own, which count before the same limit elsewhere. */
+  /** Limits with their own options, which override the same limits elsewhere. */
   connections: ConnectionLimits
   trustedProxies: readonly string[]
   limitSources: LimitSources
@@ -176,7 +176,7 @@ export function parseServeArgs(args: readonly string[], env: CommandIo['env']): 
 type PlaceValues = Parameters<typeof parsePostgresPlace>[0] &
   Readonly<{ directory?: string | undefined; memory: boolean; 'accept-loss': boolean }>
 
-/** Where the store is. */
+/** The place of the store. */
 function parsePlace(
   values: PlaceValues,
   env: CommandIo['env'],
@@ -256,17 +256,17 @@ function parseBaseUrlOption(option: string, text: string | undefined): string | 
   throw new ProgramFailure('usage', `${option} must be an http or https URL, not "${text}"`)
 }
 
-/** The keys of a server, with what a person is told of those that the server has found or made itself. */
+/** The keys of a server, and the facts to print about a key that it found or made. */
 type OwnKeys = Readonly<{
-  /** undefined: those of the store. */
+  /** undefined: the keys in the store. */
   keys: readonly ContractKey[] | undefined
-  /** A key that nobody has seen yet. */
+  /** A new key, not shown yet. */
   newKey?: string
   /** The file with the key. */
   keyFile?: string
 }>
 
-/** The keys of a server without given ones: those of the store, or one that is made. Closes the store if that fails. */
+/** The keys of a server that was given none: those in the store, or a new one. Closes the store on failure. */
 async function resolveServeKeys(
   store: Store,
   { directory, postgres }: ServeCommand,
@@ -286,7 +286,7 @@ async function resolveServeKeys(
   }
 }
 
-/** Tells how to reach the server, which is ready. A key that a file has is shown once, when it is made. */
+/** Prints how to reach the ready server. A key in a file is shown only once, when it is made. */
 function printReady(
   io: CommandIo,
   { directory, json }: ServeCommand,
@@ -303,7 +303,7 @@ function printReady(
   io.print(`listening on ${url}`)
 }
 
-/** None are given: the processes of a store all know those that it keeps. @throws {ProgramFailure} if it keeps none */
+/** undefined: the keys in the store, which all its processes know. @throws {ProgramFailure} if there are none */
 async function storedKeys(store: Store): Promise<undefined> {
   if ((await store.keys.list()).length > 0) return undefined
   const problem = 'The store in PostgreSQL has no API key'

@@ -1,5 +1,4 @@
-// `npm start`: serves ./rowstash-data, fills an empty store with a data set over HTTP as a client would, and prints
-// commands to try.
+// `npm start`: serves ./rowstash-data, fills an empty store with a data set over HTTP, and prints commands to try.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// `rowstash stashes`: what is staged and not yet, or no longer, needed by a table.
+// `rowstash stashes`: lists and deletes staged rows.
 import { parseArgs } from 'node:util'
 import type { StashChunk } from '../../../src/index.js'
 import { escapeControls } from '../../base/arguments.js'
@@ -69,7 +69,7 @@ async function listStashChunks(
   return withTeam(values, io, (team) => team.stash(id).chunks())
 }
 
-/** A server says nothing of a stash that was not there. */
+/** A missing stash is an error here, although a server does not report it. */
 async function runDeleteStash(
   id: string,
   values: TeamValues & Readonly<{ json: boolean }>,

@@ -1,4 +1,4 @@
-// `rowstash stats`: how much a store holds; of a server, its metrics.
+// `rowstash stats`: the sizes of a store, or the metrics of a server.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store, Team } from '../../../src/index.js'
@@ -41,7 +41,7 @@ export const STATS_COMMAND: CommandSpec = {
   details: [PLACE_ENVIRONMENT],
 }
 
-/** Names with their values, in the order in which they are printed. */
+/** Values by name, in the order of printing. */
 type Numbers = Readonly<Record<string, number>>
 
 /** Runs `rowstash stats`. @throws {ProgramFailure} */
@@ -126,7 +126,7 @@ async function fetchMetrics(url: string, key: string, signal: AbortSignal): Prom
   throw new ProgramFailure('failed', `${problem}; "rowstash tables" accepts any key`)
 }
 
-/** The samples of the text format of Prometheus, by name with labels. */
+/** The samples of Prometheus text, by name with labels. */
 function parseMetricNumbers(text: string): Numbers {
   const samples = text.split('\n').flatMap((line): [string, number][] => {
     const [, name, value] = /^([a-z]\S*|[a-z][^{]*\{.*\}) (\S+)$/i.exec(line) ?? []

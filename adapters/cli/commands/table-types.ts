@@ -2,20 +2,20 @@
 import type { Column, ColumnType, TableInfo } from '../../../src/index.js'
 import { escapeControls } from '../../base/arguments.js'
 
-/** Characters of a table's name that its identifier has, at most. */
+/** Most characters of a table's name in its identifier. */
 const NAME_CHARS_MAX = 60
 
 /** The declarations of a table. */
 export type TableTypes = Readonly<{
   id: string
   name: string
-  /** The exported schema, and the exported type of its rows. */
+  /** The names of the exported schema and of the exported row type. */
   schemaName: string
   rowName: string
   text: string
 }>
 
-/** The line in front of the declarations of tables. */
+/** The first line, before the declarations. */
 const TYPES_IMPORT = "import { defineSchema, type Row } from 'rowstash'\n"
 
 /** A module with a schema for each table, and the type of its rows. */
@@ -45,7 +45,7 @@ export function typesOf(tables: readonly NamedTable[]): readonly TableTypes[] {
   })
 }
 
-/** An identifier that no other table has: of the letters and digits of the name, else `table`. */
+/** A unique identifier from the letters and digits of a name, or from `table`. */
 function ownName(name: string, taken: Set<string>): string {
   const words = name.match(/[A-Za-z0-9]+/g) ?? []
   const joined = words.map((word, i) => (i === 0 ? lowered(word) : raised(word))).join('')
@@ -76,25 +76,25 @@ function renderShape(type: ColumnType): string {
   return type.kind === 'array' ? `[${quotedLiteral(type.items.kind)}]` : quotedLiteral(type.kind)
 }
 
-/** A text that does not end its comment, and stays on its line. */
+/** A text that cannot end its comment or its line. */
 function commented(text: string): string {
   return escapeControls(text).replaceAll('*/', '*\\/')
 }
 
-/** A name in quotes sets the prototype if it is `__proto__`; a computed one does not. */
+/** A quoted member `__proto__` would set the prototype; a computed one does not. */
 function member(id: string): string {
   if (id === '__proto__') return "['__proto__']"
   return /^[A-Za-z_$][\w$]*$/.test(id) ? id : quotedLiteral(id)
 }
 
-/** A text of TypeScript: JSON, in single quotes. */
+/** A TypeScript string literal in single quotes. */
 function quotedLiteral(text: string): string {
   const json = JSON.stringify(text).slice(1, -1)
   const safe = json.replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${escapeControls(safe)}'`
 }
 
-/** The type of a column as people read it. */
+/** The type of a column for people. */
 export function renderType(type: ColumnType): string {
   return type.kind === 'array' ? `array of ${type.items.kind}` : type.kind
 }

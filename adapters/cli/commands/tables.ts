@@ -1,4 +1,4 @@
-// `rowstash tables`, `schema` and `types`: what a store has, for people, scripts and compilers.
+// `rowstash tables`, `schema` and `types`: the tables of a store, for people, scripts and compilers.
 import { parseArgs } from 'node:util'
 import type { Column } from '../../../src/index.js'
 import { printFields } from '../command/columns.js'

@@ -1,4 +1,4 @@
-// `rowstash torture`: what this disk and this Node keep when a process that writes is killed.
+// `rowstash torture`: tests whether this disk and Node keep acknowledged data when a writing process is killed.
 import { randomInt } from 'node:crypto'
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { availableParallelism, release } from 'node:os'
@@ -114,7 +114,7 @@ export async function runTorture(args: readonly string[], io: CommandIo): Promis
   return EXIT_CODE.done
 }
 
-/** This program once more, as a writer. */
+/** The arguments that start this program as a writer. */
 function writerArgs(plan: WriterPlan): readonly string[] {
   const [, program = ''] = process.argv
   return [...process.execArgv, program, 'torture', '--writer', JSON.stringify(plan)]

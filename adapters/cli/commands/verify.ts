@@ -48,7 +48,7 @@ export const VERIFY_COMMAND: CommandSpec = {
   details: [PLACE_ENVIRONMENT],
 }
 
-/** What to do if a program of others has the store open. */
+/** Advice if another program has the store open. */
 const VERIFY_INSTEAD =
   'call store.verify() in it, or POST /admin/verify of its handler with one of its adminKeys'
 
@@ -88,7 +88,7 @@ function endWith(report: VerifyReport, output: Output): number {
   return report.ok ? EXIT_CODE.done : EXIT_CODE.damaged
 }
 
-/** Reports a store that cannot be opened. If damage is the reason, the result is damage. */
+/** Reports a store that cannot be opened, as damaged if damage is the reason. */
 function cannotOpen(failure: unknown, full: boolean, output: Output, io: CommandIo): number {
   const isDamaged =
     isStoreError(failure) && (failure.code === 'DATA_CORRUPT' || failure.code === 'DATA_LOSS')

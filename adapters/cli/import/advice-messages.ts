@@ -1,10 +1,10 @@
-// What an intake tells of a file, in the words of the command.
+// The advice of the intake, in the words of the command line.
 import { type Advice, renderDelimiter } from '../../base/intake.js'
 import { renderCount } from '../command/progress.js'
 import { renderName, renderText, VALUE_CHARS_MAX } from '../command/shown-values.js'
 import { optionOf } from './dialect-options.js'
 
-/** The line for people about what was found. */
+/** The line for people. */
 export function adviceMessage(advice: Advice): string {
   const { count = 0, line, example = '', column = '' } = advice
   const first = line === undefined ? '' : `, the first in line ${line}`
@@ -56,7 +56,7 @@ export function adviceMessage(advice: Advice): string {
   }
 }
 
-/** What became of a column; undefined: it is told of its values. */
+/** The message about a whole column; undefined: the advice concerns its values. */
 function messageOfColumn({ code, column = '', count = 0 }: Advice): string | undefined {
   const name = `column '${renderName(column)}'`
   switch (code) {
@@ -85,7 +85,7 @@ function messageOfColumn({ code, column = '', count = 0 }: Advice): string | und
 
 const ALIKE = 'write all numbers of the column alike'
 
-/** Why a column of a new table is text, and what to do about it. */
+/** Why a column of a new table is text, and how to change that. */
 function messageOfText(advice: Advice, remedy: string | undefined): string {
   const { code, column = '', count = 0, values = 0, line, others, example = '' } = advice
   const some = `${renderCount(count)} of ${renderCount(values)}`
@@ -120,26 +120,26 @@ function messageOfText(advice: Advice, remedy: string | undefined): string {
   }
 }
 
-/** The options that say that something is meant otherwise, as a shell takes them. */
+/** The options that override a detection, quoted for a shell. */
 function renderRemedy({ remedy, column }: Advice): string | undefined {
   if (remedy === undefined) return undefined
   const { option, value } = remedy
   if (option === 'decimal' && column !== undefined) return decimalOption(column, value)
   const said = `${optionOf(option)} ${value}`
-  // Days of two readings have them by what is first.
+  // Ambiguous days are resolved by their order.
   return option === 'dates'
     ? `${said} or ${optionOf(option)} ${value.replace(/dd(.)mm/, 'mm$1dd')}`
     : said
 }
 
-/** The option that says how the decimals of a column are written, and of no other. */
+/** The option for the decimal mark of one column. */
 export function decimalOption(column: string, mark: string): string {
   const isShown = renderName(column) === column
   const value = `${isShown ? column : 'COLUMN'}=${mark}`
   return `--decimal ${quotedForShell(value)}`
 }
 
-/** A text as a shell takes it as one argument. */
+/** A text quoted as one shell argument. */
 export function quotedForShell(text: string): string {
   return /^[\w.,=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

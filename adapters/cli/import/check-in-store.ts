@@ -1,5 +1,5 @@
-// The check of an import into a directory: the library reads the rows of the files, and compares them with the table.
-// Nothing is stored, but the rows of a merge until it is counted what it would do.
+// Checks an import into a directory: the library reads the rows and compares them with the table. Nothing is stored,
+// except the rows of a merge while its effects are counted.
 import {
   ClientError,
   type ImportCheck,
@@ -9,7 +9,7 @@ import {
 } from '../../../src/client/client.js'
 import { isStoreError, type PreflightReport, type Team, type TextRows } from '../../../src/index.js'
 
-/** The chunks of an import, and the same once more. */
+/** The chunks of an import, twice. */
 export type ChunksTwice = Readonly<{
   chunks: AsyncIterable<RowChunk>
   readAgain: () => AsyncIterable<RowChunk>
@@ -17,7 +17,10 @@ export type ChunksTwice = Readonly<{
 
 type CheckOptions = Pick<SendOptions, 'onSchemaError' | 'signal' | 'onProgress'>
 
-/** As `Client.checkRows`. @throws {ClientError} for rows that cannot be read or compared; else as the library */
+/**
+ * Does what `Client.checkRows` does. @throws {ClientError} for rows that cannot be read or compared; errors of the
+ * library
+ */
 export async function checkInStore(
   team: Team,
   { chunks, readAgain }: ChunksTwice,
@@ -69,13 +72,13 @@ function preflight(
   return table.preflight({ ...request, schema: target.schema })
 }
 
-/** Codes of failures that are about rows. */
+/** Codes of failures that concern rows. */
 export const OF_ROWS = /^(?:REQUEST_VALIDATION_ERROR|KEY_NOT_UNIQUE|COLUMN_\w+)$/
 
-/** A row in a message; without a chunk it is in the one that is being read. */
+/** A row in a message; without a chunk it is in the current one. */
 const ROW = /\brow \d{1,15} \(counted from 0\)(?! of the input)(?: of chunk '(\d{1,15})')?/gi
 
-/** Chunks as texts of the library, with the number of the one that it reads. */
+/** Chunks as texts for the library, with the number of the chunk that it reads. */
 class ChunkTexts {
   #reading: number | undefined
 
@@ -94,7 +97,7 @@ class ChunkTexts {
     this.#reading = undefined
   }
 
-  /** A failure of the library with the chunks of its rows, as a client reports one of a server. */
+  /** A failure of the library, with the chunks of its rows as a client reports them. */
   placed(failure: unknown): unknown {
     if (!isStoreError(failure) || !OF_ROWS.test(failure.code)) return failure
     const named = [...failure.message.matchAll(ROW)].map(([, chunk]) => chunk)
@@ -106,7 +109,7 @@ class ChunkTexts {
   }
 }
 
-/** A chunk as text of the library. */
+/** A chunk as text for the library. */
 export function textRowsOfChunk(chunk: RowChunk): TextRows {
   const body = chunk.body(0, chunk.rows)
   if (chunk.type.startsWith('text/csv')) return { csv: body }

@@ -1,4 +1,4 @@
-// The options of commands that say how csv and tsv files are written: the names of a dialect, with hyphens.
+// The options for the dialect of csv and tsv files: the library's names, with hyphens.
 import { checkDialect, DATE_FORMS, type Dialect, NESTED_WAYS } from '../../base/intake.js'
 import type { OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -138,12 +138,12 @@ export type DialectValues = Readonly<
   }>
 >
 
-/** The option of a command for one of a dialect. */
+/** The command-line option for a dialect option. */
 export function optionOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** @returns only what is said. @throws {ProgramFailure} */
+/** @returns only the given options. @throws {ProgramFailure} */
 export function parseDialect(values: DialectValues): Dialect {
   const { dialect: how = 'detect', decimal = [], booleans, nulls } = values
   if (how !== 'detect' && how !== 'plain') {

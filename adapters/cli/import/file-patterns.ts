@@ -1,4 +1,4 @@
-// Names of files with wildcards, for shells that leave them to the program, as those of Windows do.
+// File names with wildcards, for shells that do not expand them, such as those of Windows.
 import { type Dirent, existsSync, readdirSync } from 'node:fs'
 import { sep } from 'node:path'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -6,9 +6,8 @@ import { ProgramFailure } from '../command/program-failure.js'
 const WILDCARD = /[*?]/
 
 /**
- * The files that names stand for, in the order of the names, those of one pattern sorted. `*` is any text
- * without a separator, `?` one character of it; names that begin with a period are left out, unless the pattern begins
- * so. A name that is there is itself, whatever is in it.
+ * The files that match names, in the order of the names, and sorted per pattern. `*` matches any text without a
+ * separator, `?` one character; a leading period must be in the pattern. A name that exists is not a pattern.
  * @throws {ProgramFailure} for a pattern that no file matches
  */
 export function filesOf(names: readonly string[]): string[] {
@@ -50,7 +49,7 @@ function matchingNames(
     .sort()
 }
 
-/** What is no folder, or cannot be read, has nothing that matches. */
+/** A path that is no readable folder has no entries. */
 function entriesOfFolder(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

@@ -9,18 +9,19 @@ import type { SourceFile } from './source-file.js'
 
 export const PIECE_BYTES = 1024 * 1024
 
-/** The path that stands for the standard input. */
+/** The path that means the standard input. */
 export const STANDARD_INPUT = '-'
 
-/** The compression that a file's name announces. */
+/** The compression by a file's extension. */
 export function compressionOf(path: string): 'gzip' | 'zstd' | undefined {
   if (/\.gz$/i.test(path)) return 'gzip'
   return /\.zst$/i.test(path) ? 'zstd' : undefined
 }
 
 /**
- * The bytes of a file, unpacked if they are compressed, whatever its name: a browser unpacks what it stores as `.gz`.
- * @param onRead - Told the bytes of the file, as they are on disk.
+ * The bytes of a file, unpacked if they are compressed. The extension does not matter: browsers unpack files that they
+ * store as `.gz`.
+ * @param onRead - Called with the number of bytes read from disk.
  */
 export async function* openFileBytes(
   path: string,
@@ -44,7 +45,7 @@ function unpacked(
   return input.pipe(unpack)
 }
 
-/** What a version of Node with zstd has. */
+/** The zstd functions of newer versions of Node. */
 type Zstd = Readonly<{
   createZstdDecompress: () => Duplex
   zstdCompressSync: (bytes: Uint8Array) => Uint8Array
@@ -58,7 +59,7 @@ function zstd(): Duplex {
   throw new ProgramFailure('failed', `${reason}. Decompress the file first (zstd -d)`)
 }
 
-/** Node 22 reads a truncated zstd file without an error: its rows would be taken for all rows. */
+/** Whether truncated files are reported. Node 22 reads them without an error, so rows would be lost silently. */
 function reportsCutZstd(given: Partial<Zstd>): given is Zstd {
   const { zstdCompressSync: pack, zstdDecompressSync: unpack } = given
   if (pack === undefined || unpack === undefined) return false
@@ -70,7 +71,7 @@ function reportsCutZstd(given: Partial<Zstd>): given is Zstd {
   }
 }
 
-/** Whether all of a file can be read a second time: a pipe cannot. */
+/** Whether the whole file can be read twice: a pipe cannot. */
 export async function canReadAgain({ path }: Pick<SourceFile, 'path'>): Promise<boolean> {
   return path !== STANDARD_INPUT && (await stat(path)).isFile()
 }

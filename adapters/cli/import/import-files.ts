@@ -1,9 +1,9 @@
-// Imports files into a table as any client would, by `rowstash/client`: chunks into a stash, in parallel, then one table
-// operation on it.
+// Imports files into a table with `rowstash/client`: puts chunks into a stash in parallel, then runs one table
+// operation.
 //
 // Invariants:
 // - Memory does not grow with the files: at most `parallel` + 1 runs are held.
-// - A run is a chunk, so that the number of a chunk says where in the files it is.
+// - Each run is one chunk, so the number of a chunk determines its place in the files.
 import {
   type Client,
   ClientError,
@@ -34,29 +34,29 @@ export type FileImport = Asking &
   Readonly<{
     files: readonly SourceFile[]
     target: ImportTarget
-    /** The team in whose store a check looks. Default: it asks the server. */
+    /** The team for a check in the store itself. Default: the server checks. */
     team?: Team
     onSchemaError?: OnSchemaError
-    /** Rows of one chunk, at most 65,536. */
+    /** Most rows of a chunk, at most 65,536. */
     chunkRowsMax: number
-    /** Requests at the same time. */
+    /** Number of requests at the same time. */
     parallel: number
     signal: AbortSignal
-    /** The stash of an import that goes on if it was begun, and that can go on later. Default: one that cannot. */
+    /** The stash of a resumable import, which continues if it was begun. Default: not resumable. */
     resumeStash?: string
-    /** Asks what was left out, of a server that tells it. Default: false. */
+    /** Requests the counts of dropped values, if the server reports them. Default: false. */
     receipt?: boolean
-    /** Refuses the first line that has fewer fields than its header. Default: false; its other cells are empty. */
+    /** Rejects the first line with fewer fields than its header. Default: false: its other cells are empty. */
     refusesShortLines?: boolean
-    /** Takes lines with too many fields out of every run. Default: the server refuses the first one. */
+    /** Removes lines with too many fields from every run. Default: the server rejects the first one. */
     longLines?: LongLines
-    /** Takes rows that do not fit out of every run. Default: all rows are refused for one. */
+    /** Removes rows that do not fit from every run. Default: one such row rejects all rows. */
     rejects?: RowRejects
-    /** Called with the rows that are on the server, and the bytes that were read. */
+    /** Called with the rows that are on the server, and the bytes read. */
     onProgress?: (rows: number, bytes: number) => void
   }>
 
-/** What was read of the files, in their order. */
+/** The reports of the files, in order. */
 type FilesRead = Readonly<{ read: readonly FileReport[] }>
 
 export type FileImported = Omit<ImportResult, 'read'> & FilesRead & Readonly<{ seconds: number }>
@@ -89,16 +89,16 @@ export type CheckResult = FilesRead &
     /** The first 1,000. */
     problems: readonly FoundProblem[]
     problemCount: number
-    /** The columns that the table would have. */
+    /** The columns that the import would give the table. */
     columns: readonly Column[]
-    /** What the merge would do. Only of a merge whose values all fit. */
+    /** The counts of the merge, if all values fit. */
     merged?: MergeCounts
   }>
 
-/** Problems that a check lists. */
+/** Most problems that a check lists. */
 const PROBLEMS_MAX = 1_000
 
-/** As `importFiles`, but no table changes: at a server, the rows are in a stash for a while. */
+/** Checks an import without changing a table. On a server, the rows are in a stash meanwhile. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
   const { team, target } = given
   const longLines = new LongLines('tableId' in target)
@@ -131,8 +131,8 @@ export async function checkFiles(given: FileImport): Promise<CheckResult> {
 
 /**
  * Sends the rows of the files.
- * @param ending - What is added to the message of a line that is no record.
- * @throws {ProgramFailure} which names the file and the line of a refused row
+ * @param ending - A text to append to the message about a malformed line.
+ * @throws {ProgramFailure} with the file and the line of a refused row
  */
 async function sending<T>(
   given: FileImport,
@@ -162,7 +162,7 @@ async function sending<T>(
   }
 }
 
-/** What is noted while files are read. */
+/** Facts collected while files are read. */
 type Noting = Readonly<{
   onRead: (bytes: number) => void
   onReport: (report: FileReport) => void
@@ -193,7 +193,7 @@ async function* readFileChunks(
   else if (!hasSent && given.rejects !== undefined) throw await allRejected(given.rejects)
 }
 
-/** The chunks once more, of which nothing is noted. @throws {ProgramFailure} if a file cannot be read twice */
+/** The chunks a second time, without collecting facts. @throws {ProgramFailure} if a file cannot be read twice */
 async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
   for (const file of given.files) {
     if (await canReadAgain(file)) continue
@@ -205,7 +205,7 @@ async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
   yield* readFileChunks(again, { onRead: none, onReport: none })
 }
 
-/** The chunk of files that have not even a header. */
+/** The chunk for files without even a header. */
 const NO_ROWS: RowChunk = {
   rows: 0,
   bytes: 0,
@@ -213,14 +213,14 @@ const NO_ROWS: RowChunk = {
   body: () => new TextEncoder().encode('[]'),
 }
 
-/** No table loses all its rows, or is made without any, because no row fits. */
+/** If no row fits, the import fails, so that no table is emptied or created without rows. */
 async function allRejected(rejects: RowRejects): Promise<ProgramFailure> {
   await rejects.finish()
   const problem = `No row fits: all ${rejects.count} are in ${rejects.path}, with their reasons`
   return new ProgramFailure('failed', `${problem}; nothing is imported`)
 }
 
-/** @throws {ProgramFailure} if a row so far has fewer fields than the header */
+/** @throws {ProgramFailure} if a row has fewer fields than the header */
 function refuseShort({ advice }: RowRun, path: string): void {
   const { line } = advice().find(({ code }) => code === 'shortLines') ?? {}
   if (line === undefined) return
@@ -229,7 +229,7 @@ function refuseShort({ advice }: RowRun, path: string): void {
   throw new ProgramFailure('failed', `${place}: fewer fields than the header; ${hint}`)
 }
 
-/** A report without what is not so of this import. */
+/** A report without facts that do not apply to this import. */
 function toldOf(report: FileReport, { rejects, target }: FileImport): FileReport {
   const isTold = ({ code }: Advice): boolean => {
     if (code === 'shortLines') return rejects?.refusesShortLines !== true

@@ -1,19 +1,19 @@
-// What to do about files that cannot be read as they are.
+// Advice for files that cannot be read with the given options.
 import { type Dialect, type IntakeReport, renderDelimiter } from '../../base/intake.js'
 import type { SourceFault } from '../../base/records.js'
 import { quotedForShell } from './advice-messages.js'
 import { optionOf } from './dialect-options.js'
 import type { SourceFile } from './source-file.js'
 
-/** What a fault of quotes is told with, where nothing is said of them. */
+/** The hint for a fault of quotes, if no option concerns quotes. */
 const RELAXED_HINT =
   '; if quotes inside fields are text, as spreadsheets write them, use --quotes relaxed'
 
-/** Whether a message is about quotes that `--quotes relaxed` would take as text. */
+/** Whether `--quotes relaxed` would accept the quotes in a message. */
 const QUOTE_PROBLEM =
   /A quote in a field that does not begin with one|quote (that )?is not closed|inside a quoted field/i
 
-/** What to do about a file that is not of its format. @param report - What was read of it so far. */
+/** Advice for a malformed file. @param report - The report so far. */
 export function hintOfFault(
   { message, isEmpty, isObject }: SourceFault,
   { format, dialect = {}, detects = true }: Omit<SourceFile, 'path'>,
@@ -29,19 +29,19 @@ export function hintOfFault(
     const plain = ['--dialect plain', ...(report ? plainOptions(report, dialect) : [])].join(' ')
     return `; ${detects ? plain : 'the command'} reads all values as they are written${without}`
   }
-  // A quote that opens a field too many takes all that follows, until the row is too large.
+  // A wrong opening quote takes all that follows, until the row is too large.
   const mayBeQuotes = QUOTE_PROBLEM.test(message) || message.startsWith('this row is')
   return mayBeQuotes && dialect.quotes === undefined ? RELAXED_HINT : ''
 }
 
-/** What makes a column one of numbers, days or booleans. */
+/** Options that turn a column into numbers, days or booleans. */
 const CONVERTING = ['decimal', 'columns', 'thousands', 'currency', 'dates', 'booleans'] as const
 
 function nameOfOption(name: (typeof CONVERTING)[number]): string {
   return optionOf(name === 'columns' ? 'decimal' : name)
 }
 
-/** What says of a file what was detected of it, but for its columns. */
+/** The options equivalent to what was detected, except per column. */
 function plainOptions({ delimiter = ',', advice }: IntakeReport, said: Dialect): readonly string[] {
   const found = new Map(advice.map(({ code, ...about }) => [code, about]))
   const options: Dialect = {
@@ -62,7 +62,7 @@ function plainOptions({ delimiter = ',', advice }: IntakeReport, said: Dialect):
   })
 }
 
-/** What to do about rows that a server refuses to read. */
+/** Advice for rows that a server cannot read. */
 export function hintOfRefusal(message: string, files: readonly SourceFile[]): string {
   const isText = ({ format }: SourceFile): boolean => format === 'csv' || format === 'tsv'
   const isSaid = (name: 'quotes' | 'extraFields' | 'skipLines'): boolean =>

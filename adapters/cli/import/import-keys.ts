@@ -1,4 +1,4 @@
-// The key columns of `rowstash import --mode merge`: looked for before rows are sent.
+// Checks the key columns of `rowstash import --mode merge` before rows are sent.
 import type { ImportTarget } from '../../../src/client/client.js'
 import type { Column } from '../../../src/index.js'
 import { fieldTexts } from '../../base/intake.js'
@@ -18,7 +18,7 @@ export function checkKeyOfTable(key: readonly string[], columns: readonly Column
   checkNamedColumns(key, new Set(ids), (column) => `The table has no key column ${column} (--by)`)
 }
 
-/** @throws {ProgramFailure} if the header of a csv or tsv file lacks a key column. Rows of JSON name their columns each. */
+/** @throws {ProgramFailure} if the header of a csv or tsv file lacks a key column. In JSON, each row names its columns. */
 export function checkKeyOfFile(key: readonly string[], run: RowRun, path: string): void {
   if (isJson(run.format)) return
   const header = new Set(fieldTexts(run.header, delimiterOfRun(run)))

@@ -1,4 +1,4 @@
-// What the command says of values that do not fit, besides what the server says: it knows the files and the options.
+// Messages and advice about values that do not fit, with the files and options that a server does not know.
 
 import { classOfField } from '../../base/intake.js'
 import { renderCount } from '../command/progress.js'
@@ -7,17 +7,17 @@ import { decimalOption } from './advice-messages.js'
 import type { ImportWarning } from './import-warnings.js'
 import type { SourceFile } from './source-file.js'
 
-/** The rule of numbers of CSV, which names JSON to people who may never have seen it. */
+/** The library's rule for numbers in CSV. It mentions JSON, which users may not know. */
 const NUMBER_RULE = 'a finite number as JSON writes it'
 
 const KEY_RULE = /, because the column is a key of the merge, /
 
-/** A rule, or a message with one, in the words of whoever has a CSV file. */
+/** A rule, or a message with one, in words for a CSV file. */
 export function inWordsOfCsv(text: string): string {
   return text.replace(NUMBER_RULE, 'a number such as -1.5')
 }
 
-/** What is wrong with a value, a column or a line. */
+/** The problem of a value, a column or a line. */
 export function problemText({
   column,
   value,
@@ -30,7 +30,7 @@ export function problemText({
   return `value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
 }
 
-/** What to do about a refused value, at the end of the message about it. */
+/** Advice for a rejected value, to append to its message. */
 export function hintOfMisfit(
   message: string,
   {
@@ -38,9 +38,9 @@ export function hintOfMisfit(
     onSchemaError = 'abort',
   }: Readonly<{ files: readonly SourceFile[]; onSchemaError?: string }>,
 ): string {
-  // No option gives a row a key.
+  // No option can add a key to a row.
   if (KEY_RULE.test(message)) return '; complete such rows, or leave them out of the file'
-  // An array may have objects in it.
+  // An array may contain objects.
   const isNested = /no column holds objects, not |booleans alone, not \[.*[[{]/s.test(message)
   if (isNested && files.every(({ nested }) => nested === undefined)) {
     return '; --nested flatten makes columns of objects, as in customer.name, --nested text keeps their JSON, --on-error drop leaves them empty'
@@ -57,7 +57,7 @@ export function hintOfMisfit(
   return KEPT.has(classOfField(value)) ? `; ${all}` : `; ${all}, --on-error drop leaves them empty`
 }
 
-/** What digits are that mean something as text: no values to drop. */
+/** Numbers that are meant as text: dropping them would be wrong. */
 const KEPT: ReadonlySet<string> = new Set(['paddedNumber', 'groupedNumber', 'looseNumber'])
 
 function hasDecimalComma(value: string): boolean {
@@ -68,7 +68,7 @@ function isUnsureComma(value: string): boolean {
   return classOfField(value) === 'commasUnsure'
 }
 
-/** @param mayBeThousands - Whether each of the commas may separate thousands instead. */
+/** @param mayBeThousands - Whether each comma may be a separator of thousands. */
 function remedyOfComma(column: string, mayBeThousands: boolean): string {
   const option = decimalOption(column, ',')
   return mayBeThousands
@@ -76,7 +76,7 @@ function remedyOfComma(column: string, mayBeThousands: boolean): string {
     : `${option} reads numbers with a decimal comma`
 }
 
-/** Warns of the values of problems that are numbers with a decimal comma, by column. */
+/** Warnings about numbers with a decimal comma, per column. */
 export function warningsOfMisfits(
   problems: readonly Readonly<{ column?: string; value?: string | undefined; rule: string }>[],
   files: readonly SourceFile[],
@@ -101,7 +101,7 @@ export function warningsOfMisfits(
   })
 }
 
-/** Whether a column may have decimal commas that no option has told of. */
+/** Whether a column may have decimal commas without an option for it. */
 function mayHaveCommas(files: readonly SourceFile[], column: string): boolean {
   return files.some(({ format, dialect = {} }) => {
     const decimal = dialect.columns?.[column]?.decimal ?? dialect.decimal ?? '.'

@@ -1,35 +1,36 @@
 // Finds the place of a refused row in the files of an import.
 //
-// The server answers `in row 3 (counted from 0) of chunk '7', line 5`, without the chunk in the answer to the chunk
-// itself. The files are read again to find that row, so a successful import pays nothing.
+// The server answers `in row 3 (counted from 0) of chunk '7', line 5`; the answer to a chunk itself does not name the
+// chunk. The files are read again to find the row, so a successful import costs nothing more.
 import type { ChunkPlace } from '../../../src/client/client.js'
 import { canReadAgain, openFileBytes } from './import-bytes.js'
 import { isEmptied, openFileText, type RowRun, readFileRuns } from './import-source.js'
 import { type RowPlace, renderPlace, type SourceFile } from './source-file.js'
 
-/** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
+/** Includes character positions: they count within a chunk, which is useless to the owner of the file. */
 const ROW_PLACE =
   /(?: at character \d{1,15}(?: of the input,)?(?= in row ))?( in )?\brow (\d{1,15}) \(counted from 0\)(?! of the input)(?: of chunk '[^']{1,256}')?(?:, line \d{1,15})?(?: of the input)?/g
 
-/** The place of the CSV header, which each chunk repeats, in the message of a server. */
+/** The place of the CSV header, which each chunk repeats, in a server's message. */
 const HEADER_PLACE = / in line 1(?!\d)/
 
 /** How the chunks of an import were cut from its files: each is a run. */
 export type Cut = Readonly<{
   files: readonly SourceFile[]
   chunkRowsMax: number
-  /** The rows of a run that were sent; a run of which none was is no chunk. Default: all. */
+  /** The part of a run that was sent; without rows it is no chunk. Default: all. */
   sentOf?: ((run: RowRun) => Promise<RowRun>) | undefined
 }>
 
-/** A message of a server, without the row and the line in it. */
+/** A server's message without its row and line. */
 export function messageWithoutPlace(message: string): string {
   return message.replace(ROW_PLACE, '')
 }
 
 /**
- * The message of a server, with the file and the line in it in place of the chunk and the row.
- * @param starts - Where the rows begin that the message names, in its order; or that it is about, if it names none.
+ * A server's message, with the file and line instead of the chunk and row.
+ * @param starts - The chunks of the rows that the message names, in its order; or of the row that it concerns, if it
+ *   names none.
  */
 export async function placeMessage(
   message: string,
@@ -56,7 +57,7 @@ export async function placeMessage(
   return `${message} (${path}, starting at ${unit} ${line})`
 }
 
-/** The line of a header, which is not the first if lines in front of it are left out. */
+/** The line of the header: not the first if lines before it are skipped. */
 async function findHeaderLine(path: string, { files }: Cut): Promise<number> {
   const file = files.find((known) => known.path === path)
   if (file === undefined || file.format === 'parquet') return 1
@@ -64,12 +65,12 @@ async function findHeaderLine(path: string, { files }: Cut): Promise<number> {
   return intake.report.headerLine ?? 1
 }
 
-/** A row: where its chunk begins, or a part of it, and its index from there on, as the server counts rows. */
+/** A row: the beginning of its chunk or part, and its index from there, as the server counts. */
 type WantedRow = Readonly<{ start: ChunkPlace | undefined; row: number }>
 
 /**
- * Finds the places of rows, in the order of `wanted`, with one pass over each file that has one.
- * undefined: no chunk of this import, or a file that cannot be read again or is not what it was.
+ * Finds the places of rows, in the order of `wanted`, with at most one pass per file. undefined: not a chunk of this
+ * import, or a file that cannot be read again or has changed.
  */
 export async function findPlaces(
   { files, chunkRowsMax, sentOf }: Cut,

@@ -1,13 +1,13 @@
-// What is told of the files of an import besides their rows.
+// Reports on the files of an import.
 import type { ReadReport } from './import-source.js'
 
-/** What was read of a file. */
+/** How a file was read. */
 export type FileReport = Readonly<{ path: string }> & ReadReport
 
 /** Lines with fewer fields than the header of their file. */
 type ShortLines = Readonly<{
   count: number
-  /** The file and the line of the first. */
+  /** The file and the line of the first such line. */
   path: string
   line: number
 }>

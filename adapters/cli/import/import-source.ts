@@ -23,23 +23,23 @@ import { openFileBytes } from './import-bytes.js'
 import { hintOfFault } from './import-hints.js'
 import { FILE_FORMATS, type FileFormat, type RowPlace, type SourceFile } from './source-file.js'
 
-/** Bytes of the body that a run makes, brackets or header included. The server takes twice as much. */
+/** Most bytes of the body made from a run, including brackets or header. The server accepts twice as many. */
 export const RUN_BYTES_MAX = 8 * 1024 * 1024
 
-/** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
+/** Consecutive rows of a source. Row i is the bytes from starts[i] up to ends[i]. */
 export type RowRun = IntakeRun &
   Readonly<{
-    /** Where an offset of a row is, as long as no other run was taken. */
+    /** The place of a row's offset. Valid until the next run is read. */
     placeOf: (offset: number) => RowPlace
-    /** What is told of the rows so far. */
+    /** The advice about the rows so far. */
     advice: () => readonly Advice[]
   }>
 
-/** What was read of a file; of Parquet without an encoding. */
+/** How a file was read. Parquet has no encoding. */
 export type ReadReport = Readonly<{ format: FileFormat; encoding?: string }> &
   Omit<IntakeReport, 'format' | 'encoding'>
 
-/** The format that a file's name announces. */
+/** The format by a file's extension. */
 export function formatOfPath(path: string): FileFormat {
   if (/\.parquet$/i.test(path)) return 'parquet'
   const format = formatOfName(path.replace(/\.(?:gz|zst)$/i, ''))
@@ -50,7 +50,7 @@ export function formatOfPath(path: string): FileFormat {
   )
 }
 
-/** The byte between the fields of a run of csv or tsv. */
+/** The delimiter byte of a csv or tsv run. */
 export function delimiterOfRun({ format }: Pick<RowRun, 'format'>): number {
   return format === 'tsv' ? TAB : COMMA
 }
@@ -68,7 +68,7 @@ const ROW_COMMA = Buffer.from(',')
 
 /**
  * A run with some of its records.
- * @param changed - Other bytes of records. Default: all have their own.
+ * @param changed - Replaced bytes, by record. Default: none.
  */
 export function withRecords(
   run: RowRun,
@@ -101,7 +101,7 @@ export function withRecords(
   }
 }
 
-/** Whether no row of a run is left. */
+/** Whether all rows were removed from a run. */
 export function isEmptied(left: RowRun, whole: RowRun): boolean {
   return left.starts.length === 0 && whole.starts.length > 0
 }
@@ -123,8 +123,8 @@ export function chunkOf(run: RowRun): RowChunk {
 
 /**
  * Reads the runs of a file from disk.
- * @param onReport - Told what was read, when all of it was.
- * @throws {ProgramFailure} that names the file, and the line if it is known.
+ * @param onReport - Called with the report at the end.
+ * @throws {ProgramFailure} with the file, and the line if it is known.
  */
 export async function* readFileRuns(
   file: SourceFile,
@@ -144,7 +144,7 @@ export async function* readFileRuns(
       }
       const how = { binary: file.binary, onRead, onUnannotated }
       for await (const run of parquetRuns(path, rowsMax, how)) {
-        // A row names all columns.
+        // The first row names all columns.
         if (rows === 0 && run.starts.length > 0 && textOfRecord(run, 0).includes('"$rowID"'))
           advice.push({ code: 'rowIDs', line: 1 })
         rows += run.starts.length
@@ -172,7 +172,7 @@ export async function* readFileRuns(
   }
 }
 
-/** Opens the text of a file: its beginning is read. @throws {SourceFault} */
+/** Opens the text of a file and reads its beginning. @throws {SourceFault} */
 export function openFileText(
   bytes: AsyncIterable<Uint8Array>,
   format: SourceFormat,
@@ -187,7 +187,7 @@ export function openFileText(
     kindsOf,
   }: Omit<SourceFile, 'path' | 'format'>,
 ): Promise<Intake> {
-  // Names and quotes that are added make rows longer.
+  // Added names and quotes make rows longer.
   const bytesMax = nested === undefined ? RUN_BYTES_MAX : RUN_BYTES_MAX / 4
   const limits = { rowsMax, bytesMax, rowBytesMax: RUN_BYTES_MAX }
   const said = { ...dialect, ...(encoding !== undefined && { encoding }) }

@@ -1,17 +1,17 @@
-// What an import warns of: rows that it takes, but perhaps otherwise than their owner means.
+// The warnings of an import: about accepted rows that may be misread.
 import type { Advice, AdviceCode } from '../../base/intake.js'
 import { adviceMessage } from './advice-messages.js'
 import type { FileReport } from './import-reports.js'
 
-/** A warning as the result line has it; `message` is the line for people. */
+/** A warning as in the result line; `message` is the line for people. */
 export type ImportWarning = Readonly<
   | ({ type: AdviceCode; path: string; message: string } & Omit<Advice, 'code'>)
-  /** Of values that were refused. */
+  /** About rejected values. */
   | { type: 'decimalComma'; column: string; count: number; message: string }
   | { type: 'nameTaken' | 'columnsUnread'; message: string }
 >
 
-/** What was read and says so itself: no warning. */
+/** Facts rather than warnings. */
 const NOTED: ReadonlySet<AdviceCode> = new Set<AdviceCode>([
   'at',
   'delimiter',

@@ -1,11 +1,11 @@
-// Lines of csv and tsv files with more fields than their header. A server refuses the first one, so a check takes them
-// out of what it sends, and reports them all itself.
+// Lines of csv and tsv files with more fields than their header. A server rejects the first one, so a check removes and
+// reports them all itself.
 import { EMPTY_ROW, findFields } from '../../base/intake.js'
 import { isJson } from '../../base/records.js'
 import { delimiterOfRun, type RowRun, withRecords } from './import-source.js'
 import type { RowPlace } from './source-file.js'
 
-/** Lines whose places are kept; the others are only counted. */
+/** Most lines with a known place; the others are only counted. */
 const LINES_MAX = 1_000
 
 /** A line with too many fields. */
@@ -21,14 +21,14 @@ export class LongLines {
   readonly #bounds: number[] = []
 
   /**
-   * @param keepsCells - Whether the cells that have a column are sent, so that a key counts; else a row of empty cells
-   *   takes the place of the line, so that no type is inferred of cells that may be in wrong columns.
+   * @param keepsCells - Whether cells that have a column are sent, so that keys count. Otherwise a row of empty cells
+   *   replaces the line, so that no type is inferred from cells in wrong columns.
    */
   constructor(keepsCells: boolean) {
     this.#keepsCells = keepsCells
   }
 
-  /** The run with as many rows, none of which has too many fields. */
+  /** A run with the same number of rows, none with too many fields. */
   shorten(run: RowRun): RowRun {
     if (isJson(run.format)) return run
     const { header, bytes, starts, ends, offsets } = run

@@ -2,9 +2,9 @@ import { didYouMean, escapeControls } from '../../base/arguments.js'
 import { ProgramFailure } from '../command/program-failure.js'
 
 /**
- * Checks that columns which options name are there: a misspelled one would be read otherwise than meant.
- * @param problemOf - What is wrong, of a column as messages show it.
- * @throws {ProgramFailure} for the first one that is not
+ * Checks that the columns named by options exist: a misspelled option would have no effect.
+ * @param problemOf - Makes the problem from the shown name of a column.
+ * @throws {ProgramFailure} for the first missing column
  */
 export function checkNamedColumns(
   named: Iterable<string>,

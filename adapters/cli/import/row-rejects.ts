@@ -1,9 +1,9 @@
-// Rows of an import that do not fit, each with its reason, in a file of their own; the others go in. The library judges
-// them as the server does, by the schema that the table has or gets.
+// Writes rows that do not fit to a file, each with its reason; the others are imported. The library judges rows like
+// the server, by the schema that the table has or will have.
 //
 // Invariants:
-// - The same run has the same rows taken out, so that a row of a chunk is found again.
-// - The file has its name when it is complete, and an import that fails leaves none.
+// - From the same run, the same rows are removed, so that a row of a chunk can be found again.
+// - The file gets its name when it is complete; a failed import leaves no file.
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { isStoreError, openMemory, type Store, type TableSchema } from '../../../src/index.js'
 import { STORE_LIMITS } from '../../../src/internal.js'
@@ -16,7 +16,7 @@ import { problemText } from './import-misfits.js'
 import { messageWithoutPlace } from './import-places.js'
 import { chunkOf, delimiterOfRun, type RowRun, textOfRecord, withRecords } from './import-source.js'
 
-/** Why a row does not fit. `column`: of the first problem; empty if it is about the whole row. */
+/** Why a row does not fit. `column`: the column of the first problem; empty if it concerns the whole row. */
 type Reason = Readonly<{ column: string; problem: string }>
 
 /** By the index of the record in its run. */
@@ -24,9 +24,9 @@ type Reasons = Map<number, Reason>
 
 export type RejectsOptions = Readonly<{
   path: string
-  /** undefined: it is inferred, and nearly all values fit. */
+  /** undefined: the schema is inferred, and nearly all values fit. */
   schema: TableSchema | undefined
-  /** Whether lines with fewer fields than the header do not fit. */
+  /** Whether lines with fewer fields than the header are rejected. */
   refusesShortLines: boolean
 }>
 
@@ -67,7 +67,7 @@ export class RowRejects {
     return this.#options.refusesShortLines
   }
 
-  /** The rows of a run that fit. The others are written. */
+  /** The rows of a run that fit. Writes the others to the file. */
   async take(run: RowRun): Promise<RowRun> {
     const reasons = await this.#judge(run)
     for (const record of [...reasons.keys()].sort((left, right) => left - right)) {
@@ -76,7 +76,7 @@ export class RowRejects {
     return fittingOf(run, reasons)
   }
 
-  /** As `take`, of a run that was taken before. */
+  /** The rows of a run that fit. The others were written before. */
   async again(run: RowRun): Promise<RowRun> {
     return fittingOf(run, await this.#judge(run))
   }
@@ -88,7 +88,7 @@ export class RowRejects {
     await rename(this.#temporary, this.path)
   }
 
-  /** Removes what has no name yet. */
+  /** Removes an unfinished file. */
   async close(): Promise<void> {
     await this.#store.close()
     await this.#file.close()
@@ -104,7 +104,7 @@ export class RowRejects {
     return reasons
   }
 
-  /** @returns the records of which it is not known yet whether they fit: fewer than those of the part */
+  /** @returns the records that remain to be judged: fewer than those of the part */
   async #judgePart(run: RowRun, part: readonly number[], reasons: Reasons): Promise<number[][]> {
     const rows = textRowsOfChunk(chunkOf(withRecords(run, part)))
     const { schema } = this.#options
@@ -113,7 +113,7 @@ export class RowRejects {
       const { problems, problemCount } = report
       for (const { row, column, ...problem } of problems) {
         const isUnknown = problem.value === undefined
-        // A column of a header that the table lacks is refused for all rows.
+        // A column that the table lacks is rejected for all rows of a header.
         const refused = !isUnknown ? part.slice(row, row + 1) : recordsNaming(run, part, column)
         const text = problemText({ column, ...problem })
         for (const record of refused) {
@@ -128,13 +128,13 @@ export class RowRejects {
       if (!isStoreError(failure) || !OF_ROWS.test(failure.code)) throw failure
       const { row } = failure
       const record = row === undefined ? undefined : part[row]
-      if (row === undefined || record === undefined) return [] // The server refuses it, and says why.
+      if (row === undefined || record === undefined) return [] // The server rejects it, and says why.
       reasons.set(record, { column: '', problem: messageWithoutPlace(failure.message) })
       return [part.slice(0, row), part.slice(row + 1)]
     }
   }
 
-  /** The records of csv and tsv that have too many fields, or too few where that is refused. */
+  /** The records of csv and tsv with too many fields, or too few if those are rejected. */
   #countFields(run: RowRun): Reasons {
     const reasons: Reasons = new Map()
     if (isJson(run.format)) return reasons
@@ -198,7 +198,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-/** No string of JSON has a line break. What is no JSON becomes a string. */
+/** One line: no JSON string has a line break. Text that is not JSON becomes a string. */
 function jsonOnOneLine(text: string): string {
   try {
     JSON.parse(text)

@@ -1,4 +1,4 @@
-// A file of rows, and how it is read.
+// A file of rows, and the options to read it.
 import type { ColumnKinds, Dialect, Nested } from '../../base/intake.js'
 import { SOURCE_FORMATS } from '../../base/records.js'
 
@@ -7,25 +7,25 @@ export const FILE_FORMATS = [...SOURCE_FORMATS, 'parquet'] as const
 
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
-/** A file, and how it is read. */
+/** A file, and the options to read it. */
 export type SourceFile = Readonly<{
   path: string
   format: FileFormat
-  /** A label of the Encoding Standard. Default: as its bytes show. */
+  /** A label of the Encoding Standard. Default: detected from the bytes. */
   encoding?: string | undefined
-  /** Whether what nobody said is detected. Default: true. */
+  /** Whether what the options leave open is detected. Default: true. */
   detects?: boolean
-  /** What is said of a csv or tsv file. Default: nothing. */
+  /** The stated dialect of a csv or tsv file. Default: none. */
   dialect?: Dialect
   /** The path to the array of rows in a JSON object. Default: the only one. */
   at?: string
-  /** What becomes of objects in rows of JSON and Parquet. Default: they are refused. */
+  /** What happens to objects in rows of JSON and Parquet. Default: rows with them are rejected. */
   nested?: Nested
-  /** What bytes of Parquet are of which the file does not say that they are text. Default: text, and told. */
+  /** The type of Parquet bytes that are not marked as text. Default: text, with a report. */
   binary?: 'text'
-  /** Whether a file of nothing but blanks has no rows. Default: false, it is refused. */
+  /** Whether a blank file has no rows. Default: false: it is rejected. */
   allowEmpty?: boolean
-  /** The kinds of the columns of the table, if they are known. Default: they are not. */
+  /** The kinds of the table's columns. Default: unknown. */
   kindsOf?: () => Promise<ColumnKinds | undefined>
 }>
 

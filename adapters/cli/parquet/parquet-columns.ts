@@ -1,17 +1,17 @@
 // Columns of a table as columns of Parquet, and the values of their cells.
 //
-// Invariant: a value that Parquet would change is refused, so that an import of an export has the same values.
+// Invariant: a value that Parquet would change is rejected, so an export that is imported has the same values.
 
 import type { SchemaElement } from 'hyparquet'
 import type { Column, ColumnKind } from '../../../src/index.js'
 import { DAY_MS } from '../command/command.js'
 
-/** The entry of a file's metadata that holds the schema of its table, as JSON. */
+/** The metadata entry with the table's schema as JSON. */
 export const SCHEMA_ENTRY = 'rowstash.schema'
 
 const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const
 
-/** Times have forms and offsets that no time of Parquet keeps. A duration is a text or a number. */
+/** Times are text: Parquet has no type that keeps their forms and offsets. A duration is a text or a number. */
 const ELEMENT_OF_KIND: Readonly<
   Record<ColumnKind, Pick<SchemaElement, 'type' | 'converted_type'>>
 > = {
@@ -47,7 +47,7 @@ function elementsOfColumn({ id, type }: Column): readonly SchemaElement[] {
   ]
 }
 
-/** Makes what is written of the value of a cell, as JSON.parse has it. */
+/** Returns a function that converts a cell, as JSON.parse returns it, to a Parquet value. */
 export function cellWriter({ type }: Column): (value: unknown) => unknown {
   if (type.kind !== 'array') return valueWriter(type.kind)
   const write = valueWriter(type.items.kind)
@@ -59,12 +59,12 @@ function valueWriter(kind: ColumnKind): (value: unknown) => unknown {
   return (text) => (typeof text === 'string' ? Date.parse(`${text}T00:00:00Z`) / DAY_MS : text)
 }
 
-/** A line that may have a number that is no double: of many digits, or with an exponent. */
+/** A line that may contain a number that is no double: with many digits, or an exponent. */
 const MAY_BE_INEXACT = /[0-9][0-9.]{15}|[0-9][eE]/
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*/g
 
-/** The first number in the JSON of a row that a double does not hold; undefined: there is none. */
+/** The first number in a row's JSON that is not a double; undefined: there is none. */
 export function inexactNumber(json: string): string | undefined {
   if (!MAY_BE_INEXACT.test(json)) return undefined
   for (const [token] of json.matchAll(TOKENS)) {
@@ -74,7 +74,7 @@ export function inexactNumber(json: string): string | undefined {
   return undefined
 }
 
-/** The same text for all tokens of one number. */
+/** A canonical text: the same for all notations of a number. */
 function decimalOf(token: string): string {
   const [, sign = '', integer = '', fraction = '', exponent = '0'] =
     /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([-+]?[0-9]+))?$/.exec(token) ?? []

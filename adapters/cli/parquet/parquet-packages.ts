@@ -1,4 +1,4 @@
-// The packages that read and write Parquet, which are loaded when a file needs them.
+// The packages that read and write Parquet, loaded on first use.
 import { ProgramFailure } from '../command/program-failure.js'
 
 /** @throws {ProgramFailure} if the package is not installed */
@@ -16,7 +16,7 @@ async function loaded<T>(name: string, loading: Promise<T>): Promise<T> {
     return await loading
   } catch (failure) {
     const { code, message } = failure as NodeJS.ErrnoException
-    // The writer needs the reader, so another name may be the missing one.
+    // The writer imports the reader, so the missing package may have the other name.
     if (code !== 'ERR_MODULE_NOT_FOUND' || !message.includes("'hyparquet")) throw failure
     const problem = `Parquet needs the package ${name}, which is not installed`
     throw new ProgramFailure('failed', `${problem}; run: npm install ${name}`, { cause: failure })

@@ -1,6 +1,6 @@
 // Reads the rows of a Parquet file as runs of JSON, one row group at a time.
 //
-// Invariant: the runs are always the same for the same file, and their offsets are the numbers of their rows.
+// Invariant: the same file always yields the same runs; their offsets are row numbers.
 
 import * as zlib from 'node:zlib'
 import type { AsyncBuffer, FileMetaData, ParquetParsers, SchemaTree } from 'hyparquet'
@@ -12,17 +12,17 @@ import { loadReader } from './parquet-packages.js'
 import { mapKeyOf, type Render } from './parquet-texts.js'
 import { isUnannotated, isUnsigned32, takeRawValues, typeOfColumn } from './parquet-values.js'
 
-/** Bytes of a row group before compression, at most: its values are in memory at once. */
+/** Most bytes of a row group before compression: all its values are in memory at once. */
 const GROUP_BYTES_MAX = 1024 ** 3
 
-/** What hyparquet converts in columns that are not taken raw: INT96 stays a number of nanoseconds. */
+/** Conversions by hyparquet in columns that are not raw: INT96 stays a number of nanoseconds. */
 const PARSERS: Partial<ParquetParsers> = {
   timestampFromNanoseconds: (ticks) => ticks,
   geometryFromBytes: (bytes) => bytes,
   geographyFromBytes: (bytes) => bytes,
 }
 
-/** Strings of columns that are not taken raw are the keys of maps. */
+/** In columns that are not raw, strings are the keys of maps. */
 const READ_PARSERS: Partial<ParquetParsers> = {
   ...PARSERS,
   stringFromBytes: (bytes) => bytes && mapKeyOf(bytes),
@@ -32,7 +32,7 @@ const { zstdDecompressSync: unpackZstd } = zlib as {
   zstdDecompressSync?: (bytes: Uint8Array) => Uint8Array
 }
 
-/** Snappy is in the package. */
+/** hyparquet itself contains Snappy. */
 const COMPRESSORS = {
   GZIP: (bytes: Uint8Array) => zlib.gunzipSync(bytes),
   BROTLI: (bytes: Uint8Array) => zlib.brotliDecompressSync(bytes),
@@ -63,9 +63,9 @@ async function openParquet(path: string, onRead?: (bytes: number) => void): Prom
 }
 
 /**
- * The schema of the table that a file was exported of. undefined: it is of another program, or a column may have values
- * of several kinds.
- * @param isNew - Whether the table is new: then a file of another program has a schema too, by its own types.
+ * The schema of the table that was exported. undefined: another program wrote the file, or a column may have values of
+ * several kinds.
+ * @param isNew - Whether the table is new: then the schema of another program's file is derived from its own types.
  * @throws {ProgramFailure}
  */
 export async function readParquetSchema(
@@ -99,10 +99,7 @@ async function schemaByTypes(metadata: FileMetaData): Promise<TableSchema | unde
   return { columns }
 }
 
-/**
- * The column IDs of a file. hyparquet takes a U+FEFF from the beginning of a name, which the schema of an export still
- * has.
- */
+/** The column IDs of a file. hyparquet drops a leading U+FEFF from names; the schema of an export still has it. */
 function resolveColumnIds(names: readonly string[], metadata: FileMetaData): readonly string[] {
   const ids = schemaOf(metadata)?.columns.map(({ id }) => id) ?? []
   const isOfExport = names.every((name, place) => ids[place]?.replace(/^\ufeff/, '') === name)
@@ -121,8 +118,8 @@ function checkColumnCodecs({ row_groups }: FileMetaData): void {
 }
 
 /**
- * hyparquet takes 32 bits of the first number of delta-packed ones, of which programs write 33 if they have no sign. As
- * numbers of 64 bits they are packed in the same way.
+ * hyparquet reads 32 bits of the first delta-packed number, but programs write 33 for unsigned ones. 64-bit numbers are
+ * packed in the same way.
  */
 function widenUnsigned({ element, path, children }: SchemaTree, metadata: FileMetaData): void {
   for (const child of children) widenUnsigned(child, metadata)
@@ -135,18 +132,18 @@ function widenUnsigned({ element, path, children }: SchemaTree, metadata: FileMe
   }
 }
 
-/** Where runs are cut. */
+/** The limits of a run. */
 type Limits = Readonly<{ rowsMax: number; bytesMax: number }>
 
 type ReadOptions = Readonly<{
-  /** What bytes are of which the file does not say that they are text. Default: text, but those of a fixed length. */
+  /** The type of bytes not marked as text. Default: text, except fixed-length bytes. */
   binary?: 'text' | undefined
   onRead?: ((bytes: number) => void) | undefined
-  /** Told the columns of such bytes, of which nothing is said. */
+  /** Called with the columns of unmarked bytes, if no option concerns them. */
   onUnannotated?: (columns: readonly string[]) => void
 }>
 
-/** The rows of a file. A file without rows makes one run without rows. */
+/** The rows of a file. A file without rows yields one empty run. */
 export async function* readParquetRuns(
   path: string,
   limits: Limits,
@@ -180,7 +177,7 @@ export async function* readParquetRuns(
   yield* cutter.end()
 }
 
-/** @throws {Error} The column that cannot be read, and where it is. */
+/** @throws {Error} with the unreadable column and its place */
 async function readRowGroup(opened: Opened, first: number, end: number): Promise<unknown[][]> {
   try {
     return await readRows(opened, first, end)
@@ -195,7 +192,7 @@ async function readRowGroup(opened: Opened, first: number, end: number): Promise
   }
 }
 
-/** What hyparquet says of a file; of what it does not expect there are only errors of JavaScript. */
+/** hyparquet's message about a file. Unexpected content causes plain JavaScript errors. */
 function reasonOf(failure: unknown): string {
   const isSaid = failure instanceof Error && failure.constructor === Error
   return isSaid ? failure.message.replace(/^parquet /, '') : 'its bytes are damaged'
@@ -226,7 +223,7 @@ async function readRows(
   return rows
 }
 
-/** Makes runs of JSON of rows. */
+/** Makes runs of JSON from rows. */
 class RunCutter {
   readonly #keys: readonly string[]
   readonly #renders: readonly Render[]
@@ -235,7 +232,7 @@ class RunCutter {
   #rows: string[] = []
   #bytes = 0
   #naming: number[] = []
-  /** Rows of the runs before. */
+  /** The number of rows in earlier runs. */
   #offset = 0
 
   constructor(columns: readonly string[], renders: readonly Render[], limits: Limits) {

@@ -1,17 +1,17 @@
-// Values of Parquet as texts, with all their digits.
+// Parquet values as text, with all digits.
 import { DAY_MS } from '../command/command.js'
 
-/** The JSON of a value that is there. @throws {Error} for a value that no cell can hold: what it is */
+/** The JSON of a non-null value. @throws {Error} with a description of a value that no cell can hold */
 export type Render = (value: unknown) => string
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The day of Parquet's number of days since 1970, as a text. */
+/** The day that is a number of days since 1970. */
 export function dayText(days: number): string {
   return isoText(days * DAY_MS).replace(/T.*$/, '')
 }
 
-/** A time since 1970 as a text with all its digits. @param digits - Of a second's fraction. */
+/** A time since 1970 as text. @param digits - Number of fractional digits of a second. */
 export function momentText(ticks: bigint, digits: number, zone: '' | 'Z'): string {
   const perSecond = 10n ** BigInt(digits)
   const fraction = ((ticks % perSecond) + perSecond) % perSecond
@@ -26,7 +26,7 @@ function isoText(ms: number): string {
   return date.toISOString()
 }
 
-/** An integer that is stored as a number, or as bytes in two's complement, the highest first. */
+/** An integer stored as a number, or as bytes in big-endian two's complement. */
 export function integerOf(value: unknown): bigint {
   if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint)
   const bits = BigInt(`0x0${Buffer.from(value).toString('hex')}`)
@@ -42,7 +42,7 @@ export function decimalText(unscaled: bigint, scale: number): string {
   return `${unscaled < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}`
 }
 
-/** The shortest number that is the same float of 32 bits. */
+/** The shortest decimal with the same 32-bit float. */
 export function floatText(value: unknown): string {
   const float = Number(value)
   for (let digits = 1; digits <= 9; digits++) {
@@ -60,7 +60,7 @@ export function decodeCellText(bytes: Uint8Array): string {
   }
 }
 
-/** The key of a map, which is a member of an object. */
+/** The key of a map, which becomes a member of an object. */
 export function mapKeyOf(bytes: Uint8Array): string {
   const key = decodeCellText(bytes)
   if (key === '__proto__') throw new Error('a map has the key __proto__, which is not supported')
@@ -82,7 +82,7 @@ export function uuidText(bytes: Uint8Array): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Of a value that is one of JavaScript. */
+/** The JSON of a plain JavaScript value. */
 export function renderPlainValue(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (value instanceof Uint8Array) {
@@ -92,5 +92,5 @@ export function renderPlainValue(value: unknown): string {
     return JSON.stringify(value, (_, cell) => (typeof cell === 'bigint' ? Number(cell) : cell))
   }
   if (Number.isFinite(value)) return String(Object.is(value, -0) ? 0 : value)
-  return JSON.stringify(String(value)) // A table refuses it, as any value that does not fit.
+  return JSON.stringify(String(value)) // A table rejects it like any value that does not fit.
 }

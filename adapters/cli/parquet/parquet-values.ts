@@ -1,5 +1,5 @@
-// The values of a column of a Parquet file as JSON, with all their digits. hyparquet gives them as they are stored,
-// because its own converters make doubles of decimals, and replace bytes that are not UTF-8.
+// The values of a Parquet column as JSON, with all digits. hyparquet returns them raw, because its own converters turn
+// decimals into doubles, and replace bytes that are not UTF-8.
 import type { SchemaElement, SchemaTree } from 'hyparquet'
 import type { ColumnKind, ColumnType } from '../../../src/index.js'
 import {
@@ -16,7 +16,7 @@ import {
 } from './parquet-texts.js'
 import { variantRender } from './parquet-variant.js'
 
-/** What hyparquet refuses, or converts itself. */
+/** Types that hyparquet rejects, or converts itself. */
 const NOT_RAW: ReadonlySet<string> = new Set([
   'BSON',
   'FLOAT16',
@@ -26,9 +26,9 @@ const NOT_RAW: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Takes the annotations from a column, so that its values stay as they are stored.
- * @param binary - Whether bytes of a fixed length, too, are text.
- * @returns how they become JSON
+ * Removes the annotations of a column, so that its values stay raw.
+ * @param binary - `text`: fixed-length bytes are text too.
+ * @returns the conversion of the values to JSON
  */
 export function takeRawValues(column: SchemaTree, binary?: 'text'): Render {
   const { element, children } = column
@@ -39,7 +39,7 @@ export function takeRawValues(column: SchemaTree, binary?: 'text'): Render {
     }
   }
   if (annotationOf(element) === 'VARIANT') {
-    delete element.logical_type // hyparquet makes doubles of its decimals and nanoseconds.
+    delete element.logical_type // hyparquet would turn its decimals and nanoseconds into doubles.
     return variantRender(column, (part) => takeRawValues(part, binary))
   }
   const render = children.length > 0 ? groupRender(column, binary) : renderOf(element, binary)
@@ -57,7 +57,7 @@ function annotationOf({ converted_type, logical_type }: SchemaElement): string {
   return logical_type?.type ?? converted_type ?? ''
 }
 
-/** Of a list its items, of a map its values by their keys, of a struct its members: as hyparquet assembles them. */
+/** Renders groups as hyparquet assembles them: items of a list, values of a map by key, members of a struct. */
 function groupRender({ element, children }: SchemaTree, binary: 'text' | undefined): Render {
   const [inner, other] = children
   if (inner === undefined) return renderPlainValue
@@ -86,7 +86,7 @@ function groupRender({ element, children }: SchemaTree, binary: 'text' | undefin
     )
 }
 
-/** What hyparquet makes names of without a loss. */
+/** Map keys that hyparquet converts to names without loss. */
 const KEYS_AS_TEXT = /^(?:UTF8|STRING|INTEGER|U?INT_\d+)$/
 
 function renderMembers(members: readonly (readonly [string, unknown, Render])[]): string {
@@ -96,7 +96,7 @@ function renderMembers(members: readonly (readonly [string, unknown, Render])[])
   return `{${texts.join(',')}}`
 }
 
-/** The type of a column by what the file says of it; undefined: its values may be of several. */
+/** The type of a column, as the file states it; undefined: values may have several types. */
 export function typeOfColumn(column: SchemaTree): ColumnType | undefined {
   const leaf = leafOf(column)
   const kind = leaf.children.length > 0 ? undefined : kindOf(leaf.element)
@@ -117,7 +117,7 @@ function kindOf(element: SchemaElement): ColumnKind | undefined {
   return type === 'BOOLEAN' ? 'boolean' : 'number'
 }
 
-/** Of lists the column of their items. */
+/** The column of the innermost items of lists. */
 function leafOf(column: SchemaTree): SchemaTree {
   const [child, other] = column.children
   const { converted_type, repetition_type } = column.element
@@ -125,13 +125,13 @@ function leafOf(column: SchemaTree): SchemaTree {
   return child === undefined || other !== undefined || !isOfList ? column : leafOf(child)
 }
 
-/** Whether nothing says that the bytes of a column are text, as programs leave it out that know no other bytes. */
+/** Whether a column of bytes is not marked as text, as by programs without another byte type. */
 export function isUnannotated(column: SchemaTree): boolean {
   const { element } = leafOf(column)
   return element.type === 'BYTE_ARRAY' && annotationOf(element) === ''
 }
 
-/** Whether the numbers of a column have 32 bits and no sign. */
+/** Whether a column has unsigned 32-bit numbers. */
 export function isUnsigned32({ type, converted_type, logical_type }: SchemaElement): boolean {
   const isLogical = logical_type?.type === 'INTEGER' && !logical_type.isSigned
   return type === 'INT32' && (isLogical || /^UINT_/.test(converted_type ?? ''))
@@ -177,13 +177,13 @@ function renderOf(
 
 type Logical = SchemaElement['logical_type']
 
-/** Digits of a second's fraction. */
+/** The number of fractional digits of a second. */
 function fractionDigits(converted: string | undefined, logical: Logical): number {
   const unit = logical !== undefined && 'unit' in logical ? logical.unit : converted?.slice(-6)
   return unit === 'NANOS' ? 9 : unit === 'MICROS' ? 6 : 3
 }
 
-/** Without the logical type a time is one of UTC. */
+/** Without a logical type, a time is UTC. */
 function zoneOf(logical: Logical): '' | 'Z' {
   return logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC ? '' : 'Z'
 }

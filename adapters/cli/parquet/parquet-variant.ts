@@ -1,7 +1,7 @@
-// Values of a VARIANT column as JSON, with all their digits. A value is bytes that say their own kind, or, where the
-// column is shredded, typed values beside the bytes of what has another type.
+// Values of a VARIANT column as JSON, with all digits. A value is self-describing bytes; in a shredded column, typed
+// values, and bytes for values of other types.
 //
-// Invariant: the work is bounded by the bytes of a value, whatever its offsets say.
+// Invariant: the bytes of a value bound the work, whatever its offsets are.
 import type { SchemaTree } from 'hyparquet'
 import {
   dayText,
@@ -14,18 +14,18 @@ import {
   uuidText,
 } from './parquet-texts.js'
 
-/** Levels of objects and arrays, at most. */
+/** Greatest nesting depth. */
 const DEPTH_MAX = 64
 
-/** The two places of a value. A member of an object is in neither if it is missing. */
+/** The two parts of a value. A missing member has neither. */
 type Part = Readonly<{ value?: Uint8Array | null; typed_value?: unknown }>
 
-/** The JSON of a part; undefined: it is in neither place. */
+/** The JSON of a value; undefined: it has neither part. */
 type RenderPart = (part: Part, names: readonly string[]) => string | undefined
 
 type Members = readonly (readonly [name: string, json: string])[]
 
-/** @param renderOf - What takes the annotations from a column of typed values. */
+/** @param renderOf - Removes the annotations of a column of typed values. */
 export function variantRender(
   column: SchemaTree,
   renderOf: (column: SchemaTree) => Render,
@@ -85,7 +85,7 @@ function jsonObject(members: Members): string {
   return `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
 
-/** The names of members that the values of a cell refer to by number. */
+/** The member names that the values of a cell refer to by index. */
 function readNames(metadata: Uint8Array): readonly string[] {
   const bytes = new ByteSource(metadata)
   const header = bytes.unsigned(1)
@@ -96,7 +96,7 @@ function readNames(metadata: Uint8Array): readonly string[] {
   return ends.slice(1).map((end, i) => decodeCellText(texts.take(ends[i] ?? 0, end)))
 }
 
-/** Bytes with integers whose lowest byte is the first. */
+/** Reads bytes with little-endian integers. */
 class ByteSource {
   readonly #bytes: Uint8Array
   #at = 0
@@ -140,11 +140,11 @@ class ByteSource {
   }
 }
 
-/** Reads one value and what is in it. */
+/** Reads one value with its members. */
 class ValueReader {
   readonly #bytes: Uint8Array
   readonly #names: readonly string[]
-  /** Each value has a byte of its own. */
+  /** Remaining values: each has at least one byte. */
   #left: number
 
   constructor(bytes: Uint8Array, names: readonly string[]) {
@@ -195,7 +195,7 @@ class ValueReader {
     })
   }
 
-  /** @param width - Bytes of an offset. */
+  /** @param width - Bytes per offset. */
   #values(source: ByteSource, count: number, width: number, depth: number): readonly string[] {
     const offsets = source.unsigneds(count + 1, width)
     const values = source.rest()
@@ -206,7 +206,7 @@ class ValueReader {
   }
 }
 
-/** @param type - Its number in the format. */
+/** @param type - The type number in the format. */
 function primitive(type: number, source: ByteSource): string {
   switch (type) {
     case 0:

@@ -1,4 +1,4 @@
-// Writes rows as Parquet, one row group at a time: no more than one is in memory.
+// Writes rows as Parquet, with at most one row group in memory.
 import type { Column } from '../../../src/index.js'
 import { PACKAGE_VERSION } from '../../directory/directory-format.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -6,16 +6,16 @@ import { linesOf } from '../command/text-lines.js'
 import { cellWriter, inexactNumber, SCHEMA_ENTRY, schemaElements } from './parquet-columns.js'
 import { loadWriter } from './parquet-packages.js'
 
-/** Rows of a row group, at most. */
+/** Most rows of a row group. */
 const GROUP_ROWS_MAX = 65_536
 
-/** Characters of the JSON of a row group, at most; one row may be longer. */
+/** Most characters of a row group's JSON; a single row may be longer. */
 const GROUP_CHARS_MAX = 16 * 1024 * 1024
 
 /**
- * The bytes of a file with these rows, a row group at a time.
+ * The bytes of a file with the rows, a row group at a time.
  * @param rows - One JSON object per line.
- * @throws {ProgramFailure} for a number that Parquet does not hold, and if the package is not installed
+ * @throws {ProgramFailure} for a number that is not a double, or if the package is not installed
  */
 export async function* encodeParquet(
   rows: AsyncIterable<string | Uint8Array>,
@@ -37,7 +37,7 @@ export async function* encodeParquet(
   })
   const taken = (): Uint8Array => {
     const piece = bytes.getBytes().slice()
-    bytes.index = 0 // What is written next stands at the beginning of the buffer.
+    bytes.index = 0 // The next write begins at the start of the buffer.
     return piece
   }
   for await (const columnData of rowGroups(rows, columns)) {

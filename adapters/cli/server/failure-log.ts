@@ -1,13 +1,13 @@
-// Prints failed requests of a server: the first failure of a kind at once, later ones only as a count.
+// Logs failed requests of a server: the first failure of a kind at once, later ones only as a count.
 import type { StoreErrorCode } from '../../../src/index.js'
 
 /** Window in which repeated failures are counted, in milliseconds. */
 const WINDOW_MS = 60_000
 
-/** Kinds of failures that are counted separately in one window, at most; further ones are counted together. */
+/** Most kinds of failures counted separately per window; further ones are counted together. */
 const KINDS_MAX = 100
 
-/** Codes whose message is sufficient, of the library and of the contract; they are printed without a stack. */
+/** Codes whose message is sufficient, so that no stack is printed. */
 const PLAIN_CODES: ReadonlySet<unknown> = new Set<StoreErrorCode>([
   'STORAGE_UNAVAILABLE',
   'INSUFFICIENT_STORAGE',
@@ -17,7 +17,7 @@ const PLAIN_CODES: ReadonlySet<unknown> = new Set<StoreErrorCode>([
 
 export class FailureLog {
   readonly #print: (line: string) => void
-  /** Number of repeats by the printed text without its stack. */
+  /** Number of repeats, by printed text without the stack. */
   readonly #repeats = new Map<string, number>()
   #others = 0
   #timer: NodeJS.Timeout | undefined
@@ -64,7 +64,7 @@ function describeFailure(failure: unknown): Readonly<{ kind: string; text: strin
   return same(`rowstash: ${oneLine(`${message}${reason}`)}`)
 }
 
-/** A fault of a program with the places of its stack. Its message is one line, whatever it quotes. */
+/** A fault with the places of its stack. Its message becomes one line. */
 export function faultText(failure: unknown): string {
   if (!(failure instanceof Error)) return oneLine(String(failure))
   const places = (failure.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line))

@@ -1,5 +1,5 @@
-// API keys of the commands: given ones, and the key of a directory that was served without any, which is made once and
-// kept beside the files of the store.
+// API keys of the commands: given keys, and the key of a directory served without one, which is generated once and kept
+// next to the store's files.
 //
 // Invariant: a key is read only from a file that other users cannot read.
 import { randomBytes } from 'node:crypto'
@@ -15,13 +15,13 @@ const KEY_PATTERN = /^[\x21-\x7e]{16,1024}$/
 /** A larger file is not a file of keys. */
 const KEY_FILE_BYTES_MAX = 64 * 1024
 
-/** Where the commands look for a key that the command line does not give. */
+/** The variable with the key, if the command line gives none. */
 export const KEY_VARIABLE = 'ROWSTASH_KEY'
 
 const GIVEN_KEY_PATTERN = /^(?!(?:null|undefined)$)[\x21-\x7e]{1,1024}$/
 
 /**
- * Checks a key before anything is done with it: one that is missing would let nobody in, or everybody.
+ * Checks a key before its use: an empty one would let nobody in, or everybody.
  * @param source - `--key`, KEY_VARIABLE or the path of a file, for the message, which does not show the key.
  * @throws {ProgramFailure}
  */
@@ -37,14 +37,14 @@ export function checkGivenKey(source: string, key: string): void {
   )
 }
 
-/** 192 random bits, more than anyone can guess. */
+/** 192 random bits: unguessable. */
 export function makeKey(): string {
   return `rs_${randomBytes(24).toString('base64url')}`
 }
 
 export type KeptKey = Readonly<{ key: string; path: string; isNew: boolean }>
 
-/** Reads the key of a directory, or makes it. Nobody else may be starting on the directory meanwhile. */
+/** Reads the key of a directory, or makes it. Not safe against concurrent starts on the directory. */
 export async function readOrMakeKey(directory: string): Promise<KeptKey> {
   const path = join(directory, KEY_FILE)
   const kept = await readServerKey(path)
@@ -67,7 +67,7 @@ async function readServerKey(path: string): Promise<string | null> {
   throw new ProgramFailure('failed', `The file ${path} has no key; delete it to have one generated`)
 }
 
-/** Reads a file of keys, one a line. @throws {ProgramFailure} if it holds none. */
+/** Reads a file of keys, one per line. @throws {ProgramFailure} if there are none. */
 export async function readKeyFile(path: string): Promise<readonly string[]> {
   const text = await readSecret(path)
   if (text === null) throw new ProgramFailure('failed', `There is no key file ${path}`)
@@ -100,8 +100,8 @@ async function readSecret(path: string): Promise<string | null> {
 }
 
 /**
- * Whether users other than the owner can read a file. A group may read a file of root: that is how systemd
- * and Kubernetes hand secrets to a service. Windows has no such modes.
+ * Whether users other than the owner can read a file. A group may read a file of root: systemd and Kubernetes hand
+ * secrets to a service in that way. Windows has no such modes.
  */
 function othersCanRead({ mode, uid }: Stats): boolean {
   if (process.platform === 'win32') return false
@@ -132,7 +132,7 @@ function unreadable(path: string, failure: unknown): ProgramFailure {
   })
 }
 
-/** Under a temporary name first, so that a crash leaves a whole key or none. */
+/** Writes under a temporary name first, so that a crash leaves the whole key or none. */
 async function writeKey(path: string, key: string): Promise<void> {
   const temporary = temporaryPath(path)
   try {

@@ -14,7 +14,7 @@ const GROUPS = {
 
 type Group = keyof typeof GROUPS
 
-/** Limits by the object whose options they are. Limits that are not given are absent. */
+/** The given limits, by the object that has the option. */
 export type GivenLimits = Readonly<{
   [G in Group]: Readonly<Partial<Record<keyof (typeof GROUPS)[G], number>>>
 }>
@@ -32,7 +32,7 @@ const VARIABLE_PREFIX = 'ROWSTASH_LIMIT_'
 /** Largest file of limits, in bytes. */
 const FILE_BYTES_MAX = 1024 * 1024
 
-/** @throws {ProgramFailure} usage: an unknown name, or a value that is not in its range */
+/** @throws {ProgramFailure} usage: an unknown name, or a value out of range */
 export async function readLimits({ options, file, env }: LimitSources): Promise<GivenLimits> {
   const all = new Map<string, number>()
   const ofFile = file === undefined ? [] : await readLimitFile(file)
@@ -120,7 +120,7 @@ function checkLimitValue(name: string, value: unknown, source: string): number {
   )
 }
 
-/** A text of digits as a number. Any other text stays as it is, for the message. */
+/** A text of digits as a number. Other text stays unchanged, for the message. */
 function digitsAsNumber(text: string): unknown {
   return /^[0-9]{1,16}$/.test(text) ? Number(text) : text
 }
@@ -129,7 +129,7 @@ function allNames(): readonly string[] {
   return Object.values(GROUPS).flatMap((ranges) => Object.keys(ranges))
 }
 
-/** `stashesMax` is ROWSTASH_LIMIT_STASHES_MAX. */
+/** `stashesMax` becomes ROWSTASH_LIMIT_STASHES_MAX. */
 function variableOf(name: string): string {
   return VARIABLE_PREFIX + name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 }

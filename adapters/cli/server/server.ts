@@ -20,27 +20,27 @@ export type ServerSettings = Readonly<{
   host: string
   /** 0: any free port. */
   port: number
-  /** Where clients reach the server; its path is the handler's base path. */
+  /** The URL for clients; its path is the handler's base path. */
   baseUrl: string | undefined
-  /** Where everybody reaches the files; undefined: as clients reach the server. */
+  /** The URL of files; undefined: the URL for clients. */
   publicBaseUrl?: string | undefined
-  /** undefined: none are given, and `storedKeys` must be true. */
+  /** undefined: none; then `storedKeys` must be true. */
   keys: readonly ContractKey[] | undefined
-  /** Whether the keys that the store keeps are known too. Default: false. */
+  /** Whether keys in the store are valid too. Default: false. */
   storedKeys?: boolean
-  /** For `/admin/…`. Default: none. */
+  /** Keys for `/admin/…`. Default: none. */
   adminKeys?: readonly string[]
   /** Origins whose pages may use the API; `*` is every origin. Default: none. */
   corsOrigins?: readonly string[] | undefined
-  /** undefined: every app is known. */
+  /** undefined: every app exists. */
   apps: readonly string[] | undefined
-  /** Limits of the contract. Default: none but its own. */
+  /** Limits of the contract. Default: its defaults. */
   limits?: ContractLimitOptions
-  /** Addresses of proxies before the server. Default: none. */
+  /** Addresses of proxies in front. Default: none. */
   trustedProxies?: readonly string[]
-  /** As `hardenServer` takes them. */
+  /** Options of `hardenServer`. */
   connections?: ConnectionLimits
-  /** Whether the page is served. Default: false. */
+  /** Whether to serve the page. Default: false. */
   page?: boolean
   /** Default: none. */
   logger?: Logger | undefined
@@ -49,24 +49,24 @@ export type ServerSettings = Readonly<{
 }>
 
 export interface RunningServer {
-  /** Where clients reach it, without a slash at the end. */
+  /** The URL for clients, without a trailing slash. */
   readonly url: string
-  /** Where programs on this machine reach it, past any proxy. */
+  /** The URL for programs on this machine, bypassing any proxy. */
   readonly localUrl: string
   /**
-   * Stops accepting, lets requests finish within a grace, and closes the store.
+   * Stops accepting, gives requests time to finish, and closes the store.
    * @throws {ProgramFailure} if an operation is still running; the process must end then.
    */
   close(): Promise<void>
 }
 
-/** Time for requests in flight, in milliseconds. With that of the store it is less than 5 seconds. */
+/** Time for requests in flight, in milliseconds. Together with the store's time it is less than 5 seconds. */
 const GRACE_MS = 4_000
 
-/** Time for the store to close after that. What is acknowledged is durable, so a longer operation may be cut. */
+/** Time for the store to close then, in milliseconds. What is acknowledged is durable, so a longer operation may be cut. */
 const CLOSE_MS = 500
 
-/** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
+/** Serves a store until `close`. Closes the store then, or on failure. */
 export async function serveOwnStore(
   store: Store,
   settings: ServerSettings,

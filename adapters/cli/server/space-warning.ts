@@ -1,14 +1,14 @@
-// Warns of a server of several teams on which one can take all of the space.
+// A warning if one of several teams can take all space of a server.
 import { STORE_LIMITS } from '../../../src/internal.js'
 import type { GivenLimits } from './limit-options.js'
 
-/** The limits of what a team stores; by default they are off. */
+/** The limits of a team's storage, which are off by default. */
 const SPACE_LIMITS = ['teamRowBytesMax', 'stashBytesMax', 'teamFileBytesMax'] as const
 
 /**
- * @param teams - Those that have keys.
- * @param space - What they share, as a noun phrase.
- * @returns undefined: it is one team, or each is limited.
+ * @param teams - The teams with keys.
+ * @param space - The shared resource, as a noun phrase.
+ * @returns undefined: there is one team, or each is limited.
  */
 export function spaceWarning(
   teams: Iterable<string>,

@@ -18,7 +18,7 @@ type VerifyRequest = Readonly<{
   onFinding: (finding: VerifyFinding) => void
 }>
 
-/** Whether a server still listens at the address, which a killed server leaves behind. */
+/** Whether a server listens at the address: a killed server leaves its address behind. */
 export function isReached({ url }: Served): Promise<boolean> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
@@ -32,7 +32,7 @@ export function isReached({ url }: Served): Promise<boolean> {
   })
 }
 
-/** As `store.verify`, but for the findings of the report: `onFinding` is called with each. @throws {ProgramFailure} */
+/** `store.verify` through the server. `onFinding` gets the findings, the report has none. @throws {ProgramFailure} */
 export async function verifyServed(
   served: Served,
   { full, signal, onFinding }: VerifyRequest,
@@ -51,7 +51,7 @@ export async function verifyServed(
   throw brokenOff(served)
 }
 
-/** As `store.backup`. @throws {ProgramFailure} */
+/** `store.backup` through the server. @throws {ProgramFailure} */
 export async function* backupServed(
   served: Served,
   files: NonNullable<BackupOptions['files']>,
@@ -60,7 +60,7 @@ export async function* backupServed(
   yield* await askAdmin(served, 'POST', `backup?files=${files}`, { signal })
 }
 
-/** As `store.keys`. Its methods throw {ProgramFailure}. */
+/** `store.keys` through the server. Its methods throw {ProgramFailure}. */
 export function servedKeys(
   served: Served,
   signal: AbortSignal,
@@ -181,10 +181,10 @@ async function* unbroken(
   }
 }
 
-/** What is read of an error, in bytes: it may have no end. */
+/** Most bytes read of an error: it may be endless. */
 const ERROR_BYTES_MAX = 64 * 1024
 
-/** The beginning of an error, as far as it comes. */
+/** The beginning of an error, as far as it arrives. */
 async function readAdminError(body: AsyncIterable<Uint8Array> | null): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -195,12 +195,12 @@ async function readAdminError(body: AsyncIterable<Uint8Array> | null): Promise<s
       if (bytes > ERROR_BYTES_MAX) break
     }
   } catch {
-    // The status says that the request failed.
+    // The status already says that the request failed.
   }
   return Buffer.concat(pieces).toString()
 }
 
-/** Another program listens where a server has ended, or a proxy answers for it. */
+/** After a server has ended, another program, or a proxy for it, may answer. */
 function noServer({ url }: Served, cause?: unknown): ProgramFailure {
   return new ProgramFailure('failed', `What answers at ${url} is no rowstash server`, { cause })
 }

@@ -1,4 +1,4 @@
-// The client of the commands that ask a server, and its failures as people read them.
+// The client of commands that use a server, and its failures in words for people.
 import { type Client, ClientError, createClient } from '../../../src/client/client.js'
 import { escapeControls, nearestWord } from '../../base/arguments.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -7,15 +7,15 @@ import { ProgramFailure } from '../command/program-failure.js'
 export type Asking = Readonly<{
   url: string
   key: string
-  /** Attempts for each request, at most. Default: 8. */
+  /** Most attempts per request. Default: 8. */
   triesMax?: number
   /** Called before each pause between attempts, with the reason. */
   onRetry?: (reason: string, pauseMs: number) => void
-  /** Default: that of the platform. */
+  /** Default: the platform's `fetch`. */
   fetch?: typeof fetch
 }>
 
-/** A client that gives up at once if nothing has ever answered: then it is no server that is starting again. */
+/** A client that gives up at once if nothing has ever answered: then no server is just restarting. */
 export function openClient(asking: Asking): Client {
   const { url, key, triesMax, onRetry, fetch: send = fetch } = asking
   let isReached = false
@@ -38,7 +38,7 @@ export function openClient(asking: Asking): Client {
 /** Shortest time between two notes about repeated requests, in milliseconds. */
 const RETRY_NOTE_MS = 2_000
 
-/** Tells people of repeated requests, in a line each, but not of every one. */
+/** Reports repeated requests, one per line, but not every one. */
 export function retryNotes(note: (line: string) => void): NonNullable<Asking['onRetry']> {
   let notedMs = Number.NEGATIVE_INFINITY
   return (reason, pauseMs) => {
@@ -50,7 +50,7 @@ export function retryNotes(note: (line: string) => void): NonNullable<Asking['on
   }
 }
 
-/** A failure of the client as a line for people; any other as it is. */
+/** A client failure as a line for people; any other failure unchanged. */
 export function explained(failure: unknown, { url }: Pick<Asking, 'url'>): unknown {
   if (!(failure instanceof ClientError)) return failure
   return new ProgramFailure('failed', explainClientError(failure, parseServerUrl(url)), {
@@ -69,8 +69,8 @@ function explainClientError(failure: ClientError, url: string): string {
 }
 
 /**
- * A message of a server without the part of the request: nobody at a command line has written one. A name with a
- * colon at its beginning, such as `columns:`, stays as it is: of a store in a directory, the message is the same.
+ * A server's message without the part of the request, which means nothing on a command line. A leading name with a
+ * colon, such as `columns:`, stays: for a store in a directory, the message is the same.
  */
 export function forPeople(message: string): string {
   const problem = message.replace(/^Invalid request (?:body|headers|params|query): /, '')
@@ -78,12 +78,12 @@ export function forPeople(message: string): string {
   return problem.charAt(0).toUpperCase() + problem.slice(1)
 }
 
-/** Without the words that every failure without an answer begins with. */
+/** The message without the beginning that all failures without an answer share. */
 function bareReason({ message }: ClientError): string {
   return message.replace(/^The server did not answer: /, '')
 }
 
-/** The URL in front of the contract's paths: without a slash at its end. @throws {ProgramFailure} */
+/** The URL before the contract's paths, without a trailing slash. @throws {ProgramFailure} */
 export function parseServerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -92,10 +92,10 @@ export function parseServerUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** IDs or names that a message lists, at most. */
+/** Most IDs or names in a message. */
 const SHOWN_MAX = 5
 
-/** The ID of the only table of a name. @throws {ProgramFailure} */
+/** The ID of the only table with a name. @throws {ProgramFailure} */
 export function findTableId(
   tables: readonly Readonly<{ id: string; name: string }>[],
   name: string,
@@ -115,7 +115,7 @@ export function findTableId(
   throw new ProgramFailure('failed', `${problem}; use --table-id, such as ${shown}`)
 }
 
-/** What is there instead of a name that is not: names that differ only in case, or little, first. */
+/** Suggestions for a missing name: first names that differ only in case, or little. */
 function suggestTables(tables: readonly Readonly<{ name: string }>[], name: string): string {
   const lowered = name.toLowerCase()
   const names = [...new Set(tables.map((table) => table.name))]

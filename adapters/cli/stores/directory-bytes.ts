@@ -1,13 +1,13 @@
-// The bytes of the files in a folder and in all folders in it.
+// The bytes of all files below a folder.
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * The sum of the sizes of all files below a folder, in bytes. A file that is deleted meanwhile counts as empty, and
- * links are not followed.
+ * The total size of all files below a folder, in bytes. A file that is deleted meanwhile counts as empty, and links are
+ * not followed.
  *
- * It opens each folder itself: `opendir` with `recursive` leaves out most files in Node 20. It holds a few entries
- * of one folder for each level of folders, whatever the number of files.
+ * It opens each folder itself, because `opendir` with `recursive` skips most files in Node 20. It holds a few entries
+ * per level of folders, whatever the number of files.
  */
 export async function bytesBelow(folder: string): Promise<number> {
   let bytes = 0

@@ -1,6 +1,6 @@
 // A store in PostgreSQL, and in S3 if it is named: `--postgres` and `--s3`, or their variables.
 //
-// Invariant: no message shows a URL as it was given, as it may contain a password.
+// Invariant: no message shows a given URL, because it may contain a password.
 
 import type { Store, StoreError, StoreOptions } from '../../../src/index.js'
 import { isStoreError, openStore } from '../../../src/index.js'
@@ -24,13 +24,13 @@ const S3_HELP = `its segments and files in a bucket, as s3://BUCKET/PREFIX, or a
   https://HOST/BUCKET/PREFIX for a server other than AWS (default: ${S3_VARIABLE}, else they are in
   PostgreSQL, too)`
 
-/** The options of the commands that take such a store. */
+/** The options of commands on such a store. */
 export const PLACE_OPTIONS = {
   postgres: { type: 'string', multiple: true, value: 'URL', help: POSTGRES_HELP, isRare: true },
   s3: { type: 'string', value: 'URL', help: S3_HELP, isRare: true },
 } as const satisfies OptionSpecs
 
-/** What the help of these commands says of the environment. */
+/** The help on the environment, for these commands. */
 export const PLACE_ENVIRONMENT = `${POSTGRES_VARIABLE} holds URLs as --postgres takes them, with
   spaces between them, and ${S3_VARIABLE} one as --s3. Passwords belong there, or in PGPASSWORD or
   ~/.pgpass, as other users see the command line. Keys of S3 come from AWS_ACCESS_KEY_ID,
@@ -44,7 +44,7 @@ export type PostgresPlace = Readonly<{
   pgBouncer: boolean
   /** null: objects are in PostgreSQL. */
   s3: S3Options | null
-  /** Where a password was given that other users can read; undefined: nowhere. */
+  /** The source of a password that other users can read; undefined: none. */
   exposed: string | undefined
 }>
 
@@ -54,14 +54,14 @@ type Given = Readonly<{
 }>
 
 type Reading = Readonly<{
-  /** Whether options name another place, so that the environment does not count. Default: false. */
+  /** Whether options name another place, so that the environment is ignored. Default: false. */
   isElsewhere?: boolean
   /** The name of the option with the URLs, for messages. Default: `--postgres`. */
   option?: string
 }>
 
 /**
- * The place that options name, else the environment; null: none does.
+ * The place in the options, otherwise in the environment; null: none.
  * @throws {ProgramFailure} usage
  */
 export function parsePostgresPlace(
@@ -143,7 +143,7 @@ type PortSettings = Readonly<{
 }>
 
 /**
- * Opens the ports of a place. The packages they need are loaded here, so that other commands do without.
+ * Opens the ports of a place. Loads their packages here, so that other commands do not need them.
  * @throws {ProgramFailure} a package is missing, or a server cannot be used
  */
 export async function openSharedPorts(
@@ -174,7 +174,7 @@ export async function openSharedPorts(
   }
 }
 
-/** The options of the ports that a place stands for. */
+/** The options of the ports for a place. */
 export function optionsOf({ urls, schema, pgBouncer }: PostgresPlace): PostgresKvOptions {
   return { urls, pgBouncer, ...(schema !== undefined && { schema }) }
 }
@@ -184,7 +184,7 @@ async function openBucket(options: S3Options): Promise<ObjectStore> {
   return reaching(`The bucket ${options.bucket} at ${options.endpoint}`, openS3Objects(options))
 }
 
-/** Opens the store of a place. */
+/** Opens the store at a place. */
 export async function openSharedStore(
   place: PostgresPlace,
   options: StoreOptions,
@@ -211,7 +211,7 @@ function onceEach(warn: (message: string) => void) {
   }
 }
 
-/** Loads what needs a package that is installed only where it is used. @throws {ProgramFailure} */
+/** Loads an optional package. @throws {ProgramFailure} */
 async function loadS3() {
   try {
     return await import('../../s3/s3-objects.js')
@@ -223,7 +223,7 @@ async function loadS3() {
   }
 }
 
-/** Advice for failures that a server or the system names by a code. */
+/** Advice by the code of a server's or the system's failure. */
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; start the server, or correct host and port',
   ENOTFOUND: 'the host is not known; correct its name',
@@ -234,7 +234,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   '42501': 'the user may not do this; let it create schemas in the database, or own the schema',
 }
 
-/** Says where a store could not be opened, why, and what to do. @throws {ProgramFailure} */
+/** Adds place, reason and advice to a failed opening. @throws {ProgramFailure} */
 async function reaching<T>(at: string, opening: Promise<T>): Promise<T> {
   try {
     return await opening
@@ -250,8 +250,8 @@ async function reaching<T>(at: string, opening: Promise<T>): Promise<T> {
 type Reason = Readonly<{ code: string | undefined; message: string }>
 
 /**
- * A host with several addresses fails with a list of failures, and no message. The failure itself names a package that is
- * missing.
+ * The reason of a failure. A host with several addresses has a list of failures, without a message. Only the failure
+ * itself names a missing package.
  */
 function connectionReason({ cause, message: whole }: StoreError): Reason {
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause

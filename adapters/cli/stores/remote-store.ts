@@ -1,4 +1,4 @@
-// The tables of a server, for the commands that read those of a store too.
+// The tables of a server, for commands that also read a store.
 import type { Client } from '../../../src/client/client.js'
 import type {
   ChangeEntry,
@@ -9,7 +9,7 @@ import type {
   TableSchema,
 } from '../../../src/index.js'
 
-/** What commands do with a table, in a store or at a server. */
+/** The operations of commands on a table, in a store or on a server. */
 export interface CommandTable {
   readonly id: string
   rename(name: string): Promise<unknown>
@@ -20,10 +20,10 @@ export interface CommandTable {
   changes(request: WantedEntries): AsyncIterable<ChangeEntry>
 }
 
-/** Which changes of a table are wanted. @param since - undefined: those from now on. */
+/** The requested changes of a table. @param since - undefined: from now on. */
 type WantedEntries = Readonly<{ since: number | undefined; follows: boolean; signal: AbortSignal }>
 
-/** What a command lists of a table. */
+/** The listed facts of a table. */
 export type ListedTable = Pick<TableInfo, 'id' | 'name' | 'schema' | 'rowCount' | 'bytes'> &
   Readonly<{ version: number | string }>
 
@@ -81,7 +81,7 @@ function given({ where, search, columns, orderBy, limit, signal }: ExportOptions
   }
 }
 
-/** All tables of the team, one request for each. */
+/** All tables of the team, with one request per table. */
 export async function listTableInfos(
   client: Client,
   signal: AbortSignal,

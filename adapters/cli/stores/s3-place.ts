@@ -1,4 +1,4 @@
-// Where objects are in S3: a URL, and the variables that programs of AWS read.
+// The place of objects in S3: a URL, and the environment variables of AWS.
 import type { S3Options } from '../../s3/s3-options.js'
 import { ProgramFailure } from '../command/program-failure.js'
 
@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const FORM = 's3://BUCKET/PREFIX or https://HOST/BUCKET/PREFIX'
 
 /**
- * @param source - Option or variable of the URL, for messages.
+ * @param source - The option or variable with the URL, for messages.
  * @throws {ProgramFailure} usage; no message shows the URL
  */
 export function parseS3Place(source: string, text: string, env: Environment): S3Options {

@@ -1,4 +1,4 @@
-// A directory as the commands that ask a server see it: served to this process alone, without a connection.
+// Serves a directory within this process, for commands that use a server.
 import { readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fetchHandler, openMemory, type Store, type Team } from '../../../src/index.js'
@@ -10,13 +10,13 @@ import { type Output, openAlone, type Wait } from './store-place.js'
 
 type DirectoryServer = Required<Pick<Asking, 'url' | 'key' | 'fetch'>>
 
-/** Nobody connects to it: the host is only a part of URLs. */
+/** No connection is made: the host is only part of URLs. */
 const URL_OF_DIRECTORY = 'http://directory.invalid'
 
 /**
- * Serves a directory to a function while it runs: `fetch` answers in this process, so that no bytes pass through a
- * socket. A directory without a store gets one.
- * @throws {ProgramFailure} if somebody else has it open; {StoreError} as `openDirectory`
+ * Serves a directory while a function runs. `fetch` answers in this process, without a socket. Creates a store if there
+ * is none.
+ * @throws {ProgramFailure} if another process has it open; {StoreError} of `openDirectory`
  */
 export async function withServedDirectory<T>(
   directory: string,
@@ -47,7 +47,7 @@ async function serving<T>(
   }
 }
 
-/** As `withServedDirectory`, for a check: a directory without a store stays as it is, and a store in memory is served. */
+/** Serves a directory for a check. A directory without a store is not changed: a store in memory is served instead. */
 export async function withCheckedDirectory<T>(
   directory: string,
   output: Output,

@@ -5,17 +5,17 @@ import { PRIVATE_FILE } from '../../fs/fs-calls.js'
 
 const SERVED_FILE = 'served'
 
-/** The URL of the server, as this machine reaches it, and its admin key. */
+/** The server's URL on this machine, and its admin key. */
 export type Served = Readonly<{ url: string; adminKey: string }>
 
-/** How often a note that could not be written is tried again, in milliseconds. */
+/** How often a failed write is retried, in milliseconds. */
 const RETRY_MS = 10_000
 
 /**
- * Notes in a directory how its server is reached. A server that cannot write the note, as when its disk is full, serves
- * all the same, and tries again until it ends.
+ * Writes the address of a directory's server into it. If that fails, as on a full disk, the server runs anyway and
+ * retries until it ends.
  * @param warn - Called once if the first write fails.
- * @returns what takes the note back. It never fails.
+ * @returns a function that removes the file. It never fails.
  */
 export async function noteServed(
   directory: string,
@@ -30,7 +30,7 @@ export async function noteServed(
     )
     retries = setInterval(() => {
       writing = writeServed(directory, served).then(() => clearInterval(retries))
-      writing.catch(() => {}) // The next one tries again.
+      writing.catch(() => {}) // The next attempt retries.
     }, RETRY_MS).unref()
   })
   return async () => {
@@ -42,11 +42,11 @@ export async function noteServed(
 
 async function writeServed(directory: string, { url, adminKey }: Served): Promise<void> {
   const path = join(directory, SERVED_FILE)
-  await rm(path, { force: true }) // A file of before keeps its mode, and may hold a part.
+  await rm(path, { force: true }) // An old file keeps its mode, and may be incomplete.
   await writeFile(path, `${url}\n${adminKey}\n`, { mode: PRIVATE_FILE, flag: 'wx' })
 }
 
-/** null: no server said so, or it did not end as it should and took nothing back. */
+/** null: there is no such file, or a server left a broken one. */
 export async function readServed(directory: string): Promise<Served | null> {
   let text: string
   try {

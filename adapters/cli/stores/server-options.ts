@@ -1,4 +1,4 @@
-// Where the table of a command is: in a directory, or at a server.
+// The place of a command's table: a directory or a server.
 
 import type { OptionSpecs } from '../command/command-spec.js'
 import { ProgramFailure } from '../command/program-failure.js'
@@ -24,7 +24,7 @@ export type KeySource = string | Readonly<{ path: string }>
 
 export type GivenServer = Readonly<{ url: string; key: KeySource }>
 
-/** The server of the options; undefined: they name none. @throws {ProgramFailure} */
+/** The server in the options; undefined: none. @throws {ProgramFailure} */
 export function parseServer(
   { url, key, 'key-file': keyFile }: ServerValues,
   env: Readonly<Record<string, string | undefined>>,
@@ -36,7 +36,7 @@ export function parseServer(
   throw new ProgramFailure('usage', '--key and --key-file need --url')
 }
 
-/** Where an import goes. @throws {ProgramFailure} */
+/** The target of an import. @throws {ProgramFailure} */
 export function parseServerOrDirectory(
   values: ServerValues,
   env: Readonly<Record<string, string | undefined>>,
@@ -72,7 +72,7 @@ function parseKeySource(
   return key
 }
 
-/** The key itself, out of its file if it is in one. @throws {ProgramFailure} */
+/** The key itself, read from its file if necessary. @throws {ProgramFailure} */
 export async function readKey(source: KeySource): Promise<string> {
   if (typeof source === 'string') return source
   const { path } = source

@@ -1,4 +1,4 @@
-// The store that a command works on: in a directory, or in PostgreSQL; or the server that has the directory open.
+// The store of a command: in a directory or in PostgreSQL, or the server that has the directory open.
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Store, StoreError, StoreOptions } from '../../../src/index.js'
@@ -11,24 +11,24 @@ import { isReached } from './admin-client.js'
 import { openSharedStore, type PostgresPlace } from './postgres-place.js'
 import { readServed, type Served } from './served-file.js'
 
-/** The default is longer than an owner in another container is watched before it counts as gone. */
+/** The default exceeds the time after which an owner in another container counts as gone. */
 const WAIT_RANGE = { default: 10_000, min: 0, max: 3_600_000 } as const
 
-/** How long a command waits for a directory that is open elsewhere, in milliseconds. @throws {StoreError} */
+/** How long a command waits for a directory that another process has open, in milliseconds. @throws {StoreError} */
 export function commandWaitMs(): number {
   const given = process.env['ROWSTASH_WAIT_MS'] || undefined
   return integerOption('ROWSTASH_WAIT_MS', given && Number(given), WAIT_RANGE)
 }
 
-/** Where the store of a command is: a directory, or a place in PostgreSQL. */
+/** The place of a store: a directory, or a place in PostgreSQL. */
 export type StorePlace = string | PostgresPlace
 
 export type Output = Readonly<{ warn(line: string): void }>
 
-/** What a message says behind a directory without a store. */
+/** Text for a message after a directory without a store. */
 type Hint = Readonly<{ hint?: string }>
 
-/** Opens an existing store; creates none in a directory. @throws {ProgramFailure} */
+/** Opens an existing store; never creates one in a directory. @throws {ProgramFailure} */
 export async function openExistingStore(
   place: StorePlace,
   { warn }: Output,
@@ -46,7 +46,7 @@ export async function openExistingStore(
   return openDirectory(path, { ...options, waitMs })
 }
 
-/** As `openStoreOf`, for a command that does not work through a server. @throws {ProgramFailure} as `openAlone` */
+/** Opens a store for a command that cannot work through a server. @throws {ProgramFailure} */
 export function openUnserved(place: StorePlace, output: Output): Promise<Store> {
   return openAlone(place, output, (wait) =>
     openExistingStore(place, output, { maintenance: false, ...wait }),
@@ -54,9 +54,8 @@ export function openUnserved(place: StorePlace, output: Output): Promise<Store> 
 }
 
 /**
- * Opens a store that nobody else may have open. If a server or another process has it, the failure says so, and what to
- * do.
- * @param remedy - What to do if a server has it. Default: how to ask that one.
+ * Opens a store that no other process may have open. Otherwise the failure says so, with advice.
+ * @param remedy - Advice if a server has it open. Default: how to use the server.
  * @throws {ProgramFailure}
  */
 export async function openAlone(
@@ -76,7 +75,7 @@ export async function openAlone(
 
 export type Wait = Pick<DirectoryOptions, 'waitMs'>
 
-/** Opens a store at once, or finds the server that has its directory open, or says that it waits until nobody has. */
+/** Opens a store at once; or finds the server that has its directory open; or announces that it waits. */
 async function openOrFind(
   place: StorePlace,
   { warn }: Output,
@@ -118,8 +117,8 @@ async function lockingServer(place: StorePlace): Promise<Served | null> {
 export type StoreOrServer = Readonly<{ store: Store }> | Readonly<{ served: Served }>
 
 /**
- * Opens a store as `openStoreOf`, or finds the server that has its directory open.
- * @param remedy - What to do if another program has it, besides waiting.
+ * Opens a store, or finds the server that has its directory open.
+ * @param remedy - Advice besides waiting if another program has it open.
  * @param open - Default: opens an existing store.
  * @throws {ProgramFailure}
  */

@@ -1,4 +1,4 @@
-// The store, the team and the table that a command reads: options, and how they are found.
+// The options for the store, the team and the table of a command.
 import type { Client } from '../../../src/client/client.js'
 import type { Team } from '../../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from '../command/command.js'
@@ -42,7 +42,7 @@ export const TABLE_OPTIONS = {
   'table-id': { type: 'string', value: 'ID', help: 'the table with that ID' },
 } as const satisfies OptionSpecs
 
-/** The places of the commands that read a store or ask a server, for their usage. */
+/** The place in the usage of commands that read a store or a server. */
 export const PLACE_FORM = '--directory DIR | --url URL'
 
 export type TeamValues = ServerValues &
@@ -54,7 +54,7 @@ export type TeamValues = ServerValues &
 type TableValues = TeamValues &
   Readonly<{ table?: string | undefined; 'table-id'?: string | undefined }>
 
-/** Opens the store of the options, and closes it when the function has ended. @throws {ProgramFailure} */
+/** Opens the store of the options while the function runs. @throws {ProgramFailure} */
 export async function withTeam<T>(
   values: TeamValues,
   io: CommandIo,
@@ -79,7 +79,7 @@ export function parseStorePlace(values: TeamValues, { env }: CommandIo): StorePl
   )
 }
 
-/** The server of the options; undefined: they name none. @throws {ProgramFailure} */
+/** The server in the options; undefined: none. @throws {ProgramFailure} */
 export async function resolveServer(
   values: TeamValues,
   io: CommandIo,
@@ -97,7 +97,7 @@ export async function resolveServer(
   )
 }
 
-/** Asks the server of the options. @throws {ProgramFailure} for failures of the client */
+/** Uses the server in the options. @throws {ProgramFailure} for failures of the client */
 export async function asking<T>(server: Asking, use: (client: Client) => Promise<T>): Promise<T> {
   try {
     return await use(openClient(server))
@@ -106,7 +106,7 @@ export async function asking<T>(server: Asking, use: (client: Client) => Promise
   }
 }
 
-/** The tables of the team of the options, in a store or at a server. @throws {ProgramFailure} */
+/** The tables of the team in the options, in a store or on a server. @throws {ProgramFailure} */
 export async function listTeamTables(
   values: TeamValues,
   io: CommandIo,
@@ -116,7 +116,7 @@ export async function listTeamTables(
   return withTeam(values, io, (team) => team.tables())
 }
 
-/** Opens the table of the options, in a store or at a server. @throws {ProgramFailure} */
+/** Opens the table in the options, in a store or on a server. @throws {ProgramFailure} */
 export async function withTable<T>(
   values: TableValues,
   io: CommandIo,

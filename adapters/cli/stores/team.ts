@@ -1,14 +1,14 @@
-// The team of a store that a command works on.
+// The team that a command works on.
 import type { Store, Team } from '../../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from '../command/command.js'
 
-/** Teams of a store that are asked for tables, at most, and teams that a message lists. */
+/** Most teams searched for tables, and most teams in a message. */
 const TEAMS_ASKED_MAX = 1_000
 const TEAMS_SHOWN_MAX = 5
 
 /**
- * The team that is named; without a name the only team with tables, else "default". Warns if the team has no tables and
- * others have.
+ * The named team; without a name, the only team with tables, otherwise "default". Warns if the team has no tables but
+ * others do.
  */
 export async function chooseTeam(
   store: Store,
@@ -25,7 +25,7 @@ export async function chooseTeam(
   return chosen
 }
 
-/** As `teamOf` for rows to come: a team that is named may be new, and one that is not named is told. */
+/** The team for an import: a named team may be new, and the choice of an unnamed one is reported. */
 export async function teamToImportInto(
   store: Store,
   name: string | undefined,

@@ -1,23 +1,23 @@
-// What a program can see of the disk below a folder: its file system, the cache of its device, and how long a flush takes.
+// Facts about the disk below a folder: its file system, the cache of its device, and the time of a flush.
 import { open, readFile, realpath, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { performance } from 'node:perf_hooks'
 
 export type DiskReport = Readonly<{
-  /** `ext4 on /dev/sda1 (rw,relatime)`; null: the system does not tell. */
+  /** Such as `ext4 on /dev/sda1 (rw,relatime)`; null: unknown. */
   fileSystem: string | null
-  /** As the kernel has it: `write back` or `write through`; null: it does not tell. */
+  /** As the kernel reports it: `write back` or `write through`; null: unknown. */
   writeCache: string | null
-  /** Time of an append of 4 KiB and its flush, in microseconds. */
+  /** Time to append 4 KiB and flush, in microseconds. */
   flushMicros: Readonly<{ median: number; p99: number }>
-  /** Why acknowledged data might not survive a power cut. */
+  /** Reasons why acknowledged data might not survive a power cut. */
   doubts: readonly string[]
 }>
 
 const FLUSHES = 200
 const FLUSH_BYTES = 4_096
 
-/** A flush that is faster than this did not wait for a disk with a volatile cache. */
+/** A faster flush did not wait for a disk with a volatile cache. */
 const FLUSH_MICROS_MIN = 30
 
 const IN_MEMORY = /^(?:tmpfs|ramfs)$/
@@ -66,7 +66,7 @@ async function timeFlushes(folder: string): Promise<DiskReport['flushMicros']> {
   return { median: at(0.5), p99: at(0.99) }
 }
 
-/** The mount that a folder is on: the last of those with the longest path above it. null: not on this system. */
+/** The mount of a folder: the last one with the longest path above it. null: this system has no mount table. */
 async function mountOf(folder: string): Promise<Mount | null> {
   const mounts = await textOf('/proc/self/mountinfo')
   if (mounts === null) return null
@@ -86,14 +86,14 @@ async function mountOf(folder: string): Promise<Mount | null> {
   return found?.mount ?? null
 }
 
-/** `mountinfo` writes blanks of paths as `\040`. */
+/** `mountinfo` escapes blanks in paths as `\040`. */
 function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   )
 }
 
-/** @param device - `MAJOR:MINOR`. The queue of a partition is that of its disk. */
+/** @param device - `MAJOR:MINOR`. A partition has the queue of its disk. */
 async function writeCacheOf(device: string): Promise<string | null> {
   const folder = `/sys/dev/block/${device}`
   const text =

@@ -1,4 +1,4 @@
-// The rounds of `rowstash torture`: a writer is started and killed, and what it has left is compared with what it told.
+// The rounds of `rowstash torture`: starts a writer, kills it, and compares the store with what the writer reported.
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
@@ -13,39 +13,39 @@ import { LANES, laneOf, teamOf, type WriterPlan } from './writer.js'
 
 export type KillsReport = {
   kills: number
-  /** Operations that were acknowledged. */
+  /** The number of acknowledged operations. */
   commits: number
-  /** Times that the whole store was verified. */
+  /** The number of full verifications. */
   verified: number
-  /** What was wrong; null: nothing. The first is the last. */
+  /** The problem that ended the rounds; null: none. */
   problem: string | null
 }
 
-/** A writer lives for so long after it has opened the store, at most. */
+/** Longest life of a writer after it has opened the store, in milliseconds. */
 const LIFE_MS_MAX = 1_500
-/** One round in so many kills the writer while it opens the store. */
+/** One in this many rounds kills the writer while it opens the store. */
 const OPENING_ROUNDS = 6
 const OPENING_MS_MAX = 300
-/** The whole store is verified, and maintained, after so many rounds. */
+/** The store is verified in full and maintained every so many rounds. */
 const ROUNDS_VERIFIED = 10
-/** Operations of a lane that may be done when the last that was told is one: told ones may be in the pipe. */
+/** Most operations of a lane done after the last reported one: reports may be lost in the pipe. */
 const UNTOLD_MAX = 50
-/** Time to open a store after a kill. */
+/** Time to open a store after a kill, in milliseconds. */
 const WAIT_MS = 60_000
 
-/** Nobody else reads the store, so what is released is deleted. */
+/** No other process reads the store, so released data is deleted at once. */
 const CHECK_OPTIONS = { maintenance: false, orphanGraceMs: 0, waitMs: WAIT_MS } as const
 
 export type KillsPlan = Readonly<{
-  /** Of the store, which is new. */
+  /** The directory of the new store. */
   directory: string
   seed: number
   seconds: number
-  /** The arguments of Node that start a writer of a plan. */
+  /** The arguments that start a writer. */
   writerArgs: (plan: WriterPlan) => readonly string[]
 }>
 
-/** Kills writers until the time is up, the store is damaged, or the command is ended. */
+/** Kills writers until the time is up, the store is damaged, or the command is interrupted. */
 export async function runKills(
   { directory, seed, seconds, writerArgs }: KillsPlan,
   { signal, env }: Pick<CommandIo, 'signal' | 'env'>,
@@ -68,7 +68,7 @@ export async function runKills(
           0,
         )
         done = found.done
-        await deleteFiles(store) // Files that no row names would be deleted in time.
+        await deleteFiles(store) // Files that no row names would be deleted after a while.
         if (isLast || round % ROUNDS_VERIFIED === 0) {
           report.problem = await verifyAll(store)
           report.verified++
@@ -82,7 +82,7 @@ export async function runKills(
   return report
 }
 
-/** Starts a writer and kills it. @returns how many operations of each lane are done, as it told. */
+/** Starts a writer and kills it. @returns the number of operations done per lane, as it reported. */
 async function killWriter(
   args: readonly string[],
   done: readonly number[],
@@ -117,7 +117,7 @@ async function killWriter(
   return told
 }
 
-/** How many operations of each lane are done: those that were told, or some more. */
+/** The number of operations done per lane: those reported, or some more. */
 async function findDone(
   store: Store,
   seed: number,
@@ -173,7 +173,7 @@ function isSameMap(expected: ReadonlyMap<string, string>, found: ReadonlyMap<str
   )
 }
 
-/** How a lane differs from what it must hold. */
+/** The difference between a lane and its expected state. */
 function describe(lane: number, expected: LaneState, found: LaneState): string {
   const parts = (['rows', 'files'] as const).map((part) => {
     const lost = [...expected[part].keys()].filter((name) => !found[part].has(name)).length

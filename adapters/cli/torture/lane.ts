@@ -1,16 +1,16 @@
-// A lane of `rowstash torture`: operations in turn on one table and the files of one team.
+// A lane of `rowstash torture`: a sequence of operations on one table and the files of one team.
 //
-// Invariant: the seed, the lane and the number of an operation decide what it does to what the ones before left. So what
-// must be there after any number of them is known without the store.
+// Invariant: seed, lane, number and previous state determine an operation. So the state after any number of operations
+// can be computed without the store.
 import { createHash } from 'node:crypto'
 
 export type LaneRow = Readonly<{ key: string; value: string }>
 
-/** What a lane must hold. */
+/** The expected state of a lane. */
 export type LaneState = Readonly<{
-  /** The values of its rows by their keys. */
+  /** The values of its rows, by key. */
   rows: Map<string, string>
-  /** The contents of its files by their names. */
+  /** The contents of its files, by name. */
   files: Map<string, string>
 }>
 
@@ -20,9 +20,9 @@ export type LaneOperation =
   | Readonly<{ kind: 'delete'; keys: readonly string[] }>
   | Readonly<{ kind: 'file'; name: string; content: string }>
 
-/** Of 100 operations, up to which number each kind is drawn; the rest are overwrites. */
+/** Cumulative percentages of the kinds of operations; the rest are overwrites. */
 const KINDS = { add: 35, update: 65, merge: 80, delete: 90, file: 97 } as const
-/** One operation in so many is an overwrite, so that the rows do not depend on those before it. */
+/** One in this many operations is an overwrite, which makes the rows independent of earlier operations. */
 const OVERWRITTEN_EACH = 500
 const ROWS_ADDED_MAX = 40
 const ROWS_OVERWRITTEN_MAX = 1_500
@@ -31,8 +31,8 @@ const VALUE_CHARS_MAX = 300
 const FILE_CHARS_MAX = 200_000
 
 /**
- * What a lane holds after so many operations.
- * @param checked - Files of the operations up to this one are gone; at most `count`.
+ * The state of a lane after `count` operations.
+ * @param checked - Files of operations up to this number are deleted; at most `count`.
  */
 export function stateAfter(seed: number, lane: number, count: number, checked: number): LaneState {
   const state: LaneState = { rows: new Map(), files: new Map() }
@@ -44,7 +44,7 @@ export function stateAfter(seed: number, lane: number, count: number, checked: n
   return state
 }
 
-/** The operation with a number, from 1 on, of a lane that holds these rows. */
+/** The operation with a number, from 1, on a lane with these rows. */
 export function drawOperation(
   seed: number,
   lane: number,
@@ -75,7 +75,7 @@ export function drawOperation(
   return { kind: 'overwrite', rows: fresh(ROWS_OVERWRITTEN_MAX) }
 }
 
-/** Changes a state as an operation does. */
+/** Applies an operation to a state. */
 export function applyOperation({ rows, files }: LaneState, operation: LaneOperation): void {
   if (operation.kind === 'file') {
     files.set(operation.name, operation.content)
@@ -89,7 +89,7 @@ export function applyOperation({ rows, files }: LaneState, operation: LaneOperat
   for (const { key, value } of operation.rows) rows.set(key, value)
 }
 
-/** Up to `count` keys that follow each other, from a drawn place on. */
+/** Up to `count` consecutive keys, from a drawn position. */
 function keysFrom(rows: LaneState['rows'], drawn: number, count: number): string[] {
   const start = rows.size === 0 ? 0 : drawn % rows.size
   const keys: string[] = []
@@ -102,7 +102,7 @@ function keysFrom(rows: LaneState['rows'], drawn: number, count: number): string
   return keys
 }
 
-/** A text that names where it is from, of about so many characters. */
+/** A text of about `chars` characters that names its origin. */
 function textOf(name: string, chars: number): string {
   const part = `${name} äß`
   return part.repeat(1 + Math.floor(chars / part.length))

@@ -1,4 +1,5 @@
-// The process that `rowstash torture` kills: it runs the operations of all lanes at once, and tells each that is done.
+// The process that `rowstash torture` kills: it runs the operations of all lanes concurrently, and reports each
+// completed one.
 import type { Store, Table, Team } from '../../../src/index.js'
 import { openDirectory } from '../../open-directory.js'
 import type { CommandIo } from '../command/command.js'
@@ -11,7 +12,7 @@ import {
   stateAfter,
 } from './lane.js'
 
-/** Lanes that write at the same time: each into a team of its own. */
+/** Number of lanes that write concurrently, each into its own team. */
 export const LANES = 3
 
 /** The table of each lane. */
@@ -26,15 +27,15 @@ export const LANE_TABLE = {
   key: ['key'],
 } as const
 
-/** Where the writer begins. */
+/** The starting point of a writer. */
 export type WriterPlan = Readonly<{
   directory: string
   seed: number
-  /** For each lane how many of its operations are done. */
+  /** The number of operations done per lane. */
   done: readonly number[]
 }>
 
-/** Chunks of an overwrite. */
+/** Rows per chunk of an overwrite. */
 const ROWS_A_CHUNK = 200
 
 /** Writes until the process is killed. Prints `ready` once the store is open, and `LANE NUMBER` after each operation. */
@@ -66,7 +67,7 @@ export function teamOf(store: Store, lane: number): Team {
   return store.team(`lane-${lane}`)
 }
 
-/** The team and the table of a lane, which the first call makes. */
+/** The team and the table of a lane. The first call creates them. */
 export async function laneOf(store: Store, lane: number): Promise<{ team: Team; table: Table }> {
   const team = teamOf(store, lane)
   return { team, table: await team.ensureTable(LANE_TABLE) }
@@ -101,7 +102,7 @@ async function perform(team: Team, table: Table, operation: LaneOperation): Prom
 
 async function overwrite(team: Team, table: Table, rows: readonly LaneRow[]): Promise<void> {
   const stash = team.stash('overwrite')
-  await stash.delete() // A killed writer may have left some.
+  await stash.delete() // A killed writer may have left chunks.
   const chunks: Promise<unknown>[] = []
   for (let at = 0; at < rows.length; at += ROWS_A_CHUNK) {
     chunks.push(stash.put(String(at), rows.slice(at, at + ROWS_A_CHUNK)))

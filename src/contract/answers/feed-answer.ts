@@ -1,8 +1,8 @@
-// The changes of a table as Server-Sent Events, one for each commit.
+// The changes of a table as Server-Sent Events, one event per commit.
 //
 // Invariants:
-// - Nothing is read or held for a client that does not take what it was sent: a feed is a version, and goes on from the log.
-// - A feed that ends without the event `end` may be opened again where it ended.
+// - Nothing is read ahead for a slow client: the state of a feed is a version, from which the log continues.
+// - A feed that ends without the event `end` may be reopened where it ended.
 import { utf8 } from '../../base/bytes.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { ChangeEntry } from '../../engine/types/history-types.js'
@@ -11,7 +11,7 @@ import { errorResponse } from '../http/error-response.js'
 import type { ContractResponse } from '../http/message.js'
 import type { OpenFeed } from '../memory/open-feeds.js'
 
-/** After how long a client should connect again, in milliseconds. */
+/** Time after which a client should reconnect, in milliseconds. */
 const RETRY_MS = 1_000
 
 const COMMENT = ':\n\n'
@@ -23,7 +23,7 @@ export const FEED_HEADERS = Object.freeze({
   'x-accel-buffering': 'no',
 })
 
-/** @param checkKey - Fails if the key may not read the table any more; asked with each comment. */
+/** @param checkKey - Fails if the key may no longer read the table; called with each comment. */
 export function feedAnswer(
   table: Table,
   since: number,
@@ -40,7 +40,7 @@ export function feedAnswer(
   return { status: 200, headers: FEED_HEADERS, body: untilStopped(pieces, signal, stop), stop }
 }
 
-/** What a new request would be refused for is told in the event `end`; other failures break the feed off. */
+/** An error that a new request would also get becomes the event `end`; any other failure breaks the feed off. */
 async function* untilStopped(
   pieces: AsyncIterable<string>,
   signal: AbortSignal,
@@ -64,7 +64,7 @@ async function* feedPieces(
   feed: OpenFeed,
   checkKey: () => Promise<void>,
 ): AsyncGenerator<string, void> {
-  yield `retry: ${RETRY_MS}\nid: ${since}\n\n` // An ID alone is no event, but a client that is cut off now goes on from it.
+  yield `retry: ${RETRY_MS}\nid: ${since}\n\n` // An ID alone is no event, but a client that reconnects continues from it.
   let entry: (() => IteratorResult<ChangeEntry>) | undefined
   const ask = (): void => {
     const take = (found: typeof entry) => {
@@ -100,6 +100,6 @@ async function* feedPieces(
       yield `id: ${value.version}\ndata: ${JSON.stringify(value)}\n\n`
     }
   } finally {
-    entries.return?.().catch(() => undefined) // Not awaited: the signal ends what it waits for.
+    entries.return?.().catch(() => undefined) // Not awaited: the signal ends its wait.
   }
 }

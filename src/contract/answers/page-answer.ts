@@ -1,11 +1,11 @@
-// Responses that are pages of rows. Pages can be large, many can be requested at the same time, and clients can read them
-// slowly, so a page is held in memory only while there is memory to spare.
+// Responses with pages of rows. Pages can be large, clients slow, and requests many, so a page is held only in spare
+// memory.
 //
 // Invariants:
-// - The whole page is read once before its status is sent. So damage becomes an error response and not a broken
-//   connection, and the length and the continuation are known.
-// - The pieces of that read are kept while there is memory to spare. Else the page is read a second time, piece by piece,
-//   as the client takes it, and holds only its plan between two pieces.
+// - The whole page is read once before its status is sent. So the length and the continuation are known, and damage
+//   becomes an error response instead of a broken connection.
+// - The pieces are kept in spare memory. Without it, the page is read again, piece by piece, at the client's pace; only
+//   its plan is held between pieces.
 // - Memory is charged before it is taken.
 import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
@@ -33,13 +33,13 @@ import {
 import type { Room } from '../memory/memory-budget.js'
 import { jsonResponse } from './render.js'
 
-/** Size of a piece that is kept, in bytes. Most pages have only one. */
+/** Size of kept pieces, in bytes. Most pages have only one. */
 const KEPT_PIECE_BYTES = 1_024 * 1_024
 
-/** Size of a piece that is read when it is sent, in bytes. */
+/** Size of pieces that are read while sending, in bytes. */
 const SENT_PIECE_BYTES = 256 * 1_024
 
-/** Copies of a page in memory: the stored bytes, the rows, and their JSON. */
+/** Copies of a page in memory: stored bytes, rows, and JSON. */
 const COPIES = 3
 
 const HEAD = utf8('{"data":')
@@ -67,10 +67,10 @@ export async function answerPage(
   }
 }
 
-/** Memory for the JSON of a page of rows that match, and for what is read for it, in bytes. */
+/** Memory for a page of matching rows: its JSON and what is read for it, in bytes. */
 const FOUND_PAGE_BYTES = 4 * 1_024 * 1_024
 
-/** GET /tables/{tableID}/rows with the parameters of `parseFindBounds`: such a page is short, and read once. */
+/** GET /tables/{tableID}/rows with the parameters of `parseFindBounds`. Such a page is short, so it is read only once. */
 export async function answerFound(
   table: Table,
   bounds: PageBounds & FoundBounds,
@@ -88,7 +88,7 @@ export async function answerFound(
   }
 }
 
-/** GET /tables/{tableID}/groups: the values of groups have at most as many bytes as such a page. */
+/** GET /tables/{tableID}/groups. The values of groups have at most as many bytes as a page of matching rows. */
 export async function answerGroups(
   table: Table,
   request: GroupsRequest,
@@ -122,7 +122,7 @@ async function answerJson(
   return jsonResponse(200, concatBytes(pieces), version)
 }
 
-/** A condition that does not fit the table is an error of the query. */
+/** Turns a condition that does not fit the table into an error of the query. */
 export function asQueryError(failure: unknown): unknown {
   const isOfArguments = isStoreError(failure) && failure.code === 'REQUEST_VALIDATION_ERROR'
   if (!isOfArguments) return failure
@@ -162,11 +162,11 @@ async function answerOpenPage(
 type ReadOnce = Readonly<{
   bytes: number
   continuation: string | undefined
-  /** null: there was no memory to keep the pieces. */
+  /** null: there was no spare memory. */
   kept: readonly Bytes[] | null
 }>
 
-/** Reads all of a page, and keeps it while there is memory to spare. */
+/** Reads the whole page, and keeps it while there is spare memory. */
 async function readOnce(page: OpenPage, planBytes: number, room: Room): Promise<ReadOnce> {
   let kept: Bytes[] | null = []
   let memory: Bytes | undefined
@@ -184,7 +184,7 @@ async function readOnce(page: OpenPage, planBytes: number, room: Room): Promise<
   }
 }
 
-/** A piece to be cached beside `beside` bytes of others; null: there is no memory for it. */
+/** A piece to keep, with `beside` bytes already kept; null: there is no memory. */
 async function readSpare(
   page: OpenPage,
   start: PieceStart | undefined,
@@ -199,7 +199,7 @@ async function readSpare(
   return null
 }
 
-/** A piece. Waits for its memory if necessary. */
+/** Reads a piece to send. Waits for memory if necessary. */
 async function readSentPiece(
   page: OpenPage,
   request: Pick<PieceRequest, 'start' | 'memory'>,
@@ -214,7 +214,7 @@ async function readSentPiece(
   }
 }
 
-/** Reads the page again, each piece after the client took the one before. */
+/** Reads the page again: each piece after the client took the previous one. */
 async function* sentPieces(
   page: OpenPage,
   planBytes: number,

@@ -1,4 +1,4 @@
-// Success bodies. Row IDs can be many millions: they are made and sent in pieces, never held at once.
+// Success bodies. Millions of row IDs are rendered and sent in pieces, never held at once.
 
 import type { Bytes } from '../../base/bytes.js'
 import { utf8 } from '../../base/bytes.js'
@@ -50,15 +50,15 @@ export function renderReceipt(
   return receipt === undefined ? '' : `,"receipt":${JSON.stringify(shownReceipt(caller, receipt))}`
 }
 
-/** What was read of rows whose request says how they are written; undefined: it says nothing. */
+/** The report on how rows were read, if the request states their dialect or asks to detect it. */
 export type ReadReport = IntakeReport | undefined
 
-/** The member that is the last of `data`, if there is a report. */
+/** The last member of `data`, if there is a report. */
 export function renderRead(read: ReadReport): string {
   return read === undefined ? '' : `,"read":${JSON.stringify(read)}`
 }
 
-/** The response, and that it has what `Prefer: return=receipt` asked for. */
+/** The response, marked as having the receipt that `Prefer: return=receipt` requested. */
 export function withReceiptApplied(
   response: ContractResponse,
   { receipt }: Readonly<{ receipt?: Receipt }>,
@@ -71,7 +71,7 @@ export function withReceiptApplied(
 /** 22 characters, quotes and a comma each make pieces of about 64 KiB. */
 const IDS_PER_PIECE = 2_600
 
-/** `head`, then `"rowIDs":[…]`, then `tail`: one text when it is short, else pieces. */
+/** `head`, `"rowIDs":[…]` and `tail`: one text if short, otherwise pieces. */
 export function renderRowIds(
   head: string,
   rowIds: RowIds,
@@ -81,7 +81,7 @@ export function renderRowIds(
   return `${head}"rowIDs":${JSON.stringify([...rowIds])}${tail}`
 }
 
-/** As `renderRowIds`, with the number of the row IDs in their place. */
+/** Like `renderRowIds`, with the number of rows instead of their IDs. */
 export function renderRowNumber(head: string, { length }: RowIds, tail: string): string {
   return `${head}"rows":${length}${tail}`
 }
@@ -94,7 +94,7 @@ async function* rowIdPieces(
   yield utf8(`${head}"rowIDs":[`)
   for (const piece of jsonOfRowIds(rowIds, IDS_PER_PIECE)) {
     yield piece
-    await yieldToEventLoop() // A fast reader must not keep others waiting.
+    await yieldToEventLoop() // So that a fast reader does not block others.
   }
   yield utf8(`]${tail}`)
 }

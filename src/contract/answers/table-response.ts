@@ -1,4 +1,4 @@
-// The response of an operation that makes or fills a table. The result of a job has the same form (CONTRACT.md,
+// The response of an operation that creates or fills a table. The result of a job has the same form (CONTRACT.md,
 // sections 5 and 8).
 import type { JobEntry } from '../../engine/types/job-types.js'
 import type { CreateResult } from '../../engine/types/row-types.js'
@@ -36,7 +36,7 @@ export function tableResponse(
   return withReceiptApplied(response, result)
 }
 
-/** The status response of a job that has succeeded. @param showsIds - Else only how many rows there are. */
+/** The status response of a job that has succeeded. @param showsIds - false: only the number of rows. */
 export function succeededResponse(
   caller: Caller,
   kind: Kind,

@@ -1,21 +1,21 @@
-// The sender of a request, as its key names it, and what a key may do (CONTRACT.md, section 1, Scopes).
+// The sender of a request, identified by its key, and the key's rights (CONTRACT.md, section 1, Scopes).
 import { isTeamId, TEAM_ID_RULE } from '../../engine/arguments/arguments.js'
 import { scopesProblem, tablesProblem } from '../../engine/arguments/key-arguments.js'
 import { isName, NAME_CHARS_MAX } from '../../engine/files/file-arguments.js'
 import { KEY_SCOPES, type KeyRights, type KeyScope } from '../../engine/types/key-types.js'
 import { Refusal } from '../http/refusal.js'
 
-/** What a host knows about a key: its team and its rights. */
+/** The host's description of a key: its team and its rights. */
 export type Identity = KeyRights &
   Readonly<{
     /** The team whose tables the key reaches: 1 to 128 UTF-16 units of well-formed text. */
     teamId: string
     /**
-     * A name of the key for hooks and limits, which must not reveal the key: 1 to 256 characters. Default: a part of a
+     * The name of the key in hooks and limits, 1 to 256 characters. It must not reveal the key. Default: a part of a
      * digest of the key.
      */
     keyId?: string | undefined
-    /** Whose changes those of the key are, for the logs of tables: 1 to 256 characters. Default: `keyId`. */
+    /** The author of the key's changes, for the logs of tables: 1 to 256 characters. Default: `keyId`. */
     author?: string | undefined
   }>
 
@@ -23,22 +23,22 @@ export type Identity = KeyRights &
 export type Caller = Readonly<{
   teamId: string
   keyId: string
-  /** Whose changes those of the key are. */
+  /** The author of the key's changes. */
   author: string
   scopes: ReadonlySet<KeyScope>
   /** undefined: all tables of the team. */
   tables: ReadonlySet<string> | undefined
 }>
 
-/** What a route demands of a key. */
+/** The rights that a route requires. */
 export type Access = Readonly<{
-  /** The key must have one of these. */
+  /** The key needs one of these. */
   scopes: readonly KeyScope[]
-  /** `team`: the route reaches more than one table of the team, so keys that are limited to tables cannot use it. */
+  /** `team`: the route is not limited to one table, so keys limited to tables cannot use it. */
   reach: 'tables' | 'team'
   /**
-   * Whether it may store more, which the hook `quota` decides on. `unlessChecked`: not with the parameter `validate`,
-   * with which the operation only checks, or refuses.
+   * Whether it may store more, which the hook `quota` permits or not. `unlessChecked`: not with the parameter
+   * `validate`.
    */
   stores: boolean | 'unlessChecked'
 }>
@@ -83,7 +83,7 @@ export function checkAccess(caller: Caller, { scopes, reach }: Access): void {
   if (reach === 'team' && caller.tables !== undefined) throw limitedToTables()
 }
 
-/** The refusal of a key that is limited to tables. */
+/** The refusal for a key that is limited to tables. */
 export function limitedToTables(): Refusal {
   const problem =
     'The key is limited to certain tables, so it cannot create tables, use stashes or list files'

@@ -7,14 +7,14 @@ export type ContractKey = Identity & Readonly<{ key: string }>
 
 const KEY = /^[\x21-\x7e]{1,1024}$/
 
-/** Keys that are refused: programs send these texts for a missing value. */
+/** Rejected keys: programs send these texts for a missing value. */
 const NO_KEYS: ReadonlySet<string> = new Set(['null', 'undefined'])
 
-/** Shortest key without a warning: a random key of this length cannot be guessed. */
+/** Shorter keys get a warning: a random key of this length cannot be guessed. */
 const KEY_CHARS_WARNED = 16
 const SHORT_KEYS_NAMED_MAX = 10
 
-/** The warning about keys that can be guessed, by their places; undefined if there is none. */
+/** The warning about guessable keys, with their indexes; undefined if there are none. */
 export function shortKeyWarning(keys: readonly ContractKey[]): string | undefined {
   const places = keys.flatMap(({ key }, index) =>
     key.length < KEY_CHARS_WARNED ? [`keys[${index}]`] : [],
@@ -25,7 +25,7 @@ export function shortKeyWarning(keys: readonly ContractKey[]): string | undefine
   return `API keys of fewer than ${KEY_CHARS_WARNED} characters can be guessed; use long random ones (short: ${named}${more})`
 }
 
-/** Returns what is wrong with a key, without showing the key, or undefined if it is valid. */
+/** The fault of a key, without showing the key; undefined: it is valid. */
 function keyProblem(key: unknown): string | undefined {
   if (typeof key === 'string' && KEY.test(key) && !NO_KEYS.has(key)) return undefined
   const rule = 'must be a string of 1 to 1,024 visible ASCII characters'

@@ -1,4 +1,4 @@
-// A team as a key sees it that is limited to some of its tables: other tables do not exist.
+// A team as seen by a key that is limited to some tables: other tables do not exist.
 import { disposable } from '../../base/disposable.js'
 import { tableNotFound } from '../../engine/commit/table-writer.js'
 import { jobNotFound } from '../../engine/jobs/team-jobs.js'
@@ -44,12 +44,12 @@ export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
   }
 }
 
-/** A key that is limited to tables changes nothing else of its team. */
+/** A key limited to tables cannot change anything else of its team. */
 function refuseChange(): never {
   throw limitedToTables()
 }
 
-/** A job of another table does not exist either. */
+/** Hides jobs of other tables. */
 function limitJob(job: Job, tables: ReadonlySet<string>): Job {
   const visible = (status: JobStatus): JobStatus => {
     if (tables.has(status.tableId)) return status
@@ -62,7 +62,7 @@ function limitJob(job: Job, tables: ReadonlySet<string>): Job {
   }
 }
 
-/** Fails as the table of an unknown ID does. */
+/** A table that behaves as if its ID were unknown. */
 function missingTable(id: string): Table {
   const fail = async (): Promise<never> => {
     throw tableNotFound(id)

@@ -1,5 +1,5 @@
-// What a key without the scope `read` is told about rows (CONTRACT.md, section 1, Scopes): values that its own request
-// brings, but none that a table or a stash holds, and no row ID in a message.
+// Hides rows from a key without the scope `read` (CONTRACT.md, section 1, Scopes): it sees values of its own request,
+// but none from a table or a stash, and no row ID in a message.
 import { withoutValue } from '../../base/data-error.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { PreflightProblem } from '../../engine/types/preflight-types.js'
@@ -18,8 +18,8 @@ export function checkMaySee(caller: Caller, what: string): void {
 }
 
 /**
- * The failure of an operation as its sender may see it.
- * @param isOwn - Whether the rows, unless they are of a stash, came with the request. A job may be of another key.
+ * The failure of an operation, without what its sender may not see.
+ * @param isOwn - Whether the rows came with the request, except those of a stash. A job may belong to another key.
  */
 export function shownFailure(caller: Caller, failure: unknown, isOwn = true): unknown {
   if (maySee(caller) || !isStoreError(failure)) return failure
@@ -28,12 +28,12 @@ export function shownFailure(caller: Caller, failure: unknown, isOwn = true): un
   }
   const { column, value, chunk } = failure
   if (value === undefined || (isOwn && chunk === undefined)) return failure
-  // Clients know the beginning of the message.
+  // Published: clients match on this beginning.
   const where = column === undefined ? 'row' : `value for column '${column}'`
   return withoutValue(failure, `Invalid ${where}`)
 }
 
-/** The problems of a check as its sender may see them. */
+/** The problems of a check, without what their reader may not see. */
 export function shownProblems(
   caller: Caller,
   problems: readonly PreflightProblem[],
@@ -42,7 +42,7 @@ export function shownProblems(
   return problems.map((problem) => (problem.serial === undefined ? problem : valueless(problem)))
 }
 
-/** A receipt as the sender may see it: another key may have made it. */
+/** A receipt, without what its reader may not see: another key may have made it. */
 export function shownReceipt(caller: Caller, receipt: Receipt): Receipt {
   if (maySee(caller)) return receipt
   const { dropped } = receipt

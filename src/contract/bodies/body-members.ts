@@ -1,5 +1,5 @@
-// Members of a body object other than rows. They are small and parsed as usual. The columns of a schema are counted
-// before they are parsed, because a body can claim to be a schema of any size.
+// Members of a body object other than rows. They are small and parsed as usual, but the columns of a schema are counted
+// first: a body can claim any number.
 import type { Steps } from '../../base/time-slices.js'
 import type { SchemaInput } from '../../engine/types/row-types.js'
 import {
@@ -16,10 +16,10 @@ type WireColumn = WireSchema['columns'][number]
 
 const APPS_MAX = 1_000
 
-/** The work of making a character of JSON a value, as that of so many that are read. */
+/** The cost of parsing a character of JSON, relative to reading one. */
 const PARSE_WORK = 4
 
-/** Columns of a schema in a body, at most: the largest `columnsMax` of a store. */
+/** Most columns of a schema in a body: the largest `columnsMax` of a store. */
 export const COLUMNS_MAX = 10_000
 
 export function parseName(part: JsonPart): string {
@@ -40,19 +40,19 @@ export function* parseAppIds({ text, offset }: JsonPart): Steps<readonly string[
   throw invalidRequest('body', `'appsToLink' must be an array of at most ${APPS_MAX} strings`)
 }
 
-/** The columns of a table's key, or null for none; how many there may be is the engine's rule. */
+/** The columns of a table's key; null: none. The engine limits their number. */
 export function parseKey(part: JsonPart): readonly string[] | null {
   return part.text === 'null' ? null : parseColumnIds('key', part, ', or null')
 }
 
-/** @param or - What else it may be, for the message. */
+/** @param or - The alternative that the message mentions. */
 export function parseColumnIds(name: string, part: JsonPart, or = ''): readonly string[] {
   const ids = parsePart(part)
   if (Array.isArray(ids) && ids.every(isString)) return ids
   throw invalidRequest('body', `'${name}' must be an array of column IDs${or}`)
 }
 
-/** Checks the shape of a schema; column types and the rules of IDs are the engine's. */
+/** Checks the shape of a schema. The engine checks column types and IDs. */
 export function* parseSchema({ text, offset }: JsonPart): Steps<WireSchema> {
   if (!text.startsWith('{')) throw invalidRequest('body', "'schema' must be an object")
   let columns: JsonPart = { text: '', offset }
@@ -93,7 +93,7 @@ function parseWireColumn(column: unknown, index: number): WireColumn {
   }
   if (type === undefined) throw invalidRequest('body', `${where} must have a 'type'`)
   const named = displayName === undefined ? { id } : { id, displayName }
-  return { ...named, type: type as WireColumn['type'] } // Not checked yet: the engine refuses what is no type.
+  return { ...named, type: type as WireColumn['type'] } // The engine checks the type.
 }
 
 function checkClosed(object: object, names: readonly string[], where: string): void {
@@ -115,7 +115,7 @@ function isString(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** A member that must be a text. @throws {Refusal} REQUEST_VALIDATION_ERROR */
+/** A string member. @throws {Refusal} REQUEST_VALIDATION_ERROR */
 export function parseTextPart(name: string, part: JsonPart): string {
   const text = parsePart(part)
   if (typeof text !== 'string') throw invalidRequest('body', `'${name}' must be a string`)

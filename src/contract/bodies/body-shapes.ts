@@ -1,5 +1,5 @@
-// Shapes of request bodies (CONTRACT.md, sections 4 to 7). Objects are closed. Rows are never parsed here: their
-// text goes to the engine as it came, so that every token is stored as it was sent.
+// Shapes of request bodies (CONTRACT.md, sections 4 to 7). Objects are closed. Rows are not parsed here: the engine
+// gets their text, so that every token is stored as it was sent.
 
 import { OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.js'
 import { type Bytes, markLength } from '../../base/bytes.js'
@@ -124,7 +124,7 @@ export function* parseConvertBody({ bytes }: ReceivedBody): Steps<ConvertBody> {
   const members = yield* readMembers(yield* wholeText(bytes), ['column', 'type'])
   return {
     column: parseTextPart('column', required(members, 'column', hint)),
-    type: parsePart(required(members, 'type', hint)) as ConvertBody['type'], // Not checked yet: the engine refuses what is no type.
+    type: parsePart(required(members, 'type', hint)) as ConvertBody['type'], // The engine checks the type.
   }
 }
 
@@ -178,7 +178,7 @@ function parseStashReference(members: Members, part: JsonPart, team: CallTeam): 
   return team.stash(stashId)
 }
 
-/** The raw texts of the members of a closed object. The last of two members with one name wins. */
+/** The raw texts of the members of a closed object. Of duplicate members, the last wins. */
 export function* readMembers(
   part: JsonPart,
   names: readonly string[],
@@ -194,7 +194,7 @@ export function* readMembers(
   return members
 }
 
-/** The raw texts of the members of an object, by their names. */
+/** The raw texts of the members of an object, by name. */
 export type Members = ReadonlyMap<string, JsonPart>
 
 export function* wholeText(body: Bytes): Steps<JsonPart> {
@@ -208,7 +208,7 @@ export function required(members: Members, name: string, hint?: string): JsonPar
   throw invalidRequest('body', `'${name}' is missing${hint === undefined ? '' : `; ${hint}`}`)
 }
 
-/** The first byte that is neither JSON white space nor of a byte order mark. */
+/** The first byte after JSON white space and a byte order mark. */
 export function firstByte(bytes: Bytes): number | undefined {
   for (let at = markLength(bytes); at < bytes.length; at++) {
     if (!isSpace(bytes[at] ?? 0)) return bytes[at]

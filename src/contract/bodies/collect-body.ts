@@ -1,7 +1,7 @@
-// Collects the bytes of a body in one buffer, which grows as they arrive.
+// Collects the bytes of a body in one growing buffer.
 //
-// Invariant: memory is charged to the budget before it is allocated. Only bytes that the adapter has read ahead, and a
-// buffer that was just outgrown, are not charged.
+// Invariant: memory is charged to the budget before it is allocated, except bytes that the adapter has read ahead and
+// the old buffer while one grows.
 import type { BufferPool } from '../../base/buffer-pool.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -12,9 +12,9 @@ export type BodyLimits = Readonly<{ bytesMax: number; budget: MemoryBudget; buff
 
 export type BodySource = Readonly<{
   team: string
-  /** A name for the key of the request. */
+  /** The name of the request's key. */
   key?: string | undefined
-  /** `Content-Length`; undefined: the body comes in chunks. */
+  /** `Content-Length`; undefined: the body is chunked. */
   announced: number | undefined
   pieces: AsyncIterable<Uint8Array>
 }>
@@ -45,7 +45,7 @@ export async function collectBody<T>(
   }
 }
 
-/** The loss of a room, which ends the wait for the next piece of the body. */
+/** The loss of a room's memory, which ends the wait for the next piece of the body. */
 class Loss {
   #failure: StoreError | undefined
   #end: (failure: StoreError) => void = () => {}
@@ -56,8 +56,8 @@ class Loss {
   }
 
   /**
-   * The result of `next`, or the loss. `Promise.race` with one promise for all pieces would do, but that promise would
-   * refer to every piece until the body ends (PERFORMANCE.md, P32).
+   * The result of `next`, or the loss. Not `Promise.race`: its promise would refer to every piece until the body ends
+   * (PERFORMANCE.md, P32).
    */
   race<T>(next: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -69,7 +69,7 @@ class Loss {
 }
 
 /**
- * The pieces of a body up to its end. A broken connection is reported as a body that ended too early.
+ * The pieces of a body up to its end. A broken connection counts as a body that ended too early.
  *
  * @param loss - Ends the iteration as soon as it is reported.
  */
@@ -89,20 +89,20 @@ export async function* bodyPieces(
       yield value
     }
   } finally {
-    pieces.return?.().catch(() => {}) // Not waited for, as a piece may still be waited for.
+    pieces.return?.().catch(() => {}) // Not awaited: a piece may never come.
   }
 }
 
 const FIRST_BYTES = 4 * 1_024
 
-/** Factor by which the buffer grows: large enough for few copies, small enough for little unused memory. */
+/** Growth factor of the buffer, a compromise between copies and unused memory. */
 const GROWTH = 4
 
 /** Smallest and largest buffer of the pool, in bytes. Sizes are powers of two, so that buffers can be reused. */
 const POOLED_BYTES_MIN = 64 * 1_024
 const POOLED_BYTES_MAX = 4 * 1_024 * 1_024
 
-/** Smallest body that gets a pooled buffer, in bytes. For these, allocating memory costs more than a pooled buffer. */
+/** Smallest body with a pooled buffer, in bytes. From this size on, an allocation costs more. */
 const POOLED_FROM_BYTES = 16 * 1_024
 
 class GrowingBody {
@@ -123,7 +123,7 @@ class GrowingBody {
     return this.#memory.subarray(0, this.#length)
   }
 
-  /** Makes room for more bytes. Returns undefined if no wait is needed. @throws {Refusal} REQUEST_TOO_LARGE */
+  /** Makes room for more bytes. @returns undefined if no wait is needed. @throws {Refusal} REQUEST_TOO_LARGE */
   reserve(bytes: number): Promise<void> | undefined {
     const needed = this.#length + bytes
     if (needed > this.#limits.bytesMax) throw bodyTooLarge(this.#limits.bytesMax)

@@ -1,5 +1,5 @@
-// A body of rows whose request says how it is written, or wants that detected: what the media type and the query say of
-// it, and the report of what was read (CONTRACT.md, section 4).
+// A body of rows, the dialect that its media type and query state or ask to detect, and the report on how it was read
+// (CONTRACT.md, section 4).
 import { isBlank } from '../../base/record-cutter.js'
 import { isJson } from '../../base/source-format.js'
 import type { TextRows } from '../../engine/types/row-types.js'
@@ -13,14 +13,14 @@ export class DialectBody {
   #isSaid = false
   #report: IntakeReport | undefined
 
-  /** @param said - By the query; undefined: nothing. */
+  /** @param said - The dialect in the query; undefined: none. */
   constructor(said: QueryDialect | undefined) {
     this.#said = said
   }
 
   /**
-   * The rows of a body that is nothing but rows; undefined: it is JSON of which nothing is said.
-   * @throws {Refusal} REQUEST_VALIDATION_ERROR if what is said is of another format
+   * The rows of a body that consists of rows; undefined: JSON without a stated dialect.
+   * @throws {Refusal} REQUEST_VALIDATION_ERROR if the stated dialect is for another format
    */
   rowsOf({ format, bytes, typed }: ReceivedBody): TextRows | undefined {
     const { at, nested, dialect, ...said } = this.#said ?? {}
@@ -43,12 +43,12 @@ export class DialectBody {
     return { ...rows, ...whole, ...(dialect && { dialect }), onReport }
   }
 
-  /** Whether anything is said of the rows. */
+  /** Whether a dialect is stated. */
   get isSaid(): boolean {
     return this.#isSaid
   }
 
-  /** The report, if one was made. */
+  /** The report, if there is one. */
   get report(): IntakeReport | undefined {
     return this.#report
   }

@@ -1,4 +1,4 @@
-// The failure of a field of CSV or TSV, with the parameters of the query by which it would fit (CONTRACT.md, section 4).
+// Adds to the failure of a CSV or TSV field the query parameters with which it would fit (CONTRACT.md, section 4).
 import { retold } from '../../base/data-error.js'
 import { either } from '../../base/shown-text.js'
 import { isJson } from '../../base/source-format.js'
@@ -8,10 +8,10 @@ import { describeRule } from '../../schema/summarize.js'
 import type { Query } from '../http/query.js'
 import type { ReceivedBody } from './read-body.js'
 
-/** The kinds of columns whose fields may be written otherwise. */
+/** The kinds of columns with several possible notations. */
 const KINDS = ['boolean', 'number', 'date', 'dateTime'] as const
 
-/** The failure of a request with a body. Failures of other kinds, and of what is said already, stay. */
+/** The failure of a request with a body, with advice. Unchanged: other failures, and those about a stated notation. */
 export function withRemedy(failure: unknown, { format }: ReceivedBody, query: Query): unknown {
   if (isJson(format) || !isStoreError(failure)) return failure
   const { rule, value, chunk } = failure
@@ -33,7 +33,7 @@ export function withRemedy(failure: unknown, { format }: ReceivedBody, query: Qu
   return retold(failure, `${failure.message}; ${either(queries)} reads it`)
 }
 
-/** What a query may have as it is stays legible. */
+/** Leaves unencoded what a query allows, so that it is legible. */
 function queryText(value: string): string {
   return value.replace(/[^\w.,'/-]/gu, encodeURIComponent)
 }

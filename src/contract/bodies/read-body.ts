@@ -18,24 +18,24 @@ export type BodyFormat = Exclude<SourceFormat, 'ndjson'>
 
 export type ReceivedBody = BodyType & Readonly<{ bytes: Bytes }>
 
-/** What the media type of a body says. */
+/** The properties that a media type states. */
 type BodyType = Readonly<{
   format: BodyFormat
-  /** Of csv and tsv, what is not as the format has it. */
+  /** For csv and tsv: deviations from the format's defaults. */
   typed: Readonly<{ encoding?: string; header?: 'absent' }>
 }>
 
-/** `withBody` with the limits of a contract. */
+/** `withBody`, bound to the limits of a contract. */
 export type Receive = <T>(
   request: ContractRequest,
   formats: readonly BodyFormat[],
   use: (body: ReceivedBody) => Promise<T>,
 ) => Promise<T>
 
-/** Whom the memory of a body is charged to. */
+/** The holder that a body's memory is charged to. */
 export type BodyHolder = Pick<BodySource, 'team' | 'key'>
 
-/** As `Receive`, for the holder that the memory is charged to. */
+/** `Receive` with the holder that the memory is charged to. */
 export type ReceiveFor = <T>(
   holder: BodyHolder,
   request: ContractRequest,
@@ -59,7 +59,7 @@ export async function withBody<T>(
   })
 }
 
-/** @throws {Refusal} UNSUPPORTED_MEDIA_TYPE for a body that would have to be decoded. */
+/** @throws {Refusal} UNSUPPORTED_MEDIA_TYPE for an encoded body. */
 export function checkEncoding(headers: HeaderList): void {
   for (const value of headerValues(headers, 'content-encoding')) {
     if (value.toLowerCase() === 'identity') continue
@@ -83,7 +83,7 @@ async function resolveBodyType(
   return { format, typed: typedBy(type) }
 }
 
-/** What the parameters of a media type say of the rows. @throws {Refusal} UNSUPPORTED_MEDIA_TYPE */
+/** The properties of rows that the parameters of a media type state. @throws {Refusal} UNSUPPORTED_MEDIA_TYPE */
 function typedBy({ format, foreignCharset, header }: RowsType): BodyType['typed'] {
   const encoding = foreignCharset?.toLowerCase()
   if (encoding !== undefined && (isJson(format) || !isEncodingName(encoding))) {
@@ -100,8 +100,8 @@ function typedBy({ format, foreignCharset, header }: RowsType): BodyType['typed'
 const NOTHING_TYPED = Object.freeze({})
 
 /**
- * Whether a charset is the name of an encoding. Other labels are not taken: the sender may not mean what they stand for,
- * as `latin1` does for windows-1252.
+ * Whether a charset names an encoding. Aliases are not accepted, since a sender may not mean their standard meaning:
+ * `latin1` stands for windows-1252.
  */
 function isEncodingName(charset: string): boolean {
   return isEncoding(charset) && new TextDecoder(charset).encoding === charset
@@ -123,7 +123,7 @@ async function isEmptyBody({ headers, body }: ContractRequest): Promise<boolean>
   return true
 }
 
-/** `Content-Length`; undefined for a body that comes in chunks. */
+/** `Content-Length`; undefined: the body is chunked. */
 export function announcedBytes(headers: HeaderList): number | undefined {
   const [value] = headerValues(headers, 'content-length')
   return value !== undefined && /^[0-9]+$/.test(value) ? Number(value) : undefined

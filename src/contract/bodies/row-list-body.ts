@@ -1,4 +1,4 @@
-// Bodies that list rows to change or to delete (CONTRACT.md, section 6). What is in a row is checked by the store.
+// Bodies that list rows to change or delete (CONTRACT.md, section 6). The store checks the content of the rows.
 import { OPEN_BRACKET } from '../../base/ascii.js'
 import type { Steps } from '../../base/time-slices.js'
 import { ROWS_PER_CALL_MAX } from '../../engine/arguments/many-arguments.js'
@@ -9,7 +9,7 @@ import { parseTextPart } from './body-members.js'
 import { firstByte, type Members, readMembers, required, wholeText } from './body-shapes.js'
 import type { ReceivedBody } from './read-body.js'
 
-/** Digits of a version, at most. */
+/** Most digits of a version. */
 const VERSION_DIGITS_MAX = 400
 
 /** PATCH /tables/{tableID}/rows: `[ { rowID, cells, ifMatch? } … ]`. */
@@ -31,7 +31,7 @@ export function* parseDeletionsBody(body: ReceivedBody): Steps<readonly RowToDel
   return rows.map(([members, which]) => parseWanted(members, which))
 }
 
-/** The members of each row, and which one it is, for messages. */
+/** The members of each row, and its index for messages. */
 function* readRows(
   { bytes }: ReceivedBody,
   names: readonly string[],

@@ -1,5 +1,5 @@
-// The body of POST /apps/{appID}/uploads: exactly one of two closed shapes. Here they are distinguished and
-// checked against their shape; names, media types, lengths and URLs are checked by the store.
+// The body of POST /apps/{appID}/uploads: one of two closed shapes. Only the shape is checked here; the store checks
+// names, media types, lengths and URLs.
 import type { Bytes } from '../../base/bytes.js'
 import type { Steps } from '../../base/time-slices.js'
 import type { JsonPart } from '../../schema/scan-json.js'

@@ -1,10 +1,10 @@
-// One line per answered request. It has nothing that grants access: no key, only its name, and no other header, no path
-// and no query, because those of uploads and files do, and no text of an error, which may quote a value.
+// One line per answered request, without anything that grants access: no key, only its name; no other header; no path
+// or query, because those of uploads and files grant access; and no error text, which may quote a value.
 import type { Tell } from '../../base/hooks.js'
 import type { AnsweredRequest, ContractRequest, ContractResponse } from '../http/message.js'
 import type { Effect } from './call.js'
 
-/** Where lines of a log go: `console`, a logger of pino, and others like them. */
+/** The target of a log: `console`, a pino logger, or the like. */
 export interface Logger {
   info(fields: AnsweredRequest, message: string): void
   warn(fields: AnsweredRequest, message: string): void
@@ -13,15 +13,15 @@ export interface Logger {
 
 const MESSAGE = 'request'
 
-/** What is known of a request when it is answered. */
+/** The facts about a request when it is answered. */
 export type SeenRequest = Readonly<{
   operation: string
   team: string | undefined
-  /** Only with a known key: its name, and for the hook `audit` what is changed. */
+  /** Only with a known key: its name, and the effect for the hook `audit`. */
   change?: Readonly<{ keyId: string; effect: Effect }>
 }>
 
-/** Reports an answer to the log and to the adapter, if one of them wants to know. */
+/** Reports an answer to the log and to the adapter, where they listen. */
 export function reportAnswer(
   { logger, tell }: Readonly<{ logger: Logger | undefined; tell: Tell }>,
   { onAnswered }: ContractRequest,
@@ -51,7 +51,7 @@ function describeAnswered(
   }
 }
 
-/** Logs an answer: as a warning if it refuses, as an error if the server failed. */
+/** Logs an answer: a refusal as a warning, a failure of the server as an error. */
 function logAnswer(logger: Logger, fields: AnsweredRequest): unknown {
   const { status } = fields
   if (status >= 500) return logger.error(fields, MESSAGE)
@@ -59,7 +59,7 @@ function logAnswer(logger: Logger, fields: AnsweredRequest): unknown {
   return logger.info(fields, MESSAGE)
 }
 
-/** The type in the body of an error, as `renderError` writes it. */
+/** The type in an error body written by `renderError`. */
 function errorType(body: string): string | undefined {
   return /^\{"error":\{"type":"([a-z_]+)"/.exec(body)?.[1]
 }

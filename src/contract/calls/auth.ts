@@ -1,5 +1,5 @@
-// Keys (CONTRACT.md, section 1). Keys are looked up by their SHA-256, so the time of a lookup reveals nothing about
-// a known key; a header without a key takes the same path as a wrong key.
+// Authentication by keys (CONTRACT.md, section 1). Keys are looked up by their SHA-256, so the time of a lookup reveals
+// nothing about a known key. A header without a key takes the same path as a wrong key.
 import { toHex, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { sha256 } from '../../base/platform.js'
@@ -55,7 +55,7 @@ function lookUpAtHost(authenticate: NonNullable<ContractOptions['authenticate']>
   }
 }
 
-/** A failure of the host says nothing about the request: its code must not become the answer. */
+/** Wraps a failure of the host, which says nothing about the request: its code must not become the answer. */
 async function asked<T>(authenticate: () => Promise<T>): Promise<T> {
   try {
     return await authenticate()
@@ -73,7 +73,7 @@ async function lookUpStored(
   return key === null ? undefined : makeCaller(key, key.id)
 }
 
-/** @param problem - Why the request has no token. The published message stays in front of it: clients match on it. */
+/** @param problem - Why the request has no token. The message begins with the published one, which clients match on. */
 function unknownKey(token: string, problem?: string): Refusal {
   const published = `API key not found, or duplicate ${maskKey(token)}`
   const hint = problem === undefined ? '' : `: ${problem}; send Authorization: Bearer KEY`
@@ -96,14 +96,14 @@ export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAd
 const NAME_DIGITS = 32
 
 /**
- * A name for a key that does not reveal it. It is stored as the owner of uploads, so it is neither the digest that a
- * lookup may use nor a complete other digest.
+ * A name for a key that does not reveal it. It is stored as the owner of uploads, so it is neither a digest used for
+ * lookups nor a complete digest.
  */
 async function nameOfKey(key: string): Promise<string> {
   return (await digestOfKey(`rowstash upload owner ${key}`)).slice(0, NAME_DIGITS)
 }
 
-/** The key of the one `Authorization: Bearer` header; without one, an empty text, and what is the matter. */
+/** The key in the only `Authorization: Bearer` header; otherwise an empty text and the problem. */
 function bearerToken(
   headers: HeaderList,
 ): Readonly<{ token: string; problem?: string; isDoubled?: true }> {
@@ -153,7 +153,7 @@ async function digestOfKey(key: string): Promise<string> {
   return toHex(await sha256(utf8(key)))
 }
 
-/** Length of the shortest key that is shown masked. The mask would reveal half of a shorter one. */
+/** Length of the shortest key that is shown masked: a mask would reveal half of a shorter one. */
 const MASKED_KEY_CHARS_MIN = 7
 
 export function maskKey(key: string): string {

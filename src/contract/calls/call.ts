@@ -13,23 +13,23 @@ export type Call = Readonly<{
   team: CallTeam
   query: Query
   headers: HeaderList
-  /** As in `ContractRequest`. */
+  /** See `ContractRequest`. */
   releasesPieces: boolean
-  /** Maximum number of rows of one page. */
+  /** Most rows of one page. */
   pageRowsMax: number
-  /** Apps that exist; undefined: every app ID is known. */
+  /** The apps that exist; undefined: every app ID is valid. */
   apps: ReadonlySet<string> | undefined
-  /** @throws {Refusal} REQUEST_VALIDATION_ERROR if they derive from the request and it names no host. */
+  /** @throws {Refusal} REQUEST_VALIDATION_ERROR if the URLs must be derived from the request and it names no host. */
   baseUrls: () => BaseUrls
-  /** The arguments by which an operation is safe to repeat. @param key - The `Idempotency-Key` of the request. */
+  /** The arguments that make a repeat of an operation safe. @param key - The `Idempotency-Key` of the request. */
   repeatable: (key: string | undefined, body: ReceivedBody) => Promise<Repeatable>
-  /** Opens a room for the memory of a response. The caller closes it, or leaves that to the response. */
+  /** Opens a room for the memory of a response. Closed by the caller or by the response. */
   openAnswerRoom: () => AnswerRoom
-  /** Opens a feed of the key. Its answer closes it. @throws {Refusal} RATE_LIMITED */
+  /** Opens a feed of the key, closed by its answer. @throws {Refusal} RATE_LIMITED */
   openFeed: () => OpenFeed
-  /** Looks the key up once more. @throws what a new request would be refused for */
+  /** Looks the key up again. @throws the refusal that a new request would get */
   checkKey: () => Promise<void>
-  /** What the operation does, for the hook `audit`. */
+  /** The effect of the operation, for the hook `audit`. */
   effect: Effect
   /** Fetches a file from a URL, in a turn of the key. */
   fetching<T>(fetch: () => Promise<T>): Promise<T>
@@ -37,17 +37,17 @@ export type Call = Readonly<{
   receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>
 
-/** What an operation did. The operation sets it. */
+/** The effect of an operation, which sets it. */
 export type Effect = {
   tableId?: string
   rowId?: string
   rows?: number
   version?: number
-  /** It was a check only. */
+  /** Set if the operation was only a check. */
   unchanged?: true
 }
 
-/** The base URLs of the contract and of files, without a slash at the end. */
+/** The base URLs of the contract and of files, without a trailing slash. */
 export type BaseUrls = Readonly<{ api: string; files: string }>
 
 /** @param parameters - The parameters of the path, in order. */

@@ -34,18 +34,18 @@ export type AuthenticateRequest = Readonly<{
   /** Values by names in lower case. Repeated lines are joined by a comma and a space. */
   headers: Readonly<Record<string, string>>
   /**
-   * What the framework made of the request: the request of Express or Fastify, the context of Koa if it was passed to
-   * the handler, the Request of `fetchHandler`, else that of `node:http`; undefined for `createContract` without `host`.
+   * The framework's request: the request of Express or Fastify, the context of Koa if it was passed to the handler, the
+   * Request of `fetchHandler`, otherwise the request of `node:http`; undefined for `createContract` without `host`.
    */
   host: unknown
 }>
 
-/** Options of the HTTP contract. Unknown names are refused. */
+/** Options of the HTTP contract. Unknown names are rejected. */
 export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
    * The accepted keys, at least one. At least one of `keys`, `authenticate` and `storedKeys` is required; `keys` and
-   * `authenticate` exclude each other. Only digests of keys are kept. Default: none.
-   * A key has 1 to 1,024 visible ASCII characters; use 16 or more random ones. Duplicates are an error.
+   * `authenticate` exclude each other. Only digests of keys are kept. A key has 1 to 1,024 visible ASCII characters;
+   * use 16 or more random ones. Duplicates are an error. Default: none.
    */
   readonly keys?: readonly ContractKey[] | undefined
   /**
@@ -56,20 +56,21 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
     | ((token: string, request: AuthenticateRequest) => Promise<Identity | undefined | null>)
     | undefined
   /**
-   * Whether a request without a bearer token is refused before `authenticate` is called. If false, it is called with an
-   * empty token too, so that it can look for a session of the host; without an identity the answer is that to an unknown
-   * key. Give such an identity a `keyId`: all without one share a name, and its limits. Default: true.
+   * Whether a request without a bearer token is refused before `authenticate` is called. If false, `authenticate` is
+   * also called with an empty token, so that it can look for a session of the host; without an identity, the answer is
+   * the one for an unknown key. Give such identities a `keyId`: those without one share a name and its limits. Default:
+   * true.
    */
   readonly tokenRequired?: boolean | undefined
   /**
-   * Whether the keys that the store keeps (`store.keys`) are accepted too. The store is queried on every request whose
-   * key is not found otherwise, so that a revoked key stops working at once. Default: false.
+   * Whether keys in the store (`store.keys`) are accepted too. The store is queried on every request with a key that is
+   * not found elsewhere, so that a revoked key stops working at once. Default: false.
    */
   readonly storedKeys?: boolean | undefined
   /**
-   * Keys of the operator, for `/admin/verify`, `/admin/backup`, `/admin/keys` and `/metrics`, which are about all
-   * teams. Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and must not be a key of
-   * a team. Default: none, and these paths are unknown.
+   * Keys of the operator, for `/admin/verify`, `/admin/backup`, `/admin/keys` and `/metrics`, which concern all teams.
+   * Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and must not be a key of a team.
+   * Default: none, and these paths are unknown.
    */
   readonly adminKeys?: readonly string[]
   /**
@@ -77,29 +78,29 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    */
   readonly apps?: readonly string[] | undefined
   /**
-   * The http or https URL at which clients reach this contract, with the base path; `uploadLocation` begins with it.
-   * Set it behind a proxy. Default: the origin of each request.
+   * The http or https URL of this contract for clients, with the base path; `uploadLocation` begins with it. Set it
+   * behind a proxy. Default: the origin of each request.
    */
   readonly baseUrl?: string | undefined
   /**
-   * The URL at which files are reached; their URLs begin with it. Use a host name of its own that leads to this
-   * contract too, so that no file can run in the origin of your pages. Default: `baseUrl`.
+   * The base of file URLs. Use a separate host name that leads to this contract too, so that no file can run in the
+   * origin of your pages. Default: `baseUrl`.
    */
   readonly publicBaseUrl?: string | undefined
   /**
-   * Pages of other origins that may use the routes with a key, in a browser. The routes of uploads and files are open
-   * to all pages anyway. Default: none.
+   * Pages of other origins that may use the routes with a key, in a browser. Routes of uploads and files are always
+   * open to all pages. Default: none.
    */
   readonly cors?: CorsOptions | undefined
   /**
-   * Whether `GET /healthz` and `GET /readyz` are answered, without a key. Default: true. If false, they are unknown
-   * paths.
+   * Whether `GET /healthz` and `GET /readyz` are answered, without a key. If false, they are unknown paths. Default:
+   * true.
    */
   readonly probes?: boolean | undefined
   /**
-   * Called with every failure that gets a status of 500 or above; the client does not see its details. Requests refused
-   * under load are included (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should only count those. Also
-   * called with failures of the hook `audit`. Default: none.
+   * Called with every failure that gets a status of 500 or above, whose details the client does not see, and with
+   * failures of the hook `audit`. Includes requests refused under load (STORAGE_UNAVAILABLE with the outcome
+   * `unchanged`), which a log should only count. Default: none.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
@@ -107,12 +108,12 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    */
   readonly logger?: Logger | undefined
   /**
-   * A registry that the metrics are registered with, for a host that has its own metrics endpoint: that of
-   * `prom-client` works. Each contract needs a registry of its own. Default: none.
+   * A registry for the metrics, such as one of `prom-client`, for a host that has its own metrics endpoint. Each
+   * contract needs its own registry. Default: none.
    */
   readonly registry?: MetricsRegistry | undefined
   /**
-   * More metrics, which `GET /metrics` and the registry show after those of the contract. Default: none; `nodeHandler`
+   * More metrics, shown by `GET /metrics` and the registry after those of the contract. Default: none; `nodeHandler`
    * adds those of the process.
    */
   readonly moreMetrics?: readonly MetricFamily[] | undefined
@@ -123,7 +124,7 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   readonly onWarning?: ((warning: string) => void) | undefined
 }
 
-/** Options after defaults were filled in. */
+/** The options with defaults filled in. */
 export type ResolvedContractOptions = ContractLimits &
   Readonly<{
     keys: readonly ContractKey[]
@@ -144,7 +145,7 @@ export type ResolvedContractOptions = ContractLimits &
     tell: Tell
   }>
 
-/** The names of the options that are not integers. */
+/** The names of non-integer options. */
 const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOptions>[] = [
   'keys',
   'authenticate',

@@ -1,11 +1,11 @@
-// Hooks of the host around the operations of keys: whether a request may go on now, whether a team may store more, and
-// what was changed. A hook that is not given costs nothing.
+// Hooks of the host around operations with keys: a rate limit, a quota of the team, and an audit of changes. An absent
+// hook costs nothing.
 //
 // Invariants:
-// - `rateLimit` and `quota` are asked after the key, the path, the method and the scope, before the values of parameters
-//   are checked, and before anything is read or changed. One that fails refuses the request: a limit that cannot be
+// - `rateLimit` and `quota` are called after the checks of key, path, method and scope, before those of parameter
+//   values, and before anything is read or changed. If one fails, the request is refused: a limit that cannot be
 //   checked is not lifted.
-// - `audit` is told after the operation. It cannot change the answer, and nothing waits for it.
+// - `audit` is called after the operation. It cannot change the answer, and nothing waits for it.
 import type { Awaitable } from '../../base/awaitable.js'
 import { systemClock } from '../../base/clock.js'
 import { StoreError } from '../../base/store-error.js'
@@ -25,7 +25,7 @@ export type HookRequest = Readonly<{
   operation: string
   /** The table in the path; absent if the path has none. It may not exist. */
   tableId?: string
-  /** The size of the body, if the request gives it. */
+  /** The size of the body, if the request states it. */
   bodyBytes?: number
 }>
 
@@ -39,18 +39,18 @@ export type AuditEvent = Readonly<{
   keyId: string
   /** Method and route, such as `POST /tables/{tableID}/rows`. */
   operation: string
-  /** The table that was created or changed; absent if the operation is about none. */
+  /** The table that was created or changed; absent if the operation concerns none. */
   tableId?: string
   /** The row that was changed or deleted; absent if the path names none. */
   rowId?: string
   /**
-   * The version of the table after it, which it has made if it changed anything: `Table.change` says what else is known
-   * of it. Absent if the answer has none, as that of a job that goes on.
+   * The version of the table after the request; a change made it. `Table.change` has its details. Absent if the answer
+   * has no version, such as that of a running job.
    */
   version?: number
-  /** Rows that were created, staged, stored anew, changed or deleted; absent if the operation counts none. */
+  /** Rows that were created, staged, stored again, changed or deleted; absent if the operation does not count rows. */
   rows?: number
-  /** Below 300; or 500 and above, after which a change may be there or not. */
+  /** Below 300; or 500 and above, when the change may or may not have happened. */
   status: number
   /** Milliseconds from the request to its answer. */
   ms: number
@@ -59,23 +59,23 @@ export type AuditEvent = Readonly<{
 /** The hooks of a host. */
 export interface ContractHooks {
   /**
-   * Called before each operation of a team's key. A result refuses the request with status 429 and `Retry-After`. If it
-   * fails, the status is 503. Default: no limit of the host.
+   * Called before each operation with a team's key. A result refuses the request with status 429 and `Retry-After`. If
+   * the hook fails, the status is 503. Default: no limit of the host.
    */
   readonly rateLimit?:
     | ((request: HookRequest) => Awaitable<Readonly<{ retryAfterMs: number }> | undefined | null>)
     | undefined
   /**
-   * Called before each operation of a team's key that may store more: creates, imports, overwrites, adds, updates,
-   * chunks and uploads; not before checks with `validate=only`, nor before deletes, nor before the completion of an
-   * upload, for which the store has a hook of the same name. If it returns false, the status is 402. If it fails,
-   * the status is 503. Default: no quota.
+   * Called before each operation with a team's key that may store more: creates, imports, overwrites, adds, updates,
+   * chunks and uploads. Not called before checks with `validate=only`, deletes, or the completion of an upload, for
+   * which the store has a hook of the same name. false: the status is 402. If the hook fails, the status is 503.
+   * Default: no quota.
    */
   readonly quota?: ((request: HookRequest) => Awaitable<boolean>) | undefined
   /**
-   * Called after each operation with a key that has changed something, or may have: all but GET, HEAD and checks with
-   * `validate=only` that were answered with a status below 300, or 500 and above. Nothing waits for a promise that it
-   * returns; its failures go to `onFailure`. Default: none.
+   * Called after each operation with a key that has changed something, or may have: all except GET, HEAD and checks
+   * with `validate=only`, if the status is below 300, or 500 and above. Nothing waits for a promise that it returns;
+   * its failures go to `onFailure`. Default: none.
    */
   readonly audit?: ((event: AuditEvent) => Awaitable<void>) | undefined
 }
@@ -86,7 +86,7 @@ export const HOOK_NAMES = [
   'audit',
 ] as const satisfies readonly (keyof ContractHooks)[]
 
-/** A request as `askHooks` needs it. */
+/** The facts about a request that `askHooks` needs. */
 type Asked = Readonly<{
   caller: Caller
   operation: string
@@ -139,7 +139,7 @@ function failedHook(name: string, problem: string, cause?: unknown): StoreError 
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged', cause })
 }
 
-/** Calls `audit`, if there is one, for a request that changed something, or may have. Never fails. */
+/** Calls `audit`, if there is one, for a request that changed or may have changed something. Never fails. */
 export function tellAudit(
   {
     hooks: { audit },

@@ -1,4 +1,4 @@
-// `appsToLink`, a list in the query or in the body, and `linkedAppIDs`, which lists those that exist.
+// `appsToLink`, a list in the query or the body, and `linkedAppIDs`, those of them that exist.
 
 import { queryValues } from '../http/query.js'
 import type { Call } from './call.js'

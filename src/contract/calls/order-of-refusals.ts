@@ -2,11 +2,10 @@
 //
 //     1 key → 2 path → 3 method, scope → 4 query, headers → 5 table → 6 body → 7 row → 8 If-Match → 9 data
 //
-// No other file orders these checks. `admit` makes those of every request with a key, `inOrder` those of an
-// operation with a body. The last three are one call of the library, which documents the same order
-// (`Table.overwrite`, `Table.updateRow`), because only the commit of a change knows the row and its version.
-// An operation without a body reads its parameters, then calls the library, which looks for the table first; one
-// that has a body and no table reads its parameters, then the body.
+// No other file orders these checks. `admit` makes the checks of every request with a key, `inOrder` those of an
+// operation with a body. Steps 7 to 9 are one call of the library, because only the commit knows the row and its
+// version; the library documents the same order (`Table.overwrite`, `Table.updateRow`). Without a body, the parameters
+// are read, then the library looks for the table first. Without a table, the parameters are read, then the body.
 import type { Table } from '../../engine/types/store-types.js'
 import { type Access, type Caller, checkAccess } from '../auth/caller.js'
 import { withRemedy } from '../bodies/field-remedy.js'
@@ -20,7 +19,7 @@ import type { Call, Effect, Operation } from './call.js'
 
 export type Admitted = Readonly<{
   caller: Caller
-  /** As it is in the routes. */
+  /** The route as in the list of routes. */
   route: string
   access: Access
   operation: Operation
@@ -28,18 +27,18 @@ export type Admitted = Readonly<{
   query: Query
 }>
 
-/** An operation and what it demands of a key. */
+/** An operation and the rights that it requires. */
 export type Guarded = Readonly<{ access: Access; operation: Operation }>
 
-/** The sender of a request: a key of the operator has no team. */
+/** The sender of a request. A key of the operator has no team. */
 export type Sender = Readonly<{ keyId: string; teamId?: string }>
 
-/** Called when the key of a request is known. @throws {Refusal} STORAGE_UNAVAILABLE: it has too many connections */
+/** Called when the key of a request is known. @throws {Refusal} STORAGE_UNAVAILABLE if it has too many connections */
 export type OnKey = (sender: Sender) => void
 
 /**
- * @param route - As it is in the routes.
- * @param effect - What the operation does, which it sets later.
+ * @param route - The route as in the list of routes.
+ * @param effect - The effect of the operation, which sets it later.
  */
 export type OnRoute = (route: string, sender: Sender, effect: Effect) => void
 
@@ -73,14 +72,11 @@ export async function admit(
 export type Steps<P> = Readonly<{
   /** Step 4: reads query parameters and headers. */
   parse: () => P
-  /**
-   * Step 5: the table must be there. The change looks for it; a refusal, and a large body, come after a look of their
-   * own.
-   */
+  /** Step 5: the table must exist. The change finds out itself; a separate check precedes a refusal or a large body. */
   table?: Table
   /** Step 6: the accepted formats of the body. */
   formats: readonly BodyFormat[]
-  /** Reads the shape of the body, the end of step 6, and makes the change, steps 7 to 9. */
+  /** Step 6, end: reads the shape of the body. Steps 7 to 9: makes the change. */
   change: (body: ReceivedBody, parsed: P) => Promise<ContractResponse>
 }>
 
@@ -99,15 +95,15 @@ export async function inOrder<P>(
       }),
     )
   } catch (failure) {
-    if (!looksFirst) await table?.version() // Its absence comes first. A change that is made has found it, with one read of its head.
+    if (!looksFirst) await table?.version() // A missing table is reported first. A change that was made has found it, with one read of the head.
     throw failure
   }
 }
 
-/** A body of fewer bytes costs less than another read of the head. */
+/** The smallest body that costs more than a second read of the head. */
 const LOOK_BYTES_MIN = 64 * 1024
 
-/** Whether it is worth a read of the table's head to spare the sender a body for a table that is not there. */
+/** Whether to read the table's head first, to spare the sender a large body for a missing table. */
 function isWorthALook({ headers }: Call): boolean {
   const announced = announcedBytes(headers)
   return announced === undefined || announced >= LOOK_BYTES_MIN

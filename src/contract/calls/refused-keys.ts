@@ -1,5 +1,5 @@
-// Bounds how often a client may try keys. A client is what the adapter says, an address as a rule; one that an adapter
-// does not name is not limited.
+// Limits how often a client may try keys. The adapter identifies the client, usually by its address; a client that it
+// does not identify is not limited.
 
 import type { ContractRequest, ContractResponse } from '../http/message.js'
 import { Refusal, rateLimited } from '../http/refusal.js'
@@ -8,9 +8,9 @@ import { RateLimit } from '../memory/rate-limit.js'
 import type { OnKey } from './order-of-refusals.js'
 
 /**
- * Answers a request that needs a key, unless its client has sent too many unknown ones.
+ * Answers a request that needs a key, unless its client has sent too many unknown keys.
  * @param onKey - Called if the key is known.
- * @throws {Refusal} RATE_LIMITED, whatever the key of this request is
+ * @throws {Refusal} RATE_LIMITED, whether or not the key of this request is known
  */
 export type GuardKeys = (
   request: Pick<ContractRequest, 'client'>,

@@ -1,4 +1,4 @@
-// Requests with an `Idempotency-Key` (CONTRACT.md, section 6): what is kept, and by what a repeat is recognized.
+// Requests with an `Idempotency-Key` (CONTRACT.md, section 6): what is kept, and how a repeat is recognized.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { sha256 } from '../../base/platform.js'
 import { heldKey } from '../../engine/commit/idempotency.js'
@@ -25,8 +25,8 @@ export async function makeRepeatable(
 }
 
 /**
- * The key under which the team keeps a result. Keys of callers that are limited to tables are apart from all others, so
- * that such a caller takes none that the rest of the team uses. FORMAT.md, section 4: it is stored.
+ * The key under which the team keeps a result. A caller limited to tables has its own key space, so it cannot take keys
+ * that the rest of the team uses. It is stored: FORMAT.md, section 4.
  */
 async function keptResultKey({ keyId, tables }: Caller, key: string): Promise<string> {
   if (tables === undefined) return key
@@ -35,15 +35,15 @@ async function keptResultKey({ keyId, tables }: Caller, key: string): Promise<st
 }
 
 /**
- * The digest of method, path, query, media type and body, by which two requests are the same. Those of a key without
- * `read` are the same only if it sent both: the first result has row IDs.
+ * The digest of method, path, query, media type and body, which identifies a request. For a key without `read`, it
+ * includes the name of the key: the first result has row IDs.
  */
 function digestRepeatable(
   caller: Caller,
   { method, path, query }: ContractRequest,
   body: ReceivedBody,
 ): Promise<Bytes> {
-  const { encoding, header } = body.typed // They count as the query parameters that say the same.
+  const { encoding, header } = body.typed // Equivalent to the query parameters of the same meaning.
   const typed = `${encoding ? `&csv.encoding=${encoding}` : ''}${header ? `&csv.header=${header}` : ''}`
   const about = ['http', method, path.replace(/\/$/, ''), `${query}${typed}`, body.format]
   if (!maySee(caller)) about.push(caller.keyId)

@@ -1,5 +1,5 @@
 // GET and HEAD of a stored file (CONTRACT.md, section 9). Anyone who knows the URL may read it. The content is
-// untrusted: the headers keep it from acting as a page of the host, see also `serveAs`.
+// untrusted: the headers keep it from acting as a page of the host; see also `serveAs`.
 
 import { StoreError } from '../../base/store-error.js'
 import { parseMediaType } from '../../engine/files/media-type.js'
@@ -42,7 +42,7 @@ export async function serveFile(
   return { status: 206, headers: { ...whole, ...partHeaders }, body: file.stream(range) }
 }
 
-/** Headers that let clients cache a file forever, because the bytes of a URL never change. */
+/** Headers that let clients cache a file forever: the bytes of a URL never change. */
 function cachedHeaders(etag: string): Readonly<Record<string, string>> {
   return {
     etag,
@@ -72,10 +72,10 @@ function notSatisfiable(bytes: number): ContractResponse {
 }
 
 /**
- * The part of a file of `bytes` bytes that the `Range` header (RFC 9110, 14.2) asks for. One range is served; a request
- * for several gets the whole file, so that no request sends more bytes than its file has.
- * @returns `whole`, also for a header that is not supported; a nonempty range; or `none` for a range that is malformed or
- *   beyond the file (416)
+ * The part of a file of `bytes` bytes that the `Range` header (RFC 9110, 14.2) requests. A request for several ranges
+ * gets the whole file, so that no answer has more bytes than the file.
+ * @returns `whole`, also for a header that is not supported; a nonempty range; or `none` for a range that is malformed
+ *   or beyond the file (416)
  */
 export function parseRange(headers: HeaderList, bytes: number): 'whole' | 'none' | ByteRange {
   const values = headerValues(headers, 'range')
@@ -84,7 +84,7 @@ export function parseRange(headers: HeaderList, bytes: number): 'whole' | 'none'
   if (values.length !== 1 || wanted === undefined || wanted.includes(',')) return 'whole'
   const [, first, last = ''] = /^([0-9]*)-([0-9]*)$/.exec(wanted) ?? []
   if (first === undefined || (first === '' && last === '')) return 'none'
-  // Too many digits for an exact number still give one beyond the end of every file.
+  // A number with too many digits for exactness is still beyond the end of every file.
   if (first === '') return nonEmpty(Math.max(0, bytes - Number(last)), bytes)
   const limit = last === '' ? bytes : Math.min(bytes, Number(last) + 1)
   return nonEmpty(Number(first), limit)
@@ -94,14 +94,14 @@ function nonEmpty(start: number, limit: number): 'none' | ByteRange {
   return start < limit ? { start, limit } : 'none'
 }
 
-/** Characters on which clients that do not know `filename*` disagree inside quotes. */
+/** Characters in quotes that clients without `filename*` interpret differently. */
 const NOT_IN_FALLBACK = /[^ -~]|["%\\]/gu
 
-/** Characters that RFC 8187 wants encoded in an extended value and `encodeURIComponent` leaves. */
+/** Characters that RFC 8187 encodes in an extended value, but `encodeURIComponent` does not. */
 const LEFT_UNENCODED = /['()*]/g
 
 /**
- * `Content-Disposition` (RFC 6266), in ASCII without a control character, whatever the name is.
+ * `Content-Disposition` (RFC 6266), always in ASCII without control characters.
  * @param fileName - Well-formed text.
  */
 export function renderDisposition(kind: 'inline' | 'attachment', fileName: string): string {
@@ -120,9 +120,9 @@ function encodeExtended(text: string): string {
 type ServedMedia = Readonly<{ type: string; kind: 'inline' | 'attachment' }>
 
 /**
- * Types that browsers show and that hold no script, no markup and no links to elsewhere. Files are untrusted and must not
- * run in a browser, so all others are downloaded. (A list of dangerous types would become wrong with the next type that a
- * browser supports.)
+ * Types that browsers show and that contain no script, no markup and no external links. Files are untrusted and must
+ * not run in a browser, so all others are downloaded. (A list of dangerous types would be outdated by the next type
+ * that browsers support.)
  */
 const INLINE: ReadonlySet<string> = new Set([
   'image/png',
@@ -151,10 +151,10 @@ const INLINE: ReadonlySet<string> = new Set([
 
 const UNKNOWN = 'application/octet-stream'
 
-/** The media type of a served file. Parameters are dropped: a boundary or a charset can turn one file into another. */
+/** The media type of a served file, without parameters: a boundary or a charset can change the meaning of a file. */
 export function serveAs(contentType: string): ServedMedia {
   const essence = parseMediaType(contentType)?.essence ?? UNKNOWN
-  // Without a boundary it cannot be read, and with one its parts would have types of their own.
+  // It is unreadable without a boundary; with one, its parts would have types of their own.
   if (essence.startsWith('multipart/')) return { type: UNKNOWN, kind: 'attachment' }
   const kind = INLINE.has(essence) ? 'inline' : 'attachment'
   return { type: essence === 'text/plain' ? 'text/plain; charset=utf-8' : essence, kind }

@@ -1,5 +1,5 @@
-// CONTRACT.md, section 9: uploads, in three steps or by a source URL. The bytes of the second step are streamed to
-// the store and never held in memory as a request body.
+// CONTRACT.md, section 9: uploads, in three steps or from a source URL. The bytes of the second step are streamed to
+// the store, never held in memory.
 import { type Bytes, fromBase64Url } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { isName, NAME_CHARS_MAX } from '../../engine/files/file-arguments.js'
@@ -81,7 +81,7 @@ export async function deleteFile(call: Call, fileId: string): Promise<ContractRe
   return jsonResponse(200, '{}')
 }
 
-/** PUT {uploadLocation}. `uploadId` is the raw text of the path, which the store checks. */
+/** PUT {uploadLocation}. `uploadId` is the raw text of the path; the store checks it. */
 export async function putUpload(
   files: PublicFiles,
   request: ContractRequest,
@@ -112,7 +112,7 @@ function fileResponse(baseUrl: string, { path }: StoredFile): ContractResponse {
   return jsonResponse(200, JSON.stringify({ data: { url: below(baseUrl, path) } }))
 }
 
-/** The URL of a target. An object store that signs URLs itself gives an absolute one. */
+/** The URL of a target. It is already absolute if the object store signs URLs itself. */
 function below(baseUrl: string, target: string): string {
   return /^https?:\/\//.test(target) ? target : `${baseUrl}/${target}`
 }
@@ -121,8 +121,8 @@ const MD5_BYTES = 16
 const SHA256_BYTES = 32
 
 /**
- * Digests that a client sends along with a body: `Content-Digest` (RFC 9530) and the older `Content-MD5`. A digest of an
- * unsupported form is refused, not ignored, because the client relies on the check.
+ * The digests of a body in `Content-Digest` (RFC 9530) and the older `Content-MD5`. An unsupported form is refused, not
+ * ignored, because the client relies on the check.
  * @throws {Refusal} REQUEST_VALIDATION_ERROR
  */
 function parseChecksums(headers: HeaderList): readonly Checksum[] {
@@ -135,7 +135,7 @@ function parseChecksums(headers: HeaderList): readonly Checksum[] {
   )) {
     const [, algorithm, digest = ''] = /^[ \t]*([a-z0-9*_.-]+)=:([^:]*):[ \t]*$/.exec(member) ?? []
     if (algorithm === undefined) throw malformed('Content-Digest')
-    if (algorithm !== 'sha-256') continue // Of several digests one may check those one knows.
+    if (algorithm !== 'sha-256') continue // RFC 9530 allows to ignore digests by unknown algorithms.
     const bytes = parseDigest('Content-Digest', digest, SHA256_BYTES)
     checksums.push({ algorithm: 'sha256', digest: bytes })
   }

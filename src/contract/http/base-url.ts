@@ -3,13 +3,13 @@ import { invalidRequest } from './refusal.js'
 
 const HOST = /(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])/.source
 const PORT = /(?::[0-9]{1,5})?/.source
-/** Without `.` and `..`, which would lead elsewhere. */
+/** No `.` and `..` segments, which would lead elsewhere. */
 const PATH = /(?:\/(?!(?:\.|%2[Ee]){1,2}(?:\/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*/.source
 const ORIGIN = new RegExp(`^(https?://${HOST}${PORT})(${PATH})$`)
 
 /**
- * Checks the base URL that the Host header of a request gives. A client that chooses this header must
- * not be able to write anything else into a response.
+ * Checks the base URL from the Host header of a request: the client chooses this header, and it must not inject
+ * anything else into a response.
  *
  * @throws {Refusal} REQUEST_VALIDATION_ERROR
  */
@@ -24,7 +24,7 @@ export function parseOrigin(origin: string | undefined): string {
   return server.toLowerCase() + path
 }
 
-/** Parses a base URL that was set as an option: http or https. Drops a slash at the end. undefined: not a base URL. */
+/** Parses a base URL from an option: http or https. Drops a trailing slash. undefined: not a base URL. */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || /[?#\s\\]/.test(text))

@@ -1,6 +1,6 @@
-// CORS: which pages may send requests and read the answers. Routes without a key are open to pages of any origin,
-// because a URL is all that they need. Routes with a key are open to the origins of the option `cors`. No answer
-// allows credentials: a page sends its key by itself, so a browser never adds anything that grants access.
+// CORS: which pages may send requests and read the answers. Routes without a key are open to all origins, because the
+// URL is all that they need. Routes with a key are open to the origins of the option `cors`. No answer allows
+// credentials: a page sends its key itself, and the browser never adds anything that grants access.
 import { checkOptionNames, optionError, shown, typeName } from '../../base/options.js'
 import type { ContractRequest, ContractResponse, HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -12,7 +12,7 @@ export interface CorsOptions {
    */
   readonly origins: readonly string[] | '*'
   /**
-   * Names of request headers that pages may send beyond those of the contract, for proxies and the host's own
+   * Names of request headers that pages may send in addition to those of the contract, for proxies and the host's own
    * handlers; at most 100. Default: none.
    */
   readonly headers?: readonly string[] | undefined
@@ -20,7 +20,7 @@ export interface CorsOptions {
 
 /** The CORS rule of a group of routes. */
 export type Cors = Readonly<{
-  /** undefined: any. */
+  /** undefined: any origin. */
   origins: ReadonlySet<string> | undefined
   requestHeaders: string
   exposedHeaders: string
@@ -29,7 +29,7 @@ export type Cors = Readonly<{
 const ORIGINS_MAX = 1_000
 const HEADERS_MAX = 100
 
-/** Request headers of these operations that a page may set only after a preflight request. */
+/** Request headers of these operations that need a preflight. */
 const OPEN_REQUEST_HEADERS =
   'content-type, content-md5, content-digest, range, if-match, if-none-match, if-range'
 
@@ -77,7 +77,7 @@ function resolveOrigins(given: unknown): readonly string[] {
   })
 }
 
-/** As a browser writes it, because it is compared with what a browser sends. */
+/** Only the spelling of browsers is valid, because it is compared with their headers. */
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text
 }
@@ -99,7 +99,7 @@ function shownListOrType(given: unknown): string {
   return Array.isArray(given) ? `a list of ${given.length}` : typeName(given)
 }
 
-/** Whether a browser asks if a page may send a request. */
+/** Whether a request is a preflight. */
 export function isPreflight({ method, headers }: ContractRequest): boolean {
   if (method !== 'OPTIONS') return false
   return ['origin', 'access-control-request-method'].every(
@@ -107,10 +107,10 @@ export function isPreflight({ method, headers }: ContractRequest): boolean {
   )
 }
 
-/** How long a browser may remember the answer to a preflight. Chromium allows no more. */
+/** How long a browser may cache the answer to a preflight, in seconds: Chromium's maximum. */
 const PREFLIGHT_SECONDS = '7200'
 
-/** The answer to a preflight, before `shared`. @param methods - Separated by commas. */
+/** The answer to a preflight, before `shared` adds its headers. @param methods - Separated by commas. */
 export function preflightResponse(methods: string, { requestHeaders }: Cors): ContractResponse {
   const headers = {
     allow: methods,
@@ -121,7 +121,7 @@ export function preflightResponse(methods: string, { requestHeaders }: Cors): Co
   return { status: 204, headers, body: null }
 }
 
-/** Lets the pages of a rule read an answer, also one that refuses. */
+/** Adds the CORS headers of a rule to an answer, also to an error. */
 export function shared(
   response: ContractResponse,
   headers: HeaderList,

@@ -1,10 +1,10 @@
 // Renders failures as CONTRACT.md, section 2, says. No other file maps error codes to statuses.
 //
 // Invariants:
-// - The error object is closed: type and message, and of requests for many rows their problems. The message names the
-//   place of wrong data.
-// - A validation error of the store is about the body: the contract checks the other parts itself.
-// - Errors that we did not raise, and errors that only an operator can repair, show the client no details.
+// - The error object is closed: type, message, and `problems` for requests with many rows. The message names the place
+//   of wrong data.
+// - A validation error of the store concerns the body: the contract checks the other parts itself.
+// - Unexpected errors, and errors that only an operator can repair, show the client no details.
 
 import { cutText, escapeControls } from '../../base/shown-text.js'
 import { isStoreError, type StoreError, type StoreErrorCode } from '../../base/store-error.js'
@@ -17,7 +17,7 @@ import {
   shownId,
 } from './refusal.js'
 
-/** Every code that a failure may have. */
+/** All codes of failures. */
 type ErrorCode = RefusalCode | StoreErrorCode
 
 const STATUS_OF_CODE: Readonly<Record<ErrorCode, number>> = {
@@ -74,7 +74,7 @@ const STATUS_OF_CODE: Readonly<Record<ErrorCode, number>> = {
 
 const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
 
-/** Advice for a client when the store failed. */
+/** Advice for a client when the store has failed. */
 function retryAdvice({ outcome }: StoreError): string {
   if (outcome === 'unchanged') return 'nothing was changed; try again'
   return 'outcome unknown; retry with If-Match or from the same stash, so that nothing is done twice'
@@ -82,7 +82,7 @@ function retryAdvice({ outcome }: StoreError): string {
 
 type Shown = Readonly<{ type: string; message: string }>
 
-/** Public types and messages of codes whose own are not for clients. */
+/** Public types and messages for codes whose messages are not for clients. */
 const SHOWN_INSTEAD: Readonly<Partial<Record<StoreErrorCode, Shown>>> = {
   IDEMPOTENCY_KEY_REUSED: {
     type: 'request_validation_error',
@@ -152,12 +152,15 @@ function shownMessage(failure: StoreError): string {
   return invalidRequest('body', lowerFirst(message)).message
 }
 
-/** A sentence that goes on after a colon; a name or an abbreviation stays as it is. */
+/** A sentence to continue after a colon. Names and abbreviations keep their capital letter. */
 function lowerFirst(text: string): string {
   return /^[A-Z](?:[a-z]| )/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 }
 
-/** Their messages quote a part of the path. Column IDs are shown whole: clients match on the message. */
+/**
+ * Codes whose messages quote a part of the path, which is shortened. Column IDs are shown whole: clients match on the
+ * message.
+ */
 const QUOTE_IDS: ReadonlySet<StoreErrorCode> = new Set([
   'TABLE_NOT_FOUND',
   'ROW_NOT_FOUND',
@@ -171,10 +174,10 @@ function cutQuoted(message: string): string {
 
 const MESSAGE_CHARS_MAX = 1_000
 
-/** Of the message of one of many problems. */
+/** Length of the message of one of many problems. */
 const PROBLEM_CHARS_MAX = 300
 
-/** What is wrong with each row of a request for many; nothing for other failures. */
+/** The problems of a request for many rows; nothing for other failures. */
 function problemsOf(failure: unknown): object {
   if (!isStoreError(failure) || failure.problems === undefined) return {}
   const problems = failure.problems.map((problem) => {
@@ -185,7 +188,7 @@ function problemsOf(failure: unknown): object {
   return { problems, problemCount: failure.problemCount }
 }
 
-/** Renders an error of the contract, for the few responses without a code. */
+/** Renders an error for the few responses without a code. */
 export function renderError(
   status: number,
   type: string,

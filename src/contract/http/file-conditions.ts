@@ -1,5 +1,4 @@
-// Conditional requests (RFC 9110, 13). ETags are the only validators: there are no dates, and a condition on a date is
-// ignored or not met.
+// Conditional requests (RFC 9110, 13). ETags are the only validators: a condition on a date is ignored or not met.
 import { StoreError } from '../../base/store-error.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -8,7 +7,7 @@ import { headerValues } from './message.js'
  * Evaluates `If-Match` and then `If-None-Match`.
  *
  * @param etag - A strong ETag, with its quotes.
- * @returns Whether the client has the file already (304).
+ * @returns Whether the client already has the file (304).
  * @throws {StoreError} PRECONDITION_FAILED
  */
 export function isNotModified(headers: HeaderList, etag: string): boolean {
@@ -19,7 +18,7 @@ export function isNotModified(headers: HeaderList, etag: string): boolean {
   return isKnown(headers, etag)
 }
 
-/** Evaluates `If-None-Match`: whether the client has what this ETag names. */
+/** Evaluates `If-None-Match`: whether the client already has the content of this ETag. */
 export function isKnown(headers: HeaderList, etag: string): boolean {
   return names(headerValues(headers, 'if-none-match'), etag, 'weak')
 }
@@ -30,7 +29,7 @@ export function allowsRange(headers: HeaderList, etag: string): boolean {
   return values.every((value) => value === etag)
 }
 
-/** Whether a list of ETags, possibly in several header lines, or an asterisk matches this one. */
+/** Whether a list of ETags, which may span several header lines, or an asterisk matches this ETag. */
 function names(values: readonly string[], etag: string, comparison: 'strong' | 'weak'): boolean {
   const list = values.join(',')
   if (list === '*') return true

@@ -1,18 +1,19 @@
-// The parameters of a page of some rows or cells, or in an order: `where`, `search`, `columns`, `from`, `sort`, `total`.
+// The parameters that select or order the rows or cells of a page: `where`, `search`, `columns`, `from`, `sort`,
+// `total`.
 import type { FindBounds, OrderBy, Where } from '../../engine/types/find-types.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import { type Query, queryChoice, queryValue, queryValues } from './query.js'
 import { invalidRequest, shownId } from './refusal.js'
 
-/** Levels of arrays and objects in `where`, at most. Conditions have fewer. */
+/** Greatest nesting depth in `where`. Conditions need less. */
 const DEPTH_MAX = 64
 
 const PARAMETERS = ['where', 'search', 'columns', 'from', 'sort', 'total']
 
-/** What the parameters ask for. */
+/** The parsed parameters. */
 export type FoundBounds = FindBounds & Readonly<{ total?: boolean | undefined }>
 
-/** undefined: none of the parameters is given. */
+/** undefined: no parameter is given. */
 export function parseFindBounds(query: Query): FoundBounds | undefined {
   if (!PARAMETERS.some((name) => query.has(name))) return undefined
   const where = parseWhereParameter(query)
@@ -37,7 +38,7 @@ function parseSearch(query: Query): FindBounds['search'] {
   return text === undefined || !ignoreAccents ? text : { text, ignoreAccents }
 }
 
-/** Only its form is checked here: the columns of the table are not known. */
+/** Checks only the form: the columns of the table are unknown here. */
 function parseWhereParameter(query: Query): Where | undefined {
   const text = queryValue(query, 'where')
   if (text === undefined) return undefined
@@ -46,7 +47,7 @@ function parseWhereParameter(query: Query): Where | undefined {
   return parseRendered(text, 'bigint') as Where
 }
 
-/** IDs with commas between them, repeated parameters, or an array of JSON, for IDs with a comma. */
+/** Comma-separated IDs, repeated parameters, or a JSON array for IDs that contain a comma. */
 export function parseQueryColumns(query: Query, name = 'columns'): readonly string[] | undefined {
   if (!query.has(name)) return undefined
   return queryValues(query, name).flatMap((value) => {
@@ -58,7 +59,7 @@ export function parseQueryColumns(query: Query, name = 'columns'): readonly stri
   })
 }
 
-/** As `columns`, with `-` in front of those that are descending; in JSON, the objects of `orderBy`. */
+/** Like `columns`, with `-` before descending columns; in JSON, the objects of `orderBy`. */
 function parseSort(query: Query): OrderBy | undefined {
   if (!query.has('sort')) return undefined
   const columns = queryValues(query, 'sort').flatMap((value): unknown[] => {

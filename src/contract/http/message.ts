@@ -3,14 +3,14 @@
 /** Header lines as they were received, with duplicates. Names may have any letter case. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
-/** A request that was answered, as a log shows it. */
+/** The loggable facts about an answered request. */
 export type AnsweredRequest = Readonly<{
   /** Method and route, such as `GET /tables/{tableID}/rows`; `none`: refused before its route was known. */
   operation: string
   /** The team of the key; absent for routes without a key, and for refused requests. */
   team?: string
   /**
-   * The name of the key, which does not reveal it: `keyId` of its identity, the ID of a key of the store, or a part of
+   * The name of the key, which does not reveal it: `keyId` of its identity, the ID of a key in the store, or a part of
    * a digest. Absent for routes without a key, and for refused requests.
    */
   keyId?: string
@@ -22,70 +22,70 @@ export type AnsweredRequest = Readonly<{
   ms: number
 }>
 
-/** A request, as an adapter passes it to the contract. */
+/** A request from an adapter to the contract. */
 export type ContractRequest = Readonly<{
   /** In upper case, such as `GET`. */
   method: string
-  /** Path of the request target, still percent-encoded, the base path removed. */
+  /** Path of the request target, still percent-encoded, without the base path. */
   path: string
-  /** Query of the request target without the question mark; empty when there is none. */
+  /** Query of the request target without the question mark; may be empty. */
   query: string
-  /** All header lines, in the order in which they came. */
+  /** All header lines, in the order received. */
   headers: HeaderList
   /**
-   * The URL that the client used: scheme, host and the base path that was removed from `path`, such as
+   * The URL that the client used: scheme, host and the base path removed from `path`, such as
    * `https://example.com/api`. Unchecked. Default: none; then the option `baseUrl` must be set.
    */
   origin?: string | undefined
   /**
-   * The body, read at most once. The contract may stop before its end; the adapter then drains or cuts off the
-   * rest, but not before the response was delivered.
+   * The body, read at most once. The contract may stop before its end; then the adapter drains or cuts off the rest,
+   * but only after the response was delivered.
    */
   body: AsyncIterable<Uint8Array>
   /**
    * The client, such as its address, for the limit of refused keys (`refusedKeysPerMinuteMax`). Leave it out for a
-   * client that has proven itself, as by a known key on the same connection. Default: none, and no limit.
+   * trusted client, such as one that has sent a known key on the same connection. Default: none, and no limit.
    */
   client?: string | undefined
-  /** What the framework of the host made of the request, for `authenticate`. Default: none. */
+  /** The framework's request, for `authenticate`. Default: none. */
   host?: unknown
   /**
-   * Called if the key of the request is known, with its name and its team, which a key of the operator does not have;
-   * never for routes without a key. Default: none.
+   * Called if the key of the request is known, with its name and its team (absent for keys of the operator); never for
+   * routes without a key. Default: none.
    */
   onKey?: (sender: Readonly<{ keyId: string; teamId?: string }>) => void
   /**
-   * Asked after `onKey` whether the connection may be used for the key, which may hold too many. false: the answer is
+   * Called after `onKey`: whether the key may use the connection; it may already hold too many. false: the answer is
    * 503, and nothing is changed. Default: yes.
    */
   admits?: ((sender: Readonly<{ keyId: string; teamId?: string }>) => boolean) | undefined
   /**
-   * Whether the adapter has done with a piece of a body when it asks for the next one, so that its memory may be used
-   * again. Default: false.
+   * Whether the adapter has finished with a piece of a body when it requests the next one, so that the memory can be
+   * reused. Default: false.
    */
   releasesPieces?: boolean | undefined
-  /** Called with what a log shows of the request, when its answer is made. Default: none. */
+  /** Called with the loggable facts when the answer is ready. Default: none. */
   onAnswered?: ((answered: AnsweredRequest) => void) | undefined
 }>
 
-/** The answer to a request, for the adapter to send. */
+/** An answer for the adapter to send. */
 export type ContractResponse = Readonly<{
   /** The HTTP status, 200 or above. */
   status: number
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>
   /**
-   * Text is sent as UTF-8. null: no body, as in every response to HEAD. Pieces are read as the client takes them; an
+   * Text is sent as UTF-8. null: no body, as in every response to HEAD. Pieces are read at the client's pace; an
    * adapter that stops early ends the iterator.
    */
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null
-  /** Close the connection after the answer: a part of the request may be unread, or the key is unknown. */
+  /** Close the connection after the answer: part of the request may be unread, or the key is unknown. */
   close?: boolean
-  /** Aborted if the rest of the body will not come: the connection must be cut. Only with a body in pieces. */
+  /** Aborted if the body cannot be completed: the connection must be cut. Only for a body in pieces. */
   signal?: AbortSignal
   /**
-   * Ends a body that has no end of its own, also while a piece of it is awaited. An adapter calls it when the client is
-   * gone, and when the server closes. Only of a feed of changes.
+   * Ends an endless body, also while a piece is awaited. An adapter calls it when the client is gone, and when the
+   * server closes. Only for a feed of changes.
    */
   stop?: () => void
 }>

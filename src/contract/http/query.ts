@@ -1,4 +1,4 @@
-// Query parameters. Of published routes unknown ones are ignored, known ones are checked strictly.
+// Query parameters. Published routes ignore unknown ones; known ones are checked strictly.
 import { didYouMean } from '../../base/nearest-word.js'
 import { either } from '../../base/shown-text.js'
 import { ON_SCHEMA_ERROR } from '../../engine/arguments/arguments.js'
@@ -30,11 +30,11 @@ function decodeComponent(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    return null // A URIError says no more than that the text is broken.
+    return null // A URIError adds only that the encoding is invalid.
   }
 }
 
-/** @throws {Refusal} REQUEST_VALIDATION_ERROR for a parameter that an operation does not take */
+/** @throws {Refusal} REQUEST_VALIDATION_ERROR for a parameter that the operation does not have */
 export function refuseUnknown(query: Query, known: readonly string[]): void {
   const name = [...query.keys()].find((given) => !known.includes(given))
   if (name !== undefined) throw unknownParameter(name, known)
@@ -61,7 +61,7 @@ export function queryValue(query: Query, name: string): string | undefined {
   return values[0]
 }
 
-/** The value of a parameter that is one of some words, or undefined. */
+/** The value of a parameter with a fixed set of words, or undefined. */
 export function queryChoice<Choice extends string>(
   query: Query,
   name: string,
@@ -77,12 +77,12 @@ export function parseOnSchemaError(query: Query): OnSchemaError | undefined {
   return queryChoice(query, 'onSchemaError', ON_SCHEMA_ERROR)
 }
 
-/** `validate=only`: the request is checked, and nothing is written. */
+/** `validate=only`: check the request and write nothing. */
 export function parseValidate(query: Query): boolean {
   return queryChoice(query, 'validate', ['only']) !== undefined
 }
 
-/** For operations that have no check: a client that asks for one does not want the change. */
+/** For operations without a check: a client that sends `validate` does not want the change. */
 export function refuseValidate(query: Query): void {
   if (!query.has('validate')) return
   const remedy = 'only create, overwrite, add, merge and convert can be checked'
@@ -98,7 +98,7 @@ export function parseAt(query: Query): number | undefined {
   throw invalidRequest('query', `at must be a version of the table, not '${shownId(value)}'`)
 }
 
-/** `limit`, never more than `rowsMax`: above the cap fewer rows are returned. */
+/** `limit`, capped at `rowsMax`. */
 export function parseLimit(query: Query, rowsMax: number): number | undefined {
   const value = queryValue(query, 'limit')
   if (value === undefined) return undefined

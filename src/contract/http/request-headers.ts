@@ -1,11 +1,11 @@
-// Headers that allow or ask for something on operations that write.
+// Optional headers of operations that write.
 
 import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../../engine/arguments/arguments.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { invalidRequest } from './refusal.js'
 
-/** `x-glide-asynchronous: true` allows an answer of 202; one of 201 or 200 stays legal. */
+/** `x-glide-asynchronous: true` allows an answer of 202; 201 or 200 remain possible. */
 export function parseAsynchronous(headers: HeaderList): boolean {
   const values = headerValues(headers, 'x-glide-asynchronous')
   const [value] = values
@@ -24,7 +24,7 @@ export function parseIdempotencyKey(headers: HeaderList): string | undefined {
 }
 
 /**
- * `Prefer: return=receipt` (RFC 7240): the answer has a receipt. Other preferences are ignored, and of several `return`
+ * `Prefer: return=receipt` (RFC 7240): the answer has a receipt. Other preferences are ignored; of several `return`,
  * the first counts.
  */
 export function prefersReceipt(headers: HeaderList): boolean {

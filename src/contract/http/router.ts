@@ -1,6 +1,5 @@
-// Paths of the contract. A path has one spelling and, if wanted, a trailing slash: empty segments, dot
-// segments and percent-encoded fixed segments are unknown paths, so that no proxy in front of us can
-// understand a path differently.
+// Paths of the contract. A path has one spelling, with an optional trailing slash: empty segments, dot segments and
+// percent-encoded fixed segments are unknown paths, so that no proxy in front can interpret a path differently.
 import { stashNameProblem } from '../../engine/arguments/arguments.js'
 import { invalidRequest, Refusal } from './refusal.js'
 
@@ -9,16 +8,16 @@ export type Route<O> = readonly [method: string, path: string, operation: O]
 
 /** The result of matching a path. */
 export type Match<O> = Readonly<{
-  /** The path as written in the routes. */
+  /** The path as in the routes. */
   path: string
   methods: ReadonlyMap<string, O>
-  /** The decoded parameters, in the order of the path. */
+  /** The decoded parameters, in path order. */
   parameters: readonly string[]
 }>
 
 /**
- * @param method - If a path matches several resources, the first one with this method is taken: `import` in
- *   `/tables/import` is the ID of a table for every method but POST.
+ * @param method - If a path matches several resources, the first with this method is used: `import` in `/tables/import`
+ *   is a table ID for every method except POST.
  * @throws {Refusal} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter.
  */
 export type Router<O> = (path: string, method?: string) => Match<O>
@@ -51,7 +50,7 @@ export function createRouter<O>(routes: readonly Route<O>[]): Router<O> {
   }
 }
 
-/** Whether a path is one of those of some routes, with any method and any parameters. */
+/** Whether a path belongs to one of the routes, with any method and parameters. */
 export function createPathTest(routes: readonly Route<unknown>[]): (path: string) => boolean {
   const resources = resourcesOf(routes)
   return (path) => {
@@ -96,7 +95,7 @@ function isOn(segments: readonly (string | ReadParameter)[], given: readonly str
   return segments.every((segment, index) => typeof segment !== 'string' || segment === given[index])
 }
 
-/** The segments; none for a path with another spelling than the one allowed. */
+/** The segments; none if the path has another spelling than the allowed one. */
 function segmentsOf(path: string): readonly string[] {
   const [root, ...segments] = path.split('/', SEGMENTS_MAX + 3)
   if (root !== '') return []
@@ -121,10 +120,10 @@ function decodeStashName(what: 'Stash ID' | 'Serial', segment: string): string {
   return name
 }
 
-/** Whether the process lives, and whether the store accepts changes. */
+/** Whether the process is alive, or whether the store accepts changes. */
 export type Probe = 'health' | 'ready'
 
-/** A route that needs no key and is open to pages of any origin. Its parts are taken from the path unchanged. */
+/** A route that needs no key and is open to all origins. Its parts are the unchanged text of the path. */
 export type OpenRoute =
   | Readonly<{ name: 'upload'; uploadId: string }>
   | Readonly<{ name: 'file'; fileId: string }>
@@ -172,11 +171,11 @@ const FIXED_PATHS: ReadonlyMap<string, 'document' | Probe> = new Map(
 const UPLOADS = '/uploads/'
 
 /**
- * A path that needs no key; undefined for all others. Everything below `/uploads/` is taken for the ID of
- * an upload, so that an odd path is refused as a wrong signature is. The name in `/files/{fileID}/{name}`
- * is for people and programs that look at URLs: any is good.
+ * The route of a path that needs no key; undefined for all others. Everything below `/uploads/` is an upload ID, so
+ * that an odd path is refused like a wrong signature. The name in `/files/{fileID}/{name}` is only for readers of the
+ * URL: any is valid.
  *
- * @param probes - Whether the probes are among them.
+ * @param probes - Whether probes are included.
  */
 export function matchOpenRoute(path: string, probes = true): OpenRoute | undefined {
   const name = FIXED_PATHS.get(path.endsWith('/') ? path.slice(0, -1) : path)

@@ -1,5 +1,5 @@
-// Query parameters that say how a body of rows, or an imported file, is written (CONTRACT.md, section 4). They have the
-// names of the options of the library, behind `csv.` and `json.`.
+// Query parameters for the dialect of a body of rows or of an imported file (CONTRACT.md, section 4). They have the
+// names of the library's options, with the prefix `csv.` or `json.`.
 import { isStoreError } from '../../base/store-error.js'
 import type { DialectOptions } from '../../engine/types/row-types.js'
 import { DIALECT_NAMES, type Dialect } from '../../intake/dialect.js'
@@ -12,17 +12,17 @@ const CSV = 'csv.'
 const AT = 'json.at'
 const NESTED = 'json.nested'
 
-/** The names of all parameters that say how rows are written. */
+/** The names of all dialect parameters. */
 export const DIALECT_PARAMETERS: readonly string[] = [
   ...[...DIALECT_NAMES, 'dialect'].map((option) => CSV + option),
   AT,
   NESTED,
 ]
 
-/** How rows are written, as the query says it. */
+/** The dialect that a query states. */
 export type QueryDialect = Omit<DialectOptions, 'onReport'>
 
-/** Options whose values are no single text: each value is a parameter of its own, or has another type. */
+/** Options whose values are not a single text: each value is a separate parameter, or has another type. */
 const READERS: Readonly<Partial<Record<keyof Dialect, (query: Query, name: string) => unknown>>> = {
   header(query, name) {
     const values = queryValues(query, name)
@@ -40,15 +40,15 @@ const READERS: Readonly<Partial<Record<keyof Dialect, (query: Query, name: strin
     try {
       return JSON.parse(queryValue(query, name) ?? '')
     } catch (failure) {
-      if (failure instanceof SyntaxError) return undefined // It is told as other values that are none.
+      if (failure instanceof SyntaxError) return undefined // Reported like any other invalid value.
       throw failure
     }
   },
 }
 
 /**
- * What the query says of how the rows are written; undefined: nothing.
- * @throws {Refusal} REQUEST_VALIDATION_ERROR for names that are none, and for values that are none of their option
+ * The dialect that the query states; undefined: none.
+ * @throws {Refusal} REQUEST_VALIDATION_ERROR for unknown names and invalid values
  */
 export function parseQueryDialect(query: Query): QueryDialect | undefined {
   const names = [...query.keys()].filter((name) => /^(?:csv|json)\./.test(name))
@@ -83,7 +83,7 @@ export function checkQueryDialect(said: Readonly<Record<string, unknown>>): Dial
   }
 }
 
-/** Refuses the detection of what is read apart from the rest of its file. @throws {Refusal} REQUEST_VALIDATION_ERROR */
+/** Refuses detection for a chunk, which is read without the rest of its file. @throws {Refusal} REQUEST_VALIDATION_ERROR */
 export function refuseDetection({ dialect }: QueryDialect = {}): void {
   if (dialect !== 'detect') return
   const rule = 'a dialect is the same for all chunks of a file'

@@ -1,5 +1,5 @@
-// Charges the memory of responses to a budget (memory-budget.ts), and releases it as clients read them. Short responses,
-// and responses that are made while they are read, are not charged.
+// Charges the memory of responses to a budget (memory-budget.ts), and releases it as clients read them. Short
+// responses, and responses rendered while they are read, are not charged.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { ContractResponse } from '../http/message.js'
 import type { MemoryBudget, Room } from './memory-budget.js'
@@ -7,10 +7,10 @@ import type { MemoryBudget, Room } from './memory-budget.js'
 /** Largest response that is not charged, in bytes. Connections are bounded, so the sum of these is too. */
 export const FREE_BYTES_MAX = 64 * 1_024
 
-/** Size of the slices in which larger responses are sent, in bytes, so that the pace of a client can be measured. */
+/** Size of the slices of larger responses, in bytes. The pace of a client is measured by them. */
 const SLICE_BYTES = 256 * 1_024
 
-/** Factor for a response that is text: its UTF-16 units and its UTF-8 bytes. */
+/** Memory per UTF-16 unit of a text response: the unit (2 bytes) and its UTF-8. */
 const TEXT_COPIES = 3
 
 /** The room of a response. The signal is aborted if the budget takes the memory back. */
@@ -22,8 +22,8 @@ export function openAnswerRoom(budget: MemoryBudget, team: string, key?: string)
 }
 
 /**
- * Makes a response whose size is known only afterwards. If there is no memory for it, the response is dropped, and made
- * again when there is memory.
+ * Makes a response whose size is known only afterwards. Without memory for it, the response is dropped, and made again
+ * once there is memory.
  */
 export async function chargedAnswer(
   make: () => Promise<ContractResponse>,
@@ -55,7 +55,7 @@ function memoryOf({ body }: ContractResponse): number {
   return body instanceof Uint8Array ? body.length : 0
 }
 
-/** A response that is sent from pieces in memory. The room shrinks with each sent piece, and is closed at the end. */
+/** A response from pieces in memory. The room shrinks with each sent piece, and is closed at the end. */
 export function heldAnswer(
   { status, headers }: ContractResponse,
   pieces: Bytes[],

@@ -1,60 +1,59 @@
-// Limits of the HTTP contract that are numbers, with their ranges. LIMITS.md lists them.
+// Numeric limits of the HTTP contract, with their ranges. LIMITS.md lists them.
 import type { IntegerRange } from '../../base/options.js'
 
 /** Limits of requests. */
 export interface ContractLimitOptions {
-  /** Body of one request, in bytes, at most. File uploads are exempt. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  /** Most bytes in the body of one request. File uploads are exempt. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly bodyBytesMax?: number | undefined
   /**
-   * Memory for bodies of requests in flight, in bytes, at most. Requests that find none wait, and get status 503 after
+   * Most memory for request bodies in flight, in bytes. Without memory, a request waits, and gets status 503 after
    * `waitMsMax`. A team uses at most about half. Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than
    * `bodyBytesMax`.
    */
   readonly bodyBytesInFlightMax?: number | undefined
   /**
-   * Memory of responses in flight, in bytes, at most: pages, long rows and lists. Requests that find none wait, and get
-   * status 503 after `waitMsMax`. A team uses at most about half.
-   * Default: 64 MiB. Range: 1 KiB to 16 GiB; never less than one page takes.
+   * Most memory for responses in flight, in bytes: pages, long rows and lists. Without memory, a request waits, and
+   * gets status 503 after `waitMsMax`. A team uses at most about half. Default: 64 MiB. Range: 1 KiB to 16 GiB; never
+   * less than one page needs.
    */
   readonly answerBytesInFlightMax?: number | undefined
   /**
-   * Memory for the bodies of one key in flight, in bytes, at most. Requests that find none wait, and get status 503
-   * after `waitMsMax`; one of them may use memory that is set aside for the largest body. Default: 0, which is no limit
-   * but that of its team. Range: 0 to 16 GiB.
+   * Most memory for one key's bodies in flight, in bytes. Without memory, a request waits, and gets status 503 after
+   * `waitMsMax`; one of them may use the memory reserved for the largest body. Default: 0, only the limit of its team.
+   * Range: 0 to 16 GiB.
    */
   readonly bodyBytesPerKeyMax?: number | undefined
-  /** As `bodyBytesPerKeyMax`, of responses. Default: 0. Range: 0 to 16 GiB. */
+  /** The same for responses as `bodyBytesPerKeyMax` for bodies. Default: 0. Range: 0 to 16 GiB. */
   readonly answerBytesPerKeyMax?: number | undefined
   /**
    * Longest wait of a request for memory or for its turn, in milliseconds; then it gets status 503 with `Retry-After`.
-   * Default: 30 seconds, half of the usual timeout of proxies. Range: 100 ms to 10 minutes.
+   * Default: 30 seconds, half the usual timeout of proxies. Range: 100 ms to 10 minutes.
    */
   readonly waitMsMax?: number | undefined
   /**
-   * Requests of one key that are served at the same time, at most. Further ones wait in order of arrival, and get
-   * status 503 after `waitMsMax`. A request counts until its answer is made, not until it is sent.
-   * Default: 16. Range: 1 to 10,000.
+   * Most requests of one key served at the same time. More wait in order of arrival, and get status 503 after
+   * `waitMsMax`. A request counts until its answer is ready, not until it is sent. Default: 16. Range: 1 to 10,000.
    */
   readonly requestsAtOncePerKeyMax?: number | undefined
   /**
-   * Files that one key fetches from URLs at the same time, at most: uploads by `sourceURL`, and imports that are no
-   * jobs. Further ones wait in order of arrival, and get status 503 after `waitMsMax`. Default: 4. Range: 1 to 1,000.
+   * Most files that one key fetches from URLs at the same time: uploads by `sourceURL`, and imports that are not jobs.
+   * More wait in order of arrival, and get status 503 after `waitMsMax`. Default: 4. Range: 1 to 1,000.
    */
   readonly sourcesAtOncePerKeyMax?: number | undefined
   /**
-   * Feeds of changes (`text/event-stream`) of one key that are open at the same time, at most. They do not count to
-   * `requestsAtOncePerKeyMax`. Further ones get status 429 with `Retry-After`. Default: 100. Range: 0 to 100,000.
+   * Most open feeds of changes (`text/event-stream`) of one key. They do not count towards `requestsAtOncePerKeyMax`.
+   * More get status 429 with `Retry-After`. Default: 100. Range: 0 to 100,000.
    */
   readonly feedsPerKeyMax?: number | undefined
   /**
-   * Requests of one key in a second, at most, on average; as many may come at once after a pause of a second. Further
-   * ones get status 429 with `Retry-After`. Default: 0, which is no limit. Range: 0 to 1,000,000.
+   * Most requests per second of one key, on average; after a pause of a second, as many may arrive at once. More get
+   * status 429 with `Retry-After`. Default: 0, no limit. Range: 0 to 1,000,000.
    */
   readonly requestsPerSecondPerKeyMax?: number | undefined
   /**
-   * Requests with an unknown key, or without one, from one client in a minute, at most, on average. After that all its
-   * requests that need a key get status 429 with `Retry-After`. A client is an address; `nodeHandler` leaves out
-   * connections on which it has seen a known key. 0 is no limit. Default: 600. Range: 0 to 1,000,000.
+   * Most requests per minute, on average, from one client with an unknown key or without one. Beyond that, all its
+   * requests that need a key get status 429 with `Retry-After`. A client is an address; `nodeHandler` exempts
+   * connections on which it has seen a known key. 0: no limit. Default: 600. Range: 0 to 1,000,000.
    */
   readonly refusedKeysPerMinuteMax?: number | undefined
 }
@@ -65,7 +64,7 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const MINUTE_MS = 60_000
 
-/** The options of `createContract` that are integers, with their defaults and ranges. */
+/** The integer options of `createContract`, with defaults and ranges. */
 export const CONTRACT_LIMITS = {
   bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
   bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },

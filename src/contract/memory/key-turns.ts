@@ -1,23 +1,23 @@
-// Turns of keys: how much of one kind a key may do at the same time. More waits in order of arrival.
+// Turns of keys: how many operations of one kind a key may run at the same time. More wait in order of arrival.
 //
 // Invariants:
-// - A key never has more turns than its limit. Other keys do not wait for it.
-// - A wait ends: with a turn, or with a refusal after `waitMsMax`.
+// - A key never has more turns than its limit, and no key waits for another.
+// - A wait ends with a turn, or with a refusal after `waitMsMax`.
 // - A team fills at most half of all waiting places.
 import { monotonicMs } from '../../base/clock.js'
 import { every } from '../../base/platform.js'
 import { busy, type Refusal } from '../http/refusal.js'
 
-/** Waiting requests, at most; each holds a connection. Beyond it a request is refused at once. */
+/** Most waiting requests; each holds a connection. Further ones are refused at once. */
 const WAITING_MAX = 1_000
-/** Waiting requests of one team, at most. */
+/** Most waiting requests of one team. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2
 
-/** Shortest and longest period of the checks for waits that took too long, in milliseconds. */
+/** Shortest and longest period of the timeout check, in milliseconds. */
 const CHECK_MS_MIN = 10
 const CHECK_MS_MAX = 500
 
-/** Whose turn it is. `key` is a name that no key of another team has. */
+/** The holder of a turn. `key` is unique across teams. */
 export type Holder = Readonly<{ team: string; key: string }>
 
 type Waiting = Readonly<{
@@ -27,7 +27,7 @@ type Waiting = Readonly<{
   refuse: (refusal: Refusal) => void
 }>
 
-/** The turns of a key that has some. */
+/** The turns of a key that has at least one. */
 type Held = {
   count: number
   /** In order of arrival. */
@@ -35,7 +35,7 @@ type Held = {
 }
 
 export type TurnLimits = Readonly<{
-  /** Turns of one key, at most. */
+  /** Most turns of one key. */
   atOnceMax: number
   waitMsMax: number
   /** The use of the turns and its option, for messages. */
@@ -45,9 +45,9 @@ export type TurnLimits = Readonly<{
 export class KeyTurns {
   readonly #limits: TurnLimits
   readonly #held = new Map<string, Held>()
-  /** All that wait, oldest first. */
+  /** All waiting requests, oldest first. */
   readonly #line = new Set<Waiting>()
-  /** How many of them are of a team. */
+  /** The number of waiting requests by team. */
   readonly #waitingOf = new Map<string, number>()
   #stopChecks: (() => void) | undefined
 
@@ -55,13 +55,13 @@ export class KeyTurns {
     this.#limits = limits
   }
 
-  /** Requests that wait for a turn. */
+  /** The number of waiting requests. */
   get waitingCount(): number {
     return this.#line.size
   }
 
   /**
-   * Does something in a turn of a key.
+   * Does work in a turn of a key.
    * @throws {Refusal} STORAGE_UNAVAILABLE: it waited too long, or too many wait
    */
   async run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
@@ -77,7 +77,7 @@ export class KeyTurns {
     }
   }
 
-  /** Gives the turn to the first in line of the key. */
+  /** Gives the turn to the key's first waiting request. */
   #end(key: string): void {
     const held = this.#held.get(key)
     if (held === undefined) return
@@ -119,11 +119,11 @@ export class KeyTurns {
     return Math.min(CHECK_MS_MAX, Math.max(CHECK_MS_MIN, this.#limits.waitMsMax / 10))
   }
 
-  /** Refuses those that waited too long. */
+  /** Refuses the requests that waited too long. */
   #check(now: number): void {
     const { waitMsMax } = this.#limits
     for (const waiting of this.#line) {
-      if (now - waiting.since < waitMsMax) return // All others came later.
+      if (now - waiting.since < waitMsMax) return // All others arrived later.
       this.#leave(waiting)
       waiting.refuse(this.#refusal(`none ended within ${waitMsMax / 1_000} s`))
     }

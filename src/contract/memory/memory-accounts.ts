@@ -1,26 +1,26 @@
-// Accounts of a budget: its holders and their bytes. Order and time are decided in memory-budget.ts.
+// The accounts of a budget: its holders and their bytes. memory-budget.ts decides on order and time.
 //
-// Invariant: the common part holds no more than its size, of each team no more than half of it, and of each key no more
-// than its limit; the reserve belongs to one holder at most. So the sum never exceeds the budget.
+// Invariant: the common part never exceeds its size, a team at most half of it, a key its limit. The reserve has at
+// most one holder. So the sum never exceeds the budget.
 
 export type Holder = {
   readonly team: string
-  /** A name for the key of the request; undefined: it has none. */
+  /** The name of the request's key; undefined: none. */
   readonly key?: string | undefined
-  /** Bytes that the holder has. Only the accounts change this. */
+  /** The holder's bytes. Only the accounts change this. */
   bytes: number
 }
 
 export type BudgetSize = Readonly<{
-  /** All holders together, in bytes; not less than `holderBytesMax`. */
+  /** Limit of all holders together, in bytes; at least `holderBytesMax`. */
   bytesMax: number
-  /** One holder, in bytes. */
+  /** Limit of one holder, in bytes. */
   holderBytesMax: number
-  /** Of the common part, the holders of one key together, in bytes. Default: no limit of its own. */
+  /** Limit of all holders of one key in the common part, in bytes. Default: none. */
   keyBytesMax?: number | undefined
 }>
 
-/** Share of the common part, and of a team's half of it, that optional memory (`trySpare`) may fill. */
+/** Share of the common part, and of a team's half of it, up to which optional memory (`trySpare`) is given. */
 const SPARE_SHARE = 3 / 4
 
 export class MemoryAccounts<H extends Holder> {
@@ -29,9 +29,9 @@ export class MemoryAccounts<H extends Holder> {
   readonly #teamMax: number
   readonly #keyMax: number | undefined
   #common = 0
-  /** Bytes of the common part that each team holds; no entry: none. */
+  /** Bytes per team in the common part; no entry: none. */
   readonly #teams = new Map<string, number>()
-  /** As `#teams`, by key; empty without a limit of keys. */
+  /** Bytes per key in the common part; empty if keys have no limit. */
   readonly #keys = new Map<string, number>()
   #reserved: H | undefined
 
@@ -42,7 +42,7 @@ export class MemoryAccounts<H extends Holder> {
     this.#teamMax = Math.floor(this.#commonMax / 2)
   }
 
-  /** Bytes of all holders together; `bytesMax` is their limit. */
+  /** Bytes of all holders together, at most `bytesMax`. */
   get bytes(): number {
     return this.#common + (this.#reserved?.bytes ?? 0)
   }
@@ -62,7 +62,7 @@ export class MemoryAccounts<H extends Holder> {
     return more <= 0 || holder === this.#reserved || this.#isFree(holder, more)
   }
 
-  /** Whether enough is left after `hold` that other holders are unlikely to wait. */
+  /** Whether so much is left after `hold` that other holders are unlikely to wait. */
   hasSpare(holder: H, bytes: number): boolean {
     const more = bytes - holder.bytes
     const team = this.#commonOf(holder.team) + more
@@ -94,7 +94,7 @@ export class MemoryAccounts<H extends Holder> {
     return true
   }
 
-  /** Bytes that a team holds in both parts. */
+  /** A team's bytes in both parts. */
   heldBy(team: string): number {
     const { bytes } = this.#reserved?.team === team ? this.#reserved : { bytes: 0 }
     return this.#commonOf(team) + bytes

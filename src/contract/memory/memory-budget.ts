@@ -1,14 +1,14 @@
 // A budget of memory for request bodies, or for responses, in flight.
 //
-// Each body has a room, which is charged for the memory of the body as that grows and shrinks. Clients decide how fast
-// their bodies move, and so how long they hold their rooms. These rules bound the effect:
+// Each body has a room, which is charged for the body's memory as it grows and shrinks. Clients decide how fast bodies
+// move, and so how long rooms are held. These rules bound the effect:
 //
-// 1. The budget has two parts. The reserve is as large as the largest body, and one room at a time may use it.
-//    All others share the common part.
+// 1. The budget has two parts. The reserve is as large as the largest body, and one room at a time may use it. All
+//    others share the common part.
 // 2. A team holds at most half of the common part, and a key at most its limit of it, if there is one.
-// 3. A room that finds no memory to grow waits in line. The team that holds least is first, then a small body, then
-//    the longest wait. A room that fits into the common part continues; else the first in line gets the reserve, with
-//    which it can grow to its end. A room leaves the reserve as soon as the common part can take it.
+// 3. A room that finds no memory to grow waits in line. The team that holds least is first, then a small body, then the
+//    longest wait. A room that fits into the common part continues; else the first in line gets the reserve, with which
+//    it can grow to its end. A room leaves the reserve as soon as the common part can take it.
 // 4. A room that has waited for `waitMsMax` is refused, and its memory is released.
 // 5. When the first in line has waited for SLOW_MS, rooms whose clients are slower than a megabyte a second lose their
 //    memory: the one in the reserve, else those of teams that hold at least as much as the waiting one.
@@ -25,13 +25,13 @@ import { StoreError } from '../../base/store-error.js'
 import { CONTRACT_LIMITS } from './contract-limits.js'
 import { type BudgetSize, type Holder, MemoryAccounts } from './memory-accounts.js'
 
-/** Waiting rooms, at most; each holds a connection. Beyond it the error is STORAGE_UNAVAILABLE. */
+/** Most waiting rooms; each holds a connection. Further ones get STORAGE_UNAVAILABLE. */
 const WAITING_MAX = 1_000
 
-/** Longest wait for memory without another given, in milliseconds. */
+/** Default of the longest wait for memory, in milliseconds. */
 const WAIT_MS_MAX = CONTRACT_LIMITS.waitMsMax.default
 
-/** Wait of the first in line before slow rooms lose memory, and period of pace measurements, in milliseconds. */
+/** How long the first in line waits before slow rooms lose memory, and the period of pace measurements, in milliseconds. */
 const SLOW_MS = 2_000
 
 /** Pace below which a client is slow: about 1 MB/s. Slow clients matter only while rooms wait. */
@@ -48,9 +48,9 @@ export interface Room {
    * @throws {StoreError} STORAGE_UNAVAILABLE, as a rejection: it waited too long, too many wait, or it was lost
    */
   resize(bytes: number): Promise<void> | undefined
-  /** As `resize`, but never waits: returns false if there is no memory. */
+  /** Resizes without waiting: returns false if there is no memory. */
   tryResize(bytes: number): boolean
-  /** As `tryResize`, for optional memory: returns false also if others may soon need it. */
+  /** Resizes for optional memory, without waiting: returns false also if others may soon need it. */
   trySpare(bytes: number): boolean
   /** Sets whether the room waits for its client (true) or for the server (false, the initial state). */
   setMoving(isMoving: boolean): void
@@ -97,17 +97,17 @@ export class MemoryBudget {
     this.#waitMsMax = waitMsMax
   }
 
-  /** Memory of all rooms together, in bytes. */
+  /** Memory of all rooms, in bytes. */
   get bytes(): number {
     return this.#accounts.bytes
   }
 
-  /** Limit of all rooms together, in bytes. */
+  /** Limit of all rooms, in bytes. */
   get bytesMax(): number {
     return this.#accounts.bytesMax
   }
 
-  /** Rooms that wait for memory. */
+  /** The number of rooms that wait for memory. */
   get waitingCount(): number {
     return this.#line.size
   }
@@ -115,7 +115,7 @@ export class MemoryBudget {
   /**
    * Opens an empty room.
    * @param onLost - Called once, with STORAGE_UNAVAILABLE, if the room loses its memory (rule 5): release it at once.
-   * @param key - A name for the key of the request, for its limit.
+   * @param key - The name of the request's key, for its limit.
    */
   open(team: string, onLost: (failure: StoreError) => void, key?: string): Room {
     const pace = { isMoving: false, movedBytes: 0, paceSince: 0, isSlow: false }
@@ -170,7 +170,7 @@ export class MemoryBudget {
     await admitted
   }
 
-  /** Admits the waiting rooms for which there is memory now. */
+  /** Admits the waiting rooms for which there is now memory. */
   #serve(): void {
     const accounts = this.#accounts
     while (this.#line.size > 0) {
@@ -239,7 +239,7 @@ export class MemoryBudget {
     }
   }
 
-  /** The holder whose memory is taken next for a team (rule 5). */
+  /** The holder that loses its memory next to a team (rule 5). */
   #slowest(team: string): Occupant | undefined {
     const { reserveHolder: reserved } = this.#accounts
     if (reserved?.isSlow) return reserved
@@ -253,14 +253,14 @@ export class MemoryBudget {
     return slowest
   }
 
-  /** The error for a room that lost its memory. */
+  /** The error for a room that has lost its memory. */
   #lost(): StoreError {
     return this.#noMemory(
       'the client was too slow, and its share went to requests that were waiting',
     )
   }
 
-  /** The error for work that got no memory. The work has not begun. */
+  /** The error for work that got no memory, before it has begun. */
   #noMemory(problem: string): StoreError {
     const message = `There is not enough memory for ${this.#name}: ${problem}`
     return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
@@ -285,7 +285,7 @@ function beginPace(occupant: Occupant, now: number): void {
   occupant.isSlow = false
 }
 
-/** Measures how fast an occupant moves. One that waits for the server is not slow. */
+/** Measures an occupant's pace. An occupant that waits for the server is not slow. */
 function measurePace(occupant: Occupant, now: number): void {
   const { isMoving, waiting, paceSince, movedBytes } = occupant
   const isMeasured = isMoving && waiting === undefined

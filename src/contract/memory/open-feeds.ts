@@ -1,18 +1,18 @@
-// Feeds that are open: how many a key may have, and one timer for all of them.
+// Counts the open feeds of each key, and runs one timer for all of them.
 import { every } from '../../base/platform.js'
 import { rateLimited } from '../http/refusal.js'
 
-/** How often an idle feed sends a comment, so that no proxy takes its connection for dead, in milliseconds. */
+/** How often an idle feed sends a comment, in milliseconds, so that no proxy closes its connection. */
 const KEEP_ALIVE_MS = 15_000
 
-/** When a client that was refused may try again, in milliseconds. */
+/** How long a refused client should wait before it retries, in milliseconds. */
 const REFUSED_MS = 5_000
 
-/** A feed that counts to its key until it is closed. */
+/** An open feed. It counts towards its key until it is closed. */
 export type OpenFeed = {
-  /** Whether it is time for a comment. */
+  /** Whether a comment is due. */
   isDue: boolean
-  /** Called when it is. */
+  /** Called when a comment is due. */
   wake: () => void
   readonly close: () => void
 }
@@ -27,7 +27,7 @@ export class OpenFeeds {
     this.#perKeyMax = perKeyMax
   }
 
-  /** Of all keys. */
+  /** The open feeds of all keys. */
   get count(): number {
     return this.#count
   }

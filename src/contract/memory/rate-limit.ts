@@ -1,11 +1,11 @@
-// Limits how often something happens, by a bucket of tokens for each key: a bucket fills at a steady rate, and what
-// happens takes a token. A key without a bucket has a full one.
+// A rate limit by token buckets, one per key: a bucket fills at a steady rate, and each event takes a token. A key
+// without a bucket has a full one.
 import { BoundedMap } from '../../base/bounded-map.js'
 import { monotonicMs } from '../../base/clock.js'
 
 /**
- * Buckets, at most. Beyond it the oldest bucket is dropped, which counts as full again: with more keys at once than this
- * the limit is inexact.
+ * Most buckets. Beyond that the oldest is dropped and counts as full again, so the limit is inexact with more active
+ * keys.
  */
 const BUCKETS_MAX = 10_000
 
@@ -17,7 +17,7 @@ export class RateLimit {
   readonly #buckets = new BoundedMap<string, Bucket>(BUCKETS_MAX)
 
   /**
-   * @param countMax - How often in a period, on average and at once.
+   * @param countMax - Most events per period on average, and in one burst.
    * @param periodMs - The period, in milliseconds.
    */
   constructor(countMax: number, periodMs: number) {

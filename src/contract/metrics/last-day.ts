@@ -1,16 +1,16 @@
-// What a server did in its last day: a sample for each five minutes in which it was asked for something.
+// The activity of a server in the last day: one sample per five minutes with requests.
 //
 // Invariants:
-// - At most SAMPLES_MAX samples are held, of ten numbers each: 50 kB.
-// - No timer runs: the first request of the next five minutes ends a sample.
+// - At most SAMPLES_MAX samples of ten numbers are held: 50 kB.
+// - There is no timer: the first request of the next five minutes ends a sample.
 import { systemClock } from '../../base/clock.js'
 import type { MetricFamily, MetricSample } from './metric-family.js'
 
-/** The time of a sample, in milliseconds. */
+/** The length of a sample, in milliseconds. */
 const SAMPLE_MS = 5 * 60_000
 const SAMPLES_MAX = (24 * 3_600_000) / SAMPLE_MS
 
-/** Counters whose growth a sample has. */
+/** Counters; a sample has their increase. */
 const COUNTERS = {
   requests: 'rowstash_requests_total',
   rowsIn: 'rowstash_rows_in_total',
@@ -19,7 +19,7 @@ const COUNTERS = {
   writtenBytes: 'rowstash_written_bytes_total',
 } as const
 
-/** Gauges that a sample has as they are at its end. */
+/** Gauges; a sample has their value at its end. */
 const GAUGES = {
   memoryBytes: 'rowstash_process_resident_memory_bytes',
   cacheBytes: 'rowstash_cache_bytes',
@@ -31,13 +31,13 @@ const FAILED_FROM = 500
 type Count = keyof typeof COUNTERS | 'failed'
 type Totals = Readonly<Record<Count, number> & { buckets: ReadonlyMap<string, number> }>
 
-/** Five minutes of a server. */
+/** Five minutes of a server's activity. */
 export type DaySample = Readonly<
   Record<Count, number> &
     Partial<Record<keyof typeof GAUGES, number>> & {
-      /** When it began, in milliseconds since 1970. */
+      /** The beginning, in milliseconds since 1970. */
       at: number
-      /** Bounds of the times to half, and to 95 in 100, of the answers; undefined: there was none, or no bound. */
+      /** Upper bounds of the median and the 95th percentile of response times; undefined: no response, or no bound. */
       medianSeconds?: number | undefined
       slowSeconds?: number | undefined
     }
@@ -46,9 +46,9 @@ export type DaySample = Readonly<
 export class LastDay {
   readonly #families: ReadonlyMap<string, MetricFamily>
   readonly #samples: DaySample[] = []
-  /** When the sample began that is not over. */
+  /** The beginning of the current sample. */
   #at: number
-  /** undefined: nothing was counted, as the server has begun. */
+  /** The counters at the beginning of the current sample; undefined: just after the server's start. */
   #before: Totals | undefined
 
   constructor(families: readonly MetricFamily[]) {
@@ -56,7 +56,7 @@ export class LastDay {
     this.#at = beginOf(systemClock.now())
   }
 
-  /** Called before a request is counted; does something once in five minutes. */
+  /** Called before each request is counted; works once per five minutes. */
   advance(): void {
     const at = beginOf(systemClock.now())
     if (at === this.#at) return
@@ -66,7 +66,7 @@ export class LastDay {
     this.#before = this.#totals()
   }
 
-  /** The samples of the last day, the oldest first; the last one is not over. */
+  /** The samples of the last day, oldest first. The last one is still running. */
   read(): Readonly<{ seconds: number; samples: readonly DaySample[] }> {
     this.advance()
     const from = this.#at - SAMPLES_MAX * SAMPLE_MS
@@ -114,7 +114,7 @@ export class LastDay {
     return samples.length === 0 ? undefined : sumOf(samples)
   }
 
-  /** Those of a metric, without those of requests that look at the server. A metric of the host may fail. */
+  /** The samples of a metric, without requests that only observe the server. A metric of the host may fail. */
   #samplesOf(name: string): readonly MetricSample[] {
     try {
       const samples = this.#families.get(name)?.samples() ?? []
@@ -135,7 +135,7 @@ function sumOf(samples: readonly MetricSample[]): number {
   return samples.reduce((sum, { value }) => sum + value, 0)
 }
 
-/** The least bound that a share of what was counted is within. */
+/** The smallest bucket bound that covers a share of the counts. */
 function boundOf(
   buckets: readonly (readonly [bound: number, count: number])[],
   share: number,

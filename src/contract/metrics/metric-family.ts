@@ -1,13 +1,13 @@
-// Metrics as data: rendered as text for Prometheus (version 0.0.4), or registered with the registry of the host.
+// Metrics as data: rendered as text for Prometheus (version 0.0.4), or registered with the host's registry.
 
-/** Text by name, such as `{ operation: 'GET /tables', status: 200 }`. Their number must be bounded. */
+/** Label values by name, such as `{ operation: 'GET /tables', status: 200 }`. Their number must be bounded. */
 export type MetricLabels = Readonly<Record<string, string | number>>
 
-/** A value of a metric. `suffix`: of a histogram, what it counts. */
+/** A value of a metric. `suffix`: the series of a histogram. */
 export type MetricSample = Readonly<{
   /** Default: none. */
   labels?: MetricLabels
-  /** The value, in the unit that the name of the metric ends with. */
+  /** The value, in the unit that ends the metric's name. */
   value: number
   /** Only of a histogram. */
   suffix?: '_bucket' | '_sum' | '_count'
@@ -17,20 +17,20 @@ export type MetricSample = Readonly<{
 export type MetricFamily = Readonly<{
   /** Letters, digits and underscores. */
   name: string
-  /** What the samples are: a count that only grows, a value at a moment, or counts by size. */
+  /** A count that only grows, a current value, or counts by size. */
   type: 'counter' | 'gauge' | 'histogram'
-  /** What it says, in a line. */
+  /** A description in one line. */
   help: string
   /** Called for each scrape; must be fast. */
   samples: () => readonly MetricSample[]
 }>
 
-/** A registry of metrics: that of `prom-client` fits. */
+/** A registry of metrics, such as one of `prom-client`. */
 export interface MetricsRegistry {
   registerMetric(metric: RegisteredMetric): void
 }
 
-/** A metric as registries of `prom-client` read it. */
+/** A metric in the form that registries of `prom-client` read. */
 export type RegisteredMetric = Readonly<{
   name: string
   help: string

@@ -1,8 +1,7 @@
-// Metrics of a contract and its store. A request costs a few additions; everything else is read when the metrics are
-// requested.
+// Metrics of a contract and its store. A request costs a few additions; everything else is read on request.
 //
-// Invariant: labels come from the routes, the statuses, and the names of caches, budgets and kinds, never from a
-// request. So their number is bounded, and no text of a client is shown.
+// Invariant: labels are routes, statuses, and names of caches, budgets and kinds, never text of a request. So their
+// number is bounded, and no client text is shown.
 import type { Store } from '../../engine/types/store-types.js'
 import type { MemoryBudget } from '../memory/memory-budget.js'
 import type { OpenFeeds } from '../memory/open-feeds.js'
@@ -16,7 +15,7 @@ import {
 } from './metric-family.js'
 import { storeFamilies } from './store-metrics.js'
 
-/** The operation of requests that were refused before their operation was known. */
+/** The operation label of requests refused before their operation was known. */
 export const NO_OPERATION = 'none'
 
 /** Upper bounds of the latency histogram, in seconds. */
@@ -26,7 +25,7 @@ const BUCKETS: readonly number[] = [
 
 type Served = {
   readonly statuses: Map<number, number>
-  /** Requests by bucket; the last one has those beyond all bounds. */
+  /** Requests by bucket; the last bucket counts those above all bounds. */
   readonly buckets: number[]
   seconds: number
 }
@@ -36,7 +35,7 @@ type MetricsOptions = Readonly<{
   registry: MetricsRegistry | undefined
 }>
 
-/** What is counted while it is there: the budgets of memory by the names that the metrics give them, and feeds. */
+/** The sources of current values: memory budgets by metric name, and feeds. */
 type Held = Readonly<{ budgets: Readonly<Record<string, MemoryBudget>>; feeds: OpenFeeds }>
 
 export class Metrics {
@@ -55,9 +54,9 @@ export class Metrics {
   }
 
   /**
-   * Counts a request that was answered.
+   * Counts an answered request.
    * @param operation - Method and route, such as `GET /tables/{tableID}/rows`, or NO_OPERATION.
-   * @param ms - From the request to its answer, before the body is sent.
+   * @param ms - Milliseconds from the request to its answer, before the body is sent.
    */
   answered(operation: string, status: number, ms: number): void {
     this.lastDay.advance()
@@ -75,12 +74,12 @@ export class Metrics {
     served.seconds += seconds
   }
 
-  /** Counts a body of a request, in bytes. */
+  /** Counts the bytes of a request body. */
   received(bytes: number): void {
     this.#bytesIn += bytes
   }
 
-  /** Counts bytes of an answer: of a piece, or of a whole body. */
+  /** Counts the bytes of a piece, or of a whole body, of an answer. */
   readonly sent = (bytes: number): void => {
     this.#bytesOut += bytes
   }

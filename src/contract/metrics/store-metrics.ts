@@ -1,11 +1,11 @@
-// The metrics of a store: its state, its memory and what it has done.
+// The metrics of a store: its state, memory and activity.
 import type { MemoryUse, StoreActivity } from '../../engine/types/activity-types.js'
 import type { Store } from '../../engine/types/store-types.js'
 import type { MetricFamily, MetricSample } from './metric-family.js'
 
 type Read = (store: Store) => readonly MetricSample[]
 
-/** Every metric of a store: name after `rowstash_`, type, help, and its samples. */
+/** Every metric of a store: name after `rowstash_`, type, help, and samples. */
 const STORE_METRICS: readonly (readonly [
   name: string,
   type: MetricFamily['type'],

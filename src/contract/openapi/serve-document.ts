@@ -1,4 +1,4 @@
-// GET /openapi.json: the description of this contract, openapi.json. It is public, as it says nothing about a store.
+// GET /openapi.json: the description of this contract. It is public, because it reveals nothing about a store.
 import { toHex, utf8 } from '../../base/bytes.js'
 import { sha256 } from '../../base/platform.js'
 import { JSON_TYPE } from '../http/error-response.js'
@@ -9,10 +9,10 @@ export type ServeDocument = (request: ContractRequest) => Promise<ContractRespon
 
 type Rendered = Readonly<{ text: string; etag: string }>
 
-/** Time that clients may cache the document, in seconds; a new version of the package may change it. */
+/** How long clients may cache the document, in seconds; a new version of the package may change it. */
 const MAX_AGE_SECONDS = 300
 
-/** The document is loaded and rendered by the first request for it. */
+/** The first request loads and renders the document. */
 export function createServeDocument(): ServeDocument {
   let rendered: Promise<Rendered> | undefined
   return async ({ headers }) => {
@@ -24,7 +24,7 @@ export function createServeDocument(): ServeDocument {
   }
 }
 
-/** The document is for programs, so it is sent without indentation. */
+/** The document is for programs, so it has no indentation. */
 async function renderDocument(): Promise<Rendered> {
   const { default: document } = await import('./openapi.json', { with: { type: 'json' } })
   const text = `${JSON.stringify(document)}\n`

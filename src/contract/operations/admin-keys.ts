@@ -1,4 +1,4 @@
-// CONTRACT.md, section 13: the API keys that the store keeps.
+// CONTRACT.md, section 13: the API keys in the store.
 import type { Steps } from '../../base/time-slices.js'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../../engine/types/key-types.js'
 import { jsonResponse } from '../answers/render.js'
@@ -27,7 +27,7 @@ export function addKey(
   })
 }
 
-/** DELETE /admin/keys/{keyID}. A mistyped ID must not look like a key that was revoked. */
+/** DELETE /admin/keys/{keyID}. A mistyped ID is an error, so that it does not look like a revoked key. */
 export async function revokeKey(keys: ApiKeys, keyId: string): Promise<ContractResponse> {
   if (await keys.revoke(keyId)) return jsonResponse(200, '{}')
   throw new Refusal('REQUEST_ERROR', `API key with ID '${shownId(keyId)}' not found`)

@@ -1,5 +1,5 @@
 // Verify, backup, keys and metrics over HTTP (ours), for the operator of a store that only its own process can open.
-// They need an admin key, and keys of teams are refused; without `adminKeys` their paths are unknown.
+// They need an admin key; keys of teams are refused. Without `adminKeys`, the paths are unknown.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { Store } from '../../engine/types/store-types.js'
 import type { VerifyCounts, VerifyFinding } from '../../engine/types/verify-types.js'
@@ -77,8 +77,8 @@ function showMetrics(metrics: Metrics): ContractResponse {
 }
 
 /**
- * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` for each finding, `{ "checked" }` while the work goes on,
- * and `{ "report" }` or `{ "error" }` at the end.
+ * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` per finding, `{ "checked" }` as progress, and finally `{
+ * "report" }` or `{ "error" }`.
  */
 function answerVerify(store: Store, query: Query): ContractResponse {
   refuseUnknown(query, ['full'])
@@ -87,10 +87,10 @@ function answerVerify(store: Store, query: Query): ContractResponse {
   return { status: 200, headers, body: verifyLines(store, full === 'true') }
 }
 
-/** Time between lines that say how far it has come, in milliseconds. Proxies may cut a silent connection. */
+/** Time between progress lines, in milliseconds. Proxies may cut a silent connection. */
 const PROGRESS_MS = 1_000
 
-/** Findings that wait for a slow reader, at most. Further ones are only counted in the report. */
+/** Most findings that wait for a slow reader. Further ones are only counted in the report. */
 const FINDINGS_WAITING_MAX = 10_000
 
 async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, void> {
@@ -111,14 +111,14 @@ async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, 
     })
     .then(
       (report) => {
-        last = { report: { ...report, findings: [] } } // Each of them had its line.
+        last = { report: { ...report, findings: [] } } // Each finding already had its line.
       },
       (failure: unknown) => {
         last = errorLine(failure)
       },
     )
   try {
-    yield line() // So that the reader sees the status at once.
+    yield line() // Lets the reader see the status at once.
     while (last === undefined) {
       await within(PROGRESS_MS, running)
       const found = waiting.splice(0).map((finding) => ({ finding }))
@@ -127,7 +127,7 @@ async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, 
     }
     yield line(last)
   } finally {
-    ending.abort() // The reader has gone, or it is over.
+    ending.abort() // The reader has gone, or the work has ended.
     await running
   }
 }
@@ -143,7 +143,7 @@ function errorLine(failure: unknown): object {
   return JSON.parse(String(body)) as object
 }
 
-/** Waits for work to end, at most for `milliseconds`. */
+/** Waits for work to end, for at most `milliseconds`. */
 async function within(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>((resolve) => {

@@ -36,7 +36,7 @@ function wantsFeed({ headers }: Call): boolean {
   )
 }
 
-/** A browser repeats the URL with which a feed began, so the header is newer than the parameter. */
+/** On reconnecting, a browser repeats the original URL of a feed, so the header is newer than the parameter. */
 function parseWanted({ query, headers }: Call): LogRequest {
   const since = parseVersion('query', 'since', queryValue(query, 'since'))
   const [id] = headerValues(headers, 'last-event-id')

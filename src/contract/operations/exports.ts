@@ -22,7 +22,7 @@ const TYPES = {
 
 const FORMATS = Object.freeze(Object.keys(TYPES) as (keyof typeof TYPES)[])
 
-/** Memory for a piece of the rows, for what is read for it, and for what of it is being sent, in bytes. */
+/** Memory for a piece of rows: what is read for it, and what is being sent, in bytes. */
 const EXPORT_BYTES = 6 * 1_024 * 1_024
 
 /** GET /tables/{tableID}/export */
@@ -70,7 +70,7 @@ async function openAnswer(call: Call, tableId: string) {
   return { status: 200, headers, pieces }
 }
 
-/** What spreadsheets need, of CSV and TSV only. @throws {Refusal} REQUEST_VALIDATION_ERROR */
+/** Options for spreadsheets, only for CSV and TSV. @throws {Refusal} REQUEST_VALIDATION_ERROR */
 function parseSpreadsheet(
   { query }: Call,
   format: keyof typeof TYPES,

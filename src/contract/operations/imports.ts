@@ -68,7 +68,7 @@ function* parseImportBody(bytes: Bytes): Steps<ImportBody> {
   }
 }
 
-/** The name of the table, with the same rule. */
+/** The name of the table, under the rule of `name`. */
 function parseDisplayName(part: JsonPart): string {
   const name = parseTextPart('displayName', part)
   const problem = tableNameProblem(name)

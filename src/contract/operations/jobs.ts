@@ -10,10 +10,10 @@ import type { Call } from '../calls/call.js'
 import { shownError } from '../http/error-response.js'
 import type { ContractResponse } from '../http/message.js'
 
-/** An operation that ends within this time is answered at once, in milliseconds. */
+/** An operation that ends within this time, in milliseconds, is answered at once. */
 const AT_ONCE_MS = 1_000
 
-/** Jobs of a list, at most. */
+/** Most jobs in a list. */
 const LISTED_MAX = 1_000
 
 /** GET /jobs */
@@ -47,8 +47,8 @@ export async function readJob(call: Call, jobId: string): Promise<ContractRespon
 }
 
 /**
- * Does an operation as a job.
- * @param linked - Kept with the job for its result.
+ * Runs an operation as a job.
+ * @param linked - Apps, kept with the job for its result.
  */
 export async function answerAsJob(
   call: Call,
@@ -70,7 +70,7 @@ export async function answerAsJob(
   }
 }
 
-/** The published answer to an overwrite has no `tableID`: the client has sent it. */
+/** The published answer to an overwrite has no `tableID`, because the client has sent it. */
 function accepted({ id, kind, tableId }: JobStatus): ContractResponse {
   const data = kind === 'overwrite' ? { jobID: id } : { tableID: tableId, jobID: id }
   return jsonResponse(202, JSON.stringify({ data }))

@@ -51,7 +51,7 @@ export async function deleteRows(call: Call, tableId: string): Promise<ContractR
   })
 }
 
-/** A condition of the whole request must not be taken for one of each row. */
+/** A condition for the whole request is refused, so that it is not mistaken for one on each row. */
 function parseKeyOfList({ headers }: Call): string | undefined {
   if (headerValues(headers, 'if-match').length > 0) {
     throw invalidRequest('headers', "If-Match is for one row; give each row of the body 'ifMatch'")

@@ -30,7 +30,7 @@ import { parseQueryDialect } from '../http/rows-query.js'
 
 /** POST /tables/{tableID}/merge */
 export async function mergeRows(call: Call, tableId: string): Promise<ContractResponse> {
-  // Its counts tell which rows have which values, and it leaves no trace.
+  // The counts reveal which rows have which values, and a check leaves no trace.
   if (call.query.has('validate')) checkMaySee(call.caller, 'a check of a merge')
   const table = call.team.table(tableId)
   return inOrder(call, {
@@ -90,14 +90,14 @@ function renderMergeCounts({ added, changed, unchanged, removed }: MergeResult):
   return JSON.stringify({ added, changed, unchanged, removed }).slice(1, -1)
 }
 
-/** The key columns: one for each parameter. */
+/** The key columns, one per parameter. */
 function parseQueryKey(query: Query): readonly string[] {
   const key = queryValues(query, 'key')
   if (key.length > 0) return key
   throw invalidRequest('query', "'key' is missing; send ?key= with the ID of the key column")
 }
 
-/** What becomes of rows and cells that the body lacks. */
+/** What happens to rows and cells that the body lacks. */
 function parseLack(query: Query): Required<Pick<MergeRequest, 'missing' | 'unnamed'>> {
   const mode = queryChoice(query, 'mode', ['upsert', 'replace'])
   const unnamed = queryChoice(query, 'unnamed', ['keep', 'empty'])

@@ -1,5 +1,5 @@
-// Routes without a key: the bytes of an upload, whose location is signed; files, whose URLs cannot be guessed; the
-// OpenAPI document; and probes. Pages of any origin may use them, and no cookie plays a part in any.
+// Routes without a key: the bytes of an upload, at a signed location; files, whose URLs cannot be guessed; the OpenAPI
+// document; and probes. They are open to all origins and use no cookies.
 import type { StoreErrorCode } from '../../base/store-error.js'
 import type { Store } from '../../engine/types/store-types.js'
 import { jsonResponse } from '../answers/render.js'
@@ -32,11 +32,11 @@ export async function answerOpenly(
   return { ...response, body: watchedBody(response.body, watch) }
 }
 
-/** Callbacks for bodies that are sent in pieces. */
+/** Callbacks for bodies sent in pieces. */
 export type BodyWatch = Readonly<{
-  /** Called for a body that ends in a failure after its status was sent. */
+  /** Called if a body fails after its status was sent. */
   onFailure: (failure: unknown) => void
-  /** Called for each piece, with its bytes. */
+  /** Called with the bytes of each piece. */
   onBytes: (bytes: number) => void
 }>
 
@@ -64,8 +64,8 @@ async function* watchedPieces(
 }
 
 /**
- * GET /healthz and GET /readyz (CONTRACT.md, section 13), for supervisors and load balancers. They need no key, so an
- * answer is made from memory alone and says no more than its status must.
+ * GET /healthz and GET /readyz (CONTRACT.md, section 13), for supervisors and load balancers. They need no key, so the
+ * answer comes from memory alone and reveals only what its status requires.
  */
 function answerProbe(store: Pick<Store, 'status'>, probe: Probe): ContractResponse {
   if (probe === 'health') return jsonResponse(200, '{}')
@@ -73,7 +73,7 @@ function answerProbe(store: Pick<Store, 'status'>, probe: Probe): ContractRespon
   return status.writable ? jsonResponse(200, '{}') : notReady(status.code)
 }
 
-/** Public reasons by code. Details go only to `onFailure`, because probes need no key. */
+/** Public reasons by code. Details go only to `onFailure`: probes need no key. */
 const REASONS: Partial<Record<StoreErrorCode, string>> = {
   STORE_CLOSED: 'The store is closing',
   INSUFFICIENT_STORAGE: 'The disk is full; nothing can be written until it has room',

@@ -89,7 +89,7 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
         const report = await table.preflight({
           rows,
           operation: 'add',
-          comparesTable: maySee(call.caller), // It would tell which keys the table has, and leave no trace.
+          comparesTable: maySee(call.caller), // Comparing reveals which keys the table has, and a check leaves no trace.
           ...(onSchemaError && { onSchemaError }),
         })
         return renderPreflight(call, report, dialect.report, report.version)
@@ -136,7 +136,7 @@ export async function readGroups(call: Call, tableId: string): Promise<ContractR
   return answerGroups(call.team.table(tableId), request, call.openAnswerRoom())
 }
 
-/** GET /tables/{tableID}/by-key: each parameter of the query is a column of the key. */
+/** GET /tables/{tableID}/by-key: each query parameter is a key column. */
 export async function readRowByKey(call: Call, tableId: string): Promise<ContractResponse> {
   const ids = [...call.query.keys()]
   const texts = Object.fromEntries(ids.map((id) => [id, queryValue(call.query, id) ?? '']))

@@ -51,7 +51,7 @@ export async function answerDeleteStash(call: Call, stashId: string): Promise<Co
   return jsonResponse(200, '{}')
 }
 
-/** Maps errors that have status 422 elsewhere to 400, because this operation publishes only 200 and 400. */
+/** Maps errors with status 422 elsewhere to 400: this operation publishes only 200 and 400. */
 function asPublished(failure: unknown): unknown {
   return isDataError(failure) ? invalidRequest('body', failure.message) : failure
 }

@@ -1,4 +1,5 @@
-// CONTRACT.md, section 5: what a table is, its name and columns, and its end. The published interface has none of it.
+// CONTRACT.md, section 5: the description of a table, changes of its name, columns and key, and its deletion. All are
+// ours.
 
 import { jsonResponse, renderPreflight } from '../answers/render.js'
 import { checkMaySee, maySee } from '../auth/without-read.js'

@@ -1,5 +1,5 @@
 // GET /tables (CONTRACT.md, section 5). The names may take megabytes: their memory is charged before they are read, and
-// their JSON is made in pieces as the client takes them.
+// their JSON is rendered in pieces at the client's pace.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import type { TableEntry } from '../../engine/types/life-types.js'
@@ -9,7 +9,7 @@ import type { ContractResponse } from '../http/message.js'
 import { FREE_BYTES_MAX } from '../memory/answer-memory.js'
 import type { Room } from '../memory/memory-budget.js'
 
-/** Size of a piece, in characters, and its memory, in bytes. */
+/** Size of a piece, in characters, and the memory for it, in bytes. */
 const PIECE_CHARS = 64 * 1_024
 const PIECE_BYTES = 4 * PIECE_CHARS
 
@@ -47,7 +47,7 @@ async function* listPieces(tables: readonly TableEntry[], room: Room): AsyncGene
       text = ''
       yield piece
       room.moved(piece.length)
-      await yieldToEventLoop() // A fast reader must not keep others waiting.
+      await yieldToEventLoop() // So that a fast reader does not block others.
     }
     yield utf8(`${text}]}`)
   } finally {

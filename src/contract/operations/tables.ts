@@ -140,7 +140,7 @@ export async function readChange(
   throw new StoreError('HISTORY_GONE', message)
 }
 
-/** What a table keeps of a version; null: nothing. @throws {StoreError} TABLE_NOT_FOUND, before that is told */
+/** A table's record of a version; null: none. @throws {StoreError} TABLE_NOT_FOUND first, if the table is missing */
 async function readKept(
   call: Call,
   tableId: string,
@@ -162,8 +162,8 @@ function parseVersion(text: string): number | null {
 }
 
 /**
- * Refuses `$stashID` as a query parameter. Unknown parameters are ignored, but a client that sends this one with no
- * rows means the rows of a stash, and its table would be cleared.
+ * Refuses `$stashID` as a query parameter. Unknown parameters are ignored, but a client that sends it without rows
+ * means the rows of a stash, and its table would be emptied.
  */
 function misplacedStashId(): Refusal {
   const remedy = 'to use a stash, send { "$stashID" } as the body'
@@ -171,7 +171,7 @@ function misplacedStashId(): Refusal {
   return invalidRequest('query', `${problem}; ${remedy}`)
 }
 
-/** The name, which must be either in the body object or in the query. */
+/** The name, from either the body object or the query. */
 function chooseName(ofQuery: string | undefined, ofBody: string | undefined): string {
   if (ofQuery !== undefined && ofBody !== undefined) {
     throw invalidRequest('query', 'name is given in the query and in the body')
@@ -189,8 +189,8 @@ function nameOfQuery({ query }: Call): string | undefined {
 }
 
 /**
- * Whether a body is an empty array or only a header line. Reads the first row at most; malformed bodies are left to the
- * store.
+ * Whether a body is an empty array or only a header line. Reads at most the first row; the store rejects malformed
+ * bodies.
  */
 function isWithoutRows(rows: TextRows | Stash): boolean {
   try {
@@ -201,7 +201,7 @@ function isWithoutRows(rows: TextRows | Stash): boolean {
   }
 }
 
-/** The limits of this scan: no store has more columns, and the store applies its own later. */
+/** Wide limits for this scan: no store allows more columns, and the store checks its own limits later. */
 const WIDE_LIMITS = Object.freeze({
   columnsMax: COLUMNS_MAX,
   rowCharsMax: Number.MAX_SAFE_INTEGER,
